@@ -1,0 +1,64 @@
+"""Data types: PyTorch's rules of promotion on NumPy's types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.errors import DtypeError
+
+DType = np.dtype[Any]
+
+float64: DType = np.dtype(np.float64)
+float32: DType = np.dtype(np.float32)
+int64: DType = np.dtype(np.int64)
+bool_: DType = np.dtype(np.bool_)
+
+_default = float64
+
+
+def get_default_dtype() -> DType:
+    """The type of tensors made from Python floats: float64 unless changed."""
+    return _default
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Make ``dtype`` (float32 or float64) the type of tensors made from Python floats."""
+    global _default
+    wanted = np.dtype(dtype)
+    if wanted.kind != "f":
+        raise DtypeError(f"only floating-point types are supported as the default type, not {wanted}")
+    _default = wanted
+
+
+def to_array(value: Any, dtype: Any = None) -> Any:
+    """The NumPy array or scalar that holds ``value``: Python floats in the default type, integers in int64."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        array: Any = np.array(value, dtype=dtype) if dtype is not None or isinstance(value, np.ndarray) else value
+    else:
+        array = np.array(value, dtype=dtype)
+        if dtype is None and array.dtype is float64 and _default is not float64:
+            array = array.astype(_default)
+    if array.dtype.kind not in "fib":
+        raise DtypeError(f"cannot make a tensor of {array.dtype} values", hint="use numbers or true and false")
+    return array[()] if array.ndim == 0 else array
+
+
+def as_float(array: Any) -> Any:
+    """``array`` in the default floating type if it holds integers or booleans, else unchanged."""
+    return array if array.dtype.kind == "f" else array.astype(_default)
+
+
+def promote(a: Any, b: Any) -> tuple[Any, Any]:
+    """Bring two arrays of different types to one: a 0-d operand does not widen one with dimensions of its own kind."""
+    kinds = "bif"
+    rank_a, rank_b = kinds.index(a.dtype.kind), kinds.index(b.dtype.kind)
+    if rank_a == rank_b and (a.ndim == 0) != (b.ndim == 0):
+        dtype = b.dtype if a.ndim == 0 else a.dtype
+    elif rank_a != rank_b:
+        # A kind that is higher wins, with its own width: int64 and float32 give float32.
+        dtype = a.dtype if rank_a > rank_b else b.dtype
+    else:
+        dtype = np.promote_types(a.dtype, b.dtype)
+    return a.astype(dtype, copy=False), b.astype(dtype, copy=False)

@@ -1,0 +1,97 @@
+"""Grad modes: whether operations are recorded.  One per thread and per asynchronous task, as in PyTorch."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any
+
+_mode: ContextVar[bool] = ContextVar("autodiff_grad_mode", default=True)
+
+is_grad_enabled = _mode.get
+"""True where operations on tensors that require grad are recorded."""
+
+
+class set_grad_enabled:
+    """Switch recording on or off: at once when called, until the end of a ``with`` block, or in a decorated function."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self._before = [_mode.get()]
+        _mode.set(mode)
+
+    def __enter__(self) -> None:
+        _mode.set(self.mode)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        _mode.set(self._before[-1])
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        _mode.set(self._before[-1])
+        return _decorated(function, self.mode)
+
+
+class _Mode:
+    """``no_grad`` and ``enable_grad``: context managers that nest, and decorators with or without brackets."""
+
+    mode: bool
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        return super().__new__(cls) if function is None else _decorated(function, cls.mode)
+
+    def __init__(self, function: Callable[..., Any] | None = None) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(_mode.get())
+        _mode.set(self.mode)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        _mode.set(self._before.pop())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return _decorated(function, self.mode)
+
+
+class no_grad(_Mode):
+    """Do not record: results have ``requires_grad=False`` and no ``grad_fn``."""
+
+    mode = False
+
+
+class enable_grad(_Mode):
+    """Record again, inside ``no_grad``."""
+
+    mode = True
+
+
+def _decorated(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
+    context = enable_grad if mode else no_grad
+    if inspect.isgeneratorfunction(function):
+
+        @functools.wraps(function)
+        def generate(*args: Any, **kwargs: Any) -> Any:
+            # The mode holds while the generator's own code runs, not in the caller between two values.
+            generator = function(*args, **kwargs)
+            answer = None
+            try:
+                while True:
+                    with context():
+                        value = generator.send(answer)
+                    answer = yield value
+            except StopIteration as stop:
+                return stop.value
+            finally:
+                generator.close()
+
+        return generate
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with context():
+            return function(*args, **kwargs)
+
+    return call

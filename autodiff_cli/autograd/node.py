@@ -1,0 +1,274 @@
+"""The backward graph: nodes, their edges, and the leaves' ends of it.
+
+A node is made when an operation is recorded.  It keeps the edges to the nodes of its inputs (``next_functions``, as
+PyTorch shows them), the shape and type of its output, and exactly those values that its partial derivatives name.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from autodiff_cli.autograd.dtypes import DType
+from autodiff_cli.errors import GraphError
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.tensor import Tensor
+
+Edge = tuple["Node", int]
+Grad = Any
+"""A gradient in a sweep: a plain array, or a Tensor where the sweep itself is recorded (``create_graph``)."""
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+    "saved tensors after calling backward."
+)
+
+NO_EDGE, OUTPUT = -1, -2
+
+next_sequence_nr = itertools.count(1).__next__
+
+
+class Node:
+    """One recorded operation.
+
+    ``sequence_nr`` grows with every node, so that a node is always younger than the nodes it leads to: a sweep that
+    takes the youngest pending node first needs no other sorting.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "hooks", "next_functions", "saved", "sequence_nr", "shape")
+
+    next_functions: tuple[Edge | None, ...]
+    saved: Any
+    shape: tuple[int, ...]
+    dtype: DType
+    sequence_nr: int
+    hooks: Hooks | None
+
+    outputs: ClassVar[int] = 1
+
+    def name(self) -> str:
+        """The name that PyTorch gives to this node, such as ``PowBackward0``."""
+        return type(self).__name__
+
+    def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+        """The gradient of each input, from the gradient of the output, on plain arrays.
+
+        Edges that lead to no node of ``needed`` may be left out (``None`` means that all are wanted).
+        """
+        raise NotImplementedError
+
+    def apply_recorded(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+        """The same on tensors, recorded, so that the result can be differentiated again."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Let go of what was saved for backward; a second sweep then fails with PyTorch's message."""
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node has run; a tuple it returns replaces grad_inputs."""
+        return RemovableHandle(self.ensure_hooks().after, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before this node runs; a tuple it returns replaces grad_outputs."""
+        return RemovableHandle(self.ensure_hooks().before, hook)
+
+    def ensure_hooks(self) -> Hooks:
+        if self.hooks is None:
+            self.hooks = Hooks()
+        return self.hooks
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+class Hooks:
+    """What a node carries only when somebody looks at its gradients."""
+
+    __slots__ = ("after", "before", "retaining", "tensor")
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, tuple[int, Callable[..., Any]]] = {}
+        self.before: dict[int, Callable[..., Any]] = {}
+        self.after: dict[int, Callable[..., Any]] = {}
+        self.retaining: dict[int, weakref.ref[Tensor]] = {}
+
+
+class RemovableHandle:
+    """What registering a hook returns: ``remove()`` takes the hook away again; also a context manager."""
+
+    _next_id = itertools.count().__next__
+
+    def __init__(self, hooks: dict[int, Any], entry: Any) -> None:
+        self.id = self._next_id()
+        self._hooks = hooks
+        hooks[self.id] = entry
+
+    def remove(self) -> None:
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+class AccumulateGrad(Node):
+    """The end of the graph at a leaf: adds what arrives to ``variable.grad``."""
+
+    __slots__ = ("variable",)
+
+    variable: Tensor
+
+    def __init__(self, variable: Tensor) -> None:
+        self.variable = variable
+        self.next_functions = ()
+        self.saved = None
+        self.shape = variable.shape
+        self.dtype = variable.dtype
+        self.sequence_nr = 0
+        self.hooks = None
+
+
+class UnaryNode(Node):
+    """An operation of one tensor whose partial names nothing, its input, or its output."""
+
+    __slots__ = ()
+
+    partial: ClassVar[Callable[..., Any]]
+
+
+class LinearNode(UnaryNode):
+    """The partial names nothing: nothing is saved and nothing can be freed."""
+
+    __slots__ = ()
+
+    def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+        return (self.partial(grad),)
+
+    apply_recorded = apply
+
+
+class InputNode(UnaryNode):
+    """The partial names the input, which is saved as a tensor."""
+
+    __slots__ = ()
+
+    def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+        saved = self.saved
+        if saved is None:
+            raise GraphError(FREED)
+        return (self.partial(grad, saved._data),)
+
+    def apply_recorded(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+        if self.saved is None:
+            raise GraphError(FREED)
+        return (self.partial(grad, restore(self.saved, self.next_functions[0])),)
+
+    def release(self) -> None:
+        self.saved = None
+
+
+class OutputNode(UnaryNode):
+    """The partial names the output, which is saved as an array: a saved tensor would be a cycle."""
+
+    __slots__ = ()
+
+    def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+        if self.saved is None:
+            raise GraphError(FREED)
+        return (self.partial(grad, self.saved),)
+
+    def apply_recorded(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+        if self.saved is None:
+            raise GraphError(FREED)
+        return (self.partial(grad, tensor_on(self.saved, (self, 0))),)
+
+    def release(self) -> None:
+        self.saved = None
+
+
+class OpNode(Node):
+    """Any other operation: a tuple of saved values, and for each partial which of them it names."""
+
+    __slots__ = ()
+
+    partials: ClassVar[tuple[Callable[..., Any] | None, ...]]
+    picks: ClassVar[tuple[tuple[int, ...], ...]]
+    """For each partial the positions in ``saved`` of its arguments after the gradient."""
+    edge_of: ClassVar[tuple[int, ...]]
+    """For each saved value the edge of the input that it is, or ``NO_EDGE``, or ``OUTPUT``."""
+    frees: ClassVar[bool]
+
+    def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+        saved = self.saved
+        if saved is None:
+            raise GraphError(FREED)
+        return self._partials(grad, [getattr(value, "_data", value) for value in saved], needed)
+
+    def apply_recorded(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+        if self.saved is None:
+            raise GraphError(FREED)
+        values = []
+        for value, edge in zip(self.saved, self.edge_of, strict=True):
+            if edge == OUTPUT and value is not None:
+                value = tensor_on(value, (self, 0))
+            elif edge >= 0 and hasattr(value, "_data"):
+                value = restore(value, self.next_functions[edge])
+            values.append(value)
+        return self._partials(grad, values, needed)
+
+    def _partials(self, grad: Grad, values: list[Any], needed: Collection[Node] | None) -> list[Grad | None]:
+        parts: list[Grad | None] = []
+        for partial, picks, edge in zip(self.partials, self.picks, self.next_functions, strict=True):
+            if edge is None or partial is None or (needed is not None and edge[0] not in needed):
+                parts.append(None)
+            else:
+                parts.append(partial(grad, *[values[k] for k in picks]))
+        return parts
+
+    def release(self) -> None:
+        if self.frees:
+            self.saved = None
+
+
+class SequenceNode(Node):
+    """An operation on a sequence of tensors (stack, cat): one partial, told which of them is asked for."""
+
+    __slots__ = ()
+
+    partial: ClassVar[Callable[..., Any]]
+
+    def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+        return [
+            None if edge is None or (needed is not None and edge[0] not in needed) else self.partial(grad, i, *self.saved)
+            for i, edge in enumerate(self.next_functions)
+        ]
+
+    apply_recorded = apply
+
+
+def restore(saved: Any, edge: Edge | None) -> Any:
+    """A saved input as the tensor that it was when it was recorded, whatever was done to its ``requires_grad`` since."""
+    if edge is None:
+        return tensor_on(saved._data, None) if saved._requires_grad else saved
+    if saved._edge is edge or getattr(edge[0], "variable", None) is saved:
+        return saved
+    return tensor_on(saved._data, edge)
+
+
+def tensor_on(data: Any, edge: Edge | None) -> Tensor:
+    """A tensor over ``data`` at the end of ``edge``."""
+    from autodiff_cli.autograd.tensor import Tensor
+
+    tensor = Tensor.__new__(Tensor)
+    tensor._data = data
+    tensor._requires_grad = edge is not None
+    tensor._edge = edge
+    tensor._extra = None
+    return tensor

@@ -1,0 +1,397 @@
+"""The reverse sweep: ``backward`` and ``grad``.
+
+Nodes run youngest first.  A node's inputs are always older than the node itself, so when the youngest pending node is
+taken, all of its gradient has arrived: a heap replaces the usual topological sort, and nothing recurses.
+
+The sweep works on plain arrays.  With ``create_graph`` the same rules are handed tensors instead, and record what they
+do.  The adjoint of broadcasting and of a change of type is applied here, once, for every rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.node import AccumulateGrad, Edge, Grad, Hooks, Node, next_sequence_nr, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, leaf_edge
+from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
+
+NO_GRAPH = "does not require grad and does not have a grad_fn"
+UNUSED = (
+    "One of the differentiated Tensors appears to not have been used in the graph. "
+    "Set allow_unused=True if this is the desired behavior."
+)
+
+sum_to: Callable[[Any, tuple[int, ...]], Any]
+"""Sum a value down to a shape that broadcasts to it; set by ``autodiff_cli.ops.shape``, which declares it."""
+cast: Callable[[Any, Any], Any]
+"""Convert a value to a type; set by ``autodiff_cli.ops.shape``."""
+
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensor | Sequence[Tensor] | None = None,
+) -> None:
+    """Add the gradients of ``tensors`` to ``.grad`` of the leaves they depend on, or of ``inputs`` only.
+
+    Args:
+        tensors: where the sweep starts.
+        grad_tensors: what it starts from, one gradient for each tensor; 1 for scalars if left out.
+        retain_graph: keep the saved values for another sweep; as ``create_graph`` if left out.
+        create_graph: record the sweep, so that the gradients can be differentiated.
+        inputs: fill ``.grad`` of these tensors and no others.
+
+    Raises:
+        GraphError: if a tensor has no graph, or its graph was freed.
+        ShapeError: if a gradient is missing or has another shape than its tensor.
+    """
+    roots = _roots(_sequence(tensors), grad_tensors, create_graph)
+    keep = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        _sweep(roots, keep, create_graph, None)
+        return
+    wanted = _sequence(inputs)
+    if not wanted:
+        raise GraphError("'inputs' argument to 'backward' cannot be empty.")
+    edges = [_gradient_edge(tensor, i) for i, tensor in enumerate(wanted)]
+    captured = _sweep(roots, keep, create_graph, edges)
+    for tensor, edge in zip(wanted, edges, strict=True):
+        if edge in captured:
+            _accumulate(tensor, captured[edge], create_graph)
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of ``outputs`` with respect to ``inputs``, returned and not accumulated.
+
+    Args:
+        outputs: the tensors to differentiate.
+        inputs: the tensors, leaves or not, to differentiate by.
+        grad_outputs: what the sweep starts from, one gradient for each output; 1 for scalars if left out.
+        retain_graph: keep the saved values for another sweep; as ``create_graph`` if left out.
+        create_graph: record the sweep, so that the gradients can be differentiated.
+        allow_unused: give ``None`` for an input that the outputs do not depend on, instead of an error.
+        materialize_grads: give zeros for it.
+
+    Raises:
+        GraphError: if an output has no graph, its graph was freed, or an input was not used.
+        ShapeError: if a gradient is missing or has another shape than its output.
+    """
+    wanted = _sequence(inputs)
+    if allow_unused is False and materialize_grads:
+        raise ArgumentError("Expected allow_unused to be True or not passed when materialize_grads=True")
+    roots = _roots(_sequence(outputs), grad_outputs, create_graph)
+    edges = [_gradient_edge(tensor, i) for i, tensor in enumerate(wanted)]
+    captured = _sweep(roots, create_graph if retain_graph is None else retain_graph, create_graph, edges)
+    results: list[Tensor | None] = []
+    for i, (tensor, edge) in enumerate(zip(wanted, edges, strict=True)):
+        if edge in captured:
+            results.append(_as_tensor(captured[edge]))
+        elif materialize_grads:
+            results.append(tensor_on(np.zeros(tensor.shape, tensor.dtype)[()], None))
+        elif allow_unused:
+            results.append(None)
+        else:
+            raise GraphError(
+                UNUSED.replace("One of the differentiated Tensors", f"The differentiated Tensor at index {i}"),
+                hint="is it the tensor that the output was computed from, or a copy of it?",
+            )
+    return tuple(results)
+
+
+def _sequence(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _roots(tensors: list[Tensor], gradients: Any, create_graph: bool) -> list[tuple[Edge, Grad]]:
+    if gradients is None or isinstance(gradients, Tensor) or not isinstance(gradients, (list, tuple)):
+        gradients = [gradients] * len(tensors) if gradients is None else [gradients]
+    if len(gradients) != len(tensors):
+        raise GraphError(f"got {len(tensors)} tensors and {len(gradients)} gradients")
+    roots = []
+    for i, (tensor, gradient) in enumerate(zip(tensors, gradients, strict=True)):
+        if not tensor._requires_grad:
+            raise GraphError(
+                f"element {i} of tensors {NO_GRAPH}",
+                hint="nothing it was computed from requires grad, or it was computed under no_grad or detached",
+            )
+        edge = tensor._edge or leaf_edge(tensor)
+        roots.append((edge, _first_gradient(tensor, gradient, create_graph)))
+    return roots
+
+
+def _first_gradient(tensor: Tensor, gradient: Any, create_graph: bool) -> Grad:
+    if gradient is None:
+        if tensor._data.size != 1:
+            raise ShapeError(
+                "grad can be implicitly created only for scalar outputs",
+                hint=f"the output has shape {list(tensor.shape)}: hand in a gradient of that shape, or sum it first",
+            )
+        data = np.ones(tensor.shape, tensor.dtype)[()]
+        return tensor_on(data, None) if create_graph else data
+    given = gradient if isinstance(gradient, Tensor) else Tensor(gradient)
+    if given.shape != tensor.shape:
+        raise ShapeError(
+            f"Mismatch in shape: the gradient handed in has a shape of {list(given.shape)} "
+            f"and the output has a shape of {list(tensor.shape)}."
+        )
+    if given.dtype is not tensor.dtype:
+        given = cast(given, tensor.dtype)
+    return given if create_graph else given._data
+
+
+def _gradient_edge(tensor: Tensor, index: int) -> Edge:
+    if not tensor._requires_grad:
+        raise GraphError(
+            "One of the differentiated Tensors does not require grad",
+            hint=f"call requires_grad_() on input {index} before it is used",
+        )
+    return tensor._edge or leaf_edge(tensor)
+
+
+def _sweep(
+    roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets: list[Edge] | None
+) -> dict[Edge, Grad]:
+    # A derivative that is infinite or nan is an answer here, not something for NumPy to warn of.
+    with np.errstate(all="ignore"):
+        if not create_graph:
+            return _run(roots, keep, False, targets)
+        with set_grad_enabled(True):
+            return _run(roots, keep, True, targets)
+
+
+def _run(
+    roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets: list[Edge] | None
+) -> dict[Edge, Grad]:
+    """Run the nodes; give the gradients that arrive at ``targets``, or without any, fill the leaves."""
+    needed = None if targets is None else _nodes_towards([edge[0] for edge, _ in roots], targets)
+    wanted = {} if targets is None else _by_node(targets)
+    captured: dict[Edge, Grad] = {}
+    pending: dict[Node, Grad] = {}
+    heap: list[tuple[int, Node]] = []
+    leaves: list[AccumulateGrad] = []
+
+    def arrive(edge: Edge, part: Grad) -> None:
+        target, output = edge
+        if needed is not None and target not in needed:
+            return
+        if target.outputs != 1:
+            _add_output(pending, heap, target, output, part)
+            return
+        if part.shape != target.shape or part.dtype is not target.dtype:
+            part = _fit(part, target.shape, target.dtype)
+        if target in pending:
+            pending[target] = pending[target] + part
+            return
+        pending[target] = part
+        if target.sequence_nr:
+            heappush(heap, (-target.sequence_nr, target))
+        else:
+            leaves.append(target)  # type: ignore[arg-type]
+
+    for edge, gradient in roots:
+        arrive(edge, gradient)
+    while heap:
+        node = heappop(heap)[1]
+        gradient = pending.pop(node)
+        hooks = node.hooks
+        if hooks is not None:
+            gradient = _before(node, hooks, gradient, create_graph)
+        if node in wanted:
+            for edge in wanted[node]:
+                value = gradient if node.outputs == 1 else gradient[edge[1]]
+                if value is not None:
+                    captured[edge] = value
+            if needed is not None and node not in needed.inner:  # type: ignore[attr-defined]
+                continue
+        parts = node.apply_recorded(gradient, needed) if create_graph else node.apply(gradient, needed)
+        if not keep:
+            node.release()
+        if hooks is not None and hooks.after:
+            parts = _after(hooks, parts, gradient)
+        for next_edge, part in zip(node.next_functions, parts, strict=False):
+            if part is not None and next_edge is not None:
+                arrive(next_edge, part)
+    # Leaves come last: an error in the sweep leaves no half of it behind.
+    for leaf in leaves:
+        gradient = _leaf_hooks(leaf, pending.pop(leaf), create_graph)
+        if targets is None:
+            _accumulate(leaf.variable, gradient, create_graph)
+        else:
+            captured[(leaf, 0)] = gradient
+    return captured
+
+
+class _Needed(set[Node]):
+    """The nodes on a way to a target; ``inner`` are those whose own inputs lead to one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner: set[Node] = set()
+
+
+def _nodes_towards(starts: list[Node], targets: list[Edge]) -> _Needed:
+    ends = {node for node, _ in targets}
+    needed = _Needed()
+    seen: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(node, False) for node in starts]
+    while stack:
+        node, finished = stack.pop()
+        if finished:
+            for edge in node.next_functions:
+                if edge is not None and edge[0] in needed:
+                    needed.add(node)
+                    needed.inner.add(node)
+                    break
+            continue
+        if node in seen:
+            continue
+        seen.add(node)
+        if node in ends:
+            needed.add(node)
+        if node.next_functions:
+            stack.append((node, True))
+            for edge in node.next_functions:
+                if edge is not None and edge[0] not in seen:
+                    stack.append((edge[0], False))
+    return needed
+
+
+def _by_node(edges: list[Edge]) -> dict[Node, list[Edge]]:
+    grouped: dict[Node, list[Edge]] = {}
+    for edge in edges:
+        grouped.setdefault(edge[0], []).append(edge)
+    return grouped
+
+
+def _fit(part: Grad, shape: tuple[int, ...], dtype: Any) -> Grad:
+    """A gradient brought to the shape and type of what it is the gradient of."""
+    if part.shape != shape:
+        part = sum_to(part, shape)
+    return part if part.dtype is dtype else cast(part, dtype)
+
+
+def _add_output(pending: dict[Node, Grad], heap: list[tuple[int, Node]], node: Node, output: int, part: Grad) -> None:
+    """The gradient of one output of a node that has several: its pending gradient is a list."""
+    shape, dtype = node.shape[output], node.dtype[output]  # type: ignore[misc]
+    if part.shape != shape or part.dtype is not dtype:
+        part = _fit(part, shape, dtype)  # type: ignore[arg-type]
+    if node not in pending:
+        pending[node] = [None] * node.outputs
+        heappush(heap, (-node.sequence_nr, node))
+    before = pending[node][output]
+    pending[node][output] = part if before is None else before + part
+
+
+def _as_tensor(value: Grad) -> Tensor:
+    return value if isinstance(value, Tensor) else tensor_on(value, None)
+
+
+def _like(value: Any, create_graph: bool) -> Grad:
+    """What a hook returned, as this sweep carries gradients."""
+    tensor = value if isinstance(value, Tensor) else Tensor(value)
+    return tensor if create_graph else tensor._data
+
+
+def _hooked(hook: Callable[..., Any], gradient: Grad, create_graph: bool) -> Grad:
+    with set_grad_enabled(create_graph):
+        result = hook(_as_tensor(gradient))
+    return gradient if result is None else _like(result, create_graph)
+
+
+def _before(node: Node, hooks: Hooks, gradient: Grad, create_graph: bool) -> Grad:
+    """Run the hooks on a node's gradients in PyTorch's order: of its tensors, its own, then what is retained."""
+    grads = [gradient] if node.outputs == 1 else gradient
+    for output, hook in list(hooks.tensor.values()):
+        if grads[output] is not None:
+            grads[output] = _hooked(hook, grads[output], create_graph)
+    for hook in list(hooks.before.values()):
+        with set_grad_enabled(create_graph):
+            result = hook(tuple(None if g is None else _as_tensor(g) for g in grads))
+        if result is not None:
+            result = result if isinstance(result, tuple) else (result,)
+            grads = [None if g is None else _like(g, create_graph) for g in result]
+    for output, reference in hooks.retaining.items():
+        tensor = reference()
+        if tensor is not None and grads[output] is not None:
+            _accumulate(tensor, grads[output], create_graph)
+    return grads[0] if node.outputs == 1 else grads
+
+
+def _after(hooks: Hooks, parts: Sequence[Grad | None], gradient: Grad) -> Sequence[Grad | None]:
+    create_graph = any(isinstance(part, Tensor) for part in parts)
+    outputs = tuple(None if g is None else _as_tensor(g) for g in (gradient if isinstance(gradient, list) else [gradient]))
+    for hook in list(hooks.after.values()):
+        inputs = tuple(None if part is None else _as_tensor(part) for part in parts)
+        with set_grad_enabled(create_graph):
+            result = hook(inputs, outputs)
+        if result is not None:
+            result = result if isinstance(result, tuple) else (result,)
+            parts = [None if part is None else _like(part, create_graph) for part in result]
+    return parts
+
+
+def _leaf_hooks(leaf: AccumulateGrad, gradient: Grad, create_graph: bool) -> Grad:
+    extra = leaf.variable._extra
+    if extra is not None and extra.hooks:
+        for _, hook in list(extra.hooks.values()):
+            gradient = _hooked(hook, gradient, create_graph)
+    if leaf.hooks is not None:
+        gradient = _before(leaf, leaf.hooks, gradient, create_graph)
+        if leaf.hooks.after:
+            _after(leaf.hooks, (), gradient)
+    return gradient
+
+
+def _accumulate(tensor: Tensor, gradient: Grad, create_graph: bool) -> None:
+    """Add to ``tensor.grad``; in place where nothing is recorded, as PyTorch does."""
+    extra = tensor.extra()
+    before = extra.grad
+    if create_graph:
+        extra.grad = _copied(gradient) if before is None else before + gradient
+    elif before is None:
+        extra.grad = tensor_on(gradient.copy() if isinstance(gradient, np.ndarray) else gradient, None)
+    elif before._requires_grad:
+        extra.grad = tensor_on(before._data + gradient, None)
+    elif isinstance(before._data, np.ndarray):
+        np.add(before._data, gradient, out=before._data)
+    else:
+        before._data = before._data + gradient
+
+
+class CopyBackwards(Node):
+    """How a recorded gradient becomes ``.grad``: a copy, so that nobody else's tensor is shared."""
+
+    __slots__ = ()
+
+    def apply(self, grad: Grad, needed: Any) -> Sequence[Grad | None]:
+        return (grad,)
+
+    apply_recorded = apply
+
+
+def _copied(gradient: Any) -> Tensor:
+    tensor = _as_tensor(gradient)
+    data = tensor._data.copy() if isinstance(tensor._data, np.ndarray) else tensor._data
+    if not tensor._requires_grad:
+        return tensor_on(data, None)
+    node = CopyBackwards.__new__(CopyBackwards)
+    node.next_functions = (tensor._edge or leaf_edge(tensor),)
+    node.saved = node.hooks = None
+    node.shape, node.dtype, node.sequence_nr = tensor.shape, tensor.dtype, next_sequence_nr()
+    return tensor_on(data, (node, 0))

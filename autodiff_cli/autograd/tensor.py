@@ -1,0 +1,340 @@
+"""The tensor: a NumPy array that remembers where it came from.
+
+A 0-d tensor holds a NumPy scalar, whose arithmetic is several times faster than that of a 0-d array.  What few tensors
+need (a gradient, hooks) lives in ``Extra``, made on first use.  Operators and methods are installed by the declarations
+in ``autodiff_cli.ops``; the block under ``TYPE_CHECKING`` only tells type checkers of them.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import DType, as_float, to_array
+from autodiff_cli.autograd.node import AccumulateGrad, Edge, Node, RemovableHandle, tensor_on
+from autodiff_cli.errors import DtypeError, GraphError, ShapeError
+
+ONLY_FLOATING = "Only Tensors of floating point and complex dtype can require gradients"
+
+
+class Extra:
+    """What only some tensors have."""
+
+    __slots__ = ("accumulator", "grad", "hooks", "retains_grad")
+
+    def __init__(self) -> None:
+        self.grad: Tensor | None = None
+        self.accumulator: weakref.ref[AccumulateGrad] | None = None
+        self.hooks: dict[int, tuple[int, Callable[..., Any]]] = {}
+        self.retains_grad = False
+
+
+class Tensor:
+    """An array of numbers that records the operations it takes part in.
+
+    Args:
+        data: a number, nested lists of numbers, or a NumPy array, which is copied.
+        requires_grad: whether operations on this tensor are recorded.
+        dtype: float64, float32, int64 or bool; found from ``data`` if left out.
+    """
+
+    __slots__ = ("__weakref__", "_data", "_edge", "_extra", "_requires_grad")
+
+    _data: Any
+    _requires_grad: bool
+    _edge: Edge | None
+    _extra: Extra | None
+
+    # NumPy's operators leave the work to ours: array * tensor is tensor.__rmul__(array).
+    __array_ufunc__ = None
+    __hash__ = object.__hash__
+
+    def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None) -> None:
+        if isinstance(data, Tensor):
+            data = data._data
+        self._data = to_array(data, dtype)
+        self._requires_grad = False
+        self._edge = None
+        self._extra = None
+        if requires_grad:
+            self.requires_grad_()
+
+    # What a tensor is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The length of each dimension; ``()`` for a scalar."""
+        shape: tuple[int, ...] = self._data.shape
+        return shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self._data.shape)
+
+    dim = ndim.fget
+
+    def size(self, dim: int | None = None) -> Any:
+        """``shape``, or the length of one dimension."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return int(self._data.size)
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements, as a NumPy dtype."""
+        dtype: DType = self._data.dtype
+        return dtype
+
+    def is_floating_point(self) -> bool:
+        """True if the elements are float32 or float64."""
+        return self._data.dtype.kind == "f"
+
+    def item(self) -> Any:
+        """The one element as a Python number.
+
+        Raises:
+            ShapeError: if there is not exactly one element.
+        """
+        if self._data.size != 1:
+            raise ShapeError(f"a Tensor with {self._data.size} elements cannot be converted to Scalar")
+        return self._data.item()
+
+    def tolist(self) -> Any:
+        """Nested Python lists of numbers; a number for a scalar."""
+        return self._data.tolist()
+
+    def numpy(self) -> Any:
+        """The values as a NumPy array.
+
+        Raises:
+            GraphError: if the tensor requires grad; use ``detach().numpy()``.
+        """
+        if self._requires_grad:
+            raise GraphError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return np.asarray(self._data)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __len__(self) -> int:
+        if not self._data.shape:
+            raise ShapeError("len() of a 0-d tensor")
+        return int(self._data.shape[0])
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self._data.shape:
+            raise ShapeError("iteration over a 0-d tensor")
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        if self._data.size != 1:
+            raise ShapeError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(self._data.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self._data.dtype.kind not in "ib":
+            raise DtypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __repr__(self) -> str:
+        from autodiff_cli.autograd.printing import tensor_repr
+
+        return tensor_repr(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if self._data.shape == () and spec else str(self)
+
+    # Where it stands in the graph
+
+    @property
+    def requires_grad(self) -> bool:
+        """True if operations on this tensor are recorded."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Make this leaf require grad, or not.
+
+        Raises:
+            GraphError: if it is no leaf and ``requires_grad`` is false.
+            DtypeError: if its elements are not floating-point numbers.
+        """
+        if self._edge is not None:
+            if not requires_grad:
+                raise GraphError(
+                    "you can only change requires_grad flags of leaf variables.",
+                    hint="use detach() for a tensor that shares the values and has no history",
+                )
+            return self
+        if requires_grad and self._data.dtype.kind != "f":
+            raise DtypeError(ONLY_FLOATING)
+        self._requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """True if no recorded operation made this tensor."""
+        return self._edge is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the operation that made this tensor; ``None`` for a leaf."""
+        return None if self._edge is None else self._edge[0]
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of ``grad_fn`` this tensor is."""
+        return 0 if self._edge is None else self._edge[1]
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What backward has added up here: for leaves, and where ``retain_grad()`` was called."""
+        if self._edge is not None and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+                stacklevel=2,
+            )
+        return None if self._extra is None else self._extra.grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None and not isinstance(value, Tensor):
+            raise GraphError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+        if value is not None and value.shape != self.shape:
+            raise ShapeError(
+                f"assigned grad has data of a different size: the tensor's is {self.shape}, the gradient's {value.shape}"
+            )
+        if value is not None and value.dtype != self.dtype:
+            raise DtypeError(f"assigned grad has data of a different type: {value.dtype} for a tensor of {self.dtype}")
+        self.extra().grad = value
+
+    def extra(self) -> Extra:
+        if self._extra is None:
+            self._extra = Extra()
+        return self._extra
+
+    @property
+    def retains_grad(self) -> bool:
+        """True for a non-leaf tensor whose gradient is kept."""
+        return self._extra is not None and self._extra.retains_grad
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf tensor when backward passes through; a leaf keeps it anyway."""
+        if not self._requires_grad:
+            raise GraphError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._edge is not None:
+            node, output = self._edge
+            node.ensure_hooks().retaining[output] = weakref.ref(self)
+            self.extra().retains_grad = True
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call ``hook(grad)`` whenever the gradient of this tensor is known; what it returns replaces the gradient."""
+        if not self._requires_grad:
+            raise GraphError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._edge is None:
+            return RemovableHandle(self.extra().hooks, (0, hook))
+        node, output = self._edge
+        return RemovableHandle(node.ensure_hooks().tensor, (output, hook))
+
+    def detach(self) -> Tensor:
+        """A tensor over the same values that has no history and requires no grad."""
+        return tensor_on(self._data, None)
+
+    def detach_(self) -> Tensor:
+        """Make this tensor a leaf that requires no grad."""
+        self._edge = None
+        self._requires_grad = False
+        return self
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Tensor | Sequence[Tensor] | None = None,
+    ) -> None:
+        """Add the gradient of this tensor to ``.grad`` of the leaves that it depends on.
+
+        Args:
+            gradient: what to start from, of this tensor's shape; 1 for a scalar.
+            retain_graph: keep saved values so that backward can run again; as ``create_graph`` if left out.
+            create_graph: record the sweep itself, so that gradients can be differentiated.
+            inputs: fill ``.grad`` of these tensors only.
+
+        Raises:
+            GraphError: if nothing was recorded, or the graph was freed by an earlier backward.
+            ShapeError: if ``gradient`` is missing or has another shape.
+        """
+        from autodiff_cli.autograd.sweep import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, key: Any) -> Tensor: ...
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __rfloordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __rmod__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __rmatmul__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __pos__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+        def __ne__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+        def __invert__(self) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+
+
+def leaf_edge(leaf: Tensor) -> Edge:
+    """The edge to the ``AccumulateGrad`` of a leaf, made once as long as some graph holds it.
+
+    The leaf knows its accumulator weakly and the accumulator holds the leaf, so that neither is kept by a cycle.
+    """
+    extra = leaf.extra()
+    node = extra.accumulator() if extra.accumulator is not None else None
+    if node is None:
+        node = AccumulateGrad(leaf)
+        extra.accumulator = weakref.ref(node)
+    return (node, 0)
+
+
+def Variable(data: Any, requires_grad: bool = False) -> Tensor:
+    """PyTorch's old name for a tensor that may require grad."""
+    data = tensor_on(as_float(data._data), None) if isinstance(data, Tensor) and requires_grad else data
+    return Tensor(data, requires_grad=requires_grad)

@@ -1,0 +1,106 @@
+"""Every error of the project: a message, the place in the source, and a way out.
+
+An error is data.  ``report.diagnostics`` draws it, and ``exit_code`` below is the only place that says what a kind of
+error means to a shell.  Errors of the engine are also ``RuntimeError`` and errors of shape also ``ValueError``, so that
+code written for PyTorch or NumPy catches them.
+"""
+
+from __future__ import annotations
+
+Span = tuple[int, int]
+
+
+class AutodiffError(Exception):
+    """Base class.
+
+    Attributes:
+        message: what is wrong, in one sentence.
+        span: half-open range of characters in ``source``, where the place is known.
+        hint: what to do about it.
+        source: the text that ``span`` points into.
+    """
+
+    exit_code = 3
+
+    def __init__(
+        self, message: str, *, span: Span | None = None, hint: str | None = None, source: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.hint = hint
+        self.source = source
+
+    @property
+    def kind(self) -> str:
+        """The name that machine-readable output gives to this class of error."""
+        return type(self).__name__
+
+    def at(self, span: Span, source: str) -> AutodiffError:
+        """Say where the error is, unless something closer to it already did."""
+        if self.span is None and self.source is None:
+            self.span, self.source = span, source
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  hint: {self.hint}" if self.hint else self.message
+
+
+class UsageError(AutodiffError, ValueError):
+    """An option or a value that cannot be meant."""
+
+    exit_code = 2
+
+
+class ParseError(UsageError):
+    """Text that is not of the language."""
+
+
+class UnknownName(UsageError):
+    """A function, keyword, attribute or variable that does not exist."""
+
+
+class MissingValue(UsageError):
+    """Variables of the expression that nobody gave a value."""
+
+
+class ArgumentError(UsageError, TypeError):
+    """A function called with the wrong number or the wrong kind of arguments."""
+
+
+class GraphError(AutodiffError, RuntimeError):
+    """Autograd cannot do what was asked: a freed graph, no graph at all, a change to a saved tensor."""
+
+
+class ShapeError(AutodiffError, RuntimeError, ValueError):
+    """Shapes that do not fit."""
+
+
+class DtypeError(AutodiffError, RuntimeError, TypeError):
+    """A data type that cannot be used here."""
+
+
+class IndexOutOfRange(AutodiffError, IndexError):
+    """An index or a dimension that a tensor does not have."""
+
+
+class LimitError(AutodiffError, RuntimeError):
+    """More elements or operations than a typo should be able to ask for."""
+
+
+class GradcheckError(AutodiffError, RuntimeError):
+    """The analytic gradient is not the numeric one."""
+
+    exit_code = 1
+
+
+class NotFiniteError(AutodiffError, ArithmeticError):
+    """``--strict``, and a value or a derivative is nan or infinite."""
+
+    exit_code = 4
+
+
+class FileError(AutodiffError, OSError):
+    """A file cannot be read or written."""
+
+    exit_code = 5

@@ -1,0 +1,10 @@
+"""Declarations of all operations, by subject.  Importing this package installs them."""
+
+from autodiff_cli.ops.creation import *  # noqa: F403, I001
+from autodiff_cli.ops.shape import *  # noqa: F403
+from autodiff_cli.ops.arithmetic import *  # noqa: F403
+from autodiff_cli.ops.comparison import *  # noqa: F403
+from autodiff_cli.ops.elementary import *  # noqa: F403
+from autodiff_cli.ops.reduce import *  # noqa: F403
+from autodiff_cli.ops.linalg import *  # noqa: F403
+from autodiff_cli.ops.activation import *  # noqa: F403

@@ -1,0 +1,167 @@
+"""Tensors out of nothing: constants, ranges, random numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import get_default_dtype
+from autodiff_cli.autograd.node import tensor_on
+from autodiff_cli.autograd.op import describe
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError, LimitError
+
+__all__ = [
+    "arange",
+    "as_tensor",
+    "eye",
+    "full",
+    "linspace",
+    "manual_seed",
+    "ones",
+    "ones_like",
+    "rand",
+    "randn",
+    "tensor",
+    "zeros",
+    "zeros_like",
+]
+
+MOST_ELEMENTS = 2**28
+"""A larger tensor is refused, so that a typo does not take the machine down."""
+
+
+def tensor(data: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A new leaf that holds a copy of ``data``: a number, nested lists of numbers, or an array."""
+    return Tensor(data, requires_grad, dtype)
+
+
+def as_tensor(data: Any, dtype: Any = None) -> Tensor:
+    """``data`` itself if it is a tensor of this type, else a new one; NumPy arrays are shared, not copied."""
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    if isinstance(data, np.ndarray) and (dtype is None or data.dtype == np.dtype(dtype)):
+        return tensor_on(data, None)
+    return Tensor(data, False, dtype)
+
+
+def check_size(shape: tuple[int, ...]) -> None:
+    """Refuse a shape of more than ``MOST_ELEMENTS`` elements.
+
+    Raises:
+        LimitError: with the number of elements.
+    """
+    count = math.prod(shape)
+    if count > MOST_ELEMENTS:
+        raise LimitError(f"a tensor of {count:,} elements is more than the limit of {MOST_ELEMENTS:,}")
+
+
+def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
+    lengths = size[0] if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
+    shape = tuple(_length(n) for n in lengths)
+    check_size(shape)
+    return shape
+
+
+def _length(value: Any) -> int:
+    if isinstance(value, float) and not value.is_integer():
+        raise ArgumentError(f"a length must be a whole number, not {value:g}")
+    length = int(value)
+    if length < 0:
+        raise ArgumentError(f"a length cannot be negative: {length}")
+    return length
+
+
+def _leaf(data: Any, requires_grad: bool) -> Tensor:
+    made = tensor_on(data[()] if data.ndim == 0 else data, None)
+    return made.requires_grad_() if requires_grad else made
+
+
+def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Zeros of a shape."""
+    return _leaf(np.zeros(_shape(size), dtype or get_default_dtype()), requires_grad)
+
+
+def ones(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones of a shape."""
+    return _leaf(np.ones(_shape(size), dtype or get_default_dtype()), requires_grad)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """One value, everywhere in a shape."""
+    size = size if isinstance(size, (list, tuple)) else (size,)
+    return _leaf(np.full(_shape((size,)), fill_value, dtype or get_default_dtype()), requires_grad)
+
+
+def eye(n: Any, m: Any = None, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones on the diagonal of an n by m matrix."""
+    rows, columns = _shape((n, n if m is None else m))
+    return _leaf(np.eye(rows, columns, dtype=dtype or get_default_dtype()), requires_grad)
+
+
+def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Numbers from ``start`` (0 if only one is given) up to, not including, ``end``."""
+    if end is None:
+        start, end = 0, start
+    if step == 0:
+        raise ArgumentError("the step of arange cannot be zero")
+    count = (end - start) / step
+    check_size((math.ceil(count) if math.isfinite(count) else MOST_ELEMENTS + 1,))
+    if dtype is None and any(isinstance(v, float) for v in (start, end, step)):
+        dtype = get_default_dtype()
+    return _leaf(np.arange(start, end, step, dtype), requires_grad)
+
+
+def linspace(start: Any, end: Any, steps: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Evenly spaced numbers from ``start`` to ``end``, both included."""
+    (steps,) = _shape((steps,))
+    return _leaf(np.linspace(float(start), float(end), steps, dtype=dtype or get_default_dtype()), requires_grad)
+
+
+_generator: Any = None
+
+
+def manual_seed(seed: int) -> None:
+    """Make ``rand`` and ``randn`` start over from a seed."""
+    global _generator
+    _generator = np.random.default_rng(seed)
+
+
+def _random() -> Any:
+    if _generator is None:
+        manual_seed(0)
+    return _generator
+
+
+def rand(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Random numbers, uniform between 0 and 1; the same in every run unless ``manual_seed`` says otherwise."""
+    return _leaf(np.asarray(_random().random(_shape(size))).astype(dtype or get_default_dtype()), requires_grad)
+
+
+def randn(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Random numbers from the standard normal distribution; see ``rand`` for the seed."""
+    return _leaf(np.asarray(_random().standard_normal(_shape(size))).astype(dtype or get_default_dtype()), requires_grad)
+
+
+def zeros_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
+    """Zeros of the shape and type of ``x``."""
+    if type(x) is not Tensor:
+        return np.zeros_like(x)[()]
+    return _leaf(np.zeros(x.shape, dtype or x.dtype), requires_grad)
+
+
+def ones_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
+    """Ones of the shape and type of ``x``."""
+    if type(x) is not Tensor:
+        return np.ones_like(x)[()]
+    return _leaf(np.ones(x.shape, dtype or x.dtype), requires_grad)
+
+
+for _function in (zeros, ones):
+    describe(_function, parameters=("size",), defaults=(), tensors=(), variadic=True)
+for _function in (full, eye, arange, linspace):
+    describe(_function, tensors=())
+for _function in (zeros_like, ones_like):
+    describe(_function, methods=())

@@ -1,0 +1,372 @@
+"""Shapes: reshaping, transposing, indexing, joining.
+
+``sum_to`` and ``expand`` are each other's adjoint, and so are indexing and ``unindex``.  A partial of an operation that
+broadcasts its input returns the gradient as it is: the sweep sums it to the input's shape.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd import sweep
+from autodiff_cli.autograd.op import declare, declare_sequence, describe
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
+from autodiff_cli.ops.creation import check_size
+
+__all__ = [
+    "cat",
+    "clone",
+    "expand",
+    "flatten",
+    "permute",
+    "reshape",
+    "squeeze",
+    "stack",
+    "sum_to",
+    "t",
+    "to",
+    "transpose",
+    "unsqueeze",
+]
+
+
+def dimension(dim: int, ndim: int) -> int:
+    """A dimension counted from the front; -1 is the last.
+
+    Raises:
+        IndexOutOfRange: in PyTorch's words.
+    """
+    if isinstance(dim, float) and dim.is_integer():
+        dim = int(dim)
+    if not isinstance(dim, (int, np.integer)):
+        raise ArgumentError(f"a dimension must be a whole number, not {dim!r}")
+    reach = max(ndim, 1)
+    if not -reach <= dim < reach:
+        raise IndexOutOfRange(
+            f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {dim})"
+        )
+    return int(dim) % reach
+
+
+def _sum_to(x: Any, shape: tuple[int, ...]) -> Any:
+    extra = len(x.shape) - len(shape)
+    if extra < 0 or any(n != m and n != 1 for n, m in zip(shape, x.shape[extra:], strict=True)):
+        raise ShapeError(f"got a gradient of shape {list(x.shape)} where one of shape {list(shape)} was expected")
+    summed = tuple(range(extra)) + tuple(
+        extra + i for i, (n, m) in enumerate(zip(shape, x.shape[extra:], strict=True)) if n != m
+    )
+    return np.add.reduce(x, axis=summed, keepdims=True).reshape(shape)[()] if summed else x.reshape(shape)
+
+
+def _expand(x: Any, shape: Any) -> Any:
+    x = np.asarray(x)
+    lead = len(shape) - x.ndim
+    whole = tuple(int(x.shape[i - lead] if n == -1 else n) for i, n in enumerate(shape))
+    check_size(whole)
+    return np.broadcast_to(x, whole)
+
+
+sum_to = declare("sum_to", _sum_to, {"x": lambda g, x_shape: expand(g, x_shape)}, node="SumBackward1", statics={"shape": ()}, public=False)
+expand = declare(
+    "expand",
+    _expand,
+    {"x": lambda g: g},
+    statics={"shape": ()},
+    summary="repeats along dimensions of length 1, and along new ones in front, until the shape fits",
+    samples=(([1.0, 2.0], [3, 2]),),
+)
+_cast = declare(
+    "to",
+    lambda x, dtype: x.astype(dtype),
+    {"x": lambda g: g},
+    node="ToCopyBackward0",
+    statics={"dtype": None},
+    public=False,
+)
+
+
+def to(x: Tensor, dtype: Any) -> Tensor:
+    """``x`` with elements of another type, itself if it has it already."""
+    dtype = np.dtype(dtype)
+    if type(x) is Tensor and x.dtype is dtype:
+        return x
+    made: Tensor = _cast(x, dtype)
+    return made
+
+
+sweep.sum_to = sum_to
+sweep.cast = _cast
+for _name, _dtype in (("double", "float64"), ("float", "float32"), ("long", "int64"), ("bool", "bool")):
+    setattr(Tensor, _name, lambda self, _dtype=_dtype: to(self, _dtype))
+Tensor.to = to  # type: ignore[method-assign]
+
+
+def _wanted_shape(args: tuple[Any, ...]) -> tuple[int, ...]:
+    lengths = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+    return tuple(dimension_length(n) for n in lengths)
+
+
+def dimension_length(n: Any) -> int:
+    if isinstance(n, float) and not n.is_integer():
+        raise ArgumentError(f"a length must be a whole number, not {n:g}")
+    return int(n)
+
+
+def _reshape(x: Any, shape: tuple[int, ...]) -> Any:
+    try:
+        return np.reshape(x, shape)[()] if shape == () else np.reshape(x, shape)
+    except ValueError:
+        raise ShapeError(
+            f"shape '{list(shape)}' is invalid for input of size {np.size(x)}", hint=f"the shape is {list(np.shape(x))}"
+        ) from None
+
+
+_view = declare("reshape", _reshape, {"x": lambda g, x_shape: reshape(g, x_shape)}, node="ViewBackward0", statics={"shape": ()}, public=False)
+
+
+def reshape(x: Any, *shape: Any) -> Any:
+    """The same elements in another shape; one length may be -1."""
+    return _view(x, _wanted_shape(shape))
+
+
+describe(
+    reshape,
+    aliases=("view",),
+    parameters=("x", "shape"),
+    tensors=("x",),
+    formula="reshape(g, shape of x)",
+    samples=(([[1.0, 2.0], [3.0, 4.0]], [4]),),
+)
+
+
+def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """The dimensions from ``start_dim`` to ``end_dim`` as one."""
+    ndim = len(x.shape)
+    first, last = dimension(start_dim, ndim), dimension(end_dim, ndim)
+    if first > last:
+        raise ArgumentError("flatten() has invalid args: start_dim cannot come after end_dim")
+    return _view(x, (*x.shape[:first], -1, *x.shape[last + 1 :]))
+
+
+describe(flatten, tensors=("x",), samples=(([[1.0, 2.0], [3.0, 4.0]],),))
+
+
+def _inverse(dims: Any, ndim: int) -> tuple[int, ...]:
+    order = [dimension(d, ndim) for d in dims]
+    inverse = [0] * len(order)
+    for position, d in enumerate(order):
+        inverse[d] = position
+    return tuple(inverse)
+
+
+def _permute(x: Any, dims: Any) -> Any:
+    order = tuple(dimension(d, x.ndim) for d in dims)
+    if sorted(order) != list(range(x.ndim)):
+        raise ShapeError(f"permute: dims {list(dims)} do not name each of the {x.ndim} dimensions once")
+    return np.transpose(x, order)
+
+
+def _permute_back(g: Any, dims: Any) -> Any:
+    return _permuted(g, _inverse(dims, len(dims)))
+
+
+_permuted = declare("permute", _permute, {"x": lambda g, dims: _permute_back(g, dims)}, statics={"dims": ()}, public=False)
+
+
+def permute(x: Any, *dims: Any) -> Any:
+    """The dimensions in another order."""
+    return _permuted(x, _wanted_shape(dims))
+
+
+describe(permute, parameters=("x", "dims"), tensors=("x",), samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),))
+
+transpose = declare(
+    "transpose",
+    lambda x, dim0, dim1: np.swapaxes(x, dimension(dim0, x.ndim), dimension(dim1, x.ndim)),
+    {"x": lambda g, dim0, dim1: transpose(g, dim0, dim1)},
+    statics={"dim0": -2, "dim1": -1},
+    summary="two dimensions exchanged, the last two if left out",
+    formula="transpose(g)",
+    samples=(([[1.0, 2.0], [3.0, 4.0]], 0, 1),),
+)
+
+
+def _matrix_transpose(x: Any) -> Any:
+    if x.ndim > 2:
+        raise ShapeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D", hint="use transpose(x, i, j)")
+    return x.T
+
+
+t = declare("t", _matrix_transpose, {"x": lambda g: t(g)}, node="TBackward0", summary="a matrix transposed", samples=(([[1.0, 2.0], [3.0, 4.0]],),))
+
+
+def _attribute_T(x: Any) -> Any:
+    return _permuted(x, tuple(reversed(range(len(x.shape)))))
+
+
+Tensor.T = property(_attribute_T, doc="All dimensions in reverse order.")  # type: ignore[attr-defined]
+Tensor.mT = property(lambda x: transpose(x, -2, -1), doc="The last two dimensions exchanged.")  # type: ignore[attr-defined]
+
+unsqueeze = declare(
+    "unsqueeze",
+    lambda x, dim: np.expand_dims(x, dimension(dim, x.ndim + 1)),
+    {"x": lambda g, x_shape: reshape(g, x_shape)},
+    statics={"dim": 0},
+    summary="a new dimension of length 1 at position dim",
+    samples=(([1.0, 2.0], 0),),
+)
+
+
+def _squeeze(x: Any, dim: int | None) -> Any:
+    if dim is None:
+        return np.squeeze(x)[()]
+    position = dimension(dim, x.ndim)
+    return np.squeeze(x, position)[()] if x.ndim and x.shape[position] == 1 else x
+
+
+squeeze = declare(
+    "squeeze",
+    _squeeze,
+    {"x": lambda g, x_shape: reshape(g, x_shape)},
+    node="SqueezeBackward1",
+    statics={"dim": None},
+    summary="dimensions of length 1 removed: all, or the one at position dim",
+    samples=(([[1.0, 2.0]], 0),),
+)
+clone = declare("clone", lambda x: x.copy(), {"x": lambda g: g}, summary="a copy", formula="g", samples=(([1.0, 2.0],),))
+
+# Indexing.  A key is taken apart as PyTorch does it: whole numbers select, slices slice, tensors and lists gather.
+
+
+def _unindex(g: Any, shape: tuple[int, ...], key: Any) -> Any:
+    out = np.zeros(shape, g.dtype)
+    if _is_basic(key):
+        out[key] = g
+    else:
+        np.add.at(out, key, g)
+    return out
+
+
+def _is_basic(key: Any) -> bool:
+    return all(isinstance(k, (int, slice, type(None), type(Ellipsis))) for k in key)
+
+
+_unindexed = declare(
+    "unindex", _unindex, {"x": lambda g, key: _index(g, key)}, node="IndexPutBackward0", statics={"shape": (), "key": ()}, public=False
+)
+
+
+def _rule(g: Any, x_shape: Any, key: Any) -> Any:
+    return _unindexed(g, x_shape, key)
+
+
+_select = declare("select", lambda x, key: x[key], {"x": lambda g, x_shape, key: _rule(g, x_shape, key)}, statics={"key": ()}, public=False)
+_slice = declare("slice", lambda x, key: x[key], {"x": lambda g, x_shape, key: _rule(g, x_shape, key)}, statics={"key": ()}, public=False)
+_index = declare("index", lambda x, key: x[key], {"x": lambda g, x_shape, key: _rule(g, x_shape, key)}, statics={"key": ()}, public=False)
+_alias = declare("alias", lambda x: x, {"x": lambda g: g}, public=False)
+
+
+def getitem(x: Any, key: Any) -> Any:
+    """Elements by position: numbers, slices, ``None`` for a new dimension, ``...``, masks and lists of positions."""
+    parts = key if isinstance(key, tuple) else (key,)
+    parts = tuple(_index_part(part) for part in parts)
+    taken = sum(part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else part is not None and part is not ... for part in parts)
+    ndim = len(x.shape)
+    if taken > ndim:
+        raise IndexOutOfRange(
+            f"too many indices for tensor of dimension {ndim}", hint=f"{taken} were given for shape {list(x.shape)}"
+        )
+    if ... in [p for p in parts if not isinstance(p, np.ndarray)]:
+        at = next(i for i, p in enumerate(parts) if p is ...)
+        parts = (*parts[:at], *[slice(None)] * (ndim - taken), *parts[at + 1 :])
+    if any(isinstance(part, np.ndarray) for part in parts):
+        return _index(x, parts)
+    return _basic(x, parts)
+
+
+def _basic(x: Any, parts: tuple[Any, ...]) -> Any:
+    result = x
+    dim = 0
+    for part in parts:
+        before = (slice(None),) * dim
+        if part is None:
+            result = unsqueeze(result, dim)
+            dim += 1
+        elif isinstance(part, slice):
+            # A slice of everything is no operation, except where it is all that was asked for.
+            if part != slice(None) or len(parts) == 1:
+                result = _slice(result, (*before, part))
+            dim += 1
+        else:
+            length = result.shape[dim]
+            if not -length <= part < length:
+                raise IndexOutOfRange(
+                    f"index {part} is out of bounds for dimension {dim} with size {length}",
+                    hint=f"positions go from 0 to {length - 1}, or from -{length} to -1" if length else None,
+                )
+            result = _select(result, (*before, part))
+    return _alias(result) if result is x else result
+
+
+def _index_part(part: Any) -> Any:
+    if part is None or part is ... or isinstance(part, (slice, int)):
+        return _bool_mask(part) if isinstance(part, bool) else part
+    if isinstance(part, Tensor):
+        part = part._data
+    array = np.asarray(part)
+    if array.dtype.kind == "f" and array.size and np.all(array == np.floor(array)):
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "ib":
+        raise IndexOutOfRange("positions must be whole numbers, slices or masks")
+    return int(array) if array.ndim == 0 and array.dtype.kind == "i" else array
+
+
+def _bool_mask(part: bool) -> Any:
+    return np.asarray(part)
+
+
+Tensor.__getitem__ = getitem  # type: ignore[method-assign]
+
+
+def _piece(g: Any, i: int, shapes: Any, dim: int) -> Any:
+    position = dimension(dim, len(shapes[i]))
+    start = sum(shape[position] for shape in shapes[:i])
+    return _slice(g, (*(slice(None),) * position, slice(start, start + shapes[i][position])))
+
+
+def _stack(arrays: Any, dim: int) -> Any:
+    if any(a.shape != arrays[0].shape for a in arrays):
+        shapes = ", ".join(str(list(a.shape)) for a in arrays)
+        raise ShapeError(f"stack expects each tensor to be equal size, but got {shapes}")
+    return np.stack(arrays, dimension(dim, arrays[0].ndim + 1))
+
+
+stack = declare_sequence(
+    "stack",
+    _stack,
+    lambda g, i, shapes, dim: _select(g, (*(slice(None),) * dimension(dim, len(shapes[i]) + 1), i)),
+    node="StackBackward0",
+    statics={"dim": 0},
+    summary="tensors of one shape joined along a new dimension",
+    samples=((1.0, 2.0),),
+)
+
+
+def _cat(arrays: Any, dim: int) -> Any:
+    return np.concatenate(arrays, dimension(dim, arrays[0].ndim))
+
+
+cat = declare_sequence(
+    "cat",
+    _cat,
+    _piece,
+    node="CatBackward0",
+    statics={"dim": 0},
+    aliases=("concat", "concatenate"),
+    summary="tensors joined along a dimension that they have",
+    samples=(([1.0, 2.0], [3.0]),),
+)
+
