@@ -1,0 +1,32 @@
+"""autodiff: exact derivatives of expressions, with PyTorch's autograd on NumPy.
+
+``import autodiff_cli as ad`` gives PyTorch's names with PyTorch's meaning.  Names are loaded when they are first used,
+so that the command line starts without what it does not need.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from autodiff_cli.api import *  # noqa: F403
+
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    api = import_module("autodiff_cli.api")
+    try:
+        value = getattr(api, name)
+    except AttributeError:
+        raise AttributeError(f"module 'autodiff_cli' has no attribute {name!r}") from None
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    api = import_module("autodiff_cli.api")
+    return sorted({*globals(), *(name for name in vars(api) if not name.startswith("_"))})

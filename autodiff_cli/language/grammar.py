@@ -1,0 +1,124 @@
+"""From ``grammar/expression.lark`` to the tables that the parser runs on.
+
+lark compiles the grammar; what the parser needs of the result is written to ``_tables.py`` as plain literals, because
+importing lark alone takes longer than everything else that a small evaluation does.  Where the grammar beside the
+package is newer than those tables (its checksum tells), they are made again in memory; ``python -m
+autodiff_cli.language.grammar`` writes them.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).resolve().parent.parent
+PLACES = (PACKAGE / "grammar" / "expression.lark", PACKAGE.parent / "grammar" / "expression.lark")
+TABLES = Path(__file__).with_name("_tables.py")
+
+
+def grammar_text() -> str | None:
+    """The grammar: inside the package where it is installed, beside it in a checkout."""
+    for place in PLACES:
+        try:
+            return place.read_text(encoding="utf-8")
+        except OSError:
+            continue
+    return None
+
+
+def checksum(text: str) -> int:
+    return zlib.crc32(text.encode())
+
+
+def build(text: str) -> dict[str, Any]:
+    """The parser's tables.
+
+    ``tokens`` is a regular expression with one group for each kind of token that is no keyword; ``literals`` and
+    ``keywords`` name the tokens that are fixed texts; ``ignored`` are skipped.  ``actions[state][symbol]`` is the state
+    to go to, or ``~rule`` to reduce; ``rules`` hold (left side, length, kind, kept children, inlined children, whether
+    one child stands for the whole).
+    """
+    from lark import Lark
+    from lark.grammar import Terminal
+    from lark.lexer import PatternStr
+    from lark.parsers.lalr_analysis import Shift
+
+    lark = Lark(text, parser="lalr", lexer="basic", maybe_placeholders=False)
+    table = lark.parser.parser._parse_table  # type: ignore[attr-defined]
+    rules = lark.rules
+    numbers = {rule: i for i, rule in enumerate(rules)}
+    actions = [
+        {str(symbol): target if action is Shift else ~numbers[target] for symbol, (action, target) in sorted(table.states[state].items())}
+        for state in sorted(table.states)
+    ]
+    keywords, literals, patterns = {}, {}, []
+    for terminal in lark.terminals:
+        if not isinstance(terminal.pattern, PatternStr):
+            patterns.append(terminal)
+        elif re.fullmatch(r"[a-z]+", terminal.pattern.value):
+            keywords[str(terminal.pattern.value)] = str(terminal.name)
+        else:
+            literals[str(terminal.pattern.value)] = str(terminal.name)
+    # A number is tried before the dot, the longer of two texts before the shorter one.
+    patterns.sort(key=lambda terminal: terminal.name == "NAME")
+    fixed = "|".join(re.escape(literal) for literal in sorted(literals, key=len, reverse=True))
+    return {
+        "tokens": "|".join([*(f"(?P<{t.name}>{t.pattern.to_regexp()})" for t in patterns), f"(?P<LITERAL>{fixed})"]),
+        "keywords": keywords,
+        "literals": literals,
+        "ignored": sorted(lark.ignore_tokens),
+        "actions": actions,
+        "start": table.start_states["start"],
+        "end": table.end_states["start"],
+        "rules": [
+            (
+                str(rule.origin.name),
+                len(rule.expansion),
+                str(rule.alias or rule.origin.name),
+                tuple(i for i, s in enumerate(rule.expansion) if not (isinstance(s, Terminal) and s.filter_out)),
+                tuple(i for i, s in enumerate(rule.expansion) if not isinstance(s, Terminal) and s.name.startswith("_")),
+                bool(rule.options.expand1 and not rule.alias),
+            )
+            for rule in rules
+        ],
+    }
+
+
+def tables() -> dict[str, Any]:
+    """The tables of the grammar as it is now."""
+    try:
+        from autodiff_cli.language import _tables
+    except ImportError:
+        made = None
+    else:
+        made = _tables.TABLES
+    text = grammar_text()
+    if made is not None and (text is None or checksum(text) == _tables.GRAMMAR_CHECKSUM):
+        return made
+    if text is None:
+        raise FileNotFoundError("the grammar is missing from the installation")
+    return build(text)
+
+
+def write() -> None:
+    """Write ``_tables.py``."""
+    text = grammar_text()
+    assert text is not None
+    lines = [
+        '"""Made from grammar/expression.lark by ``python -m autodiff_cli.language.grammar``.  Do not edit."""',
+        "",
+        "from typing import Any",
+        "",
+        f"GRAMMAR_CHECKSUM = {checksum(text)}",
+        "TABLES: dict[str, Any] = {",
+        *(f"    {key!r}: {value!r}," for key, value in build(text).items()),
+        "}",
+        "",
+    ]
+    TABLES.write_text("\n".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,180 @@
+"""Text to tree: an LALR(1) driver over the tables that lark made of the grammar.
+
+The stacks are lists, so nesting is limited by memory only.  Inside brackets a newline separates nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from autodiff_cli.errors import ParseError, Span
+from autodiff_cli.language.grammar import tables
+from autodiff_cli.language.syntax import Syntax
+
+_OPEN = {"(": ")", "[": "]"}
+_TABLES: dict[str, Any] = {}
+_TOKEN: re.Pattern[str]
+
+
+def _load() -> None:
+    global _TOKEN
+    _TABLES.update(tables())
+    _TOKEN = re.compile(_TABLES["tokens"])
+
+
+def tokenize(source: str) -> list[Syntax]:
+    """The tokens of a text, ended by ``$END``.
+
+    Raises:
+        ParseError: at a character that begins no token, or a bracket that is not closed or not opened.
+    """
+    if not _TABLES:
+        _load()
+    ignored, literals, keywords = set(_TABLES["ignored"]), _TABLES["literals"], _TABLES["keywords"]
+    match = _TOKEN.match
+    tokens: list[Syntax] = []
+    open_brackets: list[Syntax] = []
+    position = 0
+    while position < len(source):
+        found = match(source, position)
+        if found is None:
+            raise _bad_character(source, position)
+        kind, text = str(found.lastgroup), found.group()
+        span = (position, found.end())
+        position = found.end()
+        if kind in ignored or (kind == "_SEPARATOR" and text == "\n" and open_brackets):
+            continue
+        if kind == "NAME":
+            kind = keywords.get(text, kind)
+        elif kind == "LITERAL":
+            kind = literals[text]
+        token = Syntax(kind, [], text, span)
+        if text in _OPEN:
+            open_brackets.append(token)
+        elif text in (")", "]"):
+            if not open_brackets:
+                raise ParseError(f"'{text}' closes nothing", span=span, source=source, hint=f"remove it, or open it with '{'(' if text == ')' else '['}'")
+            opened = open_brackets.pop()
+            if _OPEN[opened.text] != text:
+                raise ParseError(
+                    f"'{opened.text}' is closed by '{text}'", span=span, source=source, hint=f"write '{_OPEN[opened.text]}' here"
+                )
+        tokens.append(token)
+    if open_brackets:
+        opened = open_brackets[-1]
+        raise ParseError(f"'{opened.text}' is never closed", span=opened.span, source=source, hint=f"add a '{_OPEN[opened.text]}'")
+    tokens.append(Syntax("$END", [], "", (len(source), len(source))))
+    return tokens
+
+
+_MEANT = {
+    "&": "write 'and'",
+    "|": "write 'or'; for an absolute value, abs(x)",
+    "!": "write 'not', or factorials as exp(lgamma(n + 1))",
+    "\N{MINUS SIGN}": "write the minus of the keyboard, -",
+    "\N{EN DASH}": "write the minus of the keyboard, -",
+    "\N{MULTIPLICATION SIGN}": "write *",
+    "\N{MIDDLE DOT}": "write *",
+    "\N{DIVISION SIGN}": "write /",
+    "\N{SUPERSCRIPT TWO}": "write **2",
+    "\N{SUPERSCRIPT THREE}": "write **3",
+    "{": "write lists with [ ]",
+    "}": "write lists with [ ]",
+    '"': "close the text with another quote",
+    "'": "close the text with another quote; derivatives are not written with a prime, use --order",
+}
+
+
+def _bad_character(source: str, position: int) -> ParseError:
+    character = source[position]
+    return ParseError(
+        f"unexpected character {character!r}", span=(position, position + 1), source=source, hint=_MEANT.get(character)
+    )
+
+
+def parse(source: str) -> Syntax:
+    """The tree of a program: a ``start`` node with its statements.
+
+    Raises:
+        ParseError: with the place and what to write instead, where that can be guessed.
+    """
+    tokens = tokenize(source)
+    if all(token.kind in ("_SEPARATOR", "$END") for token in tokens):
+        raise ParseError("the expression is empty", span=(0, len(source)), source=source, hint="write one, for example 'x**2'")
+    actions, rules, end = _TABLES["actions"], _TABLES["rules"], _TABLES["end"]
+    states: list[int] = [_TABLES["start"]]
+    values: list[Syntax] = []
+    index = 0
+    token = tokens[0]
+    while True:
+        action = actions[states[-1]].get(token.kind)
+        if action is None:
+            raise _unexpected(source, tokens, index, actions[states[-1]])
+        if action >= 0:
+            states.append(action)
+            values.append(token)
+            index += 1
+            token = tokens[index]
+            continue
+        left, length, kind, kept, inlined, transparent = rules[~action]
+        parts = values[len(values) - length :] if length else []
+        if length:
+            del values[-length:], states[-length:]
+        values.append(_reduce(kind, parts, kept, inlined, transparent, token))
+        states.append(actions[states[-1]][left])
+        if states[-1] == end and token.kind == "$END":
+            return values[0]
+
+
+def _reduce(kind: str, parts: list[Syntax], kept: Any, inlined: Any, transparent: bool, following: Syntax) -> Syntax:
+    if transparent and len(kept) == 1:
+        return parts[kept[0]]
+    children: list[Syntax] = []
+    for i in kept:
+        part = parts[i]
+        if i not in inlined:
+            children.append(part)
+        elif not children:
+            # The list of a repetition grows in place: copying it for each item would take quadratic time.
+            children = part.children
+        else:
+            children.extend(part.children)
+    span = (parts[0].span[0], parts[-1].span[1]) if parts else (following.span[0], following.span[0])
+    return Syntax(kind, children, "", span)
+
+
+_OPERAND_END = ("NUMBER", "NAME", "RPAR", "RSQB", "STRING", "TRUE", "FALSE")
+_OPERAND_START = ("NUMBER", "NAME", "LPAR", "STRING", "TRUE", "FALSE")
+
+
+def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[str, int]) -> ParseError:
+    """The error at a token that fits nowhere, with a guess at what was meant."""
+    token = tokens[index]
+    before = tokens[index - 1] if index else None
+    text = token.text.strip() or "the end of the line"
+    if before is not None and before.kind in _OPERAND_END and token.kind in _OPERAND_START:
+        span: Span = (before.span[0], token.span[1])
+        left = source[before.span[0] : before.span[1]]
+        right = f"{token.text}..." if token.kind == "LPAR" else token.text
+        return ParseError(
+            f"nothing between '{before.text}' and '{token.text}'",
+            span=span,
+            source=source,
+            hint=f"write {left}*{right}" if before.kind not in ("RPAR", "RSQB") else f"write *{right} to multiply",
+        )
+    if token.kind == "$END" or token.kind == "_SEPARATOR":
+        assert before is not None
+        return ParseError(
+            f"something is missing after '{before.text}'", span=before.span, source=source, hint="the expression ends here"
+        )
+    hint = None
+    if token.kind == "EQUAL":
+        hint = "write == to compare; a name is given a value with 'name = expression' at the start of a statement"
+    elif before is None or before.kind in ("LPAR", "COMMA", "LSQB") or "NAME" in expected:
+        hint = f"a value is expected before '{text}'"
+    elif token.kind in ("IF", "ELSE"):
+        hint = "a choice is written 'a if condition else b'"
+    elif "ELSE" in expected and "RPAR" not in expected:
+        hint = "a choice is written 'a if condition else b'"
+    return ParseError(f"unexpected '{text}'", span=token.span, source=source, hint=hint)

@@ -1,0 +1,221 @@
+"""Arithmetic: what the operators do."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.op import declare, describe
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.ops.comparison import where
+from autodiff_cli.ops.creation import zeros_like
+from autodiff_cli.ops.elementary import floor, log, reciprocal
+
+__all__ = ["add", "div", "floor_divide", "fmod", "mul", "neg", "pos", "pow", "remainder", "sub", "true_divide"]
+
+_PAIR = ((1.5, -0.5), ([1.0, 2.0], 3.0))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.generic))
+
+
+add = declare(
+    "add",
+    operator.add,
+    {"x": lambda g: g, "y": lambda g: g},
+    operator="add",
+    summary="x + y",
+    formula="1, 1",
+    samples=_PAIR,
+)
+mul = declare(
+    "mul",
+    operator.mul,
+    {"x": lambda g, y: g * y, "y": lambda g, x: g * x},
+    operator="mul",
+    aliases=("multiply",),
+    summary="x * y",
+    formula="y, x",
+    samples=_PAIR,
+)
+neg = declare(
+    "neg", operator.neg, {"x": lambda g: -g}, operator="neg", aliases=("negative",), summary="-x", formula="-1", samples=((1.5,),)
+)
+_rsub = declare("rsub", lambda x, y: y - x, {"x": lambda g: -g}, node="RsubBackward1", statics={"y": 0}, public=False)
+sub = declare(
+    "sub",
+    operator.sub,
+    {"x": lambda g: g, "y": lambda g: -g},
+    operator="sub",
+    reflected=lambda self, other: _rsub(self, other) if _is_number(other) else sub(other, self),
+    aliases=("subtract",),
+    summary="x - y",
+    formula="1, -1",
+    samples=_PAIR,
+)
+
+
+def pos(x: Any) -> Any:
+    """x itself."""
+    return x
+
+
+describe(pos, operator="pos", aliases=("positive",), formula="1", samples=((1.5,),))
+
+div = declare(
+    "div",
+    operator.truediv,
+    {"x": lambda g, y: g / y, "y": lambda g, x, y: -g * ((x / y) / y)},
+    operator="truediv",
+    # As PyTorch: 1 / x is the reciprocal, scaled.
+    reflected=lambda self, other: reciprocal(self) * other if _is_number(other) else div(other, self),
+    aliases=("divide", "true_divide"),
+    summary="x / y",
+    formula="1/y, -x/y**2",
+    domain="y != 0",
+    samples=_PAIR,
+    edges=((1.0, 0.0),),
+)
+true_divide = div
+
+floor_divide = declare(
+    "floor_divide",
+    lambda x, y: np.floor_divide(x, y),
+    {"x": lambda g: zeros_like(g), "y": lambda g: zeros_like(g)},
+    operator="floordiv",
+    summary="x / y rounded down",
+    formula="0, 0",
+    domain="y != 0",
+    smooth="x / y is no whole number",
+    convention="0 at the jumps, as floor",
+    samples=((7.5, 2.0),),
+    edges=((4.0, 2.0),),
+)
+
+_remainder_tensor = declare(
+    "remainder",
+    lambda x, y: np.remainder(x, y),
+    {"x": lambda g: g, "y": lambda g, x, y: -g * floor(x / y)},
+    node="RemainderBackward1",
+    public=False,
+)
+_remainder_number = declare(
+    "remainder", lambda x, y: np.remainder(x, y), {"x": lambda g: g}, node="RemainderBackward0", statics={"y": 1}, public=False
+)
+
+
+def remainder(x: Any, y: Any) -> Any:
+    """x - y*floor(x/y): what is left of x, with the sign of y."""
+    return _remainder_number(x, y) if _is_number(y) and isinstance(x, Tensor) else _remainder_tensor(x, y)
+
+
+describe(
+    remainder,
+    operator="mod",
+    aliases=("mod",),
+    formula="1, -floor(x/y)",
+    domain="y != 0",
+    smooth="x / y is no whole number",
+    convention="1 at the jumps (PyTorch)",
+    samples=((7.5, 3.0), (-7.5, 2.0)),
+    edges=((6.0, 3.0),),
+)
+
+_fmod_tensor = declare(
+    "fmod",
+    lambda x, y: np.fmod(x, y),
+    {"x": lambda g: g, "y": lambda g, x, y: -g * trunc_quotient(x, y)},
+    node="FmodBackward1",
+    public=False,
+)
+_fmod_number = declare("fmod", lambda x, y: np.fmod(x, y), {"x": lambda g: g}, node="FmodBackward0", statics={"y": 1}, public=False)
+
+
+def trunc_quotient(x: Any, y: Any) -> Any:
+    from autodiff_cli.ops.elementary import trunc
+
+    return trunc(x / y)
+
+
+def fmod(x: Any, y: Any) -> Any:
+    """x - y*trunc(x/y): what is left of x, with the sign of x."""
+    return _fmod_number(x, y) if _is_number(y) and isinstance(x, Tensor) else _fmod_tensor(x, y)
+
+
+describe(
+    fmod,
+    formula="1, -trunc(x/y)",
+    domain="y != 0",
+    smooth="x / y is no whole number",
+    convention="1 at the jumps (PyTorch)",
+    samples=((7.5, 3.0), (-7.5, 2.0)),
+    edges=((6.0, 3.0),),
+)
+
+# Three powers, as in PyTorch: a constant exponent never takes a logarithm and is right at 0 at every order.
+
+
+def _constant_power_slope(g: Any, x: Any, y: Any) -> Any:
+    return zeros_like(g) if y == 0 else g * (y * x ** (y - 1))
+
+
+def _base_slope(g: Any, x: Any, y: Any) -> Any:
+    # Only 0**0 needs help, 0 * inf; a guard on y == 0 alone would make d2/dxdy wrong there.
+    return g * where((x == 0) & (y == 0), 0.0, y * x ** (y - 1))
+
+
+def _exponent_slope(g: Any, x: Any, y: Any, out: Any) -> Any:
+    return g * where((x == 0) & (y >= 0), 0.0, out * log(x))
+
+
+def _number_power(x: Any, y: Any) -> Any:
+    return np.float64(y) ** x if x.dtype.kind != "f" else x.dtype.type(y) ** x
+
+
+_power_constant = declare(
+    "pow",
+    lambda x, y: x**y,
+    {"x": lambda g, x, y: _constant_power_slope(g, x, y)},
+    node="PowBackward0",
+    statics={"y": 2},
+    public=False,
+)
+_power_tensor = declare(
+    "pow",
+    operator.pow,
+    {"x": lambda g, x, y: _base_slope(g, x, y), "y": lambda g, x, y, out: _exponent_slope(g, x, y, out)},
+    node="PowBackward1",
+    public=False,
+)
+_power_of_number = declare(
+    "pow",
+    _number_power,
+    {"x": lambda g, x, y, out: g * where((x >= 0) & (y == 0), 0.0, out * log(np.float64(y)))},
+    node="PowBackward2",
+    statics={"y": 2},
+    public=False,
+)
+
+
+def pow(x: Any, y: Any) -> Any:
+    """x to the power y."""
+    if not isinstance(x, Tensor) and not isinstance(y, Tensor):
+        return x**y
+    if _is_number(y):
+        return _power_constant(x, y.item() if isinstance(y, np.generic) else y)
+    return _power_of_number(y, x) if _is_number(x) else _power_tensor(x, y)
+
+
+describe(
+    pow,
+    operator="pow",
+    aliases=("power",),
+    formula="y*x**(y - 1), x**y*log(x)",
+    domain="x > 0, or y a whole number; not x = 0 with y < 0",
+    convention="the derivative by the exponent is 0 at x = 0, y >= 0 and nan at x < 0 (PyTorch)",
+    samples=((1.3, 2.5), (2.0, 3.0), (0.7, -1.5)),
+    edges=((0.0, 2.0), (0.0, 1.0), (0.0, 0.0), (-2.0, 3.0)),
+)

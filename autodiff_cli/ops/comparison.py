@@ -1,0 +1,176 @@
+"""Comparisons, logic, and choosing between values.  What is not chosen gets no gradient."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.op import declare, describe
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError
+
+__all__ = [
+    "clamp",
+    "eq",
+    "ge",
+    "gt",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "le",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "lt",
+    "maximum",
+    "minimum",
+    "ne",
+    "where",
+]
+
+_SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+
+
+def _comparison(name: str) -> Any:
+    return declare(
+        name,
+        getattr(operator, name),
+        {"x": None, "y": None},
+        operator=name,
+        summary=f"x {_SIGNS[name]} y: true or false, without a gradient",
+    )
+
+
+lt, le, gt, ge, eq, ne = (_comparison(name) for name in _SIGNS)
+logical_and = declare(
+    "logical_and", lambda x, y: np.logical_and(x, y), {"x": None, "y": None}, operator="and", summary="true where both are not zero"
+)
+logical_or = declare(
+    "logical_or", lambda x, y: np.logical_or(x, y), {"x": None, "y": None}, operator="or", summary="true where one is not zero"
+)
+logical_xor = declare(
+    "logical_xor", lambda x, y: np.logical_xor(x, y), {"x": None, "y": None}, operator="xor", summary="true where just one is not zero"
+)
+logical_not = declare("logical_not", lambda x: np.logical_not(x), {"x": None}, operator="invert", summary="true where it is zero")
+isnan = declare("isnan", lambda x: np.isnan(x), {"x": None}, summary="true where it is nan")
+isinf = declare("isinf", lambda x: np.isinf(x), {"x": None}, summary="true where it is infinite")
+isfinite = declare("isfinite", lambda x: np.isfinite(x), {"x": None}, summary="true where it is neither nan nor infinite")
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    if np.ndim(condition) == 0 and np.ndim(x) == 0 and np.ndim(y) == 0:
+        # np.where costs ten times as much on scalars; the type must not depend on the branch.
+        chosen = x if condition else y
+        dtype = np.result_type(x, y)
+        return chosen if getattr(chosen, "dtype", None) == dtype else dtype.type(chosen)
+    return np.where(condition, x, y)
+
+
+where = declare(
+    "where",
+    _where,
+    {
+        "condition": None,
+        "x": lambda g, condition: where(condition, g, 0.0),
+        "y": lambda g, condition: where(condition, 0.0, g),
+    },
+    summary="x where the condition is true, else y",
+    formula="1 or 0",
+    methods=(),
+    convention="what is not chosen gets 0",
+    samples=((True, 1.5, -0.5), ([True, False], [1.0, 2.0], [3.0, 4.0])),
+)
+
+
+def _method_where(self: Any, condition: Any, other: Any) -> Any:
+    return where(condition, self, other)
+
+
+Tensor.where = _method_where  # type: ignore[attr-defined]
+
+
+def _larger_share(g: Any, x: Any, y: Any) -> Any:
+    return where(x > y, g, where(x == y, g / 2, 0.0))
+
+
+maximum = declare(
+    "maximum",
+    lambda x, y: np.maximum(x, y),
+    {"x": lambda g, x, y: _larger_share(g, x, y), "y": lambda g, x, y: _larger_share(g, y, x)},
+    summary="the larger of two, element by element",
+    formula="1 where x > y else 0, 1 where y > x else 0",
+    domain="everywhere",
+    smooth="x != y",
+    convention="one half each where both are equal (PyTorch)",
+    samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0])),
+    edges=((1.0, 1.0),),
+)
+minimum = declare(
+    "minimum",
+    lambda x, y: np.minimum(x, y),
+    {"x": lambda g, x, y: _larger_share(g, y, x), "y": lambda g, x, y: _larger_share(g, x, y)},
+    summary="the smaller of two, element by element",
+    formula="1 where x < y else 0, 1 where y < x else 0",
+    domain="everywhere",
+    smooth="x != y",
+    convention="one half each where both are equal (PyTorch)",
+    samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0])),
+    edges=((1.0, 1.0),),
+)
+
+
+def _inside(x: Any, low: Any, high: Any) -> Any:
+    inside = True if low is None else x >= low
+    return inside if high is None else inside & (x <= high)
+
+
+def _clip(x: Any, low: Any, high: Any) -> Any:
+    # PyTorch's order: the upper bound wins where the two cross.
+    raised = x if low is None else np.maximum(x, low)
+    return raised if high is None else np.minimum(raised, high)
+
+
+_clamp_numbers = declare(
+    "clamp",
+    _clip,
+    {"x": lambda g, x, min, max: where(_inside(x, min, max), g, 0.0)},
+    node="ClampBackward1",
+    statics={"min": None, "max": None},
+    public=False,
+)
+_clamp_tensors = declare(
+    "clamp",
+    _clip,
+    {
+        "x": lambda g, x, min, max: where(_inside(x, min, max), g, 0.0),
+        "min": lambda g, x, min, max: where((x < min) & (min < max), g, 0.0),
+        "max": lambda g, x, min, max: where((x > max) | (max < min), g, 0.0),
+    },
+    node="ClampBackward0",
+    public=False,
+)
+
+
+def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
+    """x kept between min and max, either of which may be left out."""
+    if min is None and max is None:
+        raise ArgumentError("clamp: at least one of min or max must be given")
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        return _clamp_tensors(x, -np.inf if min is None else min, np.inf if max is None else max)
+    return _clamp_numbers(x, min, max)
+
+
+describe(
+    clamp,
+    aliases=("clip",),
+    tensors=("x", "min", "max"),
+    formula="1 where min <= x <= max else 0",
+    domain="everywhere",
+    smooth="x is not at a bound",
+    convention="1 at the bounds (PyTorch)",
+    samples=((0.5, 0.0, 1.0), ([-2.0, 0.3, 5.0], -1.0, 1.0)),
+    edges=((0.0, 0.0, 1.0), (1.0, 0.0, 1.0)),
+)

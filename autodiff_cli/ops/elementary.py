@@ -1,0 +1,360 @@
+"""Elementary functions of one or two numbers, element by element."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.op import declare, describe
+from autodiff_cli.ops.comparison import where
+from autodiff_cli.ops.creation import zeros_like
+
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "frac",
+    "hypot",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "rad2deg",
+    "reciprocal",
+    "round",
+    "rsqrt",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
+]
+
+LN2, LN10 = math.log(2), math.log(10)
+_ANY = ((0.3,), (-1.7,), ([0.5, -2.0],))
+_POSITIVE = ((0.3,), (2.5,), ([0.5, 7.0],))
+_INSIDE = ((0.3,), (-0.8,))
+
+# Exponentials and logarithms
+
+exp = declare("exp", np.exp, {"x": lambda g, out: g * out}, summary="e to the power x", formula="exp(x)", samples=_ANY)
+expm1 = declare(
+    "expm1", np.expm1, {"x": lambda g, out: g * (out + 1)}, summary="exp(x) - 1, exact for small x", formula="exp(x)", samples=_ANY
+)
+exp2 = declare(
+    "exp2", np.exp2, {"x": lambda g, out: g * (out * LN2)}, summary="2 to the power x", formula="2**x*log(2)", samples=_ANY
+)
+log = declare(
+    "log",
+    np.log,
+    {"x": lambda g, x: g / x},
+    aliases=("ln",),
+    summary="natural logarithm",
+    formula="1/x",
+    domain="x > 0",
+    convention="at 0 the value is -inf and the derivative inf; below 0 the value is nan and the derivative 1/x (PyTorch)",
+    samples=_POSITIVE,
+    edges=((0.0,), (-1.0,)),
+)
+log1p = declare(
+    "log1p",
+    np.log1p,
+    {"x": lambda g, x: g / (x + 1)},
+    node="Log1PBackward0",
+    summary="log(1 + x), exact for small x",
+    formula="1/(1 + x)",
+    domain="x > -1",
+    samples=_POSITIVE,
+    edges=((-1.0,),),
+)
+log2 = declare(
+    "log2",
+    np.log2,
+    {"x": lambda g, x: g / (x * LN2)},
+    summary="logarithm to base 2",
+    formula="1/(x*log(2))",
+    domain="x > 0",
+    samples=_POSITIVE,
+    edges=((0.0,),),
+)
+log10 = declare(
+    "log10",
+    np.log10,
+    {"x": lambda g, x: g / (x * LN10)},
+    summary="logarithm to base 10",
+    formula="1/(x*log(10))",
+    domain="x > 0",
+    samples=_POSITIVE,
+    edges=((0.0,),),
+)
+
+# Roots and reciprocals
+
+sqrt = declare(
+    "sqrt",
+    np.sqrt,
+    {"x": lambda g, out: g / (2 * out)},
+    summary="square root",
+    formula="1/(2*sqrt(x))",
+    domain="x >= 0",
+    smooth="x > 0",
+    convention="the derivative at 0 is inf",
+    samples=_POSITIVE,
+    edges=((0.0,),),
+)
+rsqrt = declare(
+    "rsqrt",
+    lambda x: 1 / np.sqrt(x),
+    {"x": lambda g, out: -0.5 * g * out**3},
+    summary="1 / sqrt(x)",
+    formula="-x**-1.5/2",
+    domain="x > 0",
+    samples=_POSITIVE,
+    edges=((0.0,),),
+)
+cbrt = declare(
+    "cbrt",
+    np.cbrt,
+    {"x": lambda g, out: g / (3 * out**2)},
+    summary="cube root, of negative numbers too",
+    formula="1/(3*cbrt(x)**2)",
+    domain="everywhere",
+    smooth="x != 0",
+    convention="the derivative at 0 is inf",
+    samples=_ANY,
+    edges=((0.0,),),
+)
+reciprocal = declare(
+    "reciprocal",
+    lambda x: 1 / x,
+    {"x": lambda g, out: -g * (out * out)},
+    summary="1 / x",
+    formula="-1/x**2",
+    domain="x != 0",
+    convention="at 0 the value is inf and the derivative -inf",
+    samples=_ANY,
+    edges=((0.0,),),
+)
+
+
+def square(x: Any) -> Any:
+    """x**2"""
+    return x**2
+
+
+describe(square, formula="2*x", samples=_ANY)
+
+# Signs and steps
+
+sign = declare(
+    "sign",
+    np.sign,
+    {"x": lambda g: zeros_like(g)},
+    aliases=("sgn",),
+    summary="-1, 0 or 1",
+    formula="0",
+    domain="everywhere",
+    smooth="x != 0",
+    convention="0 at the jump",
+    samples=_ANY,
+    edges=((0.0,),),
+)
+abs = declare(
+    "abs",
+    np.abs,
+    {"x": lambda g, x: g * sign(x)},
+    aliases=("absolute",),
+    operator="abs",
+    summary="absolute value",
+    formula="sign(x)",
+    domain="everywhere",
+    smooth="x != 0",
+    convention="the derivative at 0 is 0 (PyTorch)",
+    samples=_ANY,
+    edges=((0.0,),),
+)
+
+
+def _step(name: str, forward: Any, summary: str) -> Any:
+    return declare(
+        name,
+        forward,
+        {"x": lambda g: zeros_like(g)},
+        summary=summary,
+        formula="0",
+        domain="everywhere",
+        smooth="x is no jump",
+        convention="0 at the jumps",
+        samples=_ANY,
+        edges=((2.0,), (2.5,)),
+    )
+
+
+floor = _step("floor", np.floor, "rounded down")
+ceil = _step("ceil", np.ceil, "rounded up")
+round = _step("round", np.round, "rounded to the nearest whole number, halves to the even one")
+trunc = _step("trunc", np.trunc, "rounded towards 0")
+
+
+def frac(x: Any) -> Any:
+    """x - trunc(x), what follows the point"""
+    return x - trunc(x)
+
+
+describe(frac, formula="1", smooth="x is no whole number", convention="1 at the jumps", samples=_ANY, edges=((2.0,),))
+
+# Trigonometric functions, in radians
+
+sin = declare("sin", np.sin, {"x": lambda g, x: g * cos(x)}, summary="sine of x in radians", formula="cos(x)", samples=_ANY)
+cos = declare("cos", np.cos, {"x": lambda g, x: g * -sin(x)}, summary="cosine of x in radians", formula="-sin(x)", samples=_ANY)
+tan = declare(
+    "tan",
+    np.tan,
+    {"x": lambda g, out: g * (out * out + 1)},
+    summary="tangent of x in radians",
+    formula="tan(x)**2 + 1",
+    domain="cos(x) != 0",
+    samples=_ANY,
+)
+asin = declare(
+    "asin",
+    np.arcsin,
+    {"x": lambda g, x: g * rsqrt((1 - x) * (1 + x))},
+    aliases=("arcsin",),
+    summary="inverse sine",
+    formula="1/sqrt(1 - x**2)",
+    domain="-1 <= x <= 1",
+    smooth="-1 < x < 1",
+    convention="the derivative at -1 and 1 is inf",
+    samples=_INSIDE,
+    edges=((-1.0,), (1.0,)),
+)
+acos = declare(
+    "acos",
+    np.arccos,
+    {"x": lambda g, x: -g * rsqrt((1 - x) * (1 + x))},
+    aliases=("arccos",),
+    summary="inverse cosine",
+    formula="-1/sqrt(1 - x**2)",
+    domain="-1 <= x <= 1",
+    smooth="-1 < x < 1",
+    convention="the derivative at -1 and 1 is -inf",
+    samples=_INSIDE,
+    edges=((-1.0,), (1.0,)),
+)
+atan = declare(
+    "atan",
+    np.arctan,
+    {"x": lambda g, x: g / (x * x + 1)},
+    aliases=("arctan",),
+    summary="inverse tangent",
+    formula="1/(x**2 + 1)",
+    samples=_ANY,
+)
+atan2 = declare(
+    "atan2",
+    np.arctan2,
+    {"y": lambda g, y, x: g * (x * _inverse_square(y, x)), "x": lambda g, y, x: g * (-y * _inverse_square(y, x))},
+    aliases=("arctan2",),
+    summary="angle of the point (x, y), from -pi to pi",
+    formula="x/(x**2 + y**2), -y/(x**2 + y**2)",
+    domain="everywhere",
+    smooth="not both 0, and not y = 0 with x < 0",
+    convention="both derivatives at (0, 0) are 0 (PyTorch)",
+    samples=((0.7, -1.2), (-1.5, 2.0)),
+    edges=((0.0, 0.0),),
+)
+
+
+def _inverse_square(y: Any, x: Any) -> Any:
+    length = y * y + x * x
+    return where(length == 0, 0.0, reciprocal(length))
+
+
+hypot = declare(
+    "hypot",
+    np.hypot,
+    {"x": lambda g, x, out: g * where(out == 0, 0.0, x / out), "y": lambda g, y, out: g * where(out == 0, 0.0, y / out)},
+    summary="sqrt(x**2 + y**2) without overflow",
+    formula="x/hypot(x, y), y/hypot(x, y)",
+    domain="everywhere",
+    smooth="not both 0",
+    convention="both derivatives at (0, 0) are 0, the subgradient of least norm; PyTorch gives nan",
+    samples=((0.7, -1.2), (3.0, 4.0)),
+    edges=((0.0, 0.0),),
+)
+
+# Hyperbolic functions
+
+sinh = declare("sinh", np.sinh, {"x": lambda g, x: g * cosh(x)}, summary="hyperbolic sine", formula="cosh(x)", samples=_ANY)
+cosh = declare("cosh", np.cosh, {"x": lambda g, x: g * sinh(x)}, summary="hyperbolic cosine", formula="sinh(x)", samples=_ANY)
+tanh = declare(
+    "tanh", np.tanh, {"x": lambda g, out: g * (1 - out * out)}, summary="hyperbolic tangent", formula="1 - tanh(x)**2", samples=_ANY
+)
+asinh = declare(
+    "asinh",
+    np.arcsinh,
+    {"x": lambda g, x: g * rsqrt(x * x + 1)},
+    aliases=("arcsinh",),
+    summary="inverse hyperbolic sine",
+    formula="1/sqrt(x**2 + 1)",
+    samples=_ANY,
+)
+acosh = declare(
+    "acosh",
+    np.arccosh,
+    {"x": lambda g, x: g * rsqrt((x - 1) * (x + 1))},
+    aliases=("arccosh",),
+    summary="inverse hyperbolic cosine",
+    formula="1/sqrt(x**2 - 1)",
+    domain="x >= 1",
+    smooth="x > 1",
+    convention="the derivative at 1 is inf",
+    samples=((1.5,), (4.0,)),
+    edges=((1.0,),),
+)
+atanh = declare(
+    "atanh",
+    np.arctanh,
+    {"x": lambda g, x: g / ((1 - x) * (1 + x))},
+    aliases=("arctanh",),
+    summary="inverse hyperbolic tangent",
+    formula="1/(1 - x**2)",
+    domain="-1 < x < 1",
+    convention="the derivative at -1 and 1 is inf",
+    samples=_INSIDE,
+    edges=((1.0,),),
+)
+
+
+def deg2rad(x: Any) -> Any:
+    """degrees to radians"""
+    return x * (math.pi / 180)
+
+
+def rad2deg(x: Any) -> Any:
+    """radians to degrees"""
+    return x * (180 / math.pi)
+
+
+describe(deg2rad, aliases=("radians",), formula="pi/180", samples=_ANY)
+describe(rad2deg, aliases=("degrees",), formula="180/pi", samples=_ANY)

@@ -1,0 +1,123 @@
+"""Products of vectors and matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.op import declare, describe
+from autodiff_cli.errors import ShapeError
+from autodiff_cli.ops.shape import reshape, squeeze, t, transpose, unsqueeze
+
+__all__ = ["bmm", "dot", "matmul", "mm", "mv", "outer", "trace"]
+
+_V, _W, _A, _B = [1.0, 2.0], [3.0, -4.0], [[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]]
+
+
+def _product(x: Any, y: Any) -> Any:
+    try:
+        return np.matmul(x, y)
+    except ValueError:
+        raise ShapeError(
+            f"shapes {list(x.shape)} and {list(y.shape)} cannot be multiplied: "
+            f"{x.shape[-1]} columns of the first do not meet {y.shape[max(y.ndim - 2, 0)]} rows of the second"
+        ) from None
+
+
+def _dot(x: Any, y: Any) -> Any:
+    if x.ndim != 1 or y.ndim != 1:
+        raise ShapeError(f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors", hint="use @ for matrices")
+    if x.shape != y.shape:
+        raise ShapeError(
+            f"inconsistent tensor size, expected tensor [{len(x)}] and src [{len(y)}] to have the same number of elements"
+        )
+    return np.dot(x, y)
+
+
+dot = declare(
+    "dot",
+    _dot,
+    {"x": lambda g, y: g * y, "y": lambda g, x: g * x},
+    summary="product of two vectors",
+    formula="y, x",
+    samples=((_V, _W),),
+)
+mm = declare(
+    "mm",
+    _product,
+    {"x": lambda g, y: mm(g, t(y)), "y": lambda g, x: mm(t(x), g)},
+    summary="product of two matrices",
+    formula="g @ y.T, x.T @ g",
+    samples=((_A, _B),),
+)
+mv = declare(
+    "mv",
+    _product,
+    {"x": lambda g, y: outer(g, y), "y": lambda g, x: mv(t(x), g)},
+    summary="product of a matrix and a vector",
+    formula="outer(g, y), x.T @ g",
+    samples=((_A, _V),),
+)
+bmm = declare(
+    "bmm",
+    _product,
+    {"x": lambda g, y: bmm(g, transpose(y, -2, -1)), "y": lambda g, x: bmm(transpose(x, -2, -1), g)},
+    summary="products of matrices in batches, which broadcast",
+    formula="g @ y.mT, x.mT @ g",
+    samples=(([_A, _B], [_B, _A]),),
+)
+_squeeze_in_place = declare(
+    "squeeze_", lambda x, dim: np.squeeze(x, dim), {"x": lambda g, dim: unsqueeze(g, dim)}, node="SqueezeBackward4", statics={"dim": 0}, public=False
+)
+
+
+def matmul(x: Any, y: Any) -> Any:
+    """product of vectors, matrices, or batches of matrices"""
+    dims = (len(x.shape), len(y.shape))
+    if 0 in dims:
+        raise ShapeError(
+            f"both arguments to matmul need to be at least 1D, but they are {dims[0]}D and {dims[1]}D",
+            hint="use * to multiply by a number",
+        )
+    if dims == (1, 1):
+        return dot(x, y)
+    if dims == (2, 2):
+        return mm(x, y)
+    if dims == (2, 1):
+        return mv(x, y)
+    if dims == (1, 2):
+        return _squeeze_in_place(mm(unsqueeze(x, 0), y), 0)
+    if dims[0] == 1:
+        return squeeze(bmm(unsqueeze(x, 0), y), -2)
+    if dims[1] == 1:
+        return squeeze(bmm(x, unsqueeze(y, 1)), -1)
+    return bmm(x, y)
+
+
+describe(matmul, operator="matmul", formula="g @ y.mT, x.mT @ g", samples=((_A, _B), (_A, _V), (_V, _A), (_V, _W), ([_A, _B], _V)))
+
+
+def outer(x: Any, y: Any) -> Any:
+    """every element of x times every element of y"""
+    if len(x.shape) != 1 or len(y.shape) != 1:
+        raise ShapeError(f"outer: expected 1-D tensors, but got {len(x.shape)}-D and {len(y.shape)}-D")
+    return reshape(x, (x.shape[0], 1)) * y
+
+
+describe(outer, formula="g @ y, g.T @ x", samples=((_V, _W),))
+
+
+def _trace(x: Any) -> Any:
+    if x.ndim != 2:
+        raise ShapeError(f"trace: expected a matrix, but got tensor with dim {x.ndim}")
+    return np.trace(x)
+
+
+def _diagonal(g: Any, shape: tuple[int, ...]) -> Any:
+    return g * np.eye(*shape)
+
+
+trace = declare(
+    "trace", _trace, {"x": lambda g, x_shape: _diagonal(g, x_shape)}, summary="sum of the diagonal of a matrix", formula="eye(n)", samples=((_A,),)
+)

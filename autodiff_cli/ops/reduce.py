@@ -1,0 +1,124 @@
+"""Reductions over all elements or along dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.op import declare, describe
+from autodiff_cli.errors import ArgumentError
+from autodiff_cli.ops.comparison import maximum, minimum, where
+from autodiff_cli.ops.shape import dimension, expand, reshape
+
+__all__ = ["amax", "amin", "max", "mean", "min", "sum"]
+
+_SAMPLES = (([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True))
+
+
+def dimensions(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The dimensions that ``dim`` means: all for ``None``, else one or several."""
+    if dim is None:
+        return tuple(range(ndim))
+    given = dim if isinstance(dim, (list, tuple)) else (dim,)
+    chosen = tuple(dimension(d, ndim) for d in given)
+    if len(set(chosen)) < len(chosen):
+        raise ArgumentError(f"a dimension appears twice in {list(given)}")
+    return chosen if ndim else ()
+
+
+def kept_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
+    """``shape`` with length 1 along the reduced dimensions."""
+    reduced = dimensions(dim, len(shape))
+    return tuple(1 if i in reduced else n for i, n in enumerate(shape))
+
+
+def _spread(g: Any, shape: tuple[int, ...], dim: Any) -> Any:
+    """The gradient of a reduction, repeated over what was reduced."""
+    return expand(reshape(g, kept_shape(shape, dim)), shape)
+
+
+def _reduction(ufunc: Any) -> Any:
+    return lambda x, dim, keepdim: ufunc.reduce(x, axis=dimensions(dim, x.ndim), keepdims=bool(keepdim))
+
+
+def _count(shape: tuple[int, ...], dim: Any) -> int:
+    return int(np.prod([shape[i] for i in dimensions(dim, len(shape))], dtype=np.int64))
+
+
+_STATICS = {"dim": None, "keepdim": False}
+
+sum = declare(
+    "sum",
+    _reduction(np.add),
+    {"x": lambda g, x_shape, dim: _spread(g, x_shape, dim)},
+    statics=_STATICS,
+    summary="sum of all elements, or along dim",
+    formula="1",
+    samples=_SAMPLES,
+)
+mean = declare(
+    "mean",
+    lambda x, dim, keepdim: np.mean(x, axis=dimensions(dim, x.ndim), keepdims=bool(keepdim)),
+    {"x": lambda g, x_shape, dim: _spread(g, x_shape, dim) / _count(x_shape, dim)},
+    statics=_STATICS,
+    summary="mean of all elements, or along dim",
+    formula="1/n",
+    samples=_SAMPLES,
+)
+
+
+def _share(g: Any, x: Any, out: Any, dim: Any) -> Any:
+    """The gradient of an extreme value, shared evenly among the elements that reach it."""
+    chosen = x == expand(reshape(out, kept_shape(x.shape, dim)), x.shape)
+    return where(chosen, _spread(g, x.shape, dim) / _spread(sum(chosen, dim), x.shape, dim), 0.0)
+
+
+def _extreme(name: str, ufunc: Any, summary: str, node: str | None = None, public: bool = True) -> Any:
+    description = {
+        "summary": summary,
+        "formula": "1 at the extreme element, 0 elsewhere",
+        "domain": "everywhere",
+        "smooth": "one element is the extreme one",
+        "convention": "elements that share the extreme value share the derivative evenly (PyTorch)",
+        "samples": _SAMPLES,
+        "edges": (([5.0, 1.0, 5.0],),),
+    }
+    return declare(
+        name,
+        _reduction(ufunc),
+        {"x": lambda g, x, out, dim: _share(g, x, out, dim)},
+        node=node,
+        statics=_STATICS,
+        public=public,
+        **(description if public else {}),
+    )
+
+
+amax = _extreme("amax", np.maximum, "largest element, or largest along dim")
+amin = _extreme("amin", np.minimum, "smallest element, or smallest along dim")
+_max_of_all = _extreme("max", np.maximum, "", "MaxBackward1", public=False)
+_min_of_all = _extreme("min", np.minimum, "", "MinBackward1", public=False)
+
+
+def max(x: Any, y: Any = None) -> Any:
+    """the largest element of x; of two arguments the larger, element by element"""
+    return _max_of_all(x) if y is None else maximum(x, y)
+
+
+def min(x: Any, y: Any = None) -> Any:
+    """the smallest element of x; of two arguments the smaller, element by element"""
+    return _min_of_all(x) if y is None else minimum(x, y)
+
+
+for _function, _other in ((max, "amax"), (min, "amin")):
+    describe(
+        _function,
+        tensors=("x", "y"),
+        formula="1 at the extreme element, 0 elsewhere",
+        domain="everywhere",
+        smooth="one element is the extreme one",
+        convention=f"elements that share the extreme value share the derivative evenly (PyTorch); along a dimension: {_other}",
+        samples=(([1.0, -2.0, 3.0],), (1.5, -0.5)),
+        edges=((1.0, 1.0), ([5.0, 1.0, 5.0],)),
+    )
