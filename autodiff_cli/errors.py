@@ -38,8 +38,8 @@ class AutodiffError(Exception):
 
     def at(self, span: Span, source: str) -> AutodiffError:
         """Say where the error is, unless something closer to it already did."""
-        if self.span is None and self.source is None:
-            self.span, self.source = span, source
+        if self.source is None:
+            self.span, self.source = self.span or span, source
         return self
 
     def __str__(self) -> str:

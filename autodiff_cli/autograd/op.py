@@ -106,6 +106,20 @@ class Op:
             shown[0] = f"{shown[0]}, ..."
         return f"{self.name}({', '.join(shown)})"
 
+    def to_dict(self) -> dict[str, Any]:
+        """What a reference says of this function."""
+        return {
+            "name": self.name,
+            "aliases": list(self.aliases),
+            "signature": self.signature,
+            "section": self.section,
+            "summary": self.summary,
+            "derivative": self.formula,
+            "domain": self.domain or "everywhere",
+            "smooth": self.smooth or "everywhere",
+            "convention": self.convention,
+        }
+
     @property
     def required(self) -> int:
         """How many arguments must be given."""

@@ -65,7 +65,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
         # np.where costs ten times as much on scalars; the type must not depend on the branch.
         chosen = x if condition else y
         dtype = np.result_type(x, y)
-        return chosen if getattr(chosen, "dtype", None) == dtype else dtype.type(chosen)
+        return chosen if type(chosen) is dtype.type else dtype.type(chosen)
     return np.where(condition, x, y)
 
 

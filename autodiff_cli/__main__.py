@@ -1,0 +1,5 @@
+"""``python -m autodiff_cli``."""
+
+from autodiff_cli.cli.main import run
+
+run()

@@ -1,0 +1,105 @@
+"""Partial derivatives of any order, by sweeps through recorded sweeps."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.node import tensor_on
+from autodiff_cli.autograd.sweep import grad
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import LimitError
+
+MOST_PARTIALS = 100_000
+
+Index = tuple[str, ...]
+
+
+def count(sizes: list[int], order: int) -> int:
+    """How many numbers all partials of an order are, each mixed partial once: a complete homogeneous polynomial."""
+    ways = [1] + [0] * order
+    for size in sizes:
+        for k in range(1, order + 1):
+            ways[k] += size * ways[k - 1]
+    return ways[order]
+
+
+def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradient: Any = None) -> dict[Index, Any]:
+    """All partial derivatives of ``output`` from order 1 to ``order``.
+
+    Args:
+        output: a scalar, or any tensor together with ``gradient``, what its sweep starts from.
+        variables: what to differentiate by.
+        order: the highest order.
+
+    Returns:
+        for each combination of variables, in the order of ``variables``, an array whose shape is the shapes of those
+        variables one after the other.  A mixed partial is there once: ``("x", "y")`` but not ``("y", "x")``.
+
+    Raises:
+        LimitError: if that is more than 100,000 numbers.
+    """
+    names = list(variables)
+    wanted = count([v.numel() for v in variables.values()], order)
+    if wanted > MOST_PARTIALS:
+        raise LimitError(
+            f"the partial derivatives of order {order} are {wanted:,} numbers, more than the limit of {MOST_PARTIALS:,}",
+            hint="name fewer variables with --wrt, or ask for a product with a vector instead",
+        )
+    results: dict[Index, Any] = {}
+    level: dict[Index, Any] = {(): output}
+    for depth in range(1, order + 1):
+        last = depth == order
+        following: dict[Index, Any] = {}
+        for index, tensor in level.items():
+            first = names.index(index[-1]) if index else 0
+            by = {name: variables[name] for name in names[first:]}
+            start = gradient if not index else None
+            for name, derivative in _derivatives(tensor, by, start, record=not last).items():
+                results[(*index, name)] = derivative._data
+                if not last:
+                    following[(*index, name)] = derivative
+        level = following
+    return results
+
+
+def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Any, record: bool) -> dict[str, Tensor]:
+    """The derivatives of every element of ``tensor``: its shape, then that of the variable."""
+    if not tensor._requires_grad:
+        return {name: _zeros(tensor.shape + v.shape if start is None else v.shape, v) for name, v in by.items()}
+    inputs = list(by.values())
+    if start is not None or tensor.shape == ():
+        found = grad(tensor, inputs, start, retain_graph=True, create_graph=record, allow_unused=True)
+        return {n: _zeros(v.shape, v) if g is None else g for (n, v), g in zip(by.items(), found, strict=True)}
+    from autodiff_cli.ops.shape import reshape, stack
+
+    rows: list[tuple[Tensor | None, ...]] = []
+    for position in itertools.product(*map(range, tensor.shape)):
+        unit = np.zeros(tensor.shape, tensor.dtype)
+        unit[position] = 1
+        rows.append(
+            grad(tensor, inputs, tensor_on(unit, None), retain_graph=True, create_graph=record, allow_unused=True)
+        )
+    made = {}
+    for k, (name, variable) in enumerate(by.items()):
+        parts = [_zeros(variable.shape, variable) if row[k] is None else row[k] for row in rows]
+        made[name] = reshape(stack(parts), tensor.shape + variable.shape) if parts else _zeros((0,), variable)
+    return made
+
+
+def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
+    return tensor_on(np.zeros(shape, like.dtype)[()], None)
+
+
+def symmetric(found: Mapping[Index, Any], a: str, b: str, variables: Mapping[str, Tensor]) -> Any:
+    """The second derivative by ``a``, then ``b``, whichever of the two orders was computed."""
+    if (a, b) in found:
+        return found[a, b]
+    mirrored = np.asarray(found[b, a])
+    split = variables[b].ndim
+    axes = (*range(split, mirrored.ndim), *range(split))
+    return np.transpose(mirrored, axes)[()]
+

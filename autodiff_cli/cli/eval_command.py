@@ -1,0 +1,79 @@
+"""``autodiff eval`` and what it shares with ``autodiff grad``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from autodiff_cli.cli import options
+
+
+@click.command("eval", cls=options.ExpressionCommand, short_help="Value, gradient and the table of every tensor.")
+@options.expression
+@options.values
+@options.order
+@options.gradient
+@click.option("--retain-grad", metavar="y,z|all", help="Keep the gradient of these named steps too.")
+@click.option("--backward", type=click.IntRange(0), metavar="N", help="How often backward runs.  [default: once]")
+@click.option("--retain-graph", is_flag=True, help="Keep the graph between, so that backward can run again.")
+@click.option("--zero-grad", is_flag=True, help="Set gradients to zero between.")
+@click.option("--no-grad", is_flag=True, help="Evaluate without recording.")
+@options.strict
+@options.output
+def command(expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, **switches: Any) -> None:
+    """Evaluate EXPR, run backward, and show every tensor with its gradient.
+
+    \b
+    autodiff eval "log(x**3)" --at x=5
+    autodiff eval "y = x**3; z = log(y); z" --at x=5 --retain-grad y,z --order 2
+    """
+    style = options.chosen_format(style, as_json)
+    result = evaluated(expr, "eval", **switches)
+    document = result.to_dict()
+    if quiet:
+        from autodiff_cli.report.records import bare
+
+        sys.stdout.write(bare([result.value, *result.grad.values(), *result.derivatives.values()]))
+    elif style == "table":
+        from autodiff_cli.report import table
+
+        table.show([table.tensor_table(document["tensors"], precision), *higher_tables(result, precision)], color)
+    else:
+        from autodiff_cli.report import records
+
+        lines = [*document["tensors"], *document.get("derivatives", [])]
+        sys.stdout.write(records.render(style, document, records.tensor_records(document), lines))
+    options.say_notes(result.notes)
+
+
+def evaluated(expr: str, name: str, **switches: Any) -> Any:
+    """Run an evaluation with the options of the command line."""
+    from autodiff_cli.language.evaluate import evaluate
+    from autodiff_cli.language.values import bindings
+
+    return evaluate(
+        options.read_expression(expr),
+        bindings(switches.pop("at"), "--at"),
+        bindings(switches.pop("const"), "--const"),
+        wrt=options.names(switches.pop("wrt")),
+        retain_grad=options.names(switches.pop("retain_grad", None)) or (),
+        limited=not switches.pop("no_limits"),
+        command=name,
+        **switches,
+    )
+
+
+def higher_tables(result: Any, precision: int) -> list[Any]:
+    """The tables of second and higher derivatives, with an empty line before each."""
+    from autodiff_cli.report import table
+
+    parts: list[Any] = []
+    if result.hessian:
+        shapes = {name: value.shape for name, value in result.grad.items()}
+        parts += ["", table.hessian_table(result.hessian, shapes, precision)]
+    higher = [{"wrt": index, "value": value} for index, value in result.derivatives.items() if len(index) > 2]
+    if higher:
+        parts += ["", table.derivatives_table(higher, precision)]
+    return parts

@@ -1,0 +1,48 @@
+"""``autodiff grad``: the gradient alone."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from autodiff_cli.cli import options
+from autodiff_cli.cli.eval_command import evaluated, higher_tables
+
+
+@click.command("grad", cls=options.ExpressionCommand, short_help="The gradient alone.")
+@options.expression
+@options.values
+@options.order
+@options.gradient
+@options.strict
+@options.output
+def command(expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, **switches: Any) -> None:
+    """The gradient of EXPR by every variable of --at.
+
+    \b
+    autodiff grad "log(x**3)" --at x=5 -q
+    autodiff grad "k*q1*q2/r**2" --at q1=1e-6,q2=2e-6,r=0.05 --const k=8.99e9
+    """
+    from autodiff_cli.errors import MissingValue
+
+    style = options.chosen_format(style, as_json)
+    result = evaluated(expr, "grad", **switches)
+    if not result.grad:
+        raise MissingValue("there is no variable to differentiate by", hint="give it a value with --at x=1")
+    document = result.to_dict()
+    del document["tensors"]
+    if quiet:
+        from autodiff_cli.report.records import bare
+
+        sys.stdout.write(bare([*result.grad.values(), *result.derivatives.values()]))
+    elif style == "table":
+        from autodiff_cli.report import table
+
+        table.show([table.gradient_table(result.grad, precision), *higher_tables(result, precision)], color)
+    else:
+        from autodiff_cli.report import records
+
+        sys.stdout.write(records.render(style, document, records.gradient_records(document)))
+    options.say_notes(result.notes)

@@ -1,0 +1,130 @@
+"""The command ``autodiff``: finds the subcommand, and turns every error into one message and an exit code.
+
+Only click is imported here; a subcommand's module is imported when it runs.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from autodiff_cli import __version__
+
+COMMANDS = {
+    "eval": "Value, gradient and the table of every tensor.",
+    "grad": "The gradient alone.",
+    "gradcheck": "Check a gradient against finite differences.",
+    "functions": "The functions of the language.",
+}
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"autodiff_cli.cli.{name}_command").command
+        return command
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], COMMANDS, 1)
+            meant = f"did you mean '{close[0]}'?" if close else f'to differentiate an expression: autodiff eval "{args[0]}" --at x=1'
+            raise click.UsageError(f"no command '{args[0]}'\n  hint: {meant}")
+        return super().resolve_command(context, args)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings=CONTEXT, invoke_without_command=True)
+@click.version_option(__version__, prog_name="autodiff")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Exact derivatives of expressions, with PyTorch's autograd shown at work.
+
+    \b
+    autodiff eval "log(x**3)" --at x=5
+    autodiff grad "sin(x)*exp(y)" --at x=0.5,y=1 -q
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    from autodiff_cli.errors import AutodiffError, UsageError
+
+    args = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        try:
+            result = cli.main(args, prog_name="autodiff", standalone_mode=False)
+            sys.stdout.flush()
+            return result if isinstance(result, int) else 0
+        except click.exceptions.Exit as stop:
+            return int(stop.exit_code)
+        except click.UsageError as error:
+            message, _, hint = error.format_message().partition("\n  hint: ")
+            raise UsageError(_sentence(message), hint=hint or _help_hint(error)) from None
+    except AutodiffError as error:
+        return _fail(error, args)
+    except BrokenPipeError:
+        # The reader went away: nothing more can be said, and the interpreter must not try to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except (KeyboardInterrupt, click.Abort):
+        return 130
+
+
+def _sentence(message: str) -> str:
+    message = message.rstrip(".")
+    return message[:1].lower() + message[1:] if message[1:2].islower() else message
+
+
+def _help_hint(error: click.UsageError) -> str:
+    return f"see '{error.ctx.command_path} --help'" if error.ctx is not None else "see 'autodiff --help'"
+
+
+def _fail(error: Any, args: list[str]) -> int:
+    from autodiff_cli.report.diagnostics import for_people, for_programs
+
+    chosen = [b for a, b in zip(args, args[1:], strict=False) if a == "--format"]
+    chosen += [a.partition("=")[2] for a in args if a.startswith("--format=")]
+    chosen += ["json"] if "--json" in args else []
+    style = chosen[-1] if chosen else os.environ.get("AUTODIFF_FORMAT", "")
+    text = for_programs(error) if style in ("json", "ndjson") else for_people(error)
+    try:
+        sys.stderr.write(text + "\n")
+    except UnicodeEncodeError:
+        sys.stderr.write(text.encode("ascii", "backslashreplace").decode() + "\n")
+    return int(error.exit_code)
+
+
+def run() -> None:
+    """The entry point of the installed command: ``main``, with what only a short process may do."""
+    # One evaluation makes few cycles, and a small one gains nothing from a pool of BLAS threads that it has to start.
+    gc.set_threshold(200_000, 20, 100)
+    if not any(a.startswith("@") or "=@" in a for a in sys.argv[1:]):
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    code = main()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        code = 141
+    # Taking the interpreter down object by object costs as much as a small evaluation.
+    os._exit(code)

@@ -1,0 +1,152 @@
+"""Options that commands share, and how a command line with an expression in it is read."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+FORMATS = ("table", "plain", "json", "ndjson", "csv", "tsv", "markdown")
+
+Command = Callable[..., Any]
+
+
+class ExpressionCommand(click.Command):
+    """A command whose argument is an expression, which may begin with a minus sign.
+
+    An argument is an option only if it is exactly one that the command has (``--name``, ``--name=value``, ``-q``);
+    ``-x**2`` and ``-h**2`` are expressions, and so is ``-q`` when it comes first and nothing else can be the expression.
+    """
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        takes_value = {
+            name: not getattr(option, "is_flag", False) and not getattr(option, "count", False)
+            for option in self.get_params(context)
+            if isinstance(option, click.Option)
+            for name in (*option.opts, *option.secondary_opts)
+        }
+        options: list[str] = []
+        positional: list[str] = []
+        given = list(args)
+        while given:
+            arg = given.pop(0)
+            name = arg.partition("=")[0] if arg.startswith("--") else arg
+            if arg == "--":
+                positional += given
+                break
+            if name in takes_value:
+                options.append(arg)
+                if takes_value[name] and "=" not in arg[len(name) :] and given:
+                    options.append(given.pop(0))
+            elif arg.startswith("--") and arg[2:].replace("-", "").isidentifier() and positional:
+                options.append(arg)  # an unknown option: click says so
+            else:
+                positional.append(arg)
+        first = args[0] if args else ""
+        if not positional and options and options[0] == first and self._may_be_expression(first, args, takes_value):
+            # -q or -h as an expression: nothing else can be it.
+            return self.parse_args(context, ["--", first]) if len(args) == 1 else super().parse_args(context, [*options[1:], "--", first])
+        if len(positional) > 1:
+            raise click.UsageError(
+                f"one expression is expected, but got {len(positional)}: {', '.join(map(repr, positional))}\n"
+                "  hint: put it in quotes; with options, write them in full (--at x=1)",
+                context,
+            )
+        return super().parse_args(context, [*options, "--", *positional])
+
+    @staticmethod
+    def _may_be_expression(first: str, args: list[str], takes_value: dict[str, bool]) -> bool:
+        variable = first.lstrip("-")
+        given = any(a.startswith(f"{variable}=") or f",{variable}=" in a for a in args[1:])
+        return len(first) == 2 and not takes_value.get(first, True) and given
+
+
+def read_expression(text: str) -> str:
+    """The expression itself, from standard input for ``-`` and from a file for ``@file``.
+
+    Raises:
+        FileError: if it cannot be read.
+    """
+    from autodiff_cli.errors import FileError
+
+    try:
+        if text == "-":
+            return sys.stdin.read().rstrip("\n")
+        if text.startswith("@"):
+            with open(text[1:], encoding="utf-8-sig") as file:
+                return file.read().rstrip("\n")
+    except OSError as error:
+        raise FileError(f"cannot read '{text[1:] or 'standard input'}': {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise FileError(f"'{text[1:] or 'standard input'}' is not UTF-8 text") from None
+    return text
+
+
+def names(text: str | None) -> list[str] | None:
+    """``x,y`` as a list."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _stack(options: list[Command]) -> Command:
+    def decorate(function: Command) -> Command:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def _format_default() -> str:
+    return os.environ.get("AUTODIFF_FORMAT") or "table"
+
+
+expression = click.argument("expr", metavar="EXPR")
+
+values = _stack(
+    [
+        click.option("--at", "-a", multiple=True, metavar="NAME=VALUE", help="Value of a variable; also x=1,y=2, [1, 2], 2*pi, @file."),
+        click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of what is not differentiated by."),
+        click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: every --at]"),
+        click.option("--dtype", default="float64", show_default=True, metavar="float64|float32", help="Type of all numbers."),
+        click.option("--no-limits", is_flag=True, help="Allow tensors and programs of any size."),
+    ]
+)
+order = click.option("--order", default=1, show_default=True, metavar="N", type=int, help="Highest order of derivative.")
+gradient = click.option("--gradient", metavar="EXPR", help="What backward starts from, for an output that is no scalar.")
+strict = click.option("--strict", is_flag=True, help="Exit with 4 if something is nan or infinite.")
+output = _stack(
+    [
+        click.option(
+            "--format", "style", default=_format_default, metavar="NAME", help=f"{', '.join(FORMATS)}.  [default: table, or AUTODIFF_FORMAT]"
+        ),
+        click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+        click.option("-q", "--quiet", is_flag=True, help="Bare numbers, one a line."),
+        click.option("--precision", default=6, show_default=True, metavar="N", type=click.IntRange(1, 17), help="Digits in tables."),
+        click.option("--color", default="auto", show_default=True, type=click.Choice(["auto", "always", "never"]), help="Colour in tables."),
+    ]
+)
+
+
+def chosen_format(style: str, as_json: bool) -> str:
+    """The output format.
+
+    Raises:
+        UsageError: for one that does not exist.
+    """
+    if as_json:
+        return "json"
+    if style not in FORMATS:
+        from autodiff_cli.errors import UsageError
+        from autodiff_cli.language.evaluator import suggestion
+
+        raise UsageError(f"unknown format '{style}'", hint=suggestion(style, FORMATS) or f"use one of {', '.join(FORMATS)}")
+    return style
+
+
+def say_notes(notes: list[dict[str, Any]]) -> None:
+    """Notes go to standard error."""
+    for note in notes:
+        sys.stderr.write(f"note: {note['message']}\n")

@@ -1,0 +1,205 @@
+"""``gradcheck`` for expressions: analytic derivatives, derivatives by hand, and finite differences side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.gradcheck import analytic_jacobian, mismatch, numeric_jacobian
+from autodiff_cli.autograd.modes import enable_grad
+from autodiff_cli.autograd.sweep import grad
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import MissingValue, UnknownName, UsageError
+from autodiff_cli.language.evaluate import Session, plain
+from autodiff_cli.language.evaluator import Evaluator, suggestion
+
+
+class Report:
+    """What the checks found: one entry for each derivative, and the words for the first that is wrong."""
+
+    def __init__(self, expression: str) -> None:
+        self.expression = expression
+        self.checks: list[dict[str, Any]] = []
+        self.failure: str | None = None
+        self.hint: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.failure is None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema": 1,
+            "command": "gradcheck",
+            "expression": self.expression,
+            "passed": self.passed,
+            "checks": self.checks,
+        }
+
+
+def check(
+    expression: str,
+    at: Mapping[str, Any],
+    const: Mapping[str, Any] | None = None,
+    *,
+    wrt: Sequence[str] | None = None,
+    order: int = 1,
+    claims: Sequence[str] = (),
+    dtype: str = "float64",
+    gradient: Any = None,
+    limited: bool = True,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+) -> Report:
+    """Check every derivative of an expression, with ``order=2`` the second ones too, and claims about the first.
+
+    A derivative at a kink, where the differences to the left and to the right disagree, passes if it lies between
+    them: its verdict is ``kink``.
+    """
+    if order not in (1, 2):
+        raise UsageError(f"gradcheck checks orders 1 and 2, not {order}")
+    session = Session(expression, at, const, wrt, dtype, False, limited, gradient)
+    if not session.variables:
+        raise MissingValue("there is no variable to check", hint="give it a value with --at x=1")
+    report = Report(expression)
+    # Differences of the order of 1e-6 drown in the digits of float32: as PyTorch, the check is about float64.
+    if dtype != "float64":
+        raise UsageError("gradcheck works in float64", hint="leave --dtype out")
+    runner = _Runner(session)
+    with np.errstate(all="ignore"):
+        for index, (name, leaf) in enumerate(session.variables.items()):
+            analytic = analytic_jacobian(session.output, leaf)
+            numeric = numeric_jacobian(runner.output, leaf, eps)
+            sides = (_one_sided(runner.output, leaf, -eps), _one_sided(runner.output, leaf, eps))
+            shape = session.output.shape + leaf.shape
+            _compare(report, name, 1, analytic, numeric, sides, shape, atol, rtol, (0, index))
+        if order == 2:
+            _second(report, session, runner, eps, atol, rtol)
+        for text in claims:
+            _claim(report, session, text, atol, rtol)
+    return report
+
+
+class _Runner:
+    """Evaluates the program again with the session's leaves as they are now."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def output(self) -> Tensor:
+        with enable_grad():
+            evaluator = Evaluator(self.session.expression, self.session.leaves, np.dtype(self.session.dtype), self.session.evaluator.limited)
+            return evaluator.as_tensor(evaluator.run())
+
+    def gradient(self, leaf: Tensor, record: bool = False) -> Tensor:
+        output = self.output()
+        if not output.requires_grad:
+            return Tensor(np.zeros(leaf.shape))
+        start = self.session.gradient
+        (found,) = grad(output, leaf, start, create_graph=record, allow_unused=True, materialize_grads=True)
+        assert found is not None
+        return found
+
+
+def _one_sided(function: Any, leaf: Tensor, step: float) -> Any:
+    """Differences to one side: (inputs, outputs)."""
+    original, here = leaf._data, np.ravel(function()._data).astype(np.float64)
+    rows = []
+    try:
+        for i in range(leaf.numel()):
+            moved = np.array(original)
+            moved.reshape(-1)[i] += step
+            leaf._data = moved[()] if moved.ndim == 0 else moved
+            rows.append((np.ravel(function()._data).astype(np.float64) - here) / step)
+    finally:
+        leaf._data = original
+    return np.array(rows).reshape(leaf.numel(), -1)
+
+
+def _compare(
+    report: Report,
+    wrt: Any,
+    order: int,
+    analytic: Any,
+    numeric: Any,
+    sides: tuple[Any, Any] | None,
+    shape: tuple[int, ...],
+    atol: float,
+    rtol: float,
+    place: tuple[int, int],
+) -> None:
+    error = np.abs(analytic - numeric)
+    tolerance = atol + rtol * np.abs(numeric)
+    same = (analytic == numeric) | (np.isnan(analytic) & np.isnan(numeric))
+    good = np.all(same | (error <= tolerance))
+    verdict = "pass" if good else "fail"
+    if sides is not None:
+        low, high = np.minimum(*sides), np.maximum(*sides)
+        broken = high - low > 2 * tolerance
+        if np.any(broken) and np.all(same | (error <= tolerance) | (broken & (analytic >= low - tolerance) & (analytic <= high + tolerance))):
+            verdict = "kink"
+    worst = np.unravel_index(np.nanargmax(np.where(same, -1.0, error - tolerance)) if error.size and not np.all(same) else 0, error.shape)
+    report.checks.append(
+        {
+            "wrt": wrt,
+            "order": order,
+            "analytic": plain(analytic.T.reshape(shape)[()]),
+            "numeric": plain(numeric.T.reshape(shape)[()]),
+            "error": float(error[worst]) if error.size else 0.0,
+            "tolerance": float(tolerance[worst]) if error.size else 0.0,
+            "verdict": verdict,
+        }
+    )
+    if verdict == "fail" and report.failure is None:
+        by = wrt if isinstance(wrt, str) else " and ".join(wrt)
+        report.failure = mismatch(*place, numeric, analytic).rstrip()
+        report.hint = f"the derivative by {by} that backward uses is not the slope of the value; see its rule, or its 'with grad'"
+
+
+def _second(report: Report, session: Session, runner: _Runner, eps: float, atol: float, rtol: float) -> None:
+    """Differences of the gradient against its own analytic derivative."""
+    session.require_scalar()
+    names = list(session.variables)
+    for i, a in enumerate(names):
+        first = session.variables[a]
+        recorded = runner.gradient(first, record=True)
+        for j, b in enumerate(names):
+            second = session.variables[b]
+            analytic = analytic_jacobian(recorded, second)
+            numeric = numeric_jacobian(lambda leaf=first: runner.gradient(leaf), second, eps)
+            _compare(report, [a, b], 2, analytic, numeric, None, first.shape + second.shape, atol, rtol, (i, j))
+
+
+def _claim(report: Report, session: Session, text: str, atol: float, rtol: float) -> None:
+    """A derivative by hand, ``NAME=EXPR``, against the one of the sweep."""
+    name, equals, formula = text.partition("=")
+    name = name.strip()
+    if not equals:
+        raise UsageError(f"--claim needs NAME=EXPR, but got '{text}'", hint='write --claim x="3/x"')
+    if name not in session.variables:
+        raise UnknownName(f"--claim names '{name}', which is no variable", hint=suggestion(name, session.variables))
+    leaf = session.variables[name]
+    if session.output.numel() != 1 and session.gradient is None:
+        session.require_scalar()
+    evaluator = Evaluator(formula.strip(), session.leaves, np.dtype(session.dtype))
+    claimed = np.broadcast_to(evaluator.as_tensor(evaluator.run())._data, leaf.shape)
+    exact = _Runner(session).gradient(leaf)._data
+    error, tolerance = np.abs(claimed - exact), atol + rtol * np.abs(exact)
+    good = bool(np.all((claimed == exact) | (error <= tolerance)))
+    report.checks.append(
+        {
+            "wrt": name,
+            "order": 1,
+            "analytic": plain(claimed[()]),
+            "numeric": plain(exact),
+            "error": float(np.max(error, initial=0)),
+            "tolerance": float(np.max(tolerance, initial=0)),
+            "verdict": "pass" if good else "fail",
+            "claim": formula.strip(),
+        }
+    )
+    if not good and report.failure is None:
+        report.failure = f"the claim {name}={formula.strip()} gives {plain(claimed[()])}, but the derivative is {plain(exact)}"

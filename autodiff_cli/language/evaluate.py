@@ -1,0 +1,346 @@
+"""An expression, values for its variables, and out come the value, its derivatives and every tensor on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.node import Node
+from autodiff_cli.autograd.partials import Index, partials, symmetric
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import AutodiffError, GraphError, NotFiniteError, ShapeError, UnknownName, UsageError
+from autodiff_cli.language.evaluator import Evaluator, suggestion
+from autodiff_cli.language.values import constant, variables
+
+
+class Row:
+    """One tensor as it stands after backward."""
+
+    __slots__ = ("expression", "grad", "grad_fn", "is_leaf", "name", "next_functions", "requires_grad", "retains_grad", "value")
+
+    def __init__(self, tensor: Tensor, name: str, expression: str) -> None:
+        self.name = name
+        self.expression = expression
+        self.value = tensor._data
+        self.requires_grad = tensor.requires_grad
+        self.is_leaf = tensor.is_leaf
+        self.retains_grad = tensor.retains_grad
+        self.grad_fn = None if tensor.grad_fn is None else tensor.grad_fn.name()
+        self.next_functions = [] if tensor.grad_fn is None else next_names(tensor.grad_fn)
+        extra = tensor._extra
+        self.grad = None if extra is None or extra.grad is None else extra.grad._data
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "expression": self.expression,
+            "value": plain(self.value),
+            "shape": list(np.shape(self.value)),
+            "requires_grad": self.requires_grad,
+            "is_leaf": self.is_leaf,
+            "retains_grad": self.retains_grad,
+            "grad_fn": self.grad_fn,
+            "next_functions": self.next_functions,
+            "grad": plain(self.grad),
+        }
+
+
+def next_names(node: Node) -> list[str | None]:
+    """The names of the nodes that a node leads to; ``None`` where no gradient flows."""
+    return [None if edge is None else edge[0].name() for edge in node.next_functions]
+
+
+def plain(value: Any) -> Any:
+    """Arrays and scalars as Python numbers and nested lists."""
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+class Result:
+    """What ``evaluate`` gives.
+
+    Attributes:
+        value: the output, a float or an array.
+        grad: the gradient by each variable, in its shape.
+        hessian: for order 2 and above and each pair of variables the second derivative; its shape is that of the first
+            variable followed by that of the second.
+        derivatives: all partial derivatives of order 2 and above by the combination of variables, each mixed one once.
+        tensors: one row for each tensor, in the order of evaluation.
+        notes: what is worth knowing: ``{"kind", "span", "message"}``.
+    """
+
+    def __init__(self, command: str, expression: str, dtype: str, order: int) -> None:
+        self.command = command
+        self.expression = expression
+        self.dtype = dtype
+        self.order = order
+        self.value: Any = None
+        self.tensors: list[Row] = []
+        self.grad: dict[str, Any] = {}
+        self.hessian: dict[str, dict[str, Any]] = {}
+        self.derivatives: dict[Index, Any] = {}
+        self.notes: list[dict[str, Any]] = []
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object, with numbers that are not finite still as floats."""
+        result: dict[str, Any] = {
+            "schema": 1,
+            "command": self.command,
+            "expression": self.expression,
+            "dtype": self.dtype,
+            "order": self.order,
+            "value": plain(self.value),
+            "tensors": [row.to_dict() for row in self.tensors],
+            "grad": {name: plain(value) for name, value in self.grad.items()},
+        }
+        if self.order >= 2:
+            result["hessian"] = {
+                a: {b: plain(value) for b, value in row.items()} for a, row in self.hessian.items()
+            }
+            result["derivatives"] = [
+                {"order": len(index), "wrt": list(index), "value": plain(value)} for index, value in self.derivatives.items()
+            ]
+        result["notes"] = self.notes
+        return result
+
+    def numbers(self) -> list[tuple[str, Any]]:
+        """Every value and derivative with what it is called."""
+        named = [("the value", self.value)]
+        named += [(f"the derivative by {name}", value) for name, value in self.grad.items()]
+        named += [(f"the derivative by {', '.join(index)}", value) for index, value in self.derivatives.items()]
+        return named
+
+
+class Session:
+    """An expression evaluated once, ready to be differentiated: the part that all commands share.
+
+    Args:
+        expression: a program of the language.
+        at: variables, as numbers, arrays or texts of the language.
+        const: the same for what is not differentiated by.
+        wrt: which variables to differentiate by; all of ``at`` if left out.
+        dtype: ``float64`` or ``float32``.
+        no_grad: evaluate without recording.
+        limited: whether the limits on elements and operations hold.
+        gradient: what backward starts from, for an output that is no scalar: numbers, an array or a text.
+
+    Raises:
+        AutodiffError: of any kind, with its place in the expression.
+    """
+
+    def __init__(
+        self,
+        expression: str,
+        at: Mapping[str, Any] | None = None,
+        const: Mapping[str, Any] | None = None,
+        wrt: Sequence[str] | None = None,
+        dtype: str = "float64",
+        no_grad: bool = False,
+        limited: bool = True,
+        gradient: Any = None,
+    ) -> None:
+        if dtype not in ("float64", "float32"):
+            raise UsageError(f"unknown dtype '{dtype}'", hint="use float64 or float32")
+        self.expression = expression
+        self.dtype = dtype
+        kind = np.dtype(dtype)
+        values, constants = (
+            {n: constant(v, "--at", n) if isinstance(v, str) else v for n, v in (given or {}).items()} for given in (at, const)
+        )
+        both = set(values) & set(constants)
+        if both:
+            raise UsageError(f"'{min(both)}' is given both as a variable and as a constant", hint="use --at or --const, not both")
+        self.wrt = list(values) if wrt is None else list(wrt)
+        for name in self.wrt:
+            if name not in values:
+                hint = "it is a --const" if name in constants else suggestion(name, values) or "give it a value with --at"
+                raise UnknownName(f"--wrt names '{name}', which is no variable of --at", hint=hint)
+        self.leaves = variables({**values, **constants}, kind, self.wrt)
+        self.variables = {name: self.leaves[name] for name in self.wrt}
+        self.evaluator = Evaluator(expression, self.leaves, kind, limited)
+        with np.errstate(all="ignore"), set_grad_enabled(not no_grad):
+            self.output = self.evaluator.as_tensor(self.evaluator.run())
+        self.gradient = self._gradient(gradient)
+
+    def _gradient(self, given: Any) -> Tensor | None:
+        if given is None:
+            return None
+        value = constant(given, "--gradient") if isinstance(given, str) else given
+        tensor = variables({"gradient": value}, np.dtype(self.dtype), ())["gradient"]
+        if tensor.shape != self.output.shape:
+            raise ShapeError(
+                f"the gradient has shape {list(tensor.shape)}, but the output has shape {list(self.output.shape)}",
+                hint="--gradient needs one number for each element of the output",
+            )
+        return tensor
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the output depends on a variable through recorded operations."""
+        return self.output.requires_grad
+
+    def require_scalar(self) -> None:
+        """Say what to do about an output that is no scalar and has no gradient to start from."""
+        if self.differentiable and self.gradient is None and self.output.numel() != 1:
+            raise ShapeError(
+                "grad can be implicitly created only for scalar outputs",
+                span=self.evaluator.tree.children[-1].span,
+                source=self.expression,
+                hint=f"the output has shape {list(self.output.shape)}: sum it, or hand in a gradient with "
+                f"--gradient \"ones({', '.join(map(str, self.output.shape))})\"",
+            )
+
+    def partials(self, order: int) -> dict[Index, Any]:
+        """All partial derivatives up to an order, as ``autograd.partials`` gives them."""
+        self.require_scalar()
+        return partials(self.output, self.variables, order, self.gradient)
+
+    def hessian(self, found: Mapping[Index, Any]) -> dict[str, dict[str, Any]]:
+        """The second derivatives by every ordered pair of variables."""
+        return {a: {b: symmetric(found, a, b, self.variables) for b in self.wrt} for a in self.wrt}
+
+    def find(self, name: str, option: str) -> Tensor:
+        """The tensor of a name in the program, for options that name one.
+
+        Raises:
+            UnknownName: if the program has no tensor of that name.
+        """
+        tensor = self.evaluator.names.get(name)
+        if not isinstance(tensor, Tensor):
+            known = [n for n, t in self.evaluator.names.items() if isinstance(t, Tensor)]
+            raise UnknownName(
+                f"{option} names '{name}', which is no tensor of the program",
+                hint=suggestion(name, known) or f"its tensors are {', '.join(known)}; name a step with 'y = ...'",
+            )
+        return tensor
+
+    def rows(self) -> list[Row]:
+        """Every tensor: variables first, then what the program made, in the order of evaluation."""
+        names = {id(tensor): name for name, tensor in reversed(self.evaluator.names.items()) if isinstance(tensor, Tensor)}
+        rows = [Row(tensor, name, name) for name, tensor in self.leaves.items()]
+        unnamed = 0
+        for tensor, expression in self.evaluator.made:
+            name = names.get(id(tensor))
+            if name is None:
+                unnamed += 1
+                name = f"%{unnamed}"
+            rows.append(Row(tensor, name, expression))
+        return rows
+
+    def notes(self) -> list[dict[str, Any]]:
+        """What a person should know about this evaluation."""
+        used = {node.text for node in _names(self.evaluator)}
+        notes = [_note("unused", f"'{name}' does not occur in the expression") for name in self.leaves if name not in used]
+        if self.wrt and not self.differentiable:
+            notes.append(_note("constant", "the output does not depend on a variable through recorded operations: nothing to differentiate"))
+        return notes
+
+
+def _names(evaluator: Evaluator) -> list[Any]:
+    from autodiff_cli.language.syntax import walk
+
+    return [node for node in walk(evaluator.tree) if node.kind == "NAME"]
+
+
+def _note(kind: str, message: str) -> dict[str, Any]:
+    return {"kind": kind, "span": None, "message": message}
+
+
+def evaluate(
+    expression: str,
+    at: Mapping[str, Any] | None = None,
+    const: Mapping[str, Any] | None = None,
+    order: int = 1,
+    wrt: Sequence[str] | None = None,
+    dtype: str = "float64",
+    *,
+    gradient: Any = None,
+    retain_grad: Sequence[str] = (),
+    backward: int | None = None,
+    retain_graph: bool = False,
+    zero_grad: bool = False,
+    no_grad: bool = False,
+    strict: bool = False,
+    limited: bool = True,
+    command: str = "eval",
+) -> Result:
+    """Evaluate an expression and differentiate it at a point.
+
+    Args:
+        expression: a program of the language, such as ``"log(x**3)"``.
+        at: the variables: numbers, arrays, or texts such as ``"2*pi"``.
+        const: further values that are not differentiated by.
+        order: the highest order of derivative, 1 or more.
+        wrt: the variables to differentiate by; all of ``at`` if left out.
+        dtype: ``float64`` or ``float32``.
+        gradient: what backward starts from, for an output that is no scalar.
+        retain_grad: names whose gradient to keep, or ``["all"]``.
+        backward: how often backward runs; more than once needs ``retain_graph``.
+        retain_graph: keep the graph between.
+        zero_grad: set the gradients of the variables to zero between.
+        no_grad: evaluate without recording.
+        strict: raise if a value or derivative is not finite.
+        limited: whether the limits on elements and operations hold.
+        command: what the result says it is the result of.
+
+    Raises:
+        AutodiffError: with the place in the expression and a way out.
+    """
+    if order < 1:
+        raise UsageError(f"the order must be 1 or more, not {order}")
+    session = Session(expression, at, const, wrt, dtype, no_grad, limited, gradient)
+    result = Result(command, expression, dtype, order)
+    result.value = session.output._data
+    result.notes = session.notes()
+    with np.errstate(all="ignore"):
+        # The higher orders come first: backward frees the graph.
+        found = session.partials(order) if order > 1 and session.variables else {}
+        _retain(session, retain_grad)
+        if backward is not None or (session.differentiable and session.variables):
+            _backward(session, 1 if backward is None else backward, retain_graph, zero_grad)
+    for name, leaf in session.variables.items():
+        result.grad[name] = np.zeros(leaf.shape, leaf.dtype)[()] if leaf.grad is None else leaf.grad._data
+    if order > 1:
+        result.hessian = session.hessian(found)
+        result.derivatives = {index: value for index, value in found.items() if len(index) > 1}
+    result.tensors = session.rows()
+    if strict:
+        check_finite(result.numbers())
+    return result
+
+
+def _retain(session: Session, names: Sequence[str]) -> None:
+    if list(names) == ["all"]:
+        tensors = [tensor for tensor, _ in session.evaluator.made]
+    else:
+        tensors = [session.find(name, "--retain-grad") for name in names]
+    for tensor in tensors:
+        if tensor.requires_grad or list(names) != ["all"]:
+            tensor.retain_grad()
+
+
+def _backward(session: Session, times: int, retain_graph: bool, zero_grad: bool) -> None:
+    session.require_scalar()
+    source, span = session.expression, session.evaluator.tree.children[-1].span
+    for turn in range(times):
+        if turn and zero_grad:
+            for leaf in session.variables.values():
+                leaf.grad = None if leaf.grad is None else leaf.grad * 0
+        try:
+            session.output.backward(session.gradient, retain_graph=retain_graph)
+        except GraphError as error:
+            if turn:
+                error.hint = "add --retain-graph to run backward more than once"
+            raise error.at(span, source) from None
+        except AutodiffError as error:
+            raise error.at(span, source) from None
+
+
+def check_finite(named: Sequence[tuple[str, Any]]) -> None:
+    """Raise ``NotFiniteError`` for the first of these numbers that is nan or infinite."""
+    for name, value in named:
+        if not np.all(np.isfinite(value)):
+            bad = np.ravel(value)[~np.isfinite(np.ravel(value))][0]
+            raise NotFiniteError(f"{name} is {bad}", hint="without --strict it is an answer like any other")

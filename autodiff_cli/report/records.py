@@ -1,0 +1,97 @@
+"""Results as bytes for other programs: json, ndjson, csv, tsv, markdown, plain text, bare numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.report.numbers import exact, exact_array, finite_or_text, human
+
+Records = list[dict[str, Any]]
+COLUMNS = ("name", "expression", "value", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "grad")
+
+
+def to_json(value: Any) -> str:
+    """One line of JSON."""
+    return json.dumps(finite_or_text(value), ensure_ascii=False, allow_nan=False)
+
+
+def tensor_records(result: dict[str, Any]) -> Records:
+    """One record for each tensor, then one for each derivative of order 2 and above, named as ``d_x_y``."""
+    records: Records = [{column: row[column] for column in COLUMNS} for row in result["tensors"]]
+    return records + derivative_records(result)
+
+
+def derivative_records(result: dict[str, Any]) -> Records:
+    return [
+        {"name": "_".join(["d", *entry["wrt"]]), "value": entry["value"]} for entry in result.get("derivatives", [])
+    ]
+
+
+def gradient_records(result: dict[str, Any]) -> Records:
+    """One record for each variable's gradient, then the higher derivatives."""
+    records: Records = [{"name": f"d_{name}", "value": value} for name, value in result["grad"].items()]
+    return records + derivative_records(result)
+
+
+def render(style: str, document: dict[str, Any], records: Records, lines: Records | None = None) -> str:
+    """The text of a result in one of the formats that are not for the eye.
+
+    Args:
+        style: ``json`` for the whole ``document``, ``ndjson`` for ``lines`` (``records`` if left out), else a table.
+        document: the JSON object.
+        records: the rows of a table; a cell that is missing is empty.
+    """
+    if style == "json":
+        return to_json(document) + "\n"
+    if style == "ndjson":
+        return "".join(to_json(record) + "\n" for record in (records if lines is None else lines))
+    columns = list(dict.fromkeys(column for record in records for column in record))
+    if style in ("csv", "tsv"):
+        return _separated(columns, records, "," if style == "csv" else "\t")
+    texts = [columns, *([_cell(record.get(c), human_digits=style == "plain") for c in columns] for record in records)]
+    return _markdown(texts) if style == "markdown" else _aligned(texts)
+
+
+def _cell(value: Any, human_digits: bool = False) -> str:
+    if value is None:
+        return "None" if human_digits else ""
+    if isinstance(value, bool):
+        return "True" if value else "False"
+    if isinstance(value, (int, float)):
+        return human(value, 17) if human_digits else exact(value)
+    return exact_array(value) if isinstance(value, list) else str(value)
+
+
+def _separated(columns: Sequence[str], records: Records, delimiter: str) -> str:
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_cell(record.get(column)) for column in columns] for record in records)
+    return out.getvalue()
+
+
+def _markdown(texts: Sequence[Sequence[str]]) -> str:
+    def line(cells: Iterable[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("*", "\\*") for cell in cells) + " |\n"
+
+    head, *rows = texts
+    return line(head) + "|" + " --- |" * len(head) + "\n" + "".join(line(row) for row in rows)
+
+
+def _aligned(texts: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in texts
+    )
+
+
+def bare(values: Iterable[Any]) -> str:
+    """Numbers alone, one a line, elements of arrays in order."""
+    return "".join(f"{exact(element)}\n" for value in values for element in np.ravel(value))

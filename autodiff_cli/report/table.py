@@ -1,0 +1,177 @@
+"""Results for the eye: tables drawn with rich.  Text of the user is never taken for markup."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from autodiff_cli.report.numbers import LARGE, human, shape_text
+
+_WIDEST = 100_000
+MOST_ROWS = 60
+
+
+def console(color: str = "auto") -> Console:
+    """Standard output: as wide as the terminal, or as wide as it takes in a pipe.
+
+    Args:
+        color: ``auto`` asks the terminal and the environment (``NO_COLOR`` wins over ``FORCE_COLOR``).
+    """
+    terminal = sys.stdout.isatty()
+    wanted = color == "always" or (color == "auto" and (terminal or bool(os.environ.get("FORCE_COLOR"))))
+    if color == "auto" and os.environ.get("NO_COLOR"):
+        wanted = False
+    return Console(
+        width=None if terminal else _WIDEST,
+        force_terminal=wanted or None,
+        no_color=not wanted,
+        color_system="auto" if terminal and wanted else "standard" if wanted else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+    )
+
+
+def show(parts: Sequence[RenderableType], color: str = "auto") -> None:
+    """Print tables one below the other."""
+    out = console(color)
+    with out.capture() as captured:
+        out.print(Group(*parts))
+    # rich fills lines with blanks; in a pipe nobody wants them.
+    lines = captured.get().split("\n")
+    sys.stdout.write("\n".join(line.rstrip() for line in lines))
+
+
+def _table(title: str | None = None) -> Table:
+    return Table(
+        box=box.SIMPLE_HEAD,
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        pad_edge=False,
+        show_edge=False,
+        padding=(0, 2, 0, 0),
+        collapse_padding=True,
+    )
+
+
+def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
+    """One row for each tensor: leaves in green, gradients in bold, a dim ``None`` where PyTorch has none."""
+    table = _table()
+    table.add_column("name", style="bold", overflow="fold")
+    table.add_column("expression", overflow="fold", ratio=None)
+    table.add_column("value", justify="right", overflow="fold")
+    for header in ("requires_\ngrad", "is_\nleaf", "retains_\ngrad"):
+        table.add_column(header)
+    table.add_column("grad_fn", overflow="fold")
+    table.add_column("grad", justify="right", overflow="fold")
+    shown = list(tensors)
+    if len(shown) > MOST_ROWS:
+        half = MOST_ROWS // 2
+        shown = [*shown[:half], {}, *shown[-half:]]
+    for row in shown:
+        if not row:
+            table.add_row(Text("...", "dim"), Text(f"{len(tensors) - MOST_ROWS:,} more", "dim"))
+            continue
+        leaf = row["is_leaf"]
+        table.add_row(
+            Text(row["name"], "bold green" if leaf and row["requires_grad"] else "bold"),
+            Text(_abbreviated(row["expression"]), "dim" if row["expression"] == row["name"] else ""),
+            Text(human(row["value"], precision)),
+            _flag(row["requires_grad"]),
+            _flag(leaf),
+            _flag(row["retains_grad"]),
+            Text(row["grad_fn"], "magenta") if row["grad_fn"] else Text("None", "dim"),
+            Text("None", "dim") if row["grad"] is None else Text(human(row["grad"], precision), "bold cyan"),
+        )
+    return table
+
+
+def _flag(value: bool) -> Text:
+    return Text("True", "green") if value else Text("False", "dim")
+
+
+def _abbreviated(text: str, longest: int = 60) -> str:
+    return text if len(text) <= longest else f"{text[: longest // 2 - 1]} ... {text[-longest // 2 + 4 :]}"
+
+
+def gradient_table(gradient: Mapping[str, Any], precision: int) -> Table:
+    """The gradient alone."""
+    table = _table()
+    table.add_column("variable", overflow="fold")
+    table.add_column("gradient", justify="right", overflow="fold")
+    for name, value in gradient.items():
+        table.add_row(Text(name, "bold green"), Text(human(value, precision), "bold cyan"))
+    return table
+
+
+def hessian_table(hessian: Mapping[str, Mapping[str, Any]], shapes: Mapping[str, tuple[int, ...]], precision: int) -> Table:
+    """The second derivatives as a matrix; its rows and columns are the elements of the variables."""
+    names = [(name, position) for name, shape in shapes.items() for position in np.ndindex(*shape)]
+    if len(names) > LARGE:
+        table = _table("second derivatives")
+        for header in ("by", "then by", "shape", "values"):
+            table.add_column(header, overflow="fold")
+        for a, row in hessian.items():
+            for b, block in row.items():
+                table.add_row(Text(a), Text(b), shape_text(np.shape(block)), Text(human(block, precision)))
+        return table
+    table = _table("second derivatives")
+    table.add_column("")
+    for name, position in names:
+        table.add_column(Text(_element(name, position)), justify="right", overflow="fold")
+    for a, first in names:
+        cells = [
+            Text(human(np.asarray(hessian[a][b])[(*first, *second)], precision), "bold cyan" if (a, first) == (b, second) else "")
+            for b, second in names
+        ]
+        table.add_row(Text(_element(a, first), "bold"), *cells)
+    return table
+
+
+def _element(name: str, position: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, position))}]" if position else name
+
+
+def derivatives_table(derivatives: Sequence[Mapping[str, Any]], precision: int) -> Table:
+    """Derivatives above the second, one a line: ``d3/dx2 dy``."""
+    table = _table("higher derivatives")
+    table.add_column("derivative")
+    table.add_column("value", justify="right", overflow="fold")
+    for entry in derivatives:
+        table.add_row(Text(symbol(entry["wrt"])), Text(human(entry["value"], precision), "bold cyan"))
+    return table
+
+
+def symbol(wrt: Sequence[str]) -> str:
+    """``d3/dx2 dy`` for ``["x", "x", "y"]``."""
+    counts = {name: list(wrt).count(name) for name in wrt}
+    below = " ".join(f"d{name}{count if count > 1 else ''}" for name, count in counts.items())
+    return f"d{len(wrt) if len(wrt) > 1 else ''}/{below}"
+
+
+def check_table(checks: Sequence[Mapping[str, Any]], precision: int) -> Table:
+    """The checks of ``gradcheck``."""
+    table = _table()
+    for header, right in (("derivative", False), ("analytic", True), ("numeric", True), ("error", True), ("tolerance", True), ("verdict", False)):
+        table.add_column(header, justify="right" if right else "left", overflow="fold")
+    styles = {"pass": "bold green", "fail": "bold red", "kink": "bold yellow"}
+    for check in checks:
+        by = check["wrt"] if isinstance(check["wrt"], list) else [check["wrt"]]
+        table.add_row(
+            Text(symbol(by)),
+            *(Text(human(check[key], precision)) for key in ("analytic", "numeric")),
+            *(Text(human(check[key], 2)) for key in ("error", "tolerance")),
+            Text(check["verdict"], styles[check["verdict"]]),
+        )
+    return table
