@@ -22,9 +22,7 @@ class AutodiffError(Exception):
 
     exit_code = 3
 
-    def __init__(
-        self, message: str, *, span: Span | None = None, hint: str | None = None, source: str | None = None
-    ) -> None:
+    def __init__(self, message: str, *, span: Span | None = None, hint: str | None = None, source: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.span = span

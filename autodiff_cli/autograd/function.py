@@ -64,8 +64,7 @@ class FunctionNode(Node):
         """Replace saved outputs by their arrays, which hold no reference back to this node."""
         places = {id(tensor): None if tensor._edge is None else i for i, tensor in enumerate(outputs)}
         self.saved = tuple(
-            (entry._data, places[id(entry)]) if isinstance(entry, Tensor) and id(entry) in places else entry
-            for entry in self.saved
+            (entry._data, places[id(entry)]) if isinstance(entry, Tensor) and id(entry) in places else entry for entry in self.saved
         )
 
     def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
@@ -81,11 +80,9 @@ class FunctionNode(Node):
         grads = grad if self.outputs != 1 else [grad]
         tensors = [g if g is None or isinstance(g, Tensor) else tensor_on(g, None) for g in grads]
         if self.materialize_grads:
-            shapes, dtypes = (self.shape, self.dtype) if self.outputs != 1 else ((self.shape,), (self.dtype,))
-            tensors = [
-                zeros(list(shapes[i]), dtype=dtypes[i]) if g is None else g  # type: ignore[index]
-                for i, g in enumerate(tensors)
-            ]
+            shapes: Any = self.shape if self.outputs != 1 else (self.shape,)
+            dtypes: Any = self.dtype if self.outputs != 1 else (self.dtype,)
+            tensors = [zeros(list(shapes[i]), dtype=dtypes[i]) if g is None else g for i, g in enumerate(tensors)]
         result = self.function.backward(self, *tensors)
         parts = list(result) if isinstance(result, tuple) else [result]
         while len(parts) > len(self.next_functions) and parts[-1] is None:
@@ -139,9 +136,7 @@ class Function:
         tensors = [r for r in outputs if isinstance(r, Tensor)]
         if not tensors:
             raise ArgumentError(f"{cls.__name__}.forward must return a tensor or a tuple with tensors in it")
-        node.next_functions = tuple(
-            (a._edge or leaf_edge(a)) if need else None for a, need in zip(args, needs, strict=True)
-        )
+        node.next_functions = tuple((a._edge or leaf_edge(a)) if need else None for a, need in zip(args, needs, strict=True))
         node.sequence_nr = next_sequence_nr()
         node.outputs = len(tensors)
         shapes, dtypes = tuple(t.shape for t in tensors), tuple(t.dtype for t in tensors)

@@ -43,7 +43,9 @@ def gradcheck(
     arguments = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     checked = [(i, a) for i, a in enumerate(arguments) if isinstance(a, Tensor) and a.requires_grad]
     if not checked:
-        raise GraphError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
+        raise GraphError(
+            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+        )
     try:
         outputs = _outputs(func(*arguments))
         for number, output in enumerate(outputs):
@@ -53,8 +55,11 @@ def gradcheck(
                 analytic = analytic_jacobian(output, argument)
                 again = analytic_jacobian(output, argument)
                 if np.any(np.abs(analytic - again) > nondet_tol):
-                    raise GradcheckError("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values")
-                numeric = numeric_jacobian(lambda n=number: _outputs(func(*arguments))[n], argument, eps)
+                    raise GradcheckError(
+                        "Backward is not reentrant, i.e., running backward with same input and grad_output "
+                        "multiple times gives different values"
+                    )
+                numeric = numeric_jacobian(lambda: _outputs(func(*arguments))[number], argument, eps)  # noqa: B023
                 if not np.allclose(analytic, numeric, rtol, atol, equal_nan=True):
                     raise GradcheckError(mismatch(number, index, numeric, analytic))
     except GradcheckError:
@@ -79,9 +84,7 @@ def gradgradcheck(
     outputs = [o for o in _outputs(func(*arguments)) if o.is_floating_point()]
     if grad_outputs is None:
         generator = np.random.default_rng(0)
-        given = [
-            Tensor(np.asarray(generator.standard_normal(o.shape)), requires_grad=True, dtype=o.dtype) for o in outputs
-        ]
+        given = [Tensor(np.asarray(generator.standard_normal(o.shape)), requires_grad=True, dtype=o.dtype) for o in outputs]
     else:
         given = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
 

@@ -80,9 +80,7 @@ def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Any, record: b
     for position in itertools.product(*map(range, tensor.shape)):
         unit = np.zeros(tensor.shape, tensor.dtype)
         unit[position] = 1
-        rows.append(
-            grad(tensor, inputs, tensor_on(unit, None), retain_graph=True, create_graph=record, allow_unused=True)
-        )
+        rows.append(grad(tensor, inputs, tensor_on(unit, None), retain_graph=True, create_graph=record, allow_unused=True))
     made = {}
     for k, (name, variable) in enumerate(by.items()):
         parts = [_zeros(variable.shape, variable) if row[k] is None else row[k] for row in rows]
@@ -102,4 +100,3 @@ def symmetric(found: Mapping[Index, Any], a: str, b: str, variables: Mapping[str
     split = variables[b].ndim
     axes = (*range(split, mirrored.ndim), *range(split))
     return np.transpose(mirrored, axes)[()]
-

@@ -26,11 +26,15 @@ UNUSED = (
     "Set allow_unused=True if this is the desired behavior."
 )
 
-sum_to: Callable[[Any, tuple[int, ...]], Any]
-"""Sum a value down to a shape that broadcasts to it; set by ``autodiff_cli.ops.shape``, which declares it."""
-cast: Callable[[Any, Any], Any]
-"""Convert a value to a type; set by ``autodiff_cli.ops.shape``."""
 
+def _undeclared(*_: Any) -> Any:
+    raise NotImplementedError("import autodiff_cli.ops, which declares the operations")
+
+
+sum_to: Callable[[Any, tuple[int, ...]], Any] = _undeclared
+"""Sum a value down to a shape that broadcasts to it; set by ``autodiff_cli.ops.shape``, which declares it."""
+cast: Callable[[Any, Any], Any] = _undeclared
+"""Convert a value to a type; set by ``autodiff_cli.ops.shape``."""
 
 
 def backward(
@@ -164,9 +168,7 @@ def _gradient_edge(tensor: Tensor, index: int) -> Edge:
     return tensor._edge or leaf_edge(tensor)
 
 
-def _sweep(
-    roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets: list[Edge] | None
-) -> dict[Edge, Grad]:
+def _sweep(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets: list[Edge] | None) -> dict[Edge, Grad]:
     # A derivative that is infinite or nan is an answer here, not something for NumPy to warn of.
     with np.errstate(all="ignore"):
         if not create_graph:
@@ -175,16 +177,14 @@ def _sweep(
             return _run(roots, keep, True, targets)
 
 
-def _run(
-    roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets: list[Edge] | None
-) -> dict[Edge, Grad]:
+def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets: list[Edge] | None) -> dict[Edge, Grad]:
     """Run the nodes; give the gradients that arrive at ``targets``, or without any, fill the leaves."""
     needed = None if targets is None else _nodes_towards([edge[0] for edge, _ in roots], targets)
     wanted = {} if targets is None else _by_node(targets)
     captured: dict[Edge, Grad] = {}
     pending: dict[Node, Grad] = {}
     heap: list[tuple[int, Node]] = []
-    leaves: list[AccumulateGrad] = []
+    leaves: list[Any] = []
 
     def arrive(edge: Edge, part: Grad) -> None:
         target, output = edge
@@ -202,7 +202,7 @@ def _run(
         if target.sequence_nr:
             heappush(heap, (-target.sequence_nr, target))
         else:
-            leaves.append(target)  # type: ignore[arg-type]
+            leaves.append(target)
 
     for edge, gradient in roots:
         arrive(edge, gradient)
@@ -217,7 +217,7 @@ def _run(
                 value = gradient if node.outputs == 1 else gradient[edge[1]]
                 if value is not None:
                     captured[edge] = value
-            if needed is not None and node not in needed.inner:  # type: ignore[attr-defined]
+            if needed is not None and node not in needed.inner:
                 continue
         parts = node.apply_recorded(gradient, needed) if create_graph else node.apply(gradient, needed)
         if not keep:
@@ -288,9 +288,11 @@ def _fit(part: Grad, shape: tuple[int, ...], dtype: Any) -> Grad:
 
 def _add_output(pending: dict[Node, Grad], heap: list[tuple[int, Node]], node: Node, output: int, part: Grad) -> None:
     """The gradient of one output of a node that has several: its pending gradient is a list."""
-    shape, dtype = node.shape[output], node.dtype[output]  # type: ignore[misc]
+    shapes: Any = node.shape
+    dtypes: Any = node.dtype
+    shape, dtype = shapes[output], dtypes[output]
     if part.shape != shape or part.dtype is not dtype:
-        part = _fit(part, shape, dtype)  # type: ignore[arg-type]
+        part = _fit(part, shape, dtype)
     if node not in pending:
         pending[node] = [None] * node.outputs
         heappush(heap, (-node.sequence_nr, node))

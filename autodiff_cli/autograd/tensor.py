@@ -76,7 +76,9 @@ class Tensor:
         """The number of dimensions."""
         return len(self._data.shape)
 
-    dim = ndim.fget
+    def dim(self) -> int:
+        """The same as ``ndim``."""
+        return self.ndim
 
     def size(self, dim: int | None = None) -> Any:
         """``shape``, or the length of one dimension."""
@@ -94,7 +96,7 @@ class Tensor:
 
     def is_floating_point(self) -> bool:
         """True if the elements are float32 or float64."""
-        return self._data.dtype.kind == "f"
+        return bool(self._data.dtype.kind == "f")
 
     def item(self) -> Any:
         """The one element as a Python number.

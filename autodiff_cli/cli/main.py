@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -42,7 +43,9 @@ class LazyGroup(click.Group):
             from difflib import get_close_matches
 
             close = get_close_matches(args[0], COMMANDS, 1)
-            meant = f"did you mean '{close[0]}'?" if close else f'to differentiate an expression: autodiff eval "{args[0]}" --at x=1'
+            meant = (
+                f"did you mean '{close[0]}'?" if close else f'to differentiate an expression: autodiff eval "{args[0]}" --at x=1'
+            )
             raise click.UsageError(f"no command '{args[0]}'\n  hint: {meant}")
         return super().resolve_command(context, args)
 
@@ -102,7 +105,7 @@ def _help_hint(error: click.UsageError) -> str:
 def _fail(error: Any, args: list[str]) -> int:
     from autodiff_cli.report.diagnostics import for_people, for_programs
 
-    chosen = [b for a, b in zip(args, args[1:], strict=False) if a == "--format"]
+    chosen = [b for a, b in pairwise(args) if a == "--format"]
     chosen += [a.partition("=")[2] for a in args if a.startswith("--format=")]
     chosen += ["json"] if "--json" in args else []
     style = chosen[-1] if chosen else os.environ.get("AUTODIFF_FORMAT", "")

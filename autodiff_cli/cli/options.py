@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -30,6 +31,7 @@ class ExpressionCommand(click.Command):
         }
         options: list[str] = []
         positional: list[str] = []
+        unknown: list[str] = []
         given = list(args)
         while given:
             arg = given.pop(0)
@@ -41,14 +43,21 @@ class ExpressionCommand(click.Command):
                 options.append(arg)
                 if takes_value[name] and "=" not in arg[len(name) :] and given:
                     options.append(given.pop(0))
-            elif arg.startswith("--") and arg[2:].replace("-", "").isidentifier() and positional:
-                options.append(arg)  # an unknown option: click says so
+            elif arg.startswith("--") and name[2:].replace("-", "").isidentifier():
+                unknown.append(name)
             else:
                 positional.append(arg)
+        if unknown and (positional or len(unknown) > 1):
+            raise click.NoSuchOption(unknown[0], possibilities=get_close_matches(unknown[0], takes_value), ctx=context)
+        positional += unknown
         first = args[0] if args else ""
         if not positional and options and options[0] == first and self._may_be_expression(first, args, takes_value):
             # -q or -h as an expression: nothing else can be it.
-            return self.parse_args(context, ["--", first]) if len(args) == 1 else super().parse_args(context, [*options[1:], "--", first])
+            return (
+                self.parse_args(context, ["--", first])
+                if len(args) == 1
+                else super().parse_args(context, [*options[1:], "--", first])
+            )
         if len(positional) > 1:
             raise click.UsageError(
                 f"one expression is expected, but got {len(positional)}: {', '.join(map(repr, positional))}\n"
@@ -107,7 +116,9 @@ expression = click.argument("expr", metavar="EXPR")
 
 values = _stack(
     [
-        click.option("--at", "-a", multiple=True, metavar="NAME=VALUE", help="Value of a variable; also x=1,y=2, [1, 2], 2*pi, @file."),
+        click.option(
+            "--at", "-a", multiple=True, metavar="NAME=VALUE", help="Value of a variable; also x=1,y=2, [1, 2], 2*pi, @file."
+        ),
         click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of what is not differentiated by."),
         click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: every --at]"),
         click.option("--dtype", default="float64", show_default=True, metavar="float64|float32", help="Type of all numbers."),
@@ -120,12 +131,20 @@ strict = click.option("--strict", is_flag=True, help="Exit with 4 if something i
 output = _stack(
     [
         click.option(
-            "--format", "style", default=_format_default, metavar="NAME", help=f"{', '.join(FORMATS)}.  [default: table, or AUTODIFF_FORMAT]"
+            "--format",
+            "style",
+            default=_format_default,
+            metavar="NAME",
+            help=f"{', '.join(FORMATS)}.  [default: table, or AUTODIFF_FORMAT]",
         ),
         click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
         click.option("-q", "--quiet", is_flag=True, help="Bare numbers, one a line."),
-        click.option("--precision", default=6, show_default=True, metavar="N", type=click.IntRange(1, 17), help="Digits in tables."),
-        click.option("--color", default="auto", show_default=True, type=click.Choice(["auto", "always", "never"]), help="Colour in tables."),
+        click.option(
+            "--precision", default=6, show_default=True, metavar="N", type=click.IntRange(1, 17), help="Digits in tables."
+        ),
+        click.option(
+            "--color", default="auto", show_default=True, type=click.Choice(["auto", "always", "never"]), help="Colour in tables."
+        ),
     ]
 )
 

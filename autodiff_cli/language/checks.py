@@ -91,7 +91,9 @@ class _Runner:
 
     def output(self) -> Tensor:
         with enable_grad():
-            evaluator = Evaluator(self.session.expression, self.session.leaves, np.dtype(self.session.dtype), self.session.evaluator.limited)
+            evaluator = Evaluator(
+                self.session.expression, self.session.leaves, np.dtype(self.session.dtype), self.session.evaluator.limited
+            )
             return evaluator.as_tensor(evaluator.run())
 
     def gradient(self, leaf: Tensor, record: bool = False) -> Tensor:
@@ -139,9 +141,13 @@ def _compare(
     if sides is not None:
         low, high = np.minimum(*sides), np.maximum(*sides)
         broken = high - low > 2 * tolerance
-        if np.any(broken) and np.all(same | (error <= tolerance) | (broken & (analytic >= low - tolerance) & (analytic <= high + tolerance))):
+        if np.any(broken) and np.all(
+            same | (error <= tolerance) | (broken & (analytic >= low - tolerance) & (analytic <= high + tolerance))
+        ):
             verdict = "kink"
-    worst = np.unravel_index(np.nanargmax(np.where(same, -1.0, error - tolerance)) if error.size and not np.all(same) else 0, error.shape)
+    worst = np.unravel_index(
+        np.nanargmax(np.where(same, -1.0, error - tolerance)) if error.size and not np.all(same) else 0, error.shape
+    )
     report.checks.append(
         {
             "wrt": wrt,
@@ -169,7 +175,7 @@ def _second(report: Report, session: Session, runner: _Runner, eps: float, atol:
         for j, b in enumerate(names):
             second = session.variables[b]
             analytic = analytic_jacobian(recorded, second)
-            numeric = numeric_jacobian(lambda leaf=first: runner.gradient(leaf), second, eps)
+            numeric = numeric_jacobian(lambda: runner.gradient(first), second, eps)  # noqa: B023
             _compare(report, [a, b], 2, analytic, numeric, None, first.shape + second.shape, atol, rtol, (i, j))
 
 

@@ -96,9 +96,7 @@ class Result:
             "grad": {name: plain(value) for name, value in self.grad.items()},
         }
         if self.order >= 2:
-            result["hessian"] = {
-                a: {b: plain(value) for b, value in row.items()} for a, row in self.hessian.items()
-            }
+            result["hessian"] = {a: {b: plain(value) for b, value in row.items()} for a, row in self.hessian.items()}
             result["derivatives"] = [
                 {"order": len(index), "wrt": list(index), "value": plain(value)} for index, value in self.derivatives.items()
             ]
@@ -189,7 +187,7 @@ class Session:
                 span=self.evaluator.tree.children[-1].span,
                 source=self.expression,
                 hint=f"the output has shape {list(self.output.shape)}: sum it, or hand in a gradient with "
-                f"--gradient \"ones({', '.join(map(str, self.output.shape))})\"",
+                f'--gradient "ones({", ".join(map(str, self.output.shape))})"',
             )
 
     def partials(self, order: int) -> dict[Index, Any]:
@@ -234,7 +232,9 @@ class Session:
         used = {node.text for node in _names(self.evaluator)}
         notes = [_note("unused", f"'{name}' does not occur in the expression") for name in self.leaves if name not in used]
         if self.wrt and not self.differentiable:
-            notes.append(_note("constant", "the output does not depend on a variable through recorded operations: nothing to differentiate"))
+            notes.append(
+                _note("constant", "the output does not depend on a variable through recorded operations: nothing to differentiate")
+            )
         return notes
 
 

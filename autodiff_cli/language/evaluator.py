@@ -150,7 +150,10 @@ class Evaluator:
         first = names[0]
         if first in FUNCTIONS:
             raise MissingValue(
-                f"'{first}' is a function", span=missing[first], source=self.source, hint=f"write {first}(...), or give it a value: --at {first}=1"
+                f"'{first}' is a function",
+                span=missing[first],
+                source=self.source,
+                hint=f"write {first}(...), or give it a value: --at {first}=1",
             )
         listed = " and ".join([", ".join(f"'{n}'" for n in names[:-1]), f"'{names[-1]}'"] if len(names) > 1 else [f"'{first}'"])
         raise MissingValue(
@@ -183,7 +186,9 @@ class Evaluator:
             except AutodiffError as error:
                 raise error.at(node.span, self.source) from None
             except RecursionError:
-                raise LimitError("functions with derivatives of their own call each other too deeply", span=node.span, source=self.source) from None
+                raise LimitError(
+                    "functions with derivatives of their own call each other too deeply", span=node.span, source=self.source
+                ) from None
             except MemoryError:
                 raise LimitError("not enough memory for this tensor", span=node.span, source=self.source) from None
         return values.pop()

@@ -46,11 +46,14 @@ def build(text: str) -> dict[str, Any]:
     from lark.parsers.lalr_analysis import Shift
 
     lark = Lark(text, parser="lalr", lexer="basic", maybe_placeholders=False)
-    table = lark.parser.parser._parse_table  # type: ignore[attr-defined]
+    table = lark.parser.parser._parse_table
     rules = lark.rules
     numbers = {rule: i for i, rule in enumerate(rules)}
     actions = [
-        {str(symbol): target if action is Shift else ~numbers[target] for symbol, (action, target) in sorted(table.states[state].items())}
+        {
+            str(symbol): target if action is Shift else ~numbers[target]
+            for symbol, (action, target) in sorted(table.states[state].items())
+        }
         for state in sorted(table.states)
     ]
     keywords, literals, patterns = {}, {}, []

@@ -54,7 +54,12 @@ def tokenize(source: str) -> list[Syntax]:
             open_brackets.append(token)
         elif text in (")", "]"):
             if not open_brackets:
-                raise ParseError(f"'{text}' closes nothing", span=span, source=source, hint=f"remove it, or open it with '{'(' if text == ')' else '['}'")
+                raise ParseError(
+                    f"'{text}' closes nothing",
+                    span=span,
+                    source=source,
+                    hint=f"remove it, or open it with '{'(' if text == ')' else '['}'",
+                )
             opened = open_brackets.pop()
             if _OPEN[opened.text] != text:
                 raise ParseError(
@@ -129,7 +134,8 @@ def parse(source: str) -> Syntax:
 
 def _reduce(kind: str, parts: list[Syntax], kept: Any, inlined: Any, transparent: bool, following: Syntax) -> Syntax:
     if transparent and len(kept) == 1:
-        return parts[kept[0]]
+        only: Syntax = parts[kept[0]]
+        return only
     children: list[Syntax] = []
     for i in kept:
         part = parts[i]
@@ -173,8 +179,6 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
         hint = "write == to compare; a name is given a value with 'name = expression' at the start of a statement"
     elif before is None or before.kind in ("LPAR", "COMMA", "LSQB") or "NAME" in expected:
         hint = f"a value is expected before '{text}'"
-    elif token.kind in ("IF", "ELSE"):
-        hint = "a choice is written 'a if condition else b'"
-    elif "ELSE" in expected and "RPAR" not in expected:
+    elif token.kind in ("IF", "ELSE") or ("ELSE" in expected and "RPAR" not in expected):
         hint = "a choice is written 'a if condition else b'"
     return ParseError(f"unexpected '{text}'", span=token.span, source=source, hint=hint)

@@ -64,7 +64,9 @@ def constant(text: str, option: str, name: str = "") -> Any:
             return evaluator.as_tensor(evaluator.run()).detach()._data
     except MissingValue as error:
         raise UsageError(
-            f"the value of {label} is no constant: {error.message}", span=error.span, source=error.source,
+            f"the value of {label} is no constant: {error.message}",
+            span=error.span,
+            source=error.source,
             hint="use numbers, pi, e, and functions of them",
         ) from None
     except AutodiffError as error:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.op import declare
+from autodiff_cli.autograd.declare import declare
 from autodiff_cli.ops.comparison import where
 
 __all__ = ["relu", "sigmoid", "softplus"]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.op import declare, describe
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
@@ -45,7 +46,7 @@ neg = declare(
     "neg", operator.neg, {"x": lambda g: -g}, operator="neg", aliases=("negative",), summary="-x", formula="-1", samples=((1.5,),)
 )
 _rsub = declare("rsub", lambda x, y: y - x, {"x": lambda g: -g}, node="RsubBackward1", statics={"y": 0}, public=False)
-sub = declare(
+sub: Function = declare(
     "sub",
     operator.sub,
     {"x": lambda g: g, "y": lambda g: -g},
@@ -65,7 +66,7 @@ def pos(x: Any) -> Any:
 
 describe(pos, operator="pos", aliases=("positive",), formula="1", samples=((1.5,),))
 
-div = declare(
+div: Function = declare(
     "div",
     operator.truediv,
     {"x": lambda g, y: g / y, "y": lambda g, x, y: -g * ((x / y) / y)},

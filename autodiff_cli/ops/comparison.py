@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.op import declare, describe
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 
@@ -52,7 +53,11 @@ logical_or = declare(
     "logical_or", lambda x, y: np.logical_or(x, y), {"x": None, "y": None}, operator="or", summary="true where one is not zero"
 )
 logical_xor = declare(
-    "logical_xor", lambda x, y: np.logical_xor(x, y), {"x": None, "y": None}, operator="xor", summary="true where just one is not zero"
+    "logical_xor",
+    lambda x, y: np.logical_xor(x, y),
+    {"x": None, "y": None},
+    operator="xor",
+    summary="true where just one is not zero",
 )
 logical_not = declare("logical_not", lambda x: np.logical_not(x), {"x": None}, operator="invert", summary="true where it is zero")
 isnan = declare("isnan", lambda x: np.isnan(x), {"x": None}, summary="true where it is nan")
@@ -69,7 +74,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition, x, y)
 
 
-where = declare(
+where: Function = declare(
     "where",
     _where,
     {

@@ -111,7 +111,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, req
     check_size((math.ceil(count) if math.isfinite(count) else MOST_ELEMENTS + 1,))
     if dtype is None and any(isinstance(v, float) for v in (start, end, step)):
         dtype = get_default_dtype()
-    return _leaf(np.arange(start, end, step, dtype), requires_grad)
+    numbers: Any = np.arange
+    return _leaf(numbers(start, end, step, dtype), requires_grad)
 
 
 def linspace(start: Any, end: Any, steps: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -159,9 +160,11 @@ def ones_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
     return _leaf(np.ones(x.shape, dtype or x.dtype), requires_grad)
 
 
-for _function in (zeros, ones):
-    describe(_function, parameters=("size",), defaults=(), tensors=(), variadic=True)
-for _function in (full, eye, arange, linspace):
-    describe(_function, tensors=())
-for _function in (zeros_like, ones_like):
-    describe(_function, methods=())
+describe(zeros, parameters=("size",), defaults=(), tensors=(), variadic=True)
+describe(ones, parameters=("size",), defaults=(), tensors=(), variadic=True)
+describe(full, tensors=())
+describe(eye, tensors=())
+describe(arange, tensors=())
+describe(linspace, tensors=())
+describe(zeros_like, methods=())
+describe(ones_like, methods=())

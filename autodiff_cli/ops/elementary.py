@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.op import declare, describe
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
 
@@ -32,9 +33,9 @@ __all__ = [
     "frac",
     "hypot",
     "log",
-    "log10",
     "log1p",
     "log2",
+    "log10",
     "rad2deg",
     "reciprocal",
     "round",
@@ -225,7 +226,9 @@ describe(frac, formula="1", smooth="x is no whole number", convention="1 at the 
 # Trigonometric functions, in radians
 
 sin = declare("sin", np.sin, {"x": lambda g, x: g * cos(x)}, summary="sine of x in radians", formula="cos(x)", samples=_ANY)
-cos = declare("cos", np.cos, {"x": lambda g, x: g * -sin(x)}, summary="cosine of x in radians", formula="-sin(x)", samples=_ANY)
+cos: Function = declare(
+    "cos", np.cos, {"x": lambda g, x: g * -sin(x)}, summary="cosine of x in radians", formula="-sin(x)", samples=_ANY
+)
 tan = declare(
     "tan",
     np.tan,
@@ -306,7 +309,9 @@ hypot = declare(
 # Hyperbolic functions
 
 sinh = declare("sinh", np.sinh, {"x": lambda g, x: g * cosh(x)}, summary="hyperbolic sine", formula="cosh(x)", samples=_ANY)
-cosh = declare("cosh", np.cosh, {"x": lambda g, x: g * sinh(x)}, summary="hyperbolic cosine", formula="sinh(x)", samples=_ANY)
+cosh: Function = declare(
+    "cosh", np.cosh, {"x": lambda g, x: g * sinh(x)}, summary="hyperbolic cosine", formula="sinh(x)", samples=_ANY
+)
 tanh = declare(
     "tanh", np.tanh, {"x": lambda g, out: g * (1 - out * out)}, summary="hyperbolic tangent", formula="1 - tanh(x)**2", samples=_ANY
 )

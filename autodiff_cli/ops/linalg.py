@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.op import declare, describe
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.errors import ShapeError
 from autodiff_cli.ops.shape import reshape, squeeze, t, transpose, unsqueeze
 
@@ -43,7 +44,7 @@ dot = declare(
     formula="y, x",
     samples=((_V, _W),),
 )
-mm = declare(
+mm: Function = declare(
     "mm",
     _product,
     {"x": lambda g, y: mm(g, t(y)), "y": lambda g, x: mm(t(x), g)},
@@ -51,7 +52,7 @@ mm = declare(
     formula="g @ y.T, x.T @ g",
     samples=((_A, _B),),
 )
-mv = declare(
+mv: Function = declare(
     "mv",
     _product,
     {"x": lambda g, y: outer(g, y), "y": lambda g, x: mv(t(x), g)},
@@ -59,7 +60,7 @@ mv = declare(
     formula="outer(g, y), x.T @ g",
     samples=((_A, _V),),
 )
-bmm = declare(
+bmm: Function = declare(
     "bmm",
     _product,
     {"x": lambda g, y: bmm(g, transpose(y, -2, -1)), "y": lambda g, x: bmm(transpose(x, -2, -1), g)},
@@ -68,7 +69,12 @@ bmm = declare(
     samples=(([_A, _B], [_B, _A]),),
 )
 _squeeze_in_place = declare(
-    "squeeze_", lambda x, dim: np.squeeze(x, dim), {"x": lambda g, dim: unsqueeze(g, dim)}, node="SqueezeBackward4", statics={"dim": 0}, public=False
+    "squeeze_",
+    lambda x, dim: np.squeeze(x, dim),
+    {"x": lambda g, dim: unsqueeze(g, dim)},
+    node="SqueezeBackward4",
+    statics={"dim": 0},
+    public=False,
 )
 
 
@@ -114,10 +120,15 @@ def _trace(x: Any) -> Any:
     return np.trace(x)
 
 
-def _diagonal(g: Any, shape: tuple[int, ...]) -> Any:
+def _diagonal(g: Any, shape: tuple[int, int]) -> Any:
     return g * np.eye(*shape)
 
 
 trace = declare(
-    "trace", _trace, {"x": lambda g, x_shape: _diagonal(g, x_shape)}, summary="sum of the diagonal of a matrix", formula="eye(n)", samples=((_A,),)
+    "trace",
+    _trace,
+    {"x": lambda g, x_shape: _diagonal(g, x_shape)},
+    summary="sum of the diagonal of a matrix",
+    formula="eye(n)",
+    samples=((_A,),),
 )

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.op import declare, describe
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.op import describe
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.comparison import maximum, minimum, where
 from autodiff_cli.ops.shape import dimension, expand, reshape

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd import sweep
-from autodiff_cli.autograd.op import declare, declare_sequence, describe
+from autodiff_cli.autograd.declare import declare, declare_sequence
+from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.creation import check_size
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 
-def dimension(dim: int, ndim: int) -> int:
+def dimension(dim: Any, ndim: int) -> int:
     """A dimension counted from the front; -1 is the last.
 
     Raises:
@@ -45,9 +46,7 @@ def dimension(dim: int, ndim: int) -> int:
         raise ArgumentError(f"a dimension must be a whole number, not {dim!r}")
     reach = max(ndim, 1)
     if not -reach <= dim < reach:
-        raise IndexOutOfRange(
-            f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {dim})"
-        )
+        raise IndexOutOfRange(f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {dim})")
     return int(dim) % reach
 
 
@@ -55,9 +54,7 @@ def _sum_to(x: Any, shape: tuple[int, ...]) -> Any:
     extra = len(x.shape) - len(shape)
     if extra < 0 or any(n != m and n != 1 for n, m in zip(shape, x.shape[extra:], strict=True)):
         raise ShapeError(f"got a gradient of shape {list(x.shape)} where one of shape {list(shape)} was expected")
-    summed = tuple(range(extra)) + tuple(
-        extra + i for i, (n, m) in enumerate(zip(shape, x.shape[extra:], strict=True)) if n != m
-    )
+    summed = tuple(range(extra)) + tuple(extra + i for i, (n, m) in enumerate(zip(shape, x.shape[extra:], strict=True)) if n != m)
     return np.add.reduce(x, axis=summed, keepdims=True).reshape(shape)[()] if summed else x.reshape(shape)
 
 
@@ -69,8 +66,10 @@ def _expand(x: Any, shape: Any) -> Any:
     return np.broadcast_to(x, whole)
 
 
-sum_to = declare("sum_to", _sum_to, {"x": lambda g, x_shape: expand(g, x_shape)}, node="SumBackward1", statics={"shape": ()}, public=False)
-expand = declare(
+sum_to: Function = declare(
+    "sum_to", _sum_to, {"x": lambda g, x_shape: expand(g, x_shape)}, node="SumBackward1", statics={"shape": ()}, public=False
+)
+expand: Function = declare(
     "expand",
     _expand,
     {"x": lambda g: g},
@@ -101,7 +100,7 @@ sweep.sum_to = sum_to
 sweep.cast = _cast
 for _name, _dtype in (("double", "float64"), ("float", "float32"), ("long", "int64"), ("bool", "bool")):
     setattr(Tensor, _name, lambda self, _dtype=_dtype: to(self, _dtype))
-Tensor.to = to  # type: ignore[method-assign]
+setattr(Tensor, "to", to)  # noqa: B010
 
 
 def _wanted_shape(args: tuple[Any, ...]) -> tuple[int, ...]:
@@ -124,7 +123,9 @@ def _reshape(x: Any, shape: tuple[int, ...]) -> Any:
         ) from None
 
 
-_view = declare("reshape", _reshape, {"x": lambda g, x_shape: reshape(g, x_shape)}, node="ViewBackward0", statics={"shape": ()}, public=False)
+_view = declare(
+    "reshape", _reshape, {"x": lambda g, x_shape: reshape(g, x_shape)}, node="ViewBackward0", statics={"shape": ()}, public=False
+)
 
 
 def reshape(x: Any, *shape: Any) -> Any:
@@ -183,7 +184,7 @@ def permute(x: Any, *dims: Any) -> Any:
 
 describe(permute, parameters=("x", "dims"), tensors=("x",), samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),))
 
-transpose = declare(
+transpose: Function = declare(
     "transpose",
     lambda x, dim0, dim1: np.swapaxes(x, dimension(dim0, x.ndim), dimension(dim1, x.ndim)),
     {"x": lambda g, dim0, dim1: transpose(g, dim0, dim1)},
@@ -200,7 +201,14 @@ def _matrix_transpose(x: Any) -> Any:
     return x.T
 
 
-t = declare("t", _matrix_transpose, {"x": lambda g: t(g)}, node="TBackward0", summary="a matrix transposed", samples=(([[1.0, 2.0], [3.0, 4.0]],),))
+t: Function = declare(
+    "t",
+    _matrix_transpose,
+    {"x": lambda g: t(g)},
+    node="TBackward0",
+    summary="a matrix transposed",
+    samples=(([[1.0, 2.0], [3.0, 4.0]],),),
+)
 
 
 def _attribute_T(x: Any) -> Any:
@@ -255,7 +263,12 @@ def _is_basic(key: Any) -> bool:
 
 
 _unindexed = declare(
-    "unindex", _unindex, {"x": lambda g, key: _index(g, key)}, node="IndexPutBackward0", statics={"shape": (), "key": ()}, public=False
+    "unindex",
+    _unindex,
+    {"x": lambda g, key: _index(g, key)},
+    node="IndexPutBackward0",
+    statics={"shape": (), "key": ()},
+    public=False,
 )
 
 
@@ -263,9 +276,15 @@ def _rule(g: Any, x_shape: Any, key: Any) -> Any:
     return _unindexed(g, x_shape, key)
 
 
-_select = declare("select", lambda x, key: x[key], {"x": lambda g, x_shape, key: _rule(g, x_shape, key)}, statics={"key": ()}, public=False)
-_slice = declare("slice", lambda x, key: x[key], {"x": lambda g, x_shape, key: _rule(g, x_shape, key)}, statics={"key": ()}, public=False)
-_index = declare("index", lambda x, key: x[key], {"x": lambda g, x_shape, key: _rule(g, x_shape, key)}, statics={"key": ()}, public=False)
+_select = declare(
+    "select", lambda x, key: x[key], {"x": lambda g, x_shape, key: _rule(g, x_shape, key)}, statics={"key": ()}, public=False
+)
+_slice = declare(
+    "slice", lambda x, key: x[key], {"x": lambda g, x_shape, key: _rule(g, x_shape, key)}, statics={"key": ()}, public=False
+)
+_index: Function = declare(
+    "index", lambda x, key: x[key], {"x": lambda g, x_shape, key: _rule(g, x_shape, key)}, statics={"key": ()}, public=False
+)
 _alias = declare("alias", lambda x: x, {"x": lambda g: g}, public=False)
 
 
@@ -273,7 +292,10 @@ def getitem(x: Any, key: Any) -> Any:
     """Elements by position: numbers, slices, ``None`` for a new dimension, ``...``, masks and lists of positions."""
     parts = key if isinstance(key, tuple) else (key,)
     parts = tuple(_index_part(part) for part in parts)
-    taken = sum(part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else part is not None and part is not ... for part in parts)
+    taken = sum(
+        part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else part is not None and part is not ...
+        for part in parts
+    )
     ndim = len(x.shape)
     if taken > ndim:
         raise IndexOutOfRange(
@@ -369,4 +391,3 @@ cat = declare_sequence(
     summary="tensors joined along a dimension that they have",
     samples=(([1.0, 2.0], [3.0]),),
 )
-

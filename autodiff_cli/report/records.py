@@ -26,9 +26,7 @@ def tensor_records(result: dict[str, Any]) -> Records:
 
 
 def derivative_records(result: dict[str, Any]) -> Records:
-    return [
-        {"name": "_".join(["d", *entry["wrt"]]), "value": entry["value"]} for entry in result.get("derivatives", [])
-    ]
+    return [{"name": "_".join(["d", *entry["wrt"]]), "value": entry["value"]} for entry in result.get("derivatives", [])]
 
 
 def gradient_records(result: dict[str, Any]) -> Records:
@@ -87,9 +85,7 @@ def _markdown(texts: Sequence[Sequence[str]]) -> str:
 
 def _aligned(texts: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    return "".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in texts
-    )
+    return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in texts)
 
 
 def bare(values: Iterable[Any]) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 from rich.text import Text
 
-from autodiff_cli.report.table import _table, show as show_parts
+from autodiff_cli.report.table import _table
+from autodiff_cli.report.table import show as show_parts
 
 
 def show(functions: Sequence[Mapping[str, Any]], one: bool, color: str) -> None:

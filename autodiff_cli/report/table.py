@@ -163,7 +163,14 @@ def symbol(wrt: Sequence[str]) -> str:
 def check_table(checks: Sequence[Mapping[str, Any]], precision: int) -> Table:
     """The checks of ``gradcheck``."""
     table = _table()
-    for header, right in (("derivative", False), ("analytic", True), ("numeric", True), ("error", True), ("tolerance", True), ("verdict", False)):
+    for header, right in (
+        ("derivative", False),
+        ("analytic", True),
+        ("numeric", True),
+        ("error", True),
+        ("tolerance", True),
+        ("verdict", False),
+    ):
         table.add_column(header, justify="right" if right else "left", overflow="fold")
     styles = {"pass": "bold green", "fail": "bold red", "kink": "bold yellow"}
     for check in checks:

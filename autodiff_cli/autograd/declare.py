@@ -1,0 +1,436 @@
+"""How declared operations run: forward on arrays, and a recorded node where a tensor requires grad.
+
+``declare`` takes the forward computation on arrays and one partial derivative for each differentiable argument, and
+returns the function that users call.  Given plain arrays that function just computes; given tensors it computes, and
+records a node if one of them requires grad.  Partials are written over such functions, so one rule serves the fast
+sweep on arrays and the recorded one on tensors, at every order.
+
+The parameters of a partial say what it needs, and only that is saved: ``g`` is the gradient of the output (always
+first); then names of the operation's own parameters, ``out`` for its result, ``x_shape`` for the shape of ``x``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import as_float, promote
+from autodiff_cli.autograd.modes import is_grad_enabled
+from autodiff_cli.autograd.node import (
+    NO_EDGE,
+    OUTPUT,
+    InputNode,
+    LinearNode,
+    Node,
+    OpNode,
+    OutputNode,
+    SequenceNode,
+    next_sequence_nr,
+)
+from autodiff_cli.autograd.op import KEYWORD_ALIASES, Function, describe
+from autodiff_cli.autograd.tensor import Tensor, leaf_edge
+from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
+
+Partial = Callable[..., Any]
+
+_new = object.__new__
+
+
+def declare(
+    name: str,
+    forward: Callable[..., Any],
+    partials: Mapping[str, Partial | None],
+    *,
+    node: str | None = None,
+    statics: Mapping[str, Any] | None = None,
+    public: bool = True,
+    **description: Any,
+) -> Function:
+    """Declare an operation with a rule of its own.
+
+    Args:
+        name: what users call it.
+        forward: computes the result from arrays, and from the ``statics`` after them.
+        partials: for each tensor argument its partial derivative, ``None`` where there is none.
+        node: PyTorch's name of the backward node; from ``name`` if left out (``log`` gives ``LogBackward0``).
+        statics: further parameters, which are plain Python values, with their defaults.
+        public: whether it belongs to the language; if not, it serves other rules only.
+        description: see ``describe``.
+    """
+    node = node or f"{''.join(part.capitalize() for part in name.split('_'))}Backward0"
+    tensors = tuple(partials)
+    statics = dict(statics or {})
+    differentiable = any(partials.values())
+    if not statics and len(tensors) == 1 and differentiable:
+        function = _unary(name, forward, next(iter(partials.values())), node)
+    elif not statics and len(tensors) == 2:
+        function = _binary(name, forward, _Rule(name, node, tensors, (), partials))
+    else:
+        function = _general(name, forward, _Rule(name, node, tensors, tuple(statics), partials), statics)
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = forward_module(partials, forward)
+    function.__doc__ = description.get("summary")
+    if not public:
+        return function
+    return describe(
+        function,
+        name=name,
+        parameters=(*tensors, *statics),
+        defaults=tuple(statics.values()),
+        tensors=tensors,
+        **description,
+    )
+
+
+def forward_module(partials: Mapping[str, Partial | None], forward: Callable[..., Any]) -> str:
+    """The module of a declaration: where its rules are written."""
+    for partial in partials.values():
+        if partial is not None:
+            return partial.__module__
+    return getattr(forward, "__module__", None) or __name__
+
+
+class _Rule:
+    """How a node of one operation is filled: which inputs have edges, what is saved and which partial reads it."""
+
+    __slots__ = ("_type", "arity", "name", "node_name", "partials", "picks", "plan", "positions", "tensors")
+
+    def __init__(
+        self,
+        name: str,
+        node_name: str,
+        tensors: tuple[str, ...],
+        statics: tuple[str, ...],
+        partials: Mapping[str, Partial | None],
+    ) -> None:
+        self.name = name
+        self.node_name = node_name
+        self.tensors = tensors
+        self.positions = tuple(i for i, tensor in enumerate(tensors) if partials[tensor] is not None)
+        self.partials = tuple(partial for partial in partials.values() if partial is not None)
+        self.arity = len(tensors)
+        self._type: type[OpNode] | None = None
+        parameters = tensors + statics
+        slots: list[str] = []
+        picks = []
+        for partial in self.partials:
+            wanted = _argument_names(partial)[1:]
+            slots.extend(w for w in wanted if w not in slots)
+            picks.append(tuple(slots.index(w) for w in wanted))
+        self.picks = tuple(picks)
+        # (kind, position of the parameter, which partials read it); kinds: a value, the shape of a value, the output.
+        self.plan = tuple(
+            (*_slot(slot, parameters), tuple(i for i, read in enumerate(picks) if k in read)) for k, slot in enumerate(slots)
+        )
+
+    @property
+    def type(self) -> type[OpNode]:
+        """The class of the nodes, made on first use: its name is what PyTorch prints."""
+        if self._type is None:
+            edge_of = tuple(
+                OUTPUT
+                if kind == "out"
+                else self.positions.index(position)
+                if kind == "value" and position in self.positions
+                else NO_EDGE
+                for kind, position, _ in self.plan
+            )
+            saves = any(kind == "out" or (kind == "value" and position < self.arity) for kind, position, _ in self.plan)
+            self._type = type(
+                self.node_name,
+                (OpNode,),
+                {
+                    "__slots__": (),
+                    "partials": self.partials,
+                    "picks": self.picks,
+                    "edge_of": edge_of,
+                    "frees": saves,
+                },
+            )
+        return self._type
+
+    def record(self, values: Sequence[Any], data: Any) -> Tensor:
+        """The output as a tensor with a node, for a call in which some value requires grad."""
+        edges: tuple[Any, ...] = tuple(
+            [
+                value._edge or leaf_edge(value) if type(value) is Tensor and value._requires_grad else None
+                for value in [values[i] for i in self.positions]
+            ]
+        )
+        saved: list[Any] = []
+        for kind, position, readers in self.plan:
+            if not any(edges[reader] is not None for reader in readers):
+                saved.append(None)
+            elif kind == "value":
+                saved.append(values[position])
+            elif kind == "out":
+                saved.append(data)
+            else:
+                value = values[position]
+                saved.append(value.shape if hasattr(value, "shape") else ())
+        node = _new(self.type)
+        node.saved = saved
+        return _output(node, edges, data)
+
+
+def _output(node: Any, edges: tuple[Any, ...], data: Any) -> Tensor:
+    node.next_functions = edges
+    node.shape = data.shape
+    node.dtype = data.dtype
+    node.sequence_nr = next_sequence_nr()
+    node.hooks = None
+    out = _new(Tensor)
+    out._data = data
+    out._requires_grad = True
+    out._edge = (node, 0)
+    out._extra = None
+    return out
+
+
+def _constant(data: Any) -> Tensor:
+    out = _new(Tensor)
+    out._data = data
+    out._requires_grad = False
+    out._edge = None
+    out._extra = None
+    return out
+
+
+def _argument_names(partial: Partial) -> tuple[str, ...]:
+    code = partial.__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+def _slot(name: str, parameters: tuple[str, ...]) -> tuple[str, int]:
+    if name == "out":
+        return "out", -1
+    if name in parameters:
+        return "value", parameters.index(name)
+    return "shape", parameters.index(name.removesuffix("_shape"))
+
+
+def _unary(name: str, forward: Callable[..., Any], partial: Partial | None, node: str) -> Function:
+    """The function of an operation of one tensor and nothing else: the path that must be fast."""
+    assert partial is not None
+    saves = _argument_names(partial)[1:]
+    saves_input = saves == ("x",)
+    saves_output = saves == ("out",)
+    if saves and not saves_input and not saves_output:
+        return _general(name, forward, _Rule(name, node, ("x",), (), {"x": partial}), {})
+    base: type[Node] = InputNode if saves_input else OutputNode if saves_output else LinearNode
+    node_type: Any = None
+
+    def function(x: Any) -> Any:
+        nonlocal node_type
+        if type(x) is not Tensor:
+            return forward(x)
+        data = forward(x._data)
+        if not x._requires_grad or not is_grad_enabled():
+            return _constant(as_float(data) if data.dtype.kind == "f" and x._data.dtype.kind != "f" else data)
+        if node_type is None:
+            node_type = type(node, (base,), {"__slots__": (), "partial": staticmethod(partial)})
+        made = _new(node_type)
+        made.saved = x if saves_input else data if saves_output else None
+        # _output, written out: this is the innermost loop of eager evaluation.
+        made.next_functions = (x._edge or leaf_edge(x),)
+        made.shape = data.shape
+        made.dtype = data.dtype
+        made.sequence_nr = next_sequence_nr()
+        made.hooks = None
+        out = _new(Tensor)
+        out._data = data
+        out._requires_grad = True
+        out._edge = (made, 0)
+        out._extra = None
+        return out
+
+    return function
+
+
+def _binary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
+    """The function of an operation of two tensors, either of which may be a plain number."""
+    first, second = 0 in rule.positions, 1 in rule.positions
+
+    def function(x: Any, y: Any) -> Any:
+        if type(x) is Tensor:
+            a = x._data
+            if type(y) is Tensor:
+                b = y._data
+                if a.dtype is not b.dtype:
+                    a, b = promote(a, b)
+            else:
+                b = y = plain(y, a)
+        elif type(y) is Tensor:
+            b = y._data
+            a = x = plain(x, b)
+        else:
+            return forward(x, y)
+        try:
+            data = forward(a, b)
+        except (ValueError, TypeError, IndexError) as error:
+            raise mismatch(name, error, (a, b)) from None
+        if (
+            (first and type(x) is Tensor and x._requires_grad) or (second and type(y) is Tensor and y._requires_grad)
+        ) and is_grad_enabled():
+            return rule.record((x, y), data)
+        return _constant(data)
+
+    return function
+
+
+def _general(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mapping[str, Any]) -> Function:
+    """The function of any other operation: tensors first, then plain values that have defaults."""
+    arity = rule.arity
+    parameters = rule.tensors + tuple(statics)
+    defaults = tuple(statics.values())
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) != len(parameters):
+            args = bind(name, parameters, defaults, args, kwargs)
+        raw = list(args)
+        recorded = found = False
+        for i in range(arity):
+            value = args[i]
+            if type(value) is Tensor:
+                found = True
+                raw[i] = value._data
+                recorded = recorded or (value._requires_grad and i in rule.positions)
+        if not found:
+            return forward(*raw)
+        if arity > 1:
+            raw[:arity] = _common(raw[:arity], rule.positions)
+        try:
+            data = forward(*raw)
+        except (ValueError, TypeError, IndexError) as error:
+            raise mismatch(name, error, raw[:arity]) from None
+        if recorded and is_grad_enabled():
+            return rule.record(args, data)
+        return _constant(data)
+
+    return function
+
+
+def declare_sequence(
+    name: str, forward: Callable[..., Any], partial: Partial, *, node: str, statics: Mapping[str, Any], **description: Any
+) -> Function:
+    """Declare an operation on a sequence of tensors: ``partial(g, i, shapes, *statics)`` is that of the i-th."""
+    node_type = type(node, (SequenceNode,), {"__slots__": (), "partial": staticmethod(partial)})
+    parameters = ("tensors", *statics)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if args and not isinstance(args[0], (list, tuple)):
+            # stack(x, y) as in the language, beside PyTorch's stack([x, y]).
+            count = sum(isinstance(a, (Tensor, np.ndarray, np.generic, float)) for a in args)
+            args = (list(args[:count]), *args[count:])
+        tensors, *rest = bind(name, parameters, tuple(statics.values()), args, kwargs)
+        if not tensors:
+            raise ArgumentError(f"{name} expects at least one tensor")
+        raw = [t._data if type(t) is Tensor else np.asarray(t) for t in tensors]
+        try:
+            data = forward(raw, *rest)
+        except (ValueError, TypeError, IndexError) as error:
+            raise mismatch(name, error, raw) from None
+        if not any(type(t) is Tensor for t in tensors):
+            return data
+        if not any(type(t) is Tensor and t._requires_grad for t in tensors) or not is_grad_enabled():
+            return _constant(data)
+        made: Any = _new(node_type)
+        made.saved = (tuple(r.shape for r in raw), *rest)
+        edges = tuple([(t._edge or leaf_edge(t)) if type(t) is Tensor and t._requires_grad else None for t in tensors])
+        return _output(made, edges, data)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = partial.__module__
+    function.__doc__ = description.get("summary")
+    return describe(
+        function,
+        name=name,
+        parameters=parameters,
+        defaults=tuple(statics.values()),
+        tensors=("tensors",),
+        variadic=True,
+        **description,
+    )
+
+
+def bind(
+    name: str, parameters: tuple[str, ...], defaults: tuple[Any, ...], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Any, ...]:
+    """The arguments of a call in the order of the parameters.
+
+    Raises:
+        ArgumentError: if there are too many or too few, or a keyword is unknown or given twice.
+    """
+    if len(args) > len(parameters):
+        raise ArgumentError(f"{name} takes {_count(parameters, defaults)}, but {len(args)} were given")
+    values = dict(zip(parameters, args, strict=False))
+    for keyword, value in kwargs.items():
+        parameter = keyword if keyword in parameters else KEYWORD_ALIASES.get(keyword, keyword)
+        if parameter not in parameters:
+            raise ArgumentError(f"{name} has no parameter '{keyword}'", hint=f"it has {', '.join(parameters)}")
+        if parameter in values:
+            raise ArgumentError(f"{name} got two values for '{parameter}'")
+        values[parameter] = value
+    first_default = len(parameters) - len(defaults)
+    for i, parameter in enumerate(parameters):
+        if parameter not in values:
+            if i < first_default:
+                raise ArgumentError(f"{name} takes {_count(parameters, defaults)}; '{parameter}' is missing")
+            values[parameter] = defaults[i - first_default]
+    return tuple(values[parameter] for parameter in parameters)
+
+
+def _count(parameters: Sequence[str], defaults: Sequence[Any]) -> str:
+    least, most = len(parameters) - len(defaults), len(parameters)
+    return f"{most} argument{'s' * (most != 1)}" if least == most else f"{least} to {most} arguments"
+
+
+def plain(value: Any, beside: Any) -> Any:
+    """A value that is no tensor, beside an array: Python and NumPy scalars are weak, arrays are promoted."""
+    if type(value) is float or type(value) is int:
+        if type(value) is float and beside.dtype.kind != "f":
+            return as_float(np.float64(value))
+        return value
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return promote(value, beside)[0] if value.dtype is not beside.dtype else value
+    raise DtypeError(f"unsupported operand type: {type(value).__name__} beside a tensor")
+
+
+def _common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
+    """Bring the differentiable arrays among the arguments to one type."""
+    arrays = [i for i in positions if isinstance(raw[i], (np.ndarray, np.generic))]
+    if len({raw[i].dtype for i in arrays}) > 1:
+        common = raw[arrays[0]]
+        for i in arrays[1:]:
+            common = promote(common, raw[i])[0]
+        for i in arrays:
+            raw[i] = raw[i].astype(common.dtype, copy=False)
+    return raw
+
+
+def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffError:
+    """What to raise when a forward computation refused its arguments: its own error, or one that shows the shapes."""
+    if isinstance(error, AutodiffError):
+        return error
+    shapes = [list(v.shape) if hasattr(v, "shape") else [] for v in values]
+    if isinstance(error, IndexError):
+        return IndexOutOfRange(f"{name}: {error}; the shape is {shapes[0]}")
+    if isinstance(error, TypeError):
+        types = " and ".join(str(getattr(v, "dtype", type(v).__name__)) for v in values)
+        return DtypeError(f"{name} does not work on {types}")
+    if len(shapes) == 2:
+        for back, (a, b) in enumerate(zip(reversed(shapes[0]), reversed(shapes[1]), strict=False), start=1):
+            if a != b and a != 1 and b != 1 and name != "matmul":
+                dimension = max(len(shapes[0]), len(shapes[1])) - back
+                return ShapeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dimension}",
+                    hint=f"{name} was given shapes {shapes[0]} and {shapes[1]}",
+                )
+        return ShapeError(f"shapes {shapes[0]} and {shapes[1]} do not fit in {name}")
+    return ShapeError(f"{name}: {error}", hint=f"shapes: {', '.join(map(str, shapes))}")
