@@ -1,0 +1,62 @@
+"""Whole processes: what one evaluation costs a shell loop, against importing what it cannot do without.
+
+Run it with ``python tests/benchmarks/startup.py``.  Every command is run in turn, round after round, so that a drift of
+the machine's speed falls on all of them alike; the ratios are of medians, pair by pair.
+"""
+
+from __future__ import annotations
+
+import compileall
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import autodiff_cli
+
+ROUNDS = int(os.environ.get("ROUNDS", "40"))
+HERE = Path(sys.executable).parent
+AUTODIFF = str(HERE / "autodiff") if (HERE / "autodiff").exists() else (shutil.which("autodiff") or "autodiff")
+EXPRESSION = ["log(x**3)", "--at", "x=5"]
+
+COMMANDS = {
+    "python -c 'import numpy'": [sys.executable, "-c", "import numpy"],
+    "python -c 'import click'": [sys.executable, "-c", "import click"],
+    "autodiff eval --json": [AUTODIFF, "eval", *EXPRESSION, "--json"],
+    "autodiff eval (table)": [AUTODIFF, "eval", *EXPRESSION],
+    "autodiff grad -q": [AUTODIFF, "grad", *EXPRESSION, "-q"],
+    "autodiff --help": [AUTODIFF, "--help"],
+    "autodiff --version": [AUTODIFF, "--version"],
+}
+RATIOS = [
+    ("autodiff eval --json", "python -c 'import numpy'", 1.25),
+    ("autodiff eval (table)", "python -c 'import numpy'", 1.6),
+    ("autodiff grad -q", "python -c 'import numpy'", 1.25),
+    ("autodiff --help", "python -c 'import click'", 1.5),
+    ("autodiff --version", "python -c 'import click'", 1.5),
+]
+
+
+def main() -> None:
+    # As an installed wheel has it: pip compiles what it installs, an editable checkout may not.
+    compileall.compile_dir(Path(autodiff_cli.__file__).parent, quiet=1)
+    times: dict[str, list[float]] = {name: [] for name in COMMANDS}
+    for turn in range(ROUNDS + 2):
+        for name, command in COMMANDS.items():
+            start = time.perf_counter()
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            if turn >= 2:
+                times[name].append(time.perf_counter() - start)
+    for name, taken in times.items():
+        print(f"{name:28s} {statistics.median(taken) * 1e3:7.1f} ms   (least {min(taken) * 1e3:.1f})")
+    print()
+    for ours, theirs, target in RATIOS:
+        ratios = [a / b for a, b in zip(times[ours], times[theirs], strict=True)]
+        print(f"{ours:24s} / {theirs:26s} {statistics.median(ratios):5.2f}   target {target}")
+
+
+if __name__ == "__main__":
+    main()
