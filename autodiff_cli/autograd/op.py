@@ -31,6 +31,7 @@ class Op:
         summary: one line of prose.
         formula: the derivative, in the language itself, where one line can say it.
         domain: where the value exists; ``smooth``: where the derivative does, if that is less.
+        reflected: the function of an operator whose left side is a plain number: ``reflected(y, x)`` is ``x - y``.
         convention: what is answered at a kink, and where that comes from.
         samples: argument lists inside the domain, away from kinks, for generated checks.
         edges: argument lists at the border of the domain and at kinks.
@@ -46,6 +47,7 @@ class Op:
         "function",
         "name",
         "parameters",
+        "reflected",
         "samples",
         "section",
         "smooth",
@@ -59,6 +61,7 @@ class Op:
     function: Function
     parameters: tuple[str, ...]
     defaults: tuple[Any, ...]
+    reflected: Function | None
     tensors: tuple[str, ...]
     variadic: bool
     section: str
@@ -139,6 +142,7 @@ def describe(
     op.defaults = tuple(defaults if defaults is not None else function.__defaults__ or ())
     op.tensors = tuple(tensors) if tensors is not None else op.parameters[: op.required]
     op.variadic = variadic
+    op.reflected = reflected
     op.section = function.__module__.rpartition(".")[2]
     op.summary = summary or (function.__doc__ or "").strip().partition("\n")[0]
     op.formula = formula
@@ -154,10 +158,8 @@ def describe(
             setattr(Tensor, method, function)
     if operator is not None:
         setattr(Tensor, f"__{operator}__", function)
-        if reflected is not None:
-            setattr(Tensor, f"__r{operator}__", reflected)
-        elif len(op.tensors) == 2 and operator not in _COMPARISONS:
-            setattr(Tensor, f"__r{operator}__", lambda self, other: function(other, self))
+        if len(op.tensors) == 2 and operator not in _COMPARISONS:
+            setattr(Tensor, f"__r{operator}__", reflected or (lambda self, other: function(other, self)))
     return function
 
 

@@ -33,6 +33,8 @@ CONSTANTS: dict[str, Any] = {
 _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 _ATTRIBUTES = ("T", "mT", "shape", "ndim")
 _MOST_TEXT = 400
+MOST_OPERATIONS = 10_000_000
+MOST_NESTED_CALLS = 100_000
 
 
 class UserFunction:
@@ -84,6 +86,7 @@ class Evaluator:
         self._known = {id(tensor) for tensor in variables.values()}
         self._scope: dict[str, Any] = {}
         self._operations = 0
+        self._depth = 0
 
     def run(self) -> Any:
         """Evaluate all statements; the value of the last one.
@@ -296,12 +299,20 @@ class Evaluator:
         if function.partials is not None:
             values.append(self._by_hand(function, given, node))
             return
+        self._depth += 1
+        if self.limited and self._depth > MOST_NESTED_CALLS:
+            raise LimitError(
+                f"calls are nested more than {MOST_NESTED_CALLS:,} deep",
+                span=node.span,
+                hint=f"does '{function.name}' call itself without an end?",
+            )
         work.append((self._leave, node, self._scope))
         work.append((None, function.body, None))
         self._scope = dict(zip(function.parameters, given, strict=True))
 
     def _leave(self, node: Syntax, scope: dict[str, Any], values: list[Any], work: list[Any]) -> None:
         self._scope = scope
+        self._depth -= 1
 
     def _by_hand(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
         """Call a function whose derivatives are written by hand: backward uses those, at every order."""
@@ -408,7 +419,10 @@ class Evaluator:
         if self.limited and len(tensors) > 1:
             _check_result(op, tensors)
         try:
-            result = op.function(*arguments, **keywords)
+            if op.reflected is not None and len(arguments) == 2 and isinstance(arguments[1], Tensor) and not isinstance(arguments[0], Tensor):
+                result = op.reflected(arguments[1], arguments[0])
+            else:
+                result = op.function(*arguments, **keywords)
         except (AttributeError, TypeError, ValueError) as error:
             if isinstance(error, AutodiffError):
                 raise
@@ -494,7 +508,7 @@ class Evaluator:
 
     def _count(self, node: Syntax) -> None:
         self._operations += 1
-        if self.limited and self._operations > 10_000_000:
+        if self.limited and self._operations > MOST_OPERATIONS:
             raise LimitError("the program runs more than 10 million operations", span=node.span, hint="--no-limits allows it")
 
 

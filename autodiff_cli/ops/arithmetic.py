@@ -23,20 +23,22 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.generic))
 
 
-add = declare(
+add: Function = declare(
     "add",
     operator.add,
     {"x": lambda g: g, "y": lambda g: g},
     operator="add",
+    reflected=lambda self, other: add(self, other),
     summary="x + y",
     formula="1, 1",
     samples=_PAIR,
 )
-mul = declare(
+mul: Function = declare(
     "mul",
     operator.mul,
     {"x": lambda g, y: g * y, "y": lambda g, x: g * x},
     operator="mul",
+    reflected=lambda self, other: mul(self, other),
     aliases=("multiply",),
     summary="x * y",
     formula="y, x",

@@ -1,0 +1,49 @@
+"""Everything that a page or a case file shows is what the program prints.
+
+``UPDATE_CASES=1 pytest tests/test_examples.py`` writes what is printed now into the case files and pages; read the
+difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.shell import ROOT, console_blocks, examples, run
+
+CASES = sorted((ROOT / "tests" / "cases").glob("*.txt"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+
+
+def _pairs(path: Path) -> list[tuple[str, str]]:
+    text = path.read_text(encoding="utf-8")
+    return console_blocks(text) if path.suffix == ".md" else examples(text)
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AUTODIFF_FORMAT", "FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.parametrize(
+    ("path", "command", "expected"),
+    [pytest.param(path, *pair, id=f"{path.name}: {pair[0]}") for path in [*CASES, *PAGES] for pair in _pairs(path)],
+)
+def test_example(path: Path, command: str, expected: str) -> None:
+    printed = run(command).rstrip("\n") + "\n"
+    if os.environ.get("UPDATE_CASES") and printed != expected:
+        text = path.read_text(encoding="utf-8")
+        old = f"$ {command}\n{expected}" if expected else f"$ {command}\n"
+        assert old in text
+        path.write_text(text.replace(old, f"$ {command}\n{printed}", 1), encoding="utf-8")
+        return
+    assert printed == (expected or "\n")
+
+
+def test_there_are_examples() -> None:
+    assert len(CASES) >= 4
+    assert sum(len(_pairs(path)) for path in PAGES) >= 10
