@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+_ROOMS = ("api", "autograd", "cli", "errors", "language", "ops", "report")
+
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
+    if name in _ROOMS:
+        return import_module(f"autodiff_cli.{name}")
     api = import_module("autodiff_cli.api")
     try:
         value = getattr(api, name)

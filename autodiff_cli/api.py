@@ -1,17 +1,16 @@
 """The public names of the library, in one flat module that ``autodiff_cli`` hands out on first use."""
 
-from __future__ import annotations
-
-from typing import Any
-
+from autodiff_cli.autograd.dtypes import float32 as float32
+from autodiff_cli.autograd.dtypes import float64 as float64
+from autodiff_cli.autograd.dtypes import get_default_dtype as get_default_dtype
+from autodiff_cli.autograd.dtypes import int64 as int64
+from autodiff_cli.autograd.dtypes import set_default_dtype as set_default_dtype
+from autodiff_cli.autograd.modes import enable_grad as enable_grad
+from autodiff_cli.autograd.modes import is_grad_enabled as is_grad_enabled
+from autodiff_cli.autograd.modes import no_grad as no_grad
+from autodiff_cli.autograd.modes import set_grad_enabled as set_grad_enabled
+from autodiff_cli.autograd.tensor import Tensor as Tensor
+from autodiff_cli.autograd.tensor import Variable as Variable
+from autodiff_cli.language.evaluate import Result as Result
+from autodiff_cli.language.evaluate import evaluate as evaluate
 from autodiff_cli.ops import *  # noqa: F403
-
-
-def evaluate(*args: Any, **kwargs: Any) -> Any:
-    """``autodiff_cli.language.evaluate.evaluate``, imported on first use."""
-    from autodiff_cli.language.evaluate import evaluate as function
-
-    return function(*args, **kwargs)
-
-
-__all__ = [name for name in globals() if not name.startswith("_") and name not in ("annotations", "Any")]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import as_float, promote
+from autodiff_cli.autograd.dtypes import as_float, get_default_dtype, promote
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import (
     NO_EDGE,
@@ -228,7 +228,7 @@ def _unary(name: str, forward: Callable[..., Any], partial: Partial | None, node
             return forward(x)
         data = forward(x._data)
         if not x._requires_grad or not is_grad_enabled():
-            return _constant(as_float(data) if data.dtype.kind == "f" and x._data.dtype.kind != "f" else data)
+            return _constant(data.astype(get_default_dtype()) if data.dtype.kind == "f" and x._data.dtype.kind != "f" else data)
         if node_type is None:
             node_type = type(node, (base,), {"__slots__": (), "partial": staticmethod(partial)})
         made = _new(node_type)

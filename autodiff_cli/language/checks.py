@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.gradcheck import analytic_jacobian, mismatch, numeric_jacobian
+from autodiff_cli.autograd.checking import analytic_jacobian, mismatch, numeric_jacobian
 from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor

@@ -419,7 +419,8 @@ class Evaluator:
         if self.limited and len(tensors) > 1:
             _check_result(op, tensors)
         try:
-            if op.reflected is not None and len(arguments) == 2 and isinstance(arguments[1], Tensor) and not isinstance(arguments[0], Tensor):
+            number_first = len(arguments) == 2 and isinstance(arguments[1], Tensor) and not isinstance(arguments[0], Tensor)
+            if op.reflected is not None and number_first:
                 result = op.reflected(arguments[1], arguments[0])
             else:
                 result = op.function(*arguments, **keywords)

@@ -110,6 +110,7 @@ def parse(source: str) -> Syntax:
     actions, rules, end = _TABLES["actions"], _TABLES["rules"], _TABLES["end"]
     states: list[int] = [_TABLES["start"]]
     values: list[Syntax] = []
+    spans: list[Span] = []  # of the values with the brackets around them, which the values themselves leave out
     index = 0
     token = tokens[0]
     while True:
@@ -119,20 +120,25 @@ def parse(source: str) -> Syntax:
         if action >= 0:
             states.append(action)
             values.append(token)
+            spans.append(token.span)
             index += 1
             token = tokens[index]
             continue
         left, length, kind, kept, inlined, transparent = rules[~action]
         parts = values[len(values) - length :] if length else []
         if length:
-            del values[-length:], states[-length:]
-        values.append(_reduce(kind, parts, kept, inlined, transparent, token))
+            span = (spans[-length][0], spans[-1][1])
+            del values[-length:], spans[-length:], states[-length:]
+        else:
+            span = (token.span[0], token.span[0])
+        values.append(_reduce(kind, parts, kept, inlined, transparent, span))
+        spans.append(span)
         states.append(actions[states[-1]][left])
         if states[-1] == end and token.kind == "$END":
             return values[0]
 
 
-def _reduce(kind: str, parts: list[Syntax], kept: Any, inlined: Any, transparent: bool, following: Syntax) -> Syntax:
+def _reduce(kind: str, parts: list[Syntax], kept: Any, inlined: Any, transparent: bool, span: Span) -> Syntax:
     if transparent and len(kept) == 1:
         only: Syntax = parts[kept[0]]
         return only
@@ -146,7 +152,6 @@ def _reduce(kind: str, parts: list[Syntax], kept: Any, inlined: Any, transparent
             children = part.children
         else:
             children.extend(part.children)
-    span = (parts[0].span[0], parts[-1].span[1]) if parts else (following.span[0], following.span[0])
     return Syntax(kind, children, "", span)
 
 
