@@ -364,7 +364,7 @@ def bind(
         ArgumentError: if there are too many or too few, or a keyword is unknown or given twice.
     """
     if len(args) > len(parameters):
-        raise ArgumentError(f"{name} takes {_count(parameters, defaults)}, but {len(args)} were given")
+        raise ArgumentError(f"{name} takes {_count(parameters, defaults)}, not {len(args)}")
     values = dict(zip(parameters, args, strict=False))
     for keyword, value in kwargs.items():
         parameter = keyword if keyword in parameters else KEYWORD_ALIASES.get(keyword, keyword)

@@ -48,7 +48,9 @@ class ExpressionCommand(click.Command):
             else:
                 positional.append(arg)
         if unknown and (positional or len(unknown) > 1):
-            raise click.NoSuchOption(unknown[0], possibilities=get_close_matches(unknown[0], takes_value), ctx=context)
+            close = get_close_matches(unknown[0], takes_value, 1)
+            meant = f"did you mean '{close[0]}'?" if close else f"see '{context.command_path} --help'"
+            raise click.UsageError(f"no option '{unknown[0]}'\n  hint: {meant}", context)
         positional += unknown
         first = args[0] if args else ""
         if not positional and options and options[0] == first and self._may_be_expression(first, args, takes_value):

@@ -54,9 +54,9 @@ class UserFunction:
             raise ParseError(f"two parameters of '{self.name}' have the same name", span=call.span)
         if self.partials is not None and len(self.partials) != len(self.parameters):
             raise ParseError(
-                f"'{self.name}' has {len(self.parameters)} parameters and {len(self.partials)} derivatives",
+                f"'{self.name}' needs one derivative for each of its parameters: {len(self.parameters)}, not {len(self.partials)}",
                 span=node.children[3].span,
-                hint="write one derivative for each parameter",
+                hint=f"with grad ({', '.join(f'd/d{name}' for name in self.parameters)})",
             )
 
 
@@ -127,7 +127,11 @@ class Evaluator:
         """The program's result as a tensor."""
         if isinstance(value, Tensor):
             return value
-        return self._tensor(value, self.tree.children[-1])
+        last = self.tree.children[-1]
+        try:
+            return self._tensor(value, last)
+        except AutodiffError as error:
+            raise error.at(last.span, self.source) from None
 
     # Names
 
@@ -291,7 +295,7 @@ class Evaluator:
         if named or len(given) != len(function.parameters):
             count = len(function.parameters)
             raise ArgumentError(
-                f"{function.name} takes {count} argument{'s' * (count != 1)}, but {len(given) + len(named)} were given",
+                f"{function.name} takes {count} argument{'s' * (count != 1)}, not {len(given) + len(named)}",
                 hint=f"it is defined as {function.name}({', '.join(function.parameters)})",
             )
         self._count(node)
@@ -442,7 +446,7 @@ class Evaluator:
         """
         parameters = op.parameters
         if not op.variadic and op.name not in ("reshape", "permute") and len(given) > len(parameters):
-            raise ArgumentError(f"{op.name} takes {_count(op)}, but {len(given)} were given", hint=f"it is {op.signature}")
+            raise ArgumentError(f"{op.name} takes {_count(op)}, not {len(given)}", hint=f"it is {op.signature}")
         keywords: dict[str, Any] = {}
         for keyword, value in named.items():
             parameter = keyword if keyword in parameters else KEYWORD_ALIASES.get(keyword, keyword)
@@ -455,7 +459,7 @@ class Evaluator:
             keywords[parameter] = value
         have = len(given) + len(keywords)
         if not op.variadic and (have < op.required or any(p not in keywords for p in parameters[len(given) : op.required])):
-            raise ArgumentError(f"{op.name} takes {_count(op)}, but {have} were given", hint=f"it is {op.signature}")
+            raise ArgumentError(f"{op.name} takes {_count(op)}, not {have}", hint=f"it is {op.signature}")
         if op.variadic:
             arguments = [self._operand(v, node) if op.tensors else _static(v, op) for v in given]
         else:

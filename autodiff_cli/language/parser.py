@@ -167,7 +167,7 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
     if before is not None and before.kind in _OPERAND_END and token.kind in _OPERAND_START:
         span: Span = (before.span[0], token.span[1])
         left = source[before.span[0] : before.span[1]]
-        right = f"{token.text}..." if token.kind == "LPAR" else token.text
+        right = "(...)" if token.kind == "LPAR" else token.text
         return ParseError(
             f"nothing between '{before.text}' and '{token.text}'",
             span=span,

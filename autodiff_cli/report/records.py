@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.report.numbers import exact, exact_array, finite_or_text, human
+from autodiff_cli.report.numbers import exact, exact_array, finite_or_text
 
 Records = list[dict[str, Any]]
 COLUMNS = ("name", "expression", "value", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "grad")
@@ -50,17 +50,17 @@ def render(style: str, document: dict[str, Any], records: Records, lines: Record
     columns = list(dict.fromkeys(column for record in records for column in record))
     if style in ("csv", "tsv"):
         return _separated(columns, records, "," if style == "csv" else "\t")
-    texts = [columns, *([_cell(record.get(c), human_digits=style == "plain") for c in columns] for record in records)]
+    texts = [columns, *([_cell(record.get(c), "None" if style == "plain" else "") for c in columns] for record in records)]
     return _markdown(texts) if style == "markdown" else _aligned(texts)
 
 
-def _cell(value: Any, human_digits: bool = False) -> str:
+def _cell(value: Any, nothing: str = "") -> str:
     if value is None:
-        return "None" if human_digits else ""
+        return nothing
     if isinstance(value, bool):
         return "True" if value else "False"
     if isinstance(value, (int, float)):
-        return human(value, 17) if human_digits else exact(value)
+        return exact(value)
     return exact_array(value) if isinstance(value, list) else str(value)
 
 
