@@ -16,9 +16,7 @@ from tests.shell import ROOT, console_blocks
 
 GOLDEN = {r["id"]: r for r in json.loads((Path(__file__).parent / "golden" / "walkthrough.json").read_text())["records"]}
 PAGE = (ROOT / "docs" / "walkthrough.md").read_text(encoding="utf-8")
-COMMANDS = {
-    part.partition(":")[0]: console_blocks(part)[0][0] for part in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]
-}
+COMMANDS = {part.partition(":")[0]: console_blocks(part)[0][0] for part in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]}
 ATTRIBUTES = ("requires_grad", "is_leaf", "retains_grad", "grad_fn", "shape")
 
 

@@ -75,9 +75,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = list(sys.argv[1:] if arguments is None else arguments)
     try:
         try:
-            result = cli.main(args, prog_name="autodiff", standalone_mode=False)
+            if "_AUTODIFF_COMPLETE" in os.environ:
+                cli.main(args, prog_name="autodiff")
+            # Not cli.main: it takes a broken pipe for a failure.
+            with cli.make_context("autodiff", args) as context:
+                cli.invoke(context)
             sys.stdout.flush()
-            return result if isinstance(result, int) else 0
+            return 0
         except click.exceptions.Exit as stop:
             return int(stop.exit_code)
         except click.UsageError as error:

@@ -1,0 +1,89 @@
+"""The house: who imports whom, and what nobody does."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.shell import ROOT
+
+PACKAGE = ROOT / "autodiff_cli"
+FLOORS = {"errors": 0, "autograd": 0, "ops": 1, "language": 2, "report": 4, "cli": 5}
+OWNERS = {"rich": "report", "click": "cli", "lark": "language"}
+# The one reach upwards: the engine's constants and conversions are declared operations too, needed when they are used.
+ALLOWED = {("autograd", "ops")}
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
+
+
+def _imports(path: Path) -> list[tuple[str, bool]]:
+    """What a module imports, and whether it does so at the top."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    top = set(map(id, tree.body))
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.append((node.module, id(node) in top))
+        elif isinstance(node, ast.Import):
+            found.extend((alias.name, id(node) in top) for alias in node.names)
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_nobody_reaches_up(path: Path) -> None:
+    room = path.relative_to(PACKAGE).parts[0]
+    for name, at_top in _imports(path):
+        parts = name.split(".")
+        if parts[0] in OWNERS:
+            assert room == OWNERS[parts[0]], f"{path} imports {name}"
+        if parts[0] == "autodiff_cli" and len(parts) > 1 and parts[1] in FLOORS:
+            above = FLOORS[parts[1]] > FLOORS[room]
+            assert not above or ((room, parts[1]) in ALLOWED and not at_top), f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("path", [*MODULES, *PACKAGE.glob("*.py")], ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_nothing_evaluates_text_as_python(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert not names & {"eval", "exec", "compile", "__import__"}
+    assert not {name.split(".")[0] for name, _ in _imports(path)} & {"pickle", "socket", "urllib", "http", "requests"}
+
+
+def _loaded(code: str) -> set[str]:
+    shown = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys\nprint(' '.join(sys.modules), file=sys.stderr)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(shown.stderr.split())
+
+
+def test_help_loads_no_numpy() -> None:
+    loaded = _loaded("from autodiff_cli.cli.main import main\nmain(['--help'])")
+    assert not loaded & {"numpy", "lark", "rich", "autodiff_cli.autograd.tensor"}
+
+
+def test_json_loads_no_rich_and_no_lark() -> None:
+    loaded = _loaded("from autodiff_cli.cli.main import main\nmain(['eval', 'log(x**3)', '--at', 'x=5', '--json'])")
+    assert "numpy" in loaded
+    assert not loaded & {"lark", "rich", "scipy"}
+
+
+def test_the_library_loads_no_command_line() -> None:
+    loaded = _loaded("import autodiff_cli as ad\nad.log(ad.tensor(5.0))\nad.evaluate('x', at={'x': 1})")
+    assert not loaded & {"click", "rich", "lark"}
+
+
+def test_operators_of_tensors_are_known_to_type_checkers() -> None:
+    import autodiff_cli as ad
+
+    tree = ast.parse((PACKAGE / "autograd" / "tensor.py").read_text(encoding="utf-8"))
+    blocks = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    declared = {node.name for block in blocks for node in ast.walk(block) if isinstance(node, ast.FunctionDef)}
+    missing = [name for name in declared - {"__getattr__"} if name not in vars(type(ad.ones(1)))]
+    assert len(declared) > 25
+    assert missing == []

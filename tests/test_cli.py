@@ -1,0 +1,199 @@
+"""The command as a process: streams, exit codes, standard input, files, pipes, interruptions, colours, completion."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+AUTODIFF = [sys.executable, "-m", "autodiff_cli"]
+
+
+def run(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {k: v for k, v in os.environ.items() if k not in ("AUTODIFF_FORMAT", "NO_COLOR", "FORCE_COLOR")}
+    return subprocess.run(
+        [*AUTODIFF, *arguments], input=stdin, capture_output=True, text=True, env={**clean, **environment}, check=False
+    )
+
+
+def test_expression_from_standard_input_and_file(tmp_path: Path) -> None:
+    assert run("grad", "-", "--at", "x=3", "-q", stdin="x**2\n").stdout == "6.0\n"
+    file = tmp_path / "f.txt"
+    file.write_text("# a program\ny = x**2\ny*2\n")
+    assert run("grad", f"@{file}", "--at", "x=3", "-q").stdout == "12.0\n"
+    file.write_bytes(b"\xff\xfe\x00")
+    assert run("grad", f"@{file}", "--at", "x=3").returncode == 5
+
+
+def test_values_from_files(tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", np.array([1.0, 2.0]))
+    (tmp_path / "v.csv").write_text("1,2\n3,4\n")
+    (tmp_path / "v.json").write_text("[1, 2, 3]")
+    for name, expected in (("v.npy", [2.0, 4.0]), ("v.csv", [[2.0, 4.0], [6.0, 8.0]]), ("v.json", [2.0, 4.0, 6.0])):
+        answer = json.loads(run("grad", "sum(x**2)", "--at", f"x=@{tmp_path / name}", "--json").stdout)
+        assert answer["grad"]["x"] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.npy", b"no"),
+        ("a.csv", b"1,2\n3\n"),
+        ("a.json", b'{"a": 1}'),
+        ("a.json", b"[1, [2]]"),
+        ("a.txt", b"1"),
+        ("a.csv", b"\xff\xfe"),
+    ],
+)
+def test_files_that_hold_no_numbers(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    done = run("grad", "sum(x)", "--at", f"x=@{tmp_path / name}")
+    assert done.returncode == 5
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    assert run("grad", "sum(x)", "--at", f"x=@{tmp_path / 'v.npy'}").returncode == 5
+
+
+def test_results_and_notes_use_their_own_streams() -> None:
+    done = run("eval", "x**2", "--at", "x=3", "--const", "k=1", "--json")
+    assert json.loads(done.stdout)["notes"][0]["kind"] == "unused"
+    assert done.stderr == "note: 'k' does not occur in the expression\n"
+
+
+def test_errors_leave_standard_output_empty() -> None:
+    done = run("eval", "lgo(x)", "--at", "x=3", "--json")
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert json.loads(done.stderr)["error"]["kind"] == "UnknownName"
+
+
+def test_format_from_the_environment() -> None:
+    assert json.loads(run("grad", "x**2", "--at", "x=3", AUTODIFF_FORMAT="json").stdout)["grad"] == {"x": 6.0}
+    assert json.loads(run("grad", "lgo(x)", "--at", "x=3", AUTODIFF_FORMAT="json").stderr)["error"]["exit_code"] == 2
+
+
+def test_numbers_that_are_not_finite_are_text_in_json() -> None:
+    text = run("grad", "1/x", "--at", "x=0", "--json").stdout
+    answer = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert (answer["value"], answer["grad"]["x"]) == ("inf", "-inf")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_bare_numbers_round_trip(dtype: str) -> None:
+    quiet = run("grad", "sin(x)*exp(y)/3", "--at", "x=0.1,y=0.7", "-q", "--dtype", dtype).stdout.split()
+    exact = json.loads(run("grad", "sin(x)*exp(y)/3", "--at", "x=0.1,y=0.7", "--json", "--dtype", dtype).stdout)["grad"]
+    kind = np.dtype(dtype).type
+    assert [kind(text) for text in quiet] == [kind(exact["x"]), kind(exact["y"])]
+    assert all(len(text.split("e")[0].replace(".", "").lstrip("-0")) <= 17 for text in quiet)
+
+
+def test_color() -> None:
+    plain = run("eval", "x**2", "--at", "x=3")
+    assert "\x1b[" not in plain.stdout
+    assert "\x1b[" in run("eval", "x**2", "--at", "x=3", FORCE_COLOR="1").stdout
+    assert "\x1b[" in run("eval", "x**2", "--at", "x=3", "--color", "always").stdout
+    assert "\x1b[" not in run("eval", "x**2", "--at", "x=3", FORCE_COLOR="1", NO_COLOR="1").stdout
+    assert "\x1b[" not in run("eval", "x**2", "--at", "x=3", "--color", "never", FORCE_COLOR="1").stdout
+
+
+def test_a_wide_table_is_whole_in_a_pipe() -> None:
+    out = run("eval", "y = x + 1; y", "--at", "x=[1.23456, 2.34567, 3.45678, 4.56789, 5.67891]", "--gradient", "ones(5)").stdout
+    assert "[1.23456, 2.34567, 3.45678, 4.56789, 5.67891]" in out
+    assert "[2.23456, 3.34567, 4.45678, 5.56789, 6.67891]" in out
+    assert "[1, 1, 1, 1, 1]" in out
+    assert all(line == line.rstrip() for line in out.splitlines())
+
+
+def _in_a_terminal(columns: int, *arguments: str) -> str:
+    leader, follower = pty.openpty()
+    import fcntl
+    import struct
+    import termios
+
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
+    process = subprocess.Popen([*AUTODIFF, *arguments], stdout=follower, stderr=follower, env={**environment, "TERM": "xterm"})
+    os.close(follower)
+    shown = b""
+    try:
+        while piece := os.read(leader, 4096):
+            shown += piece
+    except OSError:
+        pass
+    process.wait()
+    os.close(leader)
+    return shown.decode()
+
+
+def test_the_readme_example_fits_80_columns() -> None:
+    import re
+
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", _in_a_terminal(80, "eval", "log(x**3)", "--at", "x=5")).replace("\r", "")
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) == 6
+    assert any("PowBackward0" in line for line in lines)
+
+
+def test_markup_is_text() -> None:
+    (row,) = [line for line in run("eval", "y = [x, 1][0]; y", "--at", "x=2").stdout.splitlines() if line.startswith("y")]
+    assert "[x, 1][0]" in row
+
+
+def test_interrupted() -> None:
+    with subprocess.Popen([*AUTODIFF, "eval", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        _wait_until_it_reads(process)
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+
+
+def _wait_until_it_reads(process: Any) -> None:
+    import time
+
+    call = Path(f"/proc/{process.pid}/syscall")
+    for _ in range(500):
+        time.sleep(0.02)
+        try:
+            if call.read_text().startswith("0 0x0 "):  # read(0, ...)
+                return
+        except OSError:  # no such file where there is no Linux: a second will do
+            time.sleep(1)
+            return
+
+
+def test_the_reader_went_away() -> None:
+    # Without a buffer Python drops what a broken pipe did not take, and sees no error.
+    command = " ".join(["env -u PYTHONUNBUFFERED", *AUTODIFF, "grad", "'sum(x)'", "--at", "'x=ones(200000)'", "-q"])
+    done = subprocess.run(
+        ["bash", "-c", f"{command} | head -n 1; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("1.0\n", "", 141)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell: str) -> None:
+    assert "autodiff" in run(_AUTODIFF_COMPLETE=f"{shell}_source").stdout
+    offered = run(_AUTODIFF_COMPLETE="bash_complete", COMP_WORDS="autodiff gr", COMP_CWORD="1").stdout
+    assert "grad" in offered
+    options = run(_AUTODIFF_COMPLETE="bash_complete", COMP_WORDS="autodiff eval x --re", COMP_CWORD="3").stdout
+    assert "--retain-grad" in options
+
+
+def test_without_arguments_and_help() -> None:
+    for arguments in ((), ("--help",), ("-h",)):
+        done = run(*arguments)
+        assert done.returncode == 0
+        assert 'autodiff eval "log(x**3)" --at x=5' in done.stdout
+    for command in ("eval", "grad", "gradcheck", "functions"):
+        assert f"autodiff {command}" in run(command, "--help").stdout
