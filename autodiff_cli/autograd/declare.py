@@ -11,6 +11,7 @@ first); then names of the operation's own parameters, ``out`` for its result, ``
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -70,7 +71,7 @@ def declare(
     else:
         function = _general(name, forward, _Rule(name, node, tensors, tuple(statics), partials), statics)
     function.__name__ = function.__qualname__ = name
-    function.__module__ = forward_module(partials, forward)
+    function.__module__ = sys._getframe(1).f_globals["__name__"]  # where the declaration stands
     function.__doc__ = description.get("summary")
     if not public:
         return function
@@ -82,14 +83,6 @@ def declare(
         tensors=tensors,
         **description,
     )
-
-
-def forward_module(partials: Mapping[str, Partial | None], forward: Callable[..., Any]) -> str:
-    """The module of a declaration: where its rules are written."""
-    for partial in partials.values():
-        if partial is not None:
-            return partial.__module__
-    return getattr(forward, "__module__", None) or __name__
 
 
 class _Rule:

@@ -106,7 +106,16 @@ class Op:
 
 
 def _literal(value: Any) -> str:
-    return {None: "none", True: "true", False: "false"}.get(value, repr(value)) if not isinstance(value, float) else f"{value:g}"
+    """A default value as the language writes it."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else repr(value)
+
+
+def _summary(function: Function) -> str:
+    """The first line of a docstring, as the middle of a sentence."""
+    line = (function.__doc__ or "").strip().partition("\n")[0].rstrip(".").replace("`", "")
+    return line[:1].lower() + line[1:] if line[1:2].islower() else line
 
 
 def describe(
@@ -144,7 +153,7 @@ def describe(
     op.variadic = variadic
     op.reflected = reflected
     op.section = function.__module__.rpartition(".")[2]
-    op.summary = summary or (function.__doc__ or "").strip().partition("\n")[0]
+    op.summary = summary or _summary(function)
     op.formula = formula
     op.domain = domain
     op.smooth = smooth or domain

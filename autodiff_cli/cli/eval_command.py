@@ -39,7 +39,7 @@ def command(expr: str, style: str, as_json: bool, quiet: bool, precision: int, c
     elif style == "table":
         from autodiff_cli.report import table
 
-        table.show([table.tensor_table(document["tensors"], precision), *higher_tables(result, precision)], color)
+        table.show([table.tensor_table(document["tensors"], precision), *table.higher_tables(result, precision)], color)
     else:
         from autodiff_cli.report import records
 
@@ -63,17 +63,3 @@ def evaluated(expr: str, name: str, **switches: Any) -> Any:
         command=name,
         **switches,
     )
-
-
-def higher_tables(result: Any, precision: int) -> list[Any]:
-    """The tables of second and higher derivatives, with an empty line before each."""
-    from autodiff_cli.report import table
-
-    parts: list[Any] = []
-    if result.hessian:
-        shapes = {name: value.shape for name, value in result.grad.items()}
-        parts += ["", table.hessian_table(result.hessian, shapes, precision)]
-    higher = [{"wrt": index, "value": value} for index, value in result.derivatives.items() if len(index) > 2]
-    if higher:
-        parts += ["", table.derivatives_table(higher, precision)]
-    return parts

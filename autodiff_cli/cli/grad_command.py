@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from autodiff_cli.cli import options
-from autodiff_cli.cli.eval_command import evaluated, higher_tables
+from autodiff_cli.cli.eval_command import evaluated
 
 
 @click.command("grad", cls=options.ExpressionCommand, short_help="The gradient alone.")
@@ -40,7 +40,7 @@ def command(expr: str, style: str, as_json: bool, quiet: bool, precision: int, c
     elif style == "table":
         from autodiff_cli.report import table
 
-        table.show([table.gradient_table(result.grad, precision), *higher_tables(result, precision)], color)
+        table.show([table.gradient_table(result.grad, precision), *table.higher_tables(result, precision)], color)
     else:
         from autodiff_cli.report import records
 

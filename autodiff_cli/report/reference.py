@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from autodiff_cli.report.table import _table
+from autodiff_cli.report.table import empty_table, title
 from autodiff_cli.report.table import show as show_parts
 
 
@@ -19,19 +19,19 @@ def show(functions: Sequence[Mapping[str, Any]], one: bool, color: str) -> None:
 def _tables(functions: Sequence[Mapping[str, Any]]) -> list[Any]:
     parts: list[Any] = []
     for section in dict.fromkeys(f["section"] for f in functions):
-        table = _table(section)
+        table = empty_table()
         table.add_column("function", overflow="fold")
         table.add_column("is", overflow="fold")
         table.add_column("derivative", overflow="fold")
         for f in functions:
             if f["section"] == section:
                 table.add_row(Text(f["signature"], "bold green"), Text(f["summary"]), Text(f["derivative"], "cyan"))
-        parts += [table, ""]
-    return parts[:-1]
+        parts += [title(section), table]
+    return parts
 
 
 def _card(f: Mapping[str, Any]) -> Any:
-    table = _table()
+    table = empty_table()
     table.show_header = False
     table.add_column(style="dim")
     table.add_column(overflow="fold")

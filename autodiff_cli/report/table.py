@@ -51,12 +51,10 @@ def show(parts: Sequence[RenderableType], color: str = "auto") -> None:
     sys.stdout.write("\n".join(line.rstrip() for line in lines))
 
 
-def _table(title: str | None = None) -> Table:
+def empty_table() -> Table:
+    """A table in the house style: lines under the header only."""
     return Table(
         box=box.SIMPLE_HEAD,
-        title=title,
-        title_justify="left",
-        title_style="bold",
         header_style="bold",
         pad_edge=False,
         show_edge=False,
@@ -65,9 +63,14 @@ def _table(title: str | None = None) -> Table:
     )
 
 
+def title(text: str) -> Text:
+    """A line above a table that is not the first."""
+    return Text(f"\n{text}", "bold italic")
+
+
 def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
     """One row for each tensor: leaves in green, gradients in bold, a dim ``None`` where PyTorch has none."""
-    table = _table()
+    table = empty_table()
     table.add_column("name", style="bold", overflow="fold")
     table.add_column("expression", overflow="fold", ratio=None)
     table.add_column("value", justify="right", overflow="fold")
@@ -107,7 +110,7 @@ def _abbreviated(text: str, longest: int = 60) -> str:
 
 def gradient_table(gradient: Mapping[str, Any], precision: int) -> Table:
     """The gradient alone."""
-    table = _table()
+    table = empty_table()
     table.add_column("variable", overflow="fold")
     table.add_column("gradient", justify="right", overflow="fold")
     for name, value in gradient.items():
@@ -119,14 +122,14 @@ def hessian_table(hessian: Mapping[str, Mapping[str, Any]], shapes: Mapping[str,
     """The second derivatives as a matrix; its rows and columns are the elements of the variables."""
     names = [(name, position) for name, shape in shapes.items() for position in np.ndindex(*shape)]
     if len(names) > LARGE:
-        table = _table("second derivatives")
+        table = empty_table()
         for header in ("by", "then by", "shape", "values"):
             table.add_column(header, overflow="fold")
         for a, row in hessian.items():
             for b, block in row.items():
                 table.add_row(Text(a), Text(b), shape_text(np.shape(block)), Text(human(block, precision)))
         return table
-    table = _table("second derivatives")
+    table = empty_table()
     table.add_column("")
     for name, position in names:
         table.add_column(Text(_element(name, position)), justify="right", overflow="fold")
@@ -145,7 +148,7 @@ def _element(name: str, position: tuple[int, ...]) -> str:
 
 def derivatives_table(derivatives: Sequence[Mapping[str, Any]], precision: int) -> Table:
     """Derivatives above the second, one a line: ``d3/dx2 dy``."""
-    table = _table("higher derivatives")
+    table = empty_table()
     table.add_column("derivative")
     table.add_column("value", justify="right", overflow="fold")
     for entry in derivatives:
@@ -160,9 +163,21 @@ def symbol(wrt: Sequence[str]) -> str:
     return f"d{len(wrt) if len(wrt) > 1 else ''}/{below}"
 
 
+def higher_tables(result: Any, precision: int) -> list[RenderableType]:
+    """The tables of second and higher derivatives, with an empty line before each."""
+    parts: list[RenderableType] = []
+    if result.hessian:
+        shapes = {name: value.shape for name, value in result.grad.items()}
+        parts += [title("second derivatives"), hessian_table(result.hessian, shapes, precision)]
+    higher = [{"wrt": index, "value": value} for index, value in result.derivatives.items() if len(index) > 2]
+    if higher:
+        parts += [title("higher derivatives"), derivatives_table(higher, precision)]
+    return parts
+
+
 def check_table(checks: Sequence[Mapping[str, Any]], precision: int) -> Table:
     """The checks of ``gradcheck``."""
-    table = _table()
+    table = empty_table()
     for header, right in (
         ("derivative", False),
         ("analytic", True),

@@ -1,0 +1,66 @@
+"""Draws the pictures of the README: what the program prints in a terminal of 82 columns, dark and light.
+
+``python docs/images/make.py`` writes them beside this file.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+from rich.text import Text
+
+from autodiff_cli.language.evaluate import evaluate
+from autodiff_cli.report.table import higher_tables, tensor_table
+
+HERE = Path(__file__).parent
+COMMAND = 'autodiff eval "y = x**3; z = log(y); z" --at x=5 --retain-grad y --order 2'
+LIGHT = TerminalTheme(
+    (255, 255, 255),
+    (36, 41, 47),
+    [(36, 41, 47), (207, 34, 46), (17, 99, 41), (77, 45, 0), (9, 105, 218), (130, 80, 223), (27, 124, 131), (110, 119, 129)],
+    [(87, 96, 106), (164, 14, 38), (26, 127, 55), (99, 60, 1), (33, 139, 255), (164, 117, 249), (49, 146, 170), (140, 149, 159)],
+)
+DARK = TerminalTheme(
+    (13, 17, 23),
+    (230, 237, 243),
+    [
+        (72, 79, 88),
+        (255, 123, 114),
+        (63, 185, 80),
+        (210, 153, 34),
+        (88, 166, 255),
+        (188, 140, 255),
+        (57, 197, 207),
+        (177, 186, 196),
+    ],
+    [
+        (110, 118, 129),
+        (255, 161, 152),
+        (86, 211, 100),
+        (227, 179, 65),
+        (121, 192, 255),
+        (210, 168, 255),
+        (86, 212, 221),
+        (255, 255, 255),
+    ],
+)
+
+
+def draw(theme: TerminalTheme) -> str:
+    result = evaluate("y = x**3; z = log(y); z", {"x": 5}, order=2, retain_grad=["y"])
+    console = Console(width=82, record=True, force_terminal=True, color_system="truecolor", file=io.StringIO())
+    console.print(Text(f"$ {COMMAND}", "bold"))
+    console.print(tensor_table(result.to_dict()["tensors"], 6), *higher_tables(result, 6))
+    svg = console.export_svg(title="autodiff", theme=theme, unique_id="autodiff")
+    # Whoever looks at the picture has a font for code: none is fetched.
+    svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
+    return svg.replace("Fira Code, monospace", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace")
+
+
+if __name__ == "__main__":
+    for name, theme in (("light", LIGHT), ("dark", DARK)):
+        (HERE / f"table-{name}.svg").write_text(draw(theme), encoding="utf-8")
