@@ -33,7 +33,7 @@ PAIRS: dict[str, tuple[str, Any]] = {
     "+": ("({} + {})", lambda a, b: a + b),
     "-": ("({} - {})", lambda a, b: a - b),
     "*": ("({}*{})", lambda a, b: a * b),
-    "/": ("({}/(1 + {}**2))", lambda a, b: a / (1 + b**2)),
+    "/": ("({}/(1 + ({})**2))", lambda a, b: a / (1 + b**2)),
     "hypot": ("hypot({}, 1 + ({})**2)", lambda a, b: mpmath.sqrt(a**2 + (1 + b**2) ** 2)),
     "atan2": ("atan2({}, 1 + ({})**2)", lambda a, b: mpmath.atan2(a, 1 + b**2)),
     "power": ("(1.5 + sin({}))**tanh({})", lambda a, b: (mpmath.mpf(1.5) + mpmath.sin(a)) ** mpmath.tanh(b)),
