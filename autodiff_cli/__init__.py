@@ -26,6 +26,9 @@ def __getattr__(name: str) -> Any:
     try:
         value = getattr(api, name)
     except AttributeError:
+        functions = import_module("autodiff_cli.autograd.op").FUNCTIONS
+        if name in functions:  # an alias, such as arcsin
+            return functions[name].function
         raise AttributeError(f"module 'autodiff_cli' has no attribute {name!r}") from None
     globals()[name] = value
     return value

@@ -482,3 +482,80 @@ def test_threads_do_not_disturb_each_other() -> None:
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+def test_casts_to_integers_carry_no_gradient() -> None:
+    x = leaf([1.5, 2.0])
+    assert not x.long().requires_grad
+    assert not x.bool().requires_grad
+    assert x.float().requires_grad
+
+
+def test_types_of_integers_and_booleans() -> None:
+    assert (ad.tensor([True]) ** 2).dtype == ad.int64
+    assert ad.exp(ad.tensor([True])).dtype == ad.float64
+    try:
+        ad.set_default_dtype(ad.float32)
+        integers = ad.tensor([1, 2])
+        for made in (integers * 0.5, integers / 2, integers**0.5, 2.5**integers, ad.where(integers > 1, 1.0, 2.0)):
+            assert made.dtype == ad.float32
+    finally:
+        ad.set_default_dtype(ad.float64)
+
+
+def test_numbers_of_numpy_do_not_widen() -> None:
+    single = ad.tensor(2.0, dtype=ad.float32)
+    assert (np.float64(2) - single).dtype == ad.float32
+    assert (single ** np.float64(2)).dtype == ad.float32
+    assert (np.float64(2) * single).dtype == ad.float32
+
+
+def test_relu_has_a_second_derivative_graph() -> None:
+    x = leaf([1.0, -1.0])
+    (first,) = ad.autograd.grad(ad.relu(x).sum(), x, create_graph=True)
+    first.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [0.0, 0.0]
+
+
+def test_hooks_must_keep_the_shape() -> None:
+    x = leaf([1.0, 2.0])
+    handle = x.register_hook(lambda g: ad.ones(3))
+    with pytest.raises(RuntimeError, match="changed the size of value"):
+        (x * 2).sum().backward()
+    handle.remove()
+    x.register_hook(lambda g: 3.0)  # type: ignore[arg-type, return-value]
+    with pytest.raises(TypeError):
+        (x * 2).sum().backward()
+
+
+def test_an_input_named_twice_counts_once() -> None:
+    x = leaf(2.0)
+    (x * x).backward(inputs=[x, x])
+    assert x.grad is not None
+    assert x.grad.item() == 4
+
+
+def test_generators_see_exceptions_thrown_into_them() -> None:
+    @ad.no_grad()
+    def counting() -> Any:
+        try:
+            yield ad.is_grad_enabled()
+        except KeyError:
+            yield "caught"
+
+    generator = counting()
+    assert next(generator) is False
+    assert ad.is_grad_enabled()
+    assert generator.throw(KeyError()) == "caught"
+
+
+def test_comparing_with_what_is_no_number() -> None:
+    x = leaf(1.0)
+    assert (x == None) is False  # noqa: E711
+    assert (x != "a") is True
+
+
+def test_aliases_are_names_of_the_package() -> None:
+    for name in ("ln", "arcsin", "clip", "concat", "power", "absolute"):
+        assert callable(getattr(ad, name))

@@ -197,3 +197,30 @@ def test_without_arguments_and_help() -> None:
         assert 'autodiff eval "log(x**3)" --at x=5' in done.stdout
     for command in ("eval", "grad", "gradcheck", "functions"):
         assert f"autodiff {command}" in run(command, "--help").stdout
+
+
+def test_streams_that_cannot_be_written_or_read() -> None:
+    command = " ".join([*AUTODIFF, "grad", "x**2", "--at", "x=2", "-q"])
+    for redirection, code, message in (
+        (">/dev/full", 5, "error: cannot write the result: No space left on device\n"),
+        (">&-", 5, "error: cannot write the result: standard output is closed\n"),
+        ("--at y=1 - <&-", 2, None),
+    ):
+        done = subprocess.run(["bash", "-c", f"{command} {redirection}"], capture_output=True, text=True, check=False)
+        assert done.returncode == code
+        assert "Traceback" not in done.stderr
+        assert message is None or done.stderr == message
+    closed = subprocess.run(["bash", "-c", " ".join([*AUTODIFF, "eval", "-", "<&-"])], capture_output=True, text=True, check=False)
+    assert (closed.returncode, closed.stderr) == (5, "error: cannot read standard input: it is closed\n")
+
+
+def test_an_encoding_without_the_letters() -> None:
+    done = run("eval", "é**2", "--at", "é=2", "--json", PYTHONIOENCODING="ascii")
+    assert json.loads(done.stdout)["grad"] == {"é": 4.0}
+    assert run("eval", "é**2", "--at", "é=2", PYTHONIOENCODING="ascii").returncode == 0
+
+
+def test_many_variables_in_one_option() -> None:
+    names = [f"a{i}" for i in range(3000)]
+    answer = run("grad", "+".join(names), "--at", ",".join(f"{n}=[1, 2][0]" for n in names), "-q")
+    assert answer.stdout == "1.0\n" * 3000

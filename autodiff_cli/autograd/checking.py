@@ -132,7 +132,7 @@ def numeric_jacobian(function: Callable[[], Tensor], argument: Tensor, eps: floa
             rows.append((ends[1] - ends[0]) / (2 * eps))
     finally:
         argument._data = original
-    return np.array(rows).reshape(argument.numel(), -1)
+    return np.array(rows).reshape(argument.numel(), -1) if rows else np.zeros((0, function().numel()))
 
 
 def mismatch(output: int, argument: int, numeric: Any, analytic: Any) -> str:

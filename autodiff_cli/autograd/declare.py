@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import as_float, get_default_dtype, promote
+from autodiff_cli.autograd.dtypes import get_default_dtype, promote
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import (
     NO_EDGE,
@@ -191,6 +191,13 @@ def _constant(data: Any) -> Tensor:
     return out
 
 
+def _settled(data: Any, *inputs: Any) -> Any:
+    """A floating-point result of integers, booleans and plain numbers has the default type, not NumPy's."""
+    if data.dtype.kind == "f" and not any(getattr(getattr(v, "dtype", None), "kind", "") == "f" for v in inputs):
+        return data.astype(get_default_dtype(), copy=False)
+    return data
+
+
 def _argument_names(partial: Partial) -> tuple[str, ...]:
     code = partial.__code__
     return code.co_varnames[: code.co_argcount]
@@ -219,9 +226,10 @@ def _unary(name: str, forward: Callable[..., Any], partial: Partial | None, node
         nonlocal node_type
         if type(x) is not Tensor:
             return forward(x)
-        data = forward(x._data)
+        values = x._data
+        data = forward(values if values.dtype.kind != "b" else values.astype(np.int64))
         if not x._requires_grad or not is_grad_enabled():
-            return _constant(data.astype(get_default_dtype()) if data.dtype.kind == "f" and x._data.dtype.kind != "f" else data)
+            return _constant(_settled(data, values))
         if node_type is None:
             node_type = type(node, (base,), {"__slots__": (), "partial": staticmethod(partial)})
         made = _new(node_type)
@@ -268,7 +276,7 @@ def _binary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
             (first and type(x) is Tensor and x._requires_grad) or (second and type(y) is Tensor and y._requires_grad)
         ) and is_grad_enabled():
             return rule.record((x, y), data)
-        return _constant(data)
+        return _constant(_settled(data, a, b))
 
     return function
 
@@ -300,7 +308,7 @@ def _general(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mappi
             raise mismatch(name, error, raw[:arity]) from None
         if recorded and is_grad_enabled():
             return rule.record(args, data)
-        return _constant(data)
+        return _constant(_settled(data, *raw[:arity]))
 
     return function
 
@@ -382,11 +390,7 @@ def _count(parameters: Sequence[str], defaults: Sequence[Any]) -> str:
 
 def plain(value: Any, beside: Any) -> Any:
     """A value that is no tensor, beside an array: Python and NumPy scalars are weak, arrays are promoted."""
-    if type(value) is float or type(value) is int:
-        if type(value) is float and beside.dtype.kind != "f":
-            return as_float(np.float64(value))
-        return value
-    if isinstance(value, bool):
+    if isinstance(value, (float, int)) and not isinstance(value, np.generic):
         return value
     if isinstance(value, np.generic):
         return value.item()
@@ -414,7 +418,7 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
     shapes = [list(v.shape) if hasattr(v, "shape") else [] for v in values]
     if isinstance(error, IndexError):
         return IndexOutOfRange(f"{name}: {error}; the shape is {shapes[0]}")
-    if isinstance(error, TypeError):
+    if isinstance(error, TypeError) or not shapes:
         types = " and ".join(str(getattr(v, "dtype", type(v).__name__)) for v in values)
         return DtypeError(f"{name} does not work on {types}")
     if len(shapes) == 2:

@@ -76,16 +76,22 @@ def _decorated(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
         def generate(*args: Any, **kwargs: Any) -> Any:
             # The mode holds while the generator's own code runs, not in the caller between two values.
             generator = function(*args, **kwargs)
-            answer = None
+            resume: Callable[[], Any] = functools.partial(next, generator)
             try:
                 while True:
                     with context():
-                        value = generator.send(answer)
-                    answer = yield value
+                        value = resume()
+                    try:
+                        resume = functools.partial(generator.send, (yield value))
+                    except GeneratorExit:
+                        raise
+                    except BaseException as error:
+                        resume = functools.partial(generator.throw, error)
             except StopIteration as stop:
                 return stop.value
             finally:
-                generator.close()
+                with context():
+                    generator.close()
 
         return generate
 

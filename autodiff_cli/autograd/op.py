@@ -31,6 +31,7 @@ class Op:
         summary: one line of prose.
         formula: the derivative, in the language itself, where one line can say it.
         domain: where the value exists; ``smooth``: where the derivative does, if that is less.
+        spread: whether the last parameter may be given as several arguments, as the shape of ``reshape``.
         reflected: the function of an operator whose left side is a plain number: ``reflected(y, x)`` is ``x - y``.
         convention: what is answered at a kink, and where that comes from.
         samples: argument lists inside the domain, away from kinks, for generated checks.
@@ -51,6 +52,7 @@ class Op:
         "samples",
         "section",
         "smooth",
+        "spread",
         "summary",
         "tensors",
         "variadic",
@@ -62,6 +64,7 @@ class Op:
     parameters: tuple[str, ...]
     defaults: tuple[Any, ...]
     reflected: Function | None
+    spread: bool
     tensors: tuple[str, ...]
     variadic: bool
     section: str
@@ -130,6 +133,7 @@ def describe(
     parameters: Sequence[str] | None = None,
     defaults: Sequence[Any] | None = None,
     variadic: bool = False,
+    spread: bool = False,
     summary: str = "",
     formula: str = "",
     domain: str = "",
@@ -152,6 +156,7 @@ def describe(
     op.tensors = tuple(tensors) if tensors is not None else op.parameters[: op.required]
     op.variadic = variadic
     op.reflected = reflected
+    op.spread = spread
     op.section = function.__module__.rpartition(".")[2]
     op.summary = summary or _summary(function)
     op.formula = formula

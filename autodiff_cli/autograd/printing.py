@@ -18,8 +18,10 @@ def tensor_repr(tensor: Tensor) -> str:
     """The text of a tensor: four digits after the point, the middle of what is large left out."""
     data = np.asarray(tensor._data)
     suffixes = []
-    if (data.dtype.kind == "f" and data.dtype != get_default_dtype()) or data.size == 0:
-        suffixes.append(f"dtype=torch.{data.dtype}" if data.size or data.dtype != get_default_dtype() else f"size={data.shape}")
+    if data.size == 0 and data.ndim != 1:
+        suffixes.append(f"size={data.shape}")
+    if data.dtype.kind == "f" and data.dtype != get_default_dtype():
+        suffixes.append(f"dtype=torch.{data.dtype}")
     if tensor._edge is not None:
         suffixes.append(f"grad_fn=<{tensor._edge[0].name()}>")
     elif tensor._requires_grad:

@@ -18,7 +18,7 @@ import numpy as np
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.node import AccumulateGrad, Edge, Grad, Hooks, Node, next_sequence_nr, tensor_on
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
-from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 UNUSED = (
@@ -62,7 +62,7 @@ def backward(
     if inputs is None:
         _sweep(roots, keep, create_graph, None)
         return
-    wanted = _sequence(inputs)
+    wanted = list({id(tensor): tensor for tensor in _sequence(inputs)}.values())
     if not wanted:
         raise GraphError("'inputs' argument to 'backward' cannot be empty.")
     edges = [_gradient_edge(tensor, i) for i, tensor in enumerate(wanted)]
@@ -105,7 +105,10 @@ def grad(
     results: list[Tensor | None] = []
     for i, (tensor, edge) in enumerate(zip(wanted, edges, strict=True)):
         if edge in captured:
-            results.append(_as_tensor(captured[edge]))
+            value = captured[edge]
+            # A gradient that repeats one number by its strides is nothing to hand out.
+            shared = isinstance(value, np.ndarray) and not value.flags.writeable
+            results.append(_as_tensor(value.copy() if shared else value))
         elif materialize_grads:
             results.append(tensor_on(np.zeros(tensor.shape, tensor.dtype)[()], None))
         elif allow_unused:
@@ -313,7 +316,13 @@ def _like(value: Any, create_graph: bool) -> Grad:
 def _hooked(hook: Callable[..., Any], gradient: Grad, create_graph: bool) -> Grad:
     with set_grad_enabled(create_graph):
         result = hook(_as_tensor(gradient))
-    return gradient if result is None else _like(result, create_graph)
+    if result is None:
+        return gradient
+    if not isinstance(result, Tensor):
+        raise DtypeError(f"a hook must return None or a Tensor, not {type(result).__name__}")
+    if result.shape != gradient.shape:
+        raise ShapeError(f"a hook has changed the size of value: from {list(gradient.shape)} to {list(result.shape)}")
+    return _like(result, create_graph)
 
 
 def _before(node: Node, hooks: Hooks, gradient: Grad, create_graph: bool) -> Grad:
@@ -368,8 +377,6 @@ def _accumulate(tensor: Tensor, gradient: Grad, create_graph: bool) -> None:
         extra.grad = _copied(gradient) if before is None else before + gradient
     elif before is None:
         extra.grad = tensor_on(gradient.copy() if isinstance(gradient, np.ndarray) else gradient, None)
-    elif before._requires_grad:
-        extra.grad = tensor_on(before._data + gradient, None)
     elif isinstance(before._data, np.ndarray):
         np.add(before._data, gradient, out=before._data)
     else:

@@ -157,7 +157,7 @@ class Tensor:
         return tensor_repr(self)
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self._data.shape == () and spec else str(self)
+        return format(self.item(), spec) if self._data.shape == () else str(self)
 
     # Where it stands in the graph
 

@@ -51,8 +51,9 @@ def command(expr: str, style: str, as_json: bool, quiet: bool, precision: int, c
 def evaluated(expr: str, name: str, **switches: Any) -> Any:
     """Run an evaluation with the options of the command line."""
     from autodiff_cli.language.evaluate import evaluate
-    from autodiff_cli.language.values import bindings
+    from autodiff_cli.language.values import bindings, from_file
 
+    gradient = switches.pop("gradient")
     return evaluate(
         options.read_expression(expr),
         bindings(switches.pop("at"), "--at"),
@@ -61,5 +62,6 @@ def evaluated(expr: str, name: str, **switches: Any) -> Any:
         retain_grad=options.names(switches.pop("retain_grad", None)) or (),
         limited=not switches.pop("no_limits"),
         command=name,
+        gradient=from_file(gradient[1:]) if gradient and gradient.startswith("@") else gradient,
         **switches,
     )

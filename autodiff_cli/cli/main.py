@@ -6,6 +6,7 @@ Only click is imported here; a subcommand's module is imported when it runs.
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -70,9 +71,13 @@ def cli(context: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
-    from autodiff_cli.errors import AutodiffError, UsageError
+    from autodiff_cli.errors import AutodiffError, FileError, UsageError
 
     args = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        return _fail(FileError("cannot write the result: standard output is closed"), args)
     try:
         try:
             if "_AUTODIFF_COMPLETE" in os.environ:
@@ -89,7 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise UsageError(_sentence(message), hint=hint or _help_hint(error)) from None
     except AutodiffError as error:
         return _fail(error, args)
-    except BrokenPipeError:
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            return _fail(FileError(f"cannot write the result: {error.strerror or error}"), args)
         # The reader went away: nothing more can be said, and the interpreter must not try to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
@@ -114,10 +121,7 @@ def _fail(error: Any, args: list[str]) -> int:
     chosen += ["json"] if "--json" in args else []
     style = chosen[-1] if chosen else os.environ.get("AUTODIFF_FORMAT", "")
     text = for_programs(error) if style in ("json", "ndjson") else for_people(error)
-    try:
-        sys.stderr.write(text + "\n")
-    except UnicodeEncodeError:
-        sys.stderr.write(text.encode("ascii", "backslashreplace").decode() + "\n")
+    sys.stderr.write(text + "\n")
     return int(error.exit_code)
 
 
@@ -127,11 +131,16 @@ def run() -> None:
     gc.set_threshold(200_000, 20, 100)
     if not any(a.startswith("@") or "=@" in a for a in sys.argv[1:]):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     code = main()
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     except BrokenPipeError:
         code = 141
+    except (OSError, AttributeError):  # a full disk, a closed stream: main has said so if it could
+        code = code or 5
     # Taking the interpreter down object by object costs as much as a small evaluation.
     os._exit(code)

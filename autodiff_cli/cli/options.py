@@ -29,6 +29,29 @@ class ExpressionCommand(click.Command):
             if isinstance(option, click.Option)
             for name in (*option.opts, *option.secondary_opts)
         }
+        first = args[0] if args else ""
+        options, positional, unknown = self._sorted(args, takes_value, context)
+        if len(first) == 2 and first in takes_value and self._is_given(first[1], args[1:]):
+            # -q or -a as an expression, if nothing behind it can be one.
+            rest, others, _ = self._sorted(args[1:], takes_value, context)
+            if not others:
+                return super().parse_args(context, [*rest, "--", first])
+        if unknown and (positional or len(unknown) > 1):
+            close = get_close_matches(unknown[0], takes_value, 1)
+            meant = f"did you mean '{close[0]}'?" if close else f"see '{context.command_path} --help'"
+            raise click.UsageError(f"no option '{unknown[0]}'\n  hint: {meant}", context)
+        positional += unknown
+        if len(positional) > 1:
+            raise click.UsageError(
+                f"one expression is expected, but got {len(positional)}: {', '.join(map(repr, positional))}\n"
+                "  hint: put it in quotes; with options, write them in full (--at x=1)",
+                context,
+            )
+        return super().parse_args(context, [*options, "--", *positional])
+
+    @staticmethod
+    def _sorted(args: list[str], takes_value: dict[str, bool], context: click.Context) -> tuple[list[str], list[str], list[str]]:
+        """Options with their values, positional arguments, and what looks like an option that there is not."""
         options: list[str] = []
         positional: list[str] = []
         unknown: list[str] = []
@@ -41,38 +64,19 @@ class ExpressionCommand(click.Command):
                 break
             if name in takes_value:
                 options.append(arg)
-                if takes_value[name] and "=" not in arg[len(name) :] and given:
+                if takes_value[name] and "=" not in arg[len(name) :]:
+                    if not given:
+                        raise click.UsageError(f"{name} needs a value", context)
                     options.append(given.pop(0))
             elif arg.startswith("--") and name[2:].replace("-", "").isidentifier():
                 unknown.append(name)
             else:
                 positional.append(arg)
-        if unknown and (positional or len(unknown) > 1):
-            close = get_close_matches(unknown[0], takes_value, 1)
-            meant = f"did you mean '{close[0]}'?" if close else f"see '{context.command_path} --help'"
-            raise click.UsageError(f"no option '{unknown[0]}'\n  hint: {meant}", context)
-        positional += unknown
-        first = args[0] if args else ""
-        if not positional and options and options[0] == first and self._may_be_expression(first, args, takes_value):
-            # -q or -h as an expression: nothing else can be it.
-            return (
-                self.parse_args(context, ["--", first])
-                if len(args) == 1
-                else super().parse_args(context, [*options[1:], "--", first])
-            )
-        if len(positional) > 1:
-            raise click.UsageError(
-                f"one expression is expected, but got {len(positional)}: {', '.join(map(repr, positional))}\n"
-                "  hint: put it in quotes; with options, write them in full (--at x=1)",
-                context,
-            )
-        return super().parse_args(context, [*options, "--", *positional])
+        return options, positional, unknown
 
     @staticmethod
-    def _may_be_expression(first: str, args: list[str], takes_value: dict[str, bool]) -> bool:
-        variable = first.lstrip("-")
-        given = any(a.startswith(f"{variable}=") or f",{variable}=" in a for a in args[1:])
-        return len(first) == 2 and not takes_value.get(first, True) and given
+    def _is_given(variable: str, args: list[str]) -> bool:
+        return any(arg.startswith(f"{variable}=") or f",{variable}=" in arg for arg in args)
 
 
 def read_expression(text: str) -> str:
@@ -83,17 +87,23 @@ def read_expression(text: str) -> str:
     """
     from autodiff_cli.errors import FileError
 
+    if text == "-" and sys.stdin is None:
+        raise FileError("cannot read standard input: it is closed")
     try:
         if text == "-":
-            return sys.stdin.read().rstrip("\n")
+            return sys.stdin.buffer.read().decode("utf-8-sig").rstrip("\n")
         if text.startswith("@"):
             with open(text[1:], encoding="utf-8-sig") as file:
                 return file.read().rstrip("\n")
     except OSError as error:
-        raise FileError(f"cannot read '{text[1:] or 'standard input'}': {error.strerror or error}") from None
+        raise FileError(f"cannot read {_source(text)}: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise FileError(f"'{text[1:] or 'standard input'}' is not UTF-8 text") from None
+        raise FileError(f"{_source(text)} is not UTF-8 text") from None
     return text
+
+
+def _source(text: str) -> str:
+    return "standard input" if text == "-" else f"'{text[1:]}'"
 
 
 def names(text: str | None) -> list[str] | None:

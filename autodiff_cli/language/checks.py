@@ -11,7 +11,7 @@ from autodiff_cli.autograd.checking import analytic_jacobian, mismatch, numeric_
 from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import MissingValue, UnknownName, UsageError
+from autodiff_cli.errors import MissingValue, ShapeError, UnknownName, UsageError
 from autodiff_cli.language.evaluate import Session, plain
 from autodiff_cli.language.evaluator import Evaluator, suggestion
 
@@ -64,6 +64,8 @@ def check(
     session = Session(expression, at, const, wrt, dtype, False, limited, gradient)
     if not session.variables:
         raise MissingValue("there is no variable to check", hint="give it a value with --at x=1")
+    if not (0 < eps < np.inf and 0 <= atol < np.inf and 0 <= rtol < np.inf):
+        raise UsageError("--eps must be positive, --atol and --rtol not negative, and all of them finite")
     report = Report(expression)
     # Differences of the order of 1e-6 drown in the digits of float32: as PyTorch, the check is about float64.
     if dtype != "float64":
@@ -118,7 +120,7 @@ def _one_sided(function: Any, leaf: Tensor, step: float) -> Any:
             rows.append((np.ravel(function()._data).astype(np.float64) - here) / step)
     finally:
         leaf._data = original
-    return np.array(rows).reshape(leaf.numel(), -1)
+    return np.array(rows).reshape(leaf.numel(), here.size)
 
 
 def _compare(
@@ -145,17 +147,17 @@ def _compare(
             same | (error <= tolerance) | (broken & (analytic >= low - tolerance) & (analytic <= high + tolerance))
         ):
             verdict = "kink"
-    worst = np.unravel_index(
-        np.nanargmax(np.where(same, -1.0, error - tolerance)) if error.size and not np.all(same) else 0, error.shape
-    )
+    # The place that is worst, nan before anything else.
+    excess = np.where(same, -1.0, np.where(np.isnan(error - tolerance), np.inf, error - tolerance))
+    worst = np.unravel_index(np.argmax(excess), error.shape) if error.size else None
     report.checks.append(
         {
             "wrt": wrt,
             "order": order,
             "analytic": plain(analytic.T.reshape(shape)[()]),
             "numeric": plain(numeric.T.reshape(shape)[()]),
-            "error": float(error[worst]) if error.size else 0.0,
-            "tolerance": float(tolerance[worst]) if error.size else 0.0,
+            "error": 0.0 if worst is None or same[worst] else float(error[worst]),
+            "tolerance": atol if worst is None else float(tolerance[worst]),
             "verdict": verdict,
         }
     )
@@ -191,7 +193,10 @@ def _claim(report: Report, session: Session, text: str, atol: float, rtol: float
     if session.output.numel() != 1 and session.gradient is None:
         session.require_scalar()
     evaluator = Evaluator(formula.strip(), session.leaves, np.dtype(session.dtype))
-    claimed = np.broadcast_to(evaluator.as_tensor(evaluator.run())._data, leaf.shape)
+    value = evaluator.as_tensor(evaluator.run())._data
+    if np.shape(value) not in ((), leaf.shape):
+        raise ShapeError(f"the claim for {name} has shape {list(np.shape(value))}, but {name} has shape {list(leaf.shape)}")
+    claimed = np.broadcast_to(value, leaf.shape)
     exact = _Runner(session).gradient(leaf)._data
     error, tolerance = np.abs(claimed - exact), atol + rtol * np.abs(exact)
     good = bool(np.all((claimed == exact) | (error <= tolerance)))

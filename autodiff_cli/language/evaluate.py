@@ -11,9 +11,11 @@ from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.partials import Index, partials, symmetric
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import AutodiffError, GraphError, NotFiniteError, ShapeError, UnknownName, UsageError
+from autodiff_cli.errors import AutodiffError, GraphError, LimitError, NotFiniteError, ShapeError, UnknownName, UsageError
 from autodiff_cli.language.evaluator import Evaluator, suggestion
 from autodiff_cli.language.values import constant, variables
+
+MOST_ORDERS = 1000
 
 
 class Row:
@@ -290,6 +292,8 @@ def evaluate(
     """
     if order < 1:
         raise UsageError(f"the order must be 1 or more, not {order}")
+    if order > MOST_ORDERS and limited:
+        raise LimitError(f"order {order:,} is more than the limit of {MOST_ORDERS:,}", hint="--no-limits allows it")
     session = Session(expression, at, const, wrt, dtype, no_grad, limited, gradient)
     result = Result(command, expression, dtype, order)
     result.value = session.output._data

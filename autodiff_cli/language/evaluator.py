@@ -16,7 +16,7 @@ from autodiff_cli import ops  # noqa: F401  installs the functions
 from autodiff_cli.autograd.function import Function
 from autodiff_cli.autograd.op import FUNCTIONS, KEYWORD_ALIASES, Op
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, MissingValue, ParseError, Span, UnknownName
+from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, MissingValue, ParseError, ShapeError, Span, UnknownName
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.syntax import Syntax, walk
 from autodiff_cli.ops.creation import MOST_ELEMENTS, check_size
@@ -33,6 +33,7 @@ CONSTANTS: dict[str, Any] = {
 _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 _ATTRIBUTES = ("T", "mT", "shape", "ndim")
 _MOST_TEXT = 400
+_MOST_DIMENSIONS = 32
 MOST_OPERATIONS = 10_000_000
 MOST_NESTED_CALLS = 100_000
 
@@ -129,7 +130,7 @@ class Evaluator:
             return value
         last = self.tree.children[-1]
         try:
-            return self._tensor(value, last)
+            return self._keep(self._tensor(value, None), last)
         except AutodiffError as error:
             raise error.at(last.span, self.source) from None
 
@@ -263,6 +264,8 @@ class Evaluator:
         if name in FUNCTIONS:
             return FUNCTIONS[name]
         token = node.children[1 if method else 0]
+        if method and name in self.functions:
+            raise UnknownName(f"'{name}' is a function, not a method", span=token.span, hint=f"write {name}(...)")
         if name in self.names or name in self._scope:
             raise UnknownName(f"'{name}' is a variable, not a function", span=token.span, hint=f"write {name}*(...) to multiply")
         raise UnknownName(f"unknown function '{name}'", span=token.span, hint=suggestion(name, [*FUNCTIONS, *self.functions]))
@@ -284,6 +287,10 @@ class Evaluator:
                     raise ArgumentError(f"{name} got two values for '{keyword}'")
                 named[keyword] = value
         function = self._find(name, node, node.kind == "method")
+        if node.kind == "method" and name in ("max", "min") and len(given) > 1 and not isinstance(given[1], Tensor):
+            raise ArgumentError(
+                f"x.{name}({given[1]}) could mean two things", hint=f"write {name}(x, {given[1]}) or x.a{name}(dim={given[1]})"
+            )
         if isinstance(function, Op):
             values.append(self._apply(function, positional, named, node))
         else:
@@ -292,13 +299,16 @@ class Evaluator:
     def _enter(
         self, function: UserFunction, given: list[Any], named: dict[str, Any], node: Syntax, values: list[Any], work: list[Any]
     ) -> None:
-        if named or len(given) != len(function.parameters):
-            count = len(function.parameters)
+        positional = dict(zip(function.parameters, given, strict=False))
+        together = {**named, **positional}
+        count = len(function.parameters)
+        if len(given) + len(named) != count or set(together) != set(function.parameters):
             raise ArgumentError(
                 f"{function.name} takes {count} argument{'s' * (count != 1)}, not {len(given) + len(named)}",
                 hint=f"it is defined as {function.name}({', '.join(function.parameters)})",
             )
         self._count(node)
+        given = [together[name] for name in function.parameters]
         given = [self._tensor(value, node) if isinstance(value, list) else value for value in given]
         if function.partials is not None:
             values.append(self._by_hand(function, given, node))
@@ -343,18 +353,35 @@ class Evaluator:
                 assert function.partials is not None
                 arguments = ctx.saved_tensors
                 return tuple(
-                    grads[0] * within(partial, arguments) if needed else None
-                    for partial, needed in zip(function.partials, ctx.needs_input_grad, strict=True)
+                    evaluator._contribution(grads[0], within(partial, arguments), argument, partial) if needed else None
+                    for partial, needed, argument in zip(function.partials, ctx.needs_input_grad, arguments, strict=True)
                 )
 
         ByHand.__name__ = function.name
         arguments = [value if isinstance(value, Tensor) else self._tensor(value, None) for value in given]
         return self._keep(ByHand.apply(*arguments), node)
 
+    def _contribution(self, gradient: Tensor, derivative: Tensor, argument: Tensor, node: Syntax) -> Tensor:
+        """The chain rule for a derivative by hand; one number stands for all elements of the argument."""
+        product = gradient * derivative
+        if product.shape == argument.shape:
+            return product
+        try:
+            np.broadcast_shapes(product.shape, argument.shape)
+        except ValueError:
+            raise ShapeError(
+                f"this derivative has shape {list(derivative.shape)}, but its argument has shape {list(argument.shape)}",
+                span=node.span,
+                source=self.source,
+                hint="'with grad' needs the derivative of the output by each element of the argument",
+            ) from None
+        spread: Tensor = FUNCTIONS["expand"].function(product, np.broadcast_shapes(product.shape, argument.shape))
+        return spread
+
     def _choose(self, node: Syntax, extra: Any, values: list[Any], work: list[Any]) -> None:
         """One number decides which branch is evaluated at all; a tensor of them chooses element by element."""
         condition = values.pop()
-        if isinstance(condition, list):
+        if not isinstance(condition, (bool, int, float, Tensor)):
             condition = self._tensor(condition, node)
         if isinstance(condition, Tensor) and condition.shape != ():
             values.append(condition)
@@ -381,7 +408,10 @@ class Evaluator:
             if child.kind == "COLON":
                 parts.append(None)
             else:
-                parts[-1] = _whole(bounds.pop(0), "a bound of a slice")
+                bound = _whole(bounds.pop(0), "a bound of a slice")
+                if bound is not None and not isinstance(bound, int):
+                    raise ArgumentError("a bound of a slice must be a whole number", span=child.span)
+                parts[-1] = bound
         if parts[2:] == [0]:
             raise ArgumentError("the step of a slice cannot be 0")
         values.append(slice(*parts))
@@ -393,6 +423,9 @@ class Evaluator:
             thing = self._tensor(thing, node.children[0])
         if not isinstance(thing, Tensor):
             raise ArgumentError("a plain number has no positions to index", span=node.span)
+        keys = [self._tensor(key, None) if isinstance(key, list) and _holds_tensor(key) else key for key in keys]
+        if self.limited:
+            _check_gather(thing, keys)
         values.append(self._keep(thing[tuple(keys)], node))
 
     def _attribute(self, node: Syntax, extra: Any, values: list[Any], work: list[Any]) -> None:
@@ -407,12 +440,7 @@ class Evaluator:
             values.append(self._keep(getattr(tensor, name), node))
 
     def _list(self, node: Syntax, count: int, values: list[Any], work: list[Any]) -> None:
-        items = _take(values, count)
-        if any(isinstance(item, Tensor) for item in items):
-            tensors = [item if isinstance(item, Tensor) else self._tensor(item, None) for item in items]
-            values.append(self._apply(FUNCTIONS["stack"], [tensors], {}, node))
-        else:
-            values.append(items)
+        values.append(_take(values, count))
 
     # Applying functions
 
@@ -445,23 +473,28 @@ class Evaluator:
             ArgumentError: if there are too many or too few, or a keyword is unknown or given twice.
         """
         parameters = op.parameters
-        if not op.variadic and op.name not in ("reshape", "permute") and len(given) > len(parameters):
+        if not op.variadic and not op.spread and len(given) > len(parameters):
             raise ArgumentError(f"{op.name} takes {_count(op)}, not {len(given)}", hint=f"it is {op.signature}")
         keywords: dict[str, Any] = {}
         for keyword, value in named.items():
             parameter = keyword if keyword in parameters else KEYWORD_ALIASES.get(keyword, keyword)
             if parameter not in parameters or (op.variadic and parameter == parameters[0]):
-                raise ArgumentError(
-                    f"{op.name} has no parameter '{keyword}'", hint=suggestion(keyword, parameters) or f"it is {op.signature}"
-                )
+                hint = _along(op, parameter) or suggestion(keyword, parameters) or f"it is {op.signature}"
+                raise ArgumentError(f"{op.name} has no parameter '{keyword}'", hint=hint)
             if parameter in parameters[: len(given)] and not op.variadic:
                 raise ArgumentError(f"{op.name} got two values for '{parameter}'", hint=f"it is {op.signature}")
             keywords[parameter] = value
         have = len(given) + len(keywords)
         if not op.variadic and (have < op.required or any(p not in keywords for p in parameters[len(given) : op.required])):
             raise ArgumentError(f"{op.name} takes {_count(op)}, not {have}", hint=f"it is {op.signature}")
-        if op.variadic:
-            arguments = [self._operand(v, node) if op.tensors else _static(v, op) for v in given]
+        if op.variadic and op.tensors and given and isinstance(given[0], list) and all(_is_plain(v) for v in given[1:]):
+            # cat([x, y], 0): the list is the sequence, what follows are plain arguments.
+            if not given[0]:
+                raise ArgumentError(f"{op.name} expects at least one tensor")
+            arguments = [[self._tensor_of(v) for v in given[0]], *(_static(v, op) for v in given[1:])]
+        elif op.variadic:
+            arguments = [self._tensor_of(v) if op.tensors else _static(v, op) for v in given]
+            arguments = [arguments] if op.tensors else arguments
         else:
             arguments = [
                 self._operand(v, node) if i < len(parameters) and parameters[i] in op.tensors else _static(v, op)
@@ -471,22 +504,34 @@ class Evaluator:
         if op.tensors:
             together = [*arguments, *keywords.values()]
             if not any(isinstance(v, Tensor) for v in together) and not op.variadic:
-                arguments = [_plain(v) if i < len(op.tensors) else v for i, v in enumerate(arguments)]
-            elif op.variadic:
-                arguments = [v if isinstance(v, (Tensor, list)) else self._tensor(v, None) for v in arguments]
-        elif self.dtype is not None and op.name != "arange":
+                logical = op.section == "comparison"
+                arguments = [_plain(v, logical) if i < len(op.tensors) else v for i, v in enumerate(arguments)]
+        else:
             keywords["dtype"] = self.dtype
+        if op.spread and op.parameters[-1] in keywords:
+            arguments.append(keywords.pop(op.parameters[-1]))
         return arguments, keywords
 
+    def _tensor_of(self, value: Any) -> Tensor:
+        return value if isinstance(value, Tensor) else self._tensor(value, None)
+
     def _operand(self, value: Any, node: Syntax) -> Any:
-        if isinstance(value, list) and not any(isinstance(v, Tensor) for v in value):
-            return self._tensor(value, node)
-        if isinstance(value, str) or value is ...:
-            raise ArgumentError("a number or a tensor is expected here")
-        return value
+        if isinstance(value, (bool, int, float, Tensor)):
+            return value
+        return None if value is None else self._tensor(value, node)
 
     def _tensor(self, value: Any, node: Syntax | None) -> Tensor:
-        """A literal as a constant tensor of the program's type."""
+        """A literal as a tensor of the program's type: a constant, or its elements stacked.
+
+        Raises:
+            ArgumentError: if it is no number and no list of numbers in the shape of a tensor.
+        """
+        if isinstance(value, list) and _holds_tensor(value):
+            return self._stacked(value, node, 0)
+        if value is None or isinstance(value, (str, slice)) or value is ...:
+            raise ArgumentError(f"a number or a tensor is expected, not {_named(value)}")
+        if isinstance(value, list) and _depth(value) > _MOST_DIMENSIONS:
+            raise ArgumentError(f"lists are nested more than {_MOST_DIMENSIONS} deep")
         try:
             tensor = Tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
         except (ValueError, TypeError):
@@ -496,6 +541,21 @@ class Evaluator:
         if node is not None and isinstance(value, list):
             self._keep(tensor, node, _listed(value))
         return tensor
+
+    def _stacked(self, items: list[Any], node: Syntax | None, depth: int) -> Tensor:
+        """A list with tensors in it, joined along a new dimension."""
+        if depth > _MOST_DIMENSIONS:
+            raise ArgumentError(f"lists are nested more than {_MOST_DIMENSIONS} deep")
+        tensors = [
+            item
+            if isinstance(item, Tensor)
+            else self._stacked(item, node, depth + 1)
+            if isinstance(item, list) and _holds_tensor(item)
+            else self._tensor(item, None)
+            for item in items
+        ]
+        stacked: Tensor = FUNCTIONS["stack"].function(tensors)
+        return stacked if node is None else self._keep(stacked, node)
 
     def _keep(self, tensor: Tensor, node: Syntax, text: str | None = None) -> Tensor:
         if id(tensor) not in self._known:
@@ -524,6 +584,34 @@ def _take(values: list[Any], count: int) -> list[Any]:
     return taken
 
 
+def _holds_tensor(value: Any) -> bool:
+    """Whether a tensor is anywhere in a nested list."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Tensor):
+            return True
+        if isinstance(item, list):
+            stack.extend(item)
+    return False
+
+
+def _depth(value: Any) -> int:
+    """How deep a list is nested along its first elements."""
+    depth = 0
+    while isinstance(value, list):
+        value = value[0] if value else None
+        depth += 1
+    return depth
+
+
+def _named(value: Any) -> str:
+    """What a value is that is neither a number nor a tensor."""
+    if value is None:
+        return "none"
+    return "a slice" if isinstance(value, slice) else "..." if value is ... else f"the text '{value}'"
+
+
 def _number(text: str) -> float | int:
     digits = text.replace("_", "")
     if digits.isdigit() and len(digits) < 16:
@@ -531,12 +619,18 @@ def _number(text: str) -> float | int:
     return float(digits)
 
 
-def _plain(value: Any) -> Any:
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (bool, int, float))
+
+
+def _plain(value: Any, logical: bool) -> Any:
     """A number on which arithmetic gives inf and nan instead of raising, and never an integer of any length."""
-    return np.float64(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+    return np.float64(value) if _is_plain(value) and not (logical and isinstance(value, bool)) else value
 
 
 def _whole(value: Any, what: str) -> Any:
+    if isinstance(value, Tensor) and value.shape == () and not value.requires_grad:
+        value = value.item()
     if isinstance(value, float):
         if not value.is_integer():
             raise ArgumentError(f"{what} must be a whole number, not {value:g}")
@@ -562,6 +656,10 @@ def _listed(value: Any) -> str:
     return str(value).replace("True", "true").replace("False", "false")
 
 
+def _along(op: Op, parameter: str) -> str | None:
+    return f"along a dimension: a{op.name}(x, dim=0)" if op.name in ("max", "min") and parameter == "dim" else None
+
+
 def _count(op: Op) -> str:
     least, most = op.required, len(op.parameters)
     return f"{most} argument{'s' * (most != 1)}" if least == most else f"{least} to {most} arguments"
@@ -584,6 +682,19 @@ def _check_result(op: Op, tensors: list[Tensor]) -> None:
             check_size(np.broadcast_shapes(*(tensor.shape for tensor in tensors)))
         except ValueError:
             return
+
+
+def _check_gather(tensor: Tensor, keys: list[Any]) -> None:
+    """Refuse positions that would gather too many elements."""
+    lists = [key for key in keys if isinstance(key, (Tensor, list))]
+    shapes = [key.shape if isinstance(key, Tensor) else np.shape(key) for key in lists]
+    if math.prod(math.prod(shape) for shape in shapes) * tensor.numel() > MOST_ELEMENTS:
+        try:
+            gathered = np.broadcast_shapes(*shapes)
+        except ValueError:
+            return
+        rest = tensor.shape[len(lists) :]
+        check_size((*gathered, *rest))
 
 
 def suggestion(name: str, known: Iterable[str]) -> str | None:

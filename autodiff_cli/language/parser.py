@@ -46,6 +46,10 @@ def tokenize(source: str) -> list[Syntax]:
         if kind in ignored or (kind == "_SEPARATOR" and text == "\n" and open_brackets):
             continue
         if kind == "NAME":
+            if not text.isidentifier():
+                # A superscript is a letter to a regular expression, not to a reader.
+                wrong = next(i for i in range(1, len(text) + 1) if not text[:i].isidentifier())
+                raise _bad_character(source, span[0] + wrong - 1)
             kind = keywords.get(text, kind)
         elif kind == "LITERAL":
             kind = literals[text]
@@ -164,6 +168,8 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
     token = tokens[index]
     before = tokens[index - 1] if index else None
     text = token.text.strip() or "the end of the line"
+    if before is not None and token.kind == "STRING" and before.span[1] == token.span[0]:
+        return _bad_character(source, token.span[0])
     if before is not None and before.kind in _OPERAND_END and token.kind in _OPERAND_START:
         span: Span = (before.span[0], token.span[1])
         left = source[before.span[0] : before.span[1]]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ import numpy as np
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, FileError, MissingValue, UsageError
 from autodiff_cli.language.evaluator import Evaluator
-from autodiff_cli.language.parser import tokenize
+
+RESERVED = ("if", "else", "or", "and", "not", "true", "false", "none")
 
 
 def bindings(texts: Iterable[str], option: str) -> dict[str, Any]:
@@ -31,28 +34,31 @@ def bindings(texts: Iterable[str], option: str) -> dict[str, Any]:
     return values
 
 
+_NEXT = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")
+
+
 def _split(text: str, option: str) -> list[tuple[str, str]]:
     """Split at commas outside brackets that a name and ``=`` follow."""
+    pieces, start, depth = [], 0, 0
+    for i, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth <= 0 and _NEXT.match(text, i):
+            pieces.append(text[start:i])
+            start = i + 1
+    pieces.append(text[start:])
+    return [_named(piece, option) for piece in pieces]
+
+
+def _named(text: str, option: str) -> tuple[str, str]:
     head, equals, rest = text.partition("=")
     name = head.strip()
-    if not equals or not name.isidentifier():
+    if not equals or not name.isidentifier() or name in RESERVED:
+        reserved = f"; '{name}' is a word of the language" if name in RESERVED else ""
         raise UsageError(
-            f"{option} needs NAME=VALUE, but got '{text}'",
-            hint=f"write {option} {name if name.isidentifier() else 'x'}=1",
+            f"{option} needs NAME=VALUE, but got '{text}'{reserved}",
+            hint=f"write {option} {name if name.isidentifier() and name not in RESERVED else 'x'}=1",
         )
-    if rest.lstrip().startswith("@"):
-        return [(name, rest.strip())]
-    try:
-        tokens = tokenize(rest)
-    except AutodiffError as error:
-        error.message = f"{option} {name}: {error.message}"
-        raise
-    depth = 0
-    for i, token in enumerate(tokens):
-        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
-        if token.text == "," and not depth and i + 2 < len(tokens) and tokens[i + 2].text == "=":
-            return [(name, rest[: token.span[0]].strip()), *_split(rest[token.span[1] :], option)]
-    return [(name, rest.strip())]
+    return name, rest.strip()
 
 
 def constant(text: str, option: str, name: str = "") -> Any:
@@ -60,6 +66,14 @@ def constant(text: str, option: str, name: str = "") -> Any:
     label = f"{option} {name}".strip()
     try:
         evaluator = Evaluator(text, {}, np.dtype(np.float64))
+        statements = evaluator.tree.children
+        if len(statements) > 1 or statements[0].kind in ("assignment", "definition", "definition_with_grad"):
+            raise UsageError(
+                f"{label}: a value is one expression, not a program",
+                span=statements[-1].span,
+                source=text,
+                hint="several variables are separated by commas: --at x=1,y=2",
+            )
         with np.errstate(all="ignore"):
             return evaluator.as_tensor(evaluator.run()).detach()._data
     except MissingValue as error:
@@ -70,7 +84,8 @@ def constant(text: str, option: str, name: str = "") -> Any:
             hint="use numbers, pi, e, and functions of them",
         ) from None
     except AutodiffError as error:
-        error.message = f"{label}: {error.message}"
+        if not error.message.startswith(label):
+            error.message = f"{label}: {error.message}"
         raise
 
 
@@ -88,10 +103,10 @@ def from_file(path: str) -> Any:
         array = readers[kind](path)
     except OSError as error:
         raise FileError(f"cannot read '{path}': {error.strerror or error}") from None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, EOFError, OverflowError, RecursionError, zipfile.BadZipFile) as error:
         raise FileError(f"'{path}' does not hold an array of numbers", hint=str(error).partition("\n")[0] or None) from None
-    if array.dtype.kind not in "fib":
-        raise FileError(f"'{path}' does not hold numbers, but {array.dtype}")
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fib" or not array.size:
+        raise FileError(f"'{path}' does not hold an array of numbers")
     return array[()] if array.ndim == 0 else array
 
 
@@ -100,6 +115,8 @@ def _npy(path: str) -> Any:
 
 
 def _csv(path: str) -> Any:
+    if not Path(path).read_bytes().strip():
+        raise ValueError("it is empty")
     array = np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig")
     return array[:, 0] if array.shape[1] == 1 else array[0] if array.shape[0] == 1 else array
 

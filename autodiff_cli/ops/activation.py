@@ -8,6 +8,7 @@ import numpy as np
 
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.ops.comparison import where
+from autodiff_cli.ops.creation import zeros_like
 
 __all__ = ["relu", "sigmoid", "softplus"]
 
@@ -38,10 +39,18 @@ softplus = declare(
     formula="sigmoid(beta*x)",
     samples=_ANY,
 )
+# PyTorch's name; a gradient of relu depends on x, though its derivative by x is 0.
+_threshold = declare(
+    "threshold_backward",
+    lambda x, y: np.where(y > 0, x, 0.0)[()],
+    {"x": lambda g, y: where(y > 0, g, 0.0), "y": lambda g: zeros_like(g)},
+    node="ThresholdBackwardBackward0",
+    public=False,
+)
 relu = declare(
     "relu",
     lambda x: np.maximum(x, 0),
-    {"x": lambda g, out: where(out > 0, g, 0.0)},
+    {"x": lambda g, out: _threshold(g, out)},
     summary="x where it is positive, else 0",
     formula="1 where x > 0 else 0",
     domain="everywhere",

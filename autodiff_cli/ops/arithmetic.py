@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.dtypes import get_default_dtype
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.ops.comparison import where
@@ -17,6 +18,11 @@ from autodiff_cli.ops.elementary import floor, log, reciprocal
 __all__ = ["add", "div", "floor_divide", "fmod", "mul", "neg", "pos", "pow", "remainder", "sub", "true_divide"]
 
 _PAIR = ((1.5, -0.5), ([1.0, 2.0], 3.0))
+
+
+def _weak(value: Any) -> Any:
+    """A NumPy scalar as the Python number that does not widen a tensor's type."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_number(value: Any) -> bool:
@@ -53,7 +59,7 @@ sub: Function = declare(
     operator.sub,
     {"x": lambda g: g, "y": lambda g: -g},
     operator="sub",
-    reflected=lambda self, other: _rsub(self, other) if _is_number(other) else sub(other, self),
+    reflected=lambda self, other: _rsub(self, _weak(other)) if _is_number(other) else sub(other, self),
     aliases=("subtract",),
     summary="x - y",
     formula="1, -1",
@@ -112,7 +118,7 @@ _remainder_number = declare(
 
 def remainder(x: Any, y: Any) -> Any:
     """x - y*floor(x/y): what is left of x, with the sign of y."""
-    return _remainder_number(x, y) if _is_number(y) and isinstance(x, Tensor) else _remainder_tensor(x, y)
+    return _remainder_number(x, _weak(y)) if _is_number(y) and isinstance(x, Tensor) else _remainder_tensor(x, y)
 
 
 describe(
@@ -145,7 +151,7 @@ def trunc_quotient(x: Any, y: Any) -> Any:
 
 def fmod(x: Any, y: Any) -> Any:
     """x - y*trunc(x/y): what is left of x, with the sign of x."""
-    return _fmod_number(x, y) if _is_number(y) and isinstance(x, Tensor) else _fmod_tensor(x, y)
+    return _fmod_number(x, _weak(y)) if _is_number(y) and isinstance(x, Tensor) else _fmod_tensor(x, y)
 
 
 describe(
@@ -175,7 +181,7 @@ def _exponent_slope(g: Any, x: Any, y: Any, out: Any) -> Any:
 
 
 def _number_power(x: Any, y: Any) -> Any:
-    return np.float64(y) ** x if x.dtype.kind != "f" else x.dtype.type(y) ** x
+    return (get_default_dtype() if x.dtype.kind != "f" else x.dtype).type(y) ** x
 
 
 _power_constant = declare(
@@ -207,8 +213,10 @@ def pow(x: Any, y: Any) -> Any:
     """x to the power y."""
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
         return x**y
+    if isinstance(x, Tensor) and x.dtype.kind == "b":
+        x = x.to(np.int64)
     if _is_number(y):
-        return _power_constant(x, y.item() if isinstance(y, np.generic) else y)
+        return _power_constant(x, _weak(y))
     return _power_of_number(y, x) if _is_number(x) else _power_tensor(x, y)
 
 

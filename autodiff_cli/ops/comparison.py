@@ -46,20 +46,31 @@ def _comparison(name: str) -> Any:
 
 
 lt, le, gt, ge, eq, ne = (_comparison(name) for name in _SIGNS)
+
+
+def _or_unequal(compare: Any) -> Any:
+    """``tensor == None`` is a question that Python answers."""
+    return lambda self, other: NotImplemented if other is None or isinstance(other, str) else compare(self, other)
+
+
+Tensor.__eq__ = _or_unequal(eq)  # type: ignore[method-assign]
+Tensor.__ne__ = _or_unequal(ne)  # type: ignore[method-assign]
+for _name, _ufunc in (("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor)):
+    _bitwise = declare(f"bitwise_{_name}", _ufunc, {"x": None, "y": None}, public=False)
+    setattr(Tensor, f"__{_name}__", _bitwise)
+    setattr(Tensor, f"__r{_name}__", _bitwise)
+setattr(Tensor, "__invert__", declare("bitwise_not", lambda x: np.invert(x), {"x": None}, public=False))  # noqa: B010
 logical_and = declare(
-    "logical_and", lambda x, y: np.logical_and(x, y), {"x": None, "y": None}, operator="and", summary="true where both are not zero"
+    "logical_and", lambda x, y: np.logical_and(x, y), {"x": None, "y": None}, summary="true where both are not zero"
 )
-logical_or = declare(
-    "logical_or", lambda x, y: np.logical_or(x, y), {"x": None, "y": None}, operator="or", summary="true where one is not zero"
-)
+logical_or = declare("logical_or", lambda x, y: np.logical_or(x, y), {"x": None, "y": None}, summary="true where one is not zero")
 logical_xor = declare(
     "logical_xor",
     lambda x, y: np.logical_xor(x, y),
     {"x": None, "y": None},
-    operator="xor",
     summary="true where just one is not zero",
 )
-logical_not = declare("logical_not", lambda x: np.logical_not(x), {"x": None}, operator="invert", summary="true where it is zero")
+logical_not = declare("logical_not", lambda x: np.logical_not(x), {"x": None}, summary="true where it is zero")
 isnan = declare("isnan", lambda x: np.isnan(x), {"x": None}, summary="true where it is nan")
 isinf = declare("isinf", lambda x: np.isinf(x), {"x": None}, summary="true where it is infinite")
 isfinite = declare("isfinite", lambda x: np.isfinite(x), {"x": None}, summary="true where it is neither nan nor infinite")

@@ -92,7 +92,10 @@ def ones(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
 def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """One value, everywhere in a shape."""
     size = size if isinstance(size, (list, tuple)) else (size,)
-    return _leaf(np.full(_shape((size,)), fill_value, dtype or get_default_dtype()), requires_grad)
+    return _leaf(
+        np.full(_shape((size,)), fill_value, dtype or (get_default_dtype() if isinstance(fill_value, float) else None)),
+        requires_grad,
+    )
 
 
 def eye(n: Any, m: Any = None, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -108,6 +111,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, req
     if step == 0:
         raise ArgumentError("the step of arange cannot be zero")
     count = (end - start) / step
+    if math.isnan(count):
+        raise ArgumentError("the bounds of arange cannot be nan")
     check_size((math.ceil(count) if math.isfinite(count) else MOST_ELEMENTS + 1,))
     if dtype is None and any(isinstance(v, float) for v in (start, end, step)):
         dtype = get_default_dtype()

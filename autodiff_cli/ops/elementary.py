@@ -216,12 +216,22 @@ round = _step("round", np.round, "rounded to the nearest whole number, halves to
 trunc = _step("trunc", np.trunc, "rounded towards 0")
 
 
-def frac(x: Any) -> Any:
-    """x - trunc(x), what follows the point"""
-    return x - trunc(x)
+frac = declare(
+    "frac",
+    lambda x: x - np.trunc(x),
+    {"x": lambda g: g},
+    summary="x - trunc(x), what follows the point",
+    formula="1",
+    domain="everywhere",
+    smooth="x is no whole number",
+    convention="1 at the jumps",
+    samples=_ANY,
+    edges=((2.0,),),
+)
 
-
-describe(frac, formula="1", smooth="x is no whole number", convention="1 at the jumps", samples=_ANY, edges=((2.0,),))
+# One operation each, so that the derivative is finite where a factor is 0; factored, so that they are exact near 1.
+_one_minus_square = declare("one_minus_square", lambda x: (1 - x) * (1 + x), {"x": lambda g, x: g * (-2 * x)}, public=False)
+_square_minus_one = declare("square_minus_one", lambda x: (x - 1) * (x + 1), {"x": lambda g, x: g * (2 * x)}, public=False)
 
 # Trigonometric functions, in radians
 
@@ -241,7 +251,7 @@ tan = declare(
 asin = declare(
     "asin",
     np.arcsin,
-    {"x": lambda g, x: g * rsqrt((1 - x) * (1 + x))},
+    {"x": lambda g, x: g * rsqrt(_one_minus_square(x))},
     aliases=("arcsin",),
     summary="inverse sine",
     formula="1/sqrt(1 - x**2)",
@@ -254,7 +264,7 @@ asin = declare(
 acos = declare(
     "acos",
     np.arccos,
-    {"x": lambda g, x: -g * rsqrt((1 - x) * (1 + x))},
+    {"x": lambda g, x: -g * rsqrt(_one_minus_square(x))},
     aliases=("arccos",),
     summary="inverse cosine",
     formula="-1/sqrt(1 - x**2)",
@@ -327,7 +337,7 @@ asinh = declare(
 acosh = declare(
     "acosh",
     np.arccosh,
-    {"x": lambda g, x: g * rsqrt((x - 1) * (x + 1))},
+    {"x": lambda g, x: g * rsqrt(_square_minus_one(x))},
     aliases=("arccosh",),
     summary="inverse hyperbolic cosine",
     formula="1/sqrt(x**2 - 1)",
@@ -340,7 +350,7 @@ acosh = declare(
 atanh = declare(
     "atanh",
     np.arctanh,
-    {"x": lambda g, x: g / ((1 - x) * (1 + x))},
+    {"x": lambda g, x: g / _one_minus_square(x)},
     aliases=("arctanh",),
     summary="inverse hyperbolic tangent",
     formula="1/(1 - x**2)",
@@ -351,15 +361,21 @@ atanh = declare(
 )
 
 
-def deg2rad(x: Any) -> Any:
-    """degrees to radians"""
-    return x * (math.pi / 180)
-
-
-def rad2deg(x: Any) -> Any:
-    """radians to degrees"""
-    return x * (180 / math.pi)
-
-
-describe(deg2rad, aliases=("radians",), formula="pi/180", samples=_ANY)
-describe(rad2deg, aliases=("degrees",), formula="180/pi", samples=_ANY)
+deg2rad = declare(
+    "deg2rad",
+    lambda x: x * (math.pi / 180),
+    {"x": lambda g: g * (math.pi / 180)},
+    aliases=("radians",),
+    summary="degrees to radians",
+    formula="pi/180",
+    samples=_ANY,
+)
+rad2deg = declare(
+    "rad2deg",
+    lambda x: x * (180 / math.pi),
+    {"x": lambda g: g * (180 / math.pi)},
+    aliases=("degrees",),
+    summary="radians to degrees",
+    formula="180/pi",
+    samples=_ANY,
+)

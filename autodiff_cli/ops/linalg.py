@@ -16,6 +16,20 @@ __all__ = ["bmm", "dot", "matmul", "mm", "mv", "outer", "trace"]
 _V, _W, _A, _B = [1.0, 2.0], [3.0, -4.0], [[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]]
 
 
+def _ranked(name: str, *ranks: int) -> Any:
+    """``_product`` of operands that must have these numbers of dimensions."""
+
+    def forward(x: Any, y: Any) -> Any:
+        if (x.ndim, y.ndim) != ranks:
+            raise ShapeError(
+                f"{name} expects {ranks[0]}D and {ranks[1]}D tensors, but got {x.ndim}D and {y.ndim}D",
+                hint="use @ for any product of vectors and matrices",
+            )
+        return _product(x, y)
+
+    return forward
+
+
 def _product(x: Any, y: Any) -> Any:
     try:
         return np.matmul(x, y)
@@ -46,7 +60,7 @@ dot = declare(
 )
 mm: Function = declare(
     "mm",
-    _product,
+    _ranked("mm", 2, 2),
     {"x": lambda g, y: mm(g, t(y)), "y": lambda g, x: mm(t(x), g)},
     summary="product of two matrices",
     formula="g @ y.T, x.T @ g",
@@ -54,7 +68,7 @@ mm: Function = declare(
 )
 mv: Function = declare(
     "mv",
-    _product,
+    _ranked("mv", 2, 1),
     {"x": lambda g, y: outer(g, y), "y": lambda g, x: mv(t(x), g)},
     summary="product of a matrix and a vector",
     formula="outer(g, y), x.T @ g",

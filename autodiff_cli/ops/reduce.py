@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.dtypes import as_float
 from autodiff_cli.autograd.op import describe
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.comparison import maximum, minimum, where
@@ -49,23 +50,40 @@ def _count(shape: tuple[int, ...], dim: Any) -> int:
 
 _STATICS = {"dim": None, "keepdim": False}
 
-sum = declare(
+
+def _mean(x: Any, dim: Any, keepdim: bool) -> Any:
+    total = _reduction(np.add)(as_float(x), dim, keepdim)
+    return total / _count(x.shape, dim)
+
+
+def _summation(name: str, forward: Any, partial: Any, **description: Any) -> Any:
+    """A reduction that PyTorch gives one node for all elements (0) and another along dimensions (1)."""
+    whole, along = (
+        declare(name, forward, {"x": partial}, node=f"{name.capitalize()}Backward{i}", statics=_STATICS, public=False)
+        for i in (0, 1)
+    )
+
+    def function(x: Any, dim: Any = None, keepdim: Any = False) -> Any:
+        return whole(x, dim, keepdim) if dim is None and not keepdim else along(x, dim, keepdim)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = description["summary"]
+    return describe(function, tensors=("x",), samples=_SAMPLES, **description)
+
+
+sum = _summation(
     "sum",
     _reduction(np.add),
-    {"x": lambda g, x_shape, dim: _spread(g, x_shape, dim)},
-    statics=_STATICS,
+    lambda g, x_shape, dim: _spread(g, x_shape, dim),
     summary="sum of all elements, or along dim",
     formula="1",
-    samples=_SAMPLES,
 )
-mean = declare(
+mean = _summation(
     "mean",
-    lambda x, dim, keepdim: np.mean(x, axis=dimensions(dim, x.ndim), keepdims=bool(keepdim)),
-    {"x": lambda g, x_shape, dim: _spread(g, x_shape, dim) / _count(x_shape, dim)},
-    statics=_STATICS,
+    _mean,
+    lambda g, x_shape, dim: _spread(g, x_shape, dim) / _count(x_shape, dim),
     summary="mean of all elements, or along dim",
     formula="1/n",
-    samples=_SAMPLES,
 )
 
 

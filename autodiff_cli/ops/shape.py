@@ -12,6 +12,7 @@ import numpy as np
 
 from autodiff_cli.autograd import sweep
 from autodiff_cli.autograd.declare import declare, declare_sequence
+from autodiff_cli.autograd.dtypes import promote
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
@@ -61,7 +62,9 @@ def _sum_to(x: Any, shape: tuple[int, ...]) -> Any:
 def _expand(x: Any, shape: Any) -> Any:
     x = np.asarray(x)
     lead = len(shape) - x.ndim
-    whole = tuple(int(x.shape[i - lead] if n == -1 else n) for i, n in enumerate(shape))
+    whole = tuple(int(x.shape[i - lead] if n == -1 and i >= lead else n) for i, n in enumerate(shape))
+    if lead < 0 or any(n not in (m, 1) for n, m in zip(x.shape, whole[lead:], strict=True)):
+        raise ShapeError(f"a tensor of shape {list(x.shape)} cannot be expanded to {list(shape)}")
     check_size(whole)
     return np.broadcast_to(x, whole)
 
@@ -69,14 +72,7 @@ def _expand(x: Any, shape: Any) -> Any:
 sum_to: Function = declare(
     "sum_to", _sum_to, {"x": lambda g, x_shape: expand(g, x_shape)}, node="SumBackward1", statics={"shape": ()}, public=False
 )
-expand: Function = declare(
-    "expand",
-    _expand,
-    {"x": lambda g: g},
-    statics={"shape": ()},
-    summary="repeats along dimensions of length 1, and along new ones in front, until the shape fits",
-    samples=(([1.0, 2.0], [3, 2]),),
-)
+_expanded = declare("expand", _expand, {"x": lambda g: g}, statics={"shape": ()}, public=False)
 _cast = declare(
     "to",
     lambda x, dtype: x.astype(dtype),
@@ -92,7 +88,8 @@ def to(x: Tensor, dtype: Any) -> Tensor:
     dtype = np.dtype(dtype)
     if type(x) is Tensor and x.dtype is dtype:
         return x
-    made: Tensor = _cast(x, dtype)
+    # What is no floating-point number carries no gradient.
+    made: Tensor = _cast(x if dtype.kind == "f" else x.detach(), dtype)
     return made
 
 
@@ -101,6 +98,14 @@ sweep.cast = _cast
 for _name, _dtype in (("double", "float64"), ("float", "float32"), ("long", "int64"), ("bool", "bool")):
     setattr(Tensor, _name, lambda self, _dtype=_dtype: to(self, _dtype))
 setattr(Tensor, "to", to)  # noqa: B010
+
+
+def expand(x: Any, *shape: Any) -> Any:
+    """Repeated along dimensions of length 1, and along new ones in front, until the shape fits; -1 keeps a length."""
+    return _expanded(x, _wanted_shape(shape))
+
+
+describe(expand, parameters=("x", "shape"), tensors=("x",), spread=True, samples=(([1.0, 2.0], [3, 2]),))
 
 
 def _wanted_shape(args: tuple[Any, ...]) -> tuple[int, ...]:
@@ -138,6 +143,7 @@ describe(
     aliases=("view",),
     parameters=("x", "shape"),
     tensors=("x",),
+    spread=True,
     formula="reshape(g, shape of x)",
     samples=(([[1.0, 2.0], [3.0, 4.0]], [4]),),
 )
@@ -147,6 +153,8 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """The dimensions from ``start_dim`` to ``end_dim`` as one."""
     ndim = len(x.shape)
     first, last = dimension(start_dim, ndim), dimension(end_dim, ndim)
+    if ndim == 1:
+        return x
     if first > last:
         raise ArgumentError("flatten() has invalid args: start_dim cannot come after end_dim")
     return _view(x, (*x.shape[:first], -1, *x.shape[last + 1 :]))
@@ -182,7 +190,7 @@ def permute(x: Any, *dims: Any) -> Any:
     return _permuted(x, _wanted_shape(dims))
 
 
-describe(permute, parameters=("x", "dims"), tensors=("x",), samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),))
+describe(permute, parameters=("x", "dims"), tensors=("x",), spread=True, samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),))
 
 transpose: Function = declare(
     "transpose",
@@ -218,32 +226,32 @@ def _attribute_T(x: Any) -> Any:
 Tensor.T = property(_attribute_T, doc="All dimensions in reverse order.")  # type: ignore[attr-defined]
 Tensor.mT = property(lambda x: transpose(x, -2, -1), doc="The last two dimensions exchanged.")  # type: ignore[attr-defined]
 
+_BACK = {"x": lambda g, x_shape: reshape(g, x_shape)}
 unsqueeze = declare(
     "unsqueeze",
     lambda x, dim: np.expand_dims(x, dimension(dim, x.ndim + 1)),
-    {"x": lambda g, x_shape: reshape(g, x_shape)},
+    _BACK,
     statics={"dim": 0},
     summary="a new dimension of length 1 at position dim",
     samples=(([1.0, 2.0], 0),),
 )
 
 
-def _squeeze(x: Any, dim: int | None) -> Any:
-    if dim is None:
-        return np.squeeze(x)[()]
+def _squeeze(x: Any, dim: int) -> Any:
     position = dimension(dim, x.ndim)
     return np.squeeze(x, position)[()] if x.ndim and x.shape[position] == 1 else x
 
 
-squeeze = declare(
-    "squeeze",
-    _squeeze,
-    {"x": lambda g, x_shape: reshape(g, x_shape)},
-    node="SqueezeBackward1",
-    statics={"dim": None},
-    summary="dimensions of length 1 removed: all, or the one at position dim",
-    samples=(([[1.0, 2.0]], 0),),
-)
+_squeeze_all = declare("squeeze", lambda x: np.squeeze(x)[()], _BACK, public=False)
+_squeeze_one = declare("squeeze", _squeeze, _BACK, node="SqueezeBackward1", statics={"dim": 0}, public=False)
+
+
+def squeeze(x: Any, dim: Any = None) -> Any:
+    """Dimensions of length 1 removed: all, or the one at position dim."""
+    return _squeeze_all(x) if dim is None else _squeeze_one(x, dim)
+
+
+describe(squeeze, tensors=("x",), samples=(([[1.0, 2.0]], 0), ([[1.0], [2.0]],)))
 clone = declare("clone", lambda x: x.copy(), {"x": lambda g: g}, summary="a copy", formula="g", samples=(([1.0, 2.0],),))
 
 # Indexing.  A key is taken apart as PyTorch does it: whole numbers select, slices slice, tensors and lists gather.
@@ -297,6 +305,9 @@ def getitem(x: Any, key: Any) -> Any:
         for part in parts
     )
     ndim = len(x.shape)
+    if sum(part is ... for part in parts) > 1:
+        raise IndexOutOfRange("an index can only have a single ellipsis ('...')")
+    whole = len(parts) == 1 and parts[0] is not ...
     if taken > ndim:
         raise IndexOutOfRange(
             f"too many indices for tensor of dimension {ndim}", hint=f"{taken} were given for shape {list(x.shape)}"
@@ -304,22 +315,24 @@ def getitem(x: Any, key: Any) -> Any:
     if ... in [p for p in parts if not isinstance(p, np.ndarray)]:
         at = next(i for i, p in enumerate(parts) if p is ...)
         parts = (*parts[:at], *[slice(None)] * (ndim - taken), *parts[at + 1 :])
-    if any(isinstance(part, np.ndarray) for part in parts):
-        return _index(x, parts)
-    return _basic(x, parts)
-
-
-def _basic(x: Any, parts: tuple[Any, ...]) -> Any:
     result = x
     dim = 0
+    gathered: list[Any] = []
+    taken_so_far = 0
     for part in parts:
+        if isinstance(part, np.ndarray):
+            # Gathered last, over what the numbers and slices leave, as PyTorch does it.
+            gathered += [slice(None)] * (dim - taken_so_far) + [part]
+            dim += max(part.ndim, 1) if part.dtype.kind == "b" else 1
+            taken_so_far = dim
+            continue
         before = (slice(None),) * dim
         if part is None:
             result = unsqueeze(result, dim)
             dim += 1
         elif isinstance(part, slice):
             # A slice of everything is no operation, except where it is all that was asked for.
-            if part != slice(None) or len(parts) == 1:
+            if part != slice(None) or whole:
                 result = _slice(result, (*before, part))
             dim += 1
         else:
@@ -330,6 +343,8 @@ def _basic(x: Any, parts: tuple[Any, ...]) -> Any:
                     hint=f"positions go from 0 to {length - 1}, or from -{length} to -1" if length else None,
                 )
             result = _select(result, (*before, part))
+    if gathered:
+        return _index(result, tuple(gathered))
     return _alias(result) if result is x else result
 
 
@@ -339,7 +354,7 @@ def _index_part(part: Any) -> Any:
     if isinstance(part, Tensor):
         part = part._data
     array = np.asarray(part)
-    if array.dtype.kind == "f" and array.size and np.all(array == np.floor(array)):
+    if array.dtype.kind == "f" and np.all(array == np.floor(array)):
         array = array.astype(np.int64)
     if array.dtype.kind not in "ib":
         raise IndexOutOfRange("positions must be whole numbers, slices or masks")
@@ -378,6 +393,10 @@ stack = declare_sequence(
 
 
 def _cat(arrays: Any, dim: int) -> Any:
+    common = arrays[0]
+    for other in arrays[1:]:
+        common = promote(common, other)[0] if common.dtype != other.dtype else common
+    arrays = [a.astype(common.dtype, copy=False) for a in arrays]
     return np.concatenate(arrays, dimension(dim, arrays[0].ndim))
 
 

@@ -24,7 +24,8 @@ def excerpt(source: str, span: Span) -> tuple[str, str]:
     start, end = span
     first = source.rfind("\n", 0, start) + 1
     last = source.find("\n", start)
-    line = source[first : last if last >= 0 else len(source)].replace("\t", " ")
+    line = source[first : last if last >= 0 else len(source)]
+    line = "".join(character if character.isprintable() else " " for character in line)
     left, right = start - first, max(start + 1, end) - first
     right = max(min(right, len(line)), left + 1)
     if len(line) > _WIDEST:

@@ -45,7 +45,7 @@ def exact(value: Any) -> str:
     """The shortest text that reads back as the same number."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
-    if isinstance(value, np.floating):
+    if isinstance(value, np.generic):
         return str(value)
     return repr(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,7 +17,8 @@ COLUMNS = ("name", "expression", "value", "requires_grad", "is_leaf", "retains_g
 
 def to_json(value: Any) -> str:
     """One line of JSON."""
-    return json.dumps(finite_or_text(value), ensure_ascii=False, allow_nan=False)
+    ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    return json.dumps(finite_or_text(value), ensure_ascii=ascii_only, allow_nan=False)
 
 
 def tensor_records(result: dict[str, Any]) -> Records:
