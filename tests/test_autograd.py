@@ -559,3 +559,13 @@ def test_comparing_with_what_is_no_number() -> None:
 def test_aliases_are_names_of_the_package() -> None:
     for name in ("ln", "arcsin", "clip", "concat", "power", "absolute"):
         assert callable(getattr(ad, name))
+
+
+def test_what_was_saved_is_what_it_was() -> None:
+    """A constant that requires grad later on is still a constant in a graph recorded before."""
+    x, constant = leaf(2.0), ad.tensor(3.0)
+    z = x * constant
+    constant.requires_grad_()
+    (first,) = ad.autograd.grad(z, x, create_graph=True)
+    assert first.item() == 3
+    assert not first.requires_grad

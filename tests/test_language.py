@@ -135,11 +135,50 @@ def test_printing_and_parsing_agree(text: str) -> None:
         assert unparse(parse(printed)) == printed
 
 
-class _Newlines:
-    always_accept = ()
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a - (b - c)",
+        "a - b - c",
+        "a/(b/c)",
+        "a/(b*c)",
+        "(a + b)*c",
+        "(a**b)**c",
+        "(-a)**b",
+        "-a**b",
+        "a**-b",
+        "(a if b else c) + 1",
+        "a if (b if c else a) else b",
+        "not (a and b)",
+        "(a < b) == c",
+        "(a + b).sum()",
+        "(-a).T",
+        "-a.T",
+        "f(a, (b, c)[0], k=1)",
+        "a[1:, ::2, ..., none]",
+        "f(a, b) = a**b with grad (b*a**(b - 1), a**b*log(a)); x = f(1, 2); x",
+    ],
+)
+def test_brackets_are_printed_where_they_are_needed(text: str) -> None:
+    printed = unparse(parse(text))
+    assert _shape(parse(printed)) == _shape(parse(text))
+    assert printed == text.replace("(b, c)", "[b, c]")
 
-    def process(self, stream: Any) -> Any:
-        return stream
+
+@pytest.mark.parametrize(
+    ("text", "truth"),
+    [
+        ("1 < 1", False),
+        ("1 <= 1", True),
+        ("1 > 1", False),
+        ("1 >= 1", True),
+        ("1 == 1", True),
+        ("1 != 1", False),
+        ("1 < 2 < 2", False),
+    ],
+)
+def test_comparisons_of_equals(text: str, truth: bool) -> None:
+    assert bool(evaluate(text).value) is truth
 
 
 GRAMMAR = grammar_text()
