@@ -171,7 +171,7 @@ def chosen_format(style: str, as_json: bool) -> str:
         return "json"
     if style not in FORMATS:
         from autodiff_cli.errors import UsageError
-        from autodiff_cli.language.evaluator import suggestion
+        from autodiff_cli.language.operands import suggestion
 
         raise UsageError(f"unknown format '{style}'", hint=suggestion(style, FORMATS) or f"use one of {', '.join(FORMATS)}")
     return style

@@ -12,7 +12,8 @@ from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.partials import Index, partials, symmetric
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, GraphError, LimitError, NotFiniteError, ShapeError, UnknownName, UsageError
-from autodiff_cli.language.evaluator import Evaluator, suggestion
+from autodiff_cli.language.evaluator import Evaluator
+from autodiff_cli.language.operands import suggestion
 from autodiff_cli.language.values import constant, variables
 
 MOST_ORDERS = 1000

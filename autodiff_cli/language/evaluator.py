@@ -17,9 +17,24 @@ from autodiff_cli.autograd.function import Function
 from autodiff_cli.autograd.op import FUNCTIONS, KEYWORD_ALIASES, Op
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, MissingValue, ParseError, ShapeError, Span, UnknownName
+from autodiff_cli.language.operands import (
+    along,
+    arguments_wanted,
+    check_gather,
+    check_result,
+    described,
+    holds_tensor,
+    is_plain,
+    listed,
+    nesting,
+    number,
+    static,
+    suggestion,
+    weak_operand,
+    whole,
+)
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.syntax import Syntax, walk
-from autodiff_cli.ops.creation import MOST_ELEMENTS, check_size
 
 CONSTANTS: dict[str, Any] = {
     "pi": math.pi,
@@ -204,7 +219,7 @@ class Evaluator:
     def _visit(self, node: Syntax, values: list[Any], work: list[Any]) -> None:
         kind = node.kind
         if kind == "number":
-            values.append(_number(node.children[0].text))
+            values.append(number(node.children[0].text))
         elif kind == "name":
             values.append(self._name(node))
         elif kind in ("true", "false", "none"):
@@ -408,7 +423,7 @@ class Evaluator:
             if child.kind == "COLON":
                 parts.append(None)
             else:
-                bound = _whole(bounds.pop(0), "a bound of a slice")
+                bound = whole(bounds.pop(0), "a bound of a slice")
                 if bound is not None and not isinstance(bound, int):
                     raise ArgumentError("a bound of a slice must be a whole number", span=child.span)
                 parts[-1] = bound
@@ -417,15 +432,15 @@ class Evaluator:
         values.append(slice(*parts))
 
     def _index(self, node: Syntax, count: int, values: list[Any], work: list[Any]) -> None:
-        keys = [_whole(key, "a position") if isinstance(key, float) else key for key in _take(values, count)]
+        keys = [whole(key, "a position") if isinstance(key, float) else key for key in _take(values, count)]
         thing = values.pop()
         if isinstance(thing, list):
             thing = self._tensor(thing, node.children[0])
         if not isinstance(thing, Tensor):
             raise ArgumentError("a plain number has no positions to index", span=node.span)
-        keys = [self._tensor(key, None) if isinstance(key, list) and _holds_tensor(key) else key for key in keys]
+        keys = [self._tensor(key, None) if isinstance(key, list) and holds_tensor(key) else key for key in keys]
         if self.limited:
-            _check_gather(thing, keys)
+            check_gather(thing, keys)
         values.append(self._keep(thing[tuple(keys)], node))
 
     def _attribute(self, node: Syntax, extra: Any, values: list[Any], work: list[Any]) -> None:
@@ -449,7 +464,7 @@ class Evaluator:
         arguments, keywords = self._arguments(op, given, named, node)
         tensors = [value for value in arguments if isinstance(value, Tensor)]
         if self.limited and len(tensors) > 1:
-            _check_result(op, tensors)
+            check_result(op, tensors)
         try:
             number_first = len(arguments) == 2 and isinstance(arguments[1], Tensor) and not isinstance(arguments[0], Tensor)
             if op.reflected is not None and number_first:
@@ -474,38 +489,38 @@ class Evaluator:
         """
         parameters = op.parameters
         if not op.variadic and not op.spread and len(given) > len(parameters):
-            raise ArgumentError(f"{op.name} takes {_count(op)}, not {len(given)}", hint=f"it is {op.signature}")
+            raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {len(given)}", hint=f"it is {op.signature}")
         keywords: dict[str, Any] = {}
         for keyword, value in named.items():
             parameter = keyword if keyword in parameters else KEYWORD_ALIASES.get(keyword, keyword)
             if parameter not in parameters or (op.variadic and parameter == parameters[0]):
-                hint = _along(op, parameter) or suggestion(keyword, parameters) or f"it is {op.signature}"
+                hint = along(op, parameter) or suggestion(keyword, parameters) or f"it is {op.signature}"
                 raise ArgumentError(f"{op.name} has no parameter '{keyword}'", hint=hint)
             if parameter in parameters[: len(given)] and not op.variadic:
                 raise ArgumentError(f"{op.name} got two values for '{parameter}'", hint=f"it is {op.signature}")
             keywords[parameter] = value
         have = len(given) + len(keywords)
         if not op.variadic and (have < op.required or any(p not in keywords for p in parameters[len(given) : op.required])):
-            raise ArgumentError(f"{op.name} takes {_count(op)}, not {have}", hint=f"it is {op.signature}")
-        if op.variadic and op.tensors and given and isinstance(given[0], list) and all(_is_plain(v) for v in given[1:]):
+            raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {have}", hint=f"it is {op.signature}")
+        if op.variadic and op.tensors and given and isinstance(given[0], list) and all(is_plain(v) for v in given[1:]):
             # cat([x, y], 0): the list is the sequence, what follows are plain arguments.
             if not given[0]:
                 raise ArgumentError(f"{op.name} expects at least one tensor")
-            arguments = [[self._tensor_of(v) for v in given[0]], *(_static(v, op) for v in given[1:])]
+            arguments = [[self._tensor_of(v) for v in given[0]], *(static(v, op) for v in given[1:])]
         elif op.variadic:
-            arguments = [self._tensor_of(v) if op.tensors else _static(v, op) for v in given]
+            arguments = [self._tensor_of(v) if op.tensors else static(v, op) for v in given]
             arguments = [arguments] if op.tensors else arguments
         else:
             arguments = [
-                self._operand(v, node) if i < len(parameters) and parameters[i] in op.tensors else _static(v, op)
+                self._operand(v, node) if i < len(parameters) and parameters[i] in op.tensors else static(v, op)
                 for i, v in enumerate(given)
             ]
-        keywords = {p: self._operand(v, node) if p in op.tensors else _static(v, op) for p, v in keywords.items()}
+        keywords = {p: self._operand(v, node) if p in op.tensors else static(v, op) for p, v in keywords.items()}
         if op.tensors:
             together = [*arguments, *keywords.values()]
             if not any(isinstance(v, Tensor) for v in together) and not op.variadic:
                 logical = op.section == "comparison"
-                arguments = [_plain(v, logical) if i < len(op.tensors) else v for i, v in enumerate(arguments)]
+                arguments = [weak_operand(v, logical) if i < len(op.tensors) else v for i, v in enumerate(arguments)]
         else:
             keywords["dtype"] = self.dtype
         if op.spread and op.parameters[-1] in keywords:
@@ -526,11 +541,11 @@ class Evaluator:
         Raises:
             ArgumentError: if it is no number and no list of numbers in the shape of a tensor.
         """
-        if isinstance(value, list) and _holds_tensor(value):
+        if isinstance(value, list) and holds_tensor(value):
             return self._stacked(value, node, 0)
         if value is None or isinstance(value, (str, slice)) or value is ...:
-            raise ArgumentError(f"a number or a tensor is expected, not {_named(value)}")
-        if isinstance(value, list) and _depth(value) > _MOST_DIMENSIONS:
+            raise ArgumentError(f"a number or a tensor is expected, not {described(value)}")
+        if isinstance(value, list) and nesting(value) > _MOST_DIMENSIONS:
             raise ArgumentError(f"lists are nested more than {_MOST_DIMENSIONS} deep")
         try:
             tensor = Tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
@@ -539,7 +554,7 @@ class Evaluator:
                 "the rows of this list are not numbers in the shape of a tensor", hint="every row needs the same length"
             ) from None
         if node is not None and isinstance(value, list):
-            self._keep(tensor, node, _listed(value))
+            self._keep(tensor, node, listed(value))
         return tensor
 
     def _stacked(self, items: list[Any], node: Syntax | None, depth: int) -> Tensor:
@@ -550,7 +565,7 @@ class Evaluator:
             item
             if isinstance(item, Tensor)
             else self._stacked(item, node, depth + 1)
-            if isinstance(item, list) and _holds_tensor(item)
+            if isinstance(item, list) and holds_tensor(item)
             else self._tensor(item, None)
             for item in items
         ]
@@ -582,124 +597,3 @@ def _take(values: list[Any], count: int) -> list[Any]:
     if count:
         del values[-count:]
     return taken
-
-
-def _holds_tensor(value: Any) -> bool:
-    """Whether a tensor is anywhere in a nested list."""
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Tensor):
-            return True
-        if isinstance(item, list):
-            stack.extend(item)
-    return False
-
-
-def _depth(value: Any) -> int:
-    """How deep a list is nested along its first elements."""
-    depth = 0
-    while isinstance(value, list):
-        value = value[0] if value else None
-        depth += 1
-    return depth
-
-
-def _named(value: Any) -> str:
-    """What a value is that is neither a number nor a tensor."""
-    if value is None:
-        return "none"
-    return "a slice" if isinstance(value, slice) else "..." if value is ... else f"the text '{value}'"
-
-
-def _number(text: str) -> float | int:
-    digits = text.replace("_", "")
-    if digits.isdigit() and len(digits) < 16:
-        return int(digits)
-    return float(digits)
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, (bool, int, float))
-
-
-def _plain(value: Any, logical: bool) -> Any:
-    """A number on which arithmetic gives inf and nan instead of raising, and never an integer of any length."""
-    return np.float64(value) if _is_plain(value) and not (logical and isinstance(value, bool)) else value
-
-
-def _whole(value: Any, what: str) -> Any:
-    if isinstance(value, Tensor) and value.shape == () and not value.requires_grad:
-        value = value.item()
-    if isinstance(value, float):
-        if not value.is_integer():
-            raise ArgumentError(f"{what} must be a whole number, not {value:g}")
-        return int(value)
-    return value
-
-
-def _static(value: Any, op: Op) -> Any:
-    """A plain argument: whole numbers as integers."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, list):
-        return [_static(v, op) for v in value]
-    if isinstance(value, Tensor):
-        if value.shape == () and not value.requires_grad:
-            return _static(value.item(), op)
-        raise ArgumentError(f"{op.name} needs a plain number here, not a tensor", hint=f"it is {op.signature}")
-    return value
-
-
-def _listed(value: Any) -> str:
-    """A literal list as text, without recursion over a depth that NumPy would not allow anyway."""
-    return str(value).replace("True", "true").replace("False", "false")
-
-
-def _along(op: Op, parameter: str) -> str | None:
-    return f"along a dimension: a{op.name}(x, dim=0)" if op.name in ("max", "min") and parameter == "dim" else None
-
-
-def _count(op: Op) -> str:
-    least, most = op.required, len(op.parameters)
-    return f"{most} argument{'s' * (most != 1)}" if least == most else f"{least} to {most} arguments"
-
-
-_PRODUCTS = ("matmul", "mm", "mv", "bmm", "dot")
-
-
-def _check_result(op: Op, tensors: list[Tensor]) -> None:
-    """Refuse a result that broadcasting or a product would make too large, before it is allocated."""
-    most = math.prod(tensor.numel() for tensor in tensors)
-    if most <= MOST_ELEMENTS or op.name == "dot":
-        return
-    if op.name in _PRODUCTS:
-        check_size((*tensors[0].shape[:-1], *tensors[1].shape[max(tensors[1].ndim - 1, 1) :]))
-    elif op.name == "outer":
-        check_size((most,))
-    else:
-        try:
-            check_size(np.broadcast_shapes(*(tensor.shape for tensor in tensors)))
-        except ValueError:
-            return
-
-
-def _check_gather(tensor: Tensor, keys: list[Any]) -> None:
-    """Refuse positions that would gather too many elements."""
-    lists = [key for key in keys if isinstance(key, (Tensor, list))]
-    shapes = [key.shape if isinstance(key, Tensor) else np.shape(key) for key in lists]
-    if math.prod(math.prod(shape) for shape in shapes) * tensor.numel() > MOST_ELEMENTS:
-        try:
-            gathered = np.broadcast_shapes(*shapes)
-        except ValueError:
-            return
-        rest = tensor.shape[len(lists) :]
-        check_size((*gathered, *rest))
-
-
-def suggestion(name: str, known: Iterable[str]) -> str | None:
-    """``did you mean 'log'?`` for a name that is nearly one of those that exist."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, list(known), 1, 0.6) or get_close_matches(name.lower(), list(known), 1, 0.6)
-    return f"did you mean '{close[0]}'?" if close else None

@@ -1,0 +1,135 @@
+"""Values of the evaluator on their way into functions: what is a number, what a tensor, what is too large."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.op import Op
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError
+from autodiff_cli.ops.creation import MOST_ELEMENTS, check_size
+
+
+def holds_tensor(value: Any) -> bool:
+    """Whether a tensor is anywhere in a nested list."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Tensor):
+            return True
+        if isinstance(item, list):
+            stack.extend(item)
+    return False
+
+
+def nesting(value: Any) -> int:
+    """How deep a list is nested along its first elements."""
+    depth = 0
+    while isinstance(value, list):
+        value = value[0] if value else None
+        depth += 1
+    return depth
+
+
+def described(value: Any) -> str:
+    """What a value is that is neither a number nor a tensor."""
+    if value is None:
+        return "none"
+    return "a slice" if isinstance(value, slice) else "..." if value is ... else f"the text '{value}'"
+
+
+def number(text: str) -> float | int:
+    digits = text.replace("_", "")
+    if digits.isdigit() and len(digits) < 16:
+        return int(digits)
+    return float(digits)
+
+
+def is_plain(value: Any) -> bool:
+    return isinstance(value, (bool, int, float))
+
+
+def weak_operand(value: Any, logical: bool) -> Any:
+    """A number on which arithmetic gives inf and nan instead of raising, and never an integer of any length."""
+    return np.float64(value) if is_plain(value) and not (logical and isinstance(value, bool)) else value
+
+
+def whole(value: Any, what: str) -> Any:
+    if isinstance(value, Tensor) and value.shape == () and not value.requires_grad:
+        value = value.item()
+    if isinstance(value, float):
+        if not value.is_integer():
+            raise ArgumentError(f"{what} must be a whole number, not {value:g}")
+        return int(value)
+    return value
+
+
+def static(value: Any, op: Op) -> Any:
+    """A plain argument: whole numbers as integers."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [static(v, op) for v in value]
+    if isinstance(value, Tensor):
+        if value.shape == () and not value.requires_grad:
+            return static(value.item(), op)
+        raise ArgumentError(f"{op.name} needs a plain number here, not a tensor", hint=f"it is {op.signature}")
+    return value
+
+
+def listed(value: Any) -> str:
+    """A literal list as text, without recursion over a depth that NumPy would not allow anyway."""
+    return str(value).replace("True", "true").replace("False", "false")
+
+
+def along(op: Op, parameter: str) -> str | None:
+    return f"along a dimension: a{op.name}(x, dim=0)" if op.name in ("max", "min") and parameter == "dim" else None
+
+
+def arguments_wanted(op: Op) -> str:
+    least, most = op.required, len(op.parameters)
+    return f"{most} argument{'s' * (most != 1)}" if least == most else f"{least} to {most} arguments"
+
+
+_PRODUCTS = ("matmul", "mm", "mv", "bmm", "dot")
+
+
+def check_result(op: Op, tensors: list[Tensor]) -> None:
+    """Refuse a result that broadcasting or a product would make too large, before it is allocated."""
+    most = math.prod(tensor.numel() for tensor in tensors)
+    if most <= MOST_ELEMENTS or op.name == "dot":
+        return
+    if op.name in _PRODUCTS:
+        check_size((*tensors[0].shape[:-1], *tensors[1].shape[max(tensors[1].ndim - 1, 1) :]))
+    elif op.name == "outer":
+        check_size((most,))
+    else:
+        try:
+            check_size(np.broadcast_shapes(*(tensor.shape for tensor in tensors)))
+        except ValueError:
+            return
+
+
+def check_gather(tensor: Tensor, keys: list[Any]) -> None:
+    """Refuse positions that would gather too many elements."""
+    lists = [key for key in keys if isinstance(key, (Tensor, list))]
+    shapes = [key.shape if isinstance(key, Tensor) else np.shape(key) for key in lists]
+    if math.prod(math.prod(shape) for shape in shapes) * tensor.numel() > MOST_ELEMENTS:
+        try:
+            gathered = np.broadcast_shapes(*shapes)
+        except ValueError:
+            return
+        rest = tensor.shape[len(lists) :]
+        check_size((*gathered, *rest))
+
+
+def suggestion(name: str, known: Iterable[str]) -> str | None:
+    """``did you mean 'log'?`` for a name that is nearly one of those that exist."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(known), 1, 0.6) or get_close_matches(name.lower(), list(known), 1, 0.6)
+    return f"did you mean '{close[0]}'?" if close else None
