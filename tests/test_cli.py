@@ -146,6 +146,14 @@ def test_the_readme_example_fits_80_columns() -> None:
     assert any("PowBackward0" in line for line in lines)
 
 
+def test_a_wide_table_folds_in_a_narrow_terminal() -> None:
+    shown = _in_a_terminal(80, "eval", "sum((A @ v)**2)", "--at", "A=[[1, 2], [3, 4]]", "--at", "v=[0.5, -1.5]", "--color", "never")
+    assert max(len(line) for line in shown.replace("\r", "").splitlines()) <= 80
+    assert "\N{HORIZONTAL ELLIPSIS}" not in shown
+    for whole in ("requires_", "retains_", "PowBackward0", "SumBackward0"):
+        assert whole in shown
+
+
 def test_markup_is_text() -> None:
     (row,) = [line for line in run("eval", "y = [x, 1][0]; y", "--at", "x=2").stdout.splitlines() if line.startswith("y")]
     assert "[x, 1][0]" in row

@@ -75,8 +75,8 @@ def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
     table.add_column("expression", overflow="fold", ratio=None)
     table.add_column("value", justify="right", overflow="fold")
     for header in ("requires_\ngrad", "is_\nleaf", "retains_\ngrad"):
-        table.add_column(header)
-    table.add_column("grad_fn", overflow="fold")
+        table.add_column(header, no_wrap=True)
+    table.add_column("grad_fn", no_wrap=True)
     table.add_column("grad", justify="right", overflow="fold")
     shown = list(tensors)
     if len(shown) > MOST_ROWS:
