@@ -26,6 +26,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "functional":
+        import_module("autodiff_cli.ops")
+        return import_module("autodiff_cli.autograd.functional")
     if name not in _HOMES:
         raise AttributeError(f"module 'autodiff_cli.autograd' has no attribute {name!r}")
     import_module("autodiff_cli.ops")  # the sweep needs the operations that its adjoints are made of

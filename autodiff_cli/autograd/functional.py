@@ -1,0 +1,199 @@
+"""Jacobians, Hessians and their products with vectors: PyTorch's ``torch.autograd.functional``.
+
+A product never builds the matrix.  ``vjp`` is one sweep; ``jvp`` and ``hvp`` are two, by differentiating the first sweep
+once more: a sweep is linear in what it starts from, so its own derivative by that is the product from the other side.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.modes import enable_grad
+from autodiff_cli.autograd.node import tensor_on
+from autodiff_cli.autograd.sweep import grad
+from autodiff_cli.autograd.tensor import Tensor, leaf_edge
+from autodiff_cli.errors import GraphError, ShapeError
+
+Tensors = Tensor | Sequence[Tensor]
+
+
+def jacobian(func: Callable[..., Any], inputs: Tensors, create_graph: bool = False, strict: bool = False) -> Any:
+    """The derivative of every output element by every input element.
+
+    Args:
+        func: takes the inputs, returns a tensor or a tuple of tensors.
+        inputs: one tensor or several.
+        create_graph: record the result, so that it can be differentiated.
+        strict: raise where an output does not depend on an input, instead of zeros.
+
+    Returns:
+        a tensor of the output's shape followed by the input's; for several outputs, inputs or both a tuple, or a tuple
+        of tuples (outputs first).
+    """
+    with enable_grad():
+        given, several_inputs = _leaves(inputs, create_graph)
+        outputs, several_outputs = _outputs(func(*given))
+        rows = [tuple(_settled(j, create_graph) for j in jacobian_of(o, given, create_graph, strict)) for o in outputs]
+    found = tuple(row if several_inputs else row[0] for row in rows)
+    return found if several_outputs else found[0]
+
+
+def hessian(func: Callable[..., Any], inputs: Tensors, create_graph: bool = False, strict: bool = False) -> Any:
+    """The second derivatives of a function that returns one number.
+
+    Returns:
+        a tensor of the input's shape twice; for several inputs a tuple of tuples, one row for each.
+    """
+    several = not isinstance(inputs, Tensor)
+
+    def gradient(*arguments: Tensor) -> Any:
+        (output,) = _one_number(func(*arguments))
+        found = _grads([output], list(arguments), None, True)
+        return tuple(found) if several else found[0]
+
+    return jacobian(gradient, inputs, create_graph, strict)
+
+
+def vjp(
+    func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
+) -> Any:
+    """The outputs, and the product of ``v``, of the outputs' shapes, with the Jacobian: of the inputs' shapes."""
+    with enable_grad():
+        given, several = _leaves(inputs, create_graph)
+        outputs, several_outputs = _outputs(func(*given))
+        start = _vector(v, outputs, "outputs")
+        products = _grads(outputs, given, start, create_graph, strict)
+    return _pack(outputs, several_outputs, create_graph), _pack(products, several, create_graph)
+
+
+def jvp(
+    func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
+) -> Any:
+    """The outputs, and the product of the Jacobian with ``v``, of the inputs' shapes: of the outputs' shapes."""
+    with enable_grad():
+        given, _ = _leaves(inputs, create_graph)
+        outputs, several_outputs = _outputs(func(*given))
+        products = jacobian_vector(outputs, given, _vector(v, given, "inputs"), create_graph, strict)
+    return _pack(outputs, several_outputs, create_graph), _pack(products, several_outputs, create_graph)
+
+
+def hvp(
+    func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
+) -> Any:
+    """The output, one number, and the product of its Hessian with ``v``, of the inputs' shapes."""
+    with enable_grad():
+        given, several = _leaves(inputs, create_graph)
+        outputs = _one_number(func(*given))
+        products = hessian_vector(outputs[0], given, _vector(v, given, "inputs"), create_graph)
+    return _pack(outputs, False, create_graph), _pack(products, several, create_graph)
+
+
+def vhp(
+    func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
+) -> Any:
+    """The same as ``hvp``: a Hessian is symmetric."""
+    return hvp(func, inputs, v, create_graph, strict)
+
+
+# The same on a graph that is there already.
+
+
+def jacobian_of(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False, strict: bool = False) -> list[Tensor]:
+    """The Jacobian of a recorded output by each input: one sweep for each of its elements."""
+    from autodiff_cli.ops.shape import reshape, stack
+
+    rows = []
+    for position in itertools.product(*map(range, output.shape)):
+        unit = np.zeros(output.shape, output.dtype)
+        unit[position] = 1
+        rows.append(_grads([output], inputs, [tensor_on(unit[()], None)], create_graph, strict))
+    return [
+        reshape(stack([row[k] for row in rows]), output.shape + x.shape) if rows else _zeros(output.shape + x.shape, x)
+        for k, x in enumerate(inputs)
+    ]
+
+
+def jacobian_vector(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], v: Sequence[Tensor], create_graph: bool = False, strict: bool = False
+) -> list[Tensor]:
+    """The product of the Jacobian of recorded outputs with ``v``, by sweeping twice."""
+    starts = [tensor_on(np.zeros(o.shape, o.dtype)[()], None).requires_grad_() for o in outputs]
+    swept = _grads(outputs, inputs, starts, True, strict)
+    return _grads(swept, starts, v, create_graph)
+
+
+def hessian_vector(output: Tensor, inputs: Sequence[Tensor], v: Sequence[Tensor], create_graph: bool = False) -> list[Tensor]:
+    """The product of the Hessian of a recorded number with ``v``, by sweeping the gradient."""
+    return _grads(_grads([output], inputs, None, True), inputs, v, create_graph)
+
+
+def _grads(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], starts: Any, create_graph: bool, strict: bool = False
+) -> list[Tensor]:
+    """Gradients summed over those outputs that depend on anything; zeros for an input that none depends on."""
+    recorded = [i for i, output in enumerate(outputs) if output.requires_grad]
+    if not recorded:
+        if strict:
+            raise GraphError(
+                "The output of the user-provided function is independent of the inputs. This is not allowed in strict mode."
+            )
+        return [_zeros(x.shape, x) for x in inputs]
+    chosen = None if starts is None else [starts[i] for i in recorded]
+    found = grad(
+        [outputs[i] for i in recorded], list(inputs), chosen, retain_graph=True, create_graph=create_graph, allow_unused=True
+    )
+    if strict and any(g is None for g in found):
+        unused = next(i for i, g in enumerate(found) if g is None)
+        raise GraphError(
+            f"The output of the user-provided function is independent of input {unused}. This is not allowed in strict mode."
+        )
+    return [_zeros(x.shape, x) if g is None else g for x, g in zip(inputs, found, strict=True)]
+
+
+def _leaves(inputs: Tensors, create_graph: bool) -> tuple[list[Tensor], bool]:
+    """The inputs as tensors of their own that require grad, still joined to their history with ``create_graph``."""
+    several = not isinstance(inputs, Tensor)
+    given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if not create_graph:
+        return [x.detach().requires_grad_() for x in given], several
+    joined = [tensor_on(x._data, x._edge or leaf_edge(x)) if x.requires_grad else x.detach().requires_grad_() for x in given]
+    return joined, several
+
+
+def _outputs(result: Any) -> tuple[list[Tensor], bool]:
+    return ([result], False) if isinstance(result, Tensor) else (list(result), True)
+
+
+def _one_number(result: Any) -> list[Tensor]:
+    outputs, several = _outputs(result)
+    if several or outputs[0].numel() != 1:
+        raise ShapeError("the function given to hessian, hvp or vhp must return one number")
+    return outputs
+
+
+def _vector(v: Tensors | None, like: Sequence[Tensor], what: str) -> list[Tensor]:
+    if v is None:
+        if len(like) != 1 or like[0].numel() != 1:
+            raise ShapeError(f"the vector v can only be left out where the {what} are one number")
+        return [tensor_on(np.ones(like[0].shape, like[0].dtype)[()], None)]
+    given = [v] if isinstance(v, Tensor) else list(v)
+    if [x.shape for x in given] != [x.shape for x in like]:
+        raise ShapeError(f"v has shapes {[list(x.shape) for x in given]}, but the {what} have {[list(x.shape) for x in like]}")
+    return given
+
+
+def _settled(tensor: Tensor, create_graph: bool) -> Tensor:
+    return tensor if create_graph else tensor.detach()
+
+
+def _pack(tensors: Sequence[Tensor], several: bool, create_graph: bool) -> Any:
+    settled = tuple(_settled(tensor, create_graph) for tensor in tensors)
+    return settled if several else settled[0]
+
+
+def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
+    return tensor_on(np.zeros(shape, like.dtype)[()], None)
