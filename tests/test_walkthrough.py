@@ -27,7 +27,8 @@ def _run(step: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, Any, Any]:
 
 
 def test_all_steps_are_there() -> None:
-    assert set(COMMANDS) == {f"code{n:02d}" for n in (1, 2, 4, 5, 6, 7, 8, 9, 10, 13, 20, 21)}
+    numbered = {f"code{n:02d}" for n in (1, 2, 4, 5, 6, 7, 8, 9, 10, 13, 18, 19, 20, 21)}
+    assert set(COMMANDS) == numbered | {"bw1", "bw2", "tut1", "tut5"}
 
 
 @pytest.mark.parametrize("step", [s for s in COMMANDS if GOLDEN[s]["stages"]])
@@ -51,6 +52,16 @@ def test_tensors(step: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_finite_difference(capsys: pytest.CaptureFixture[str]) -> None:
     _, answer, _ = _run("code02", capsys)
     assert answer["value"] == pytest.approx(GOLDEN["code02"]["finite_difference"], rel=1e-3)
+
+
+def test_second_derivative(capsys: pytest.CaptureFixture[str]) -> None:
+    _, answer, _ = _run("code18", capsys)
+    assert answer["hessian"]["x"]["x"] == pytest.approx(GOLDEN["code18"]["second_derivative"], rel=1e-6)
+
+
+def test_a_vector_without_a_gradient(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, error = _run("tut5", capsys)
+    assert (code, error["message"]) == (3, GOLDEN["tut5"]["error"]["says"])
 
 
 def test_second_backward(capsys: pytest.CaptureFixture[str]) -> None:

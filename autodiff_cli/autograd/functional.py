@@ -20,6 +20,8 @@ from autodiff_cli.errors import GraphError, ShapeError
 
 Tensors = Tensor | Sequence[Tensor]
 
+INDEPENDENT = "The output of the user-provided function is independent of"
+
 
 def jacobian(func: Callable[..., Any], inputs: Tensors, create_graph: bool = False, strict: bool = False) -> Any:
     """The derivative of every output element by every input element.

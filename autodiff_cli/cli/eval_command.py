@@ -19,6 +19,9 @@ from autodiff_cli.cli import options
 @click.option("--backward", type=click.IntRange(0), metavar="N", help="How often backward runs.  [default: once]")
 @click.option("--retain-graph", is_flag=True, help="Keep the graph between, so that backward can run again.")
 @click.option("--zero-grad", is_flag=True, help="Set gradients to zero between.")
+@click.option("--create-graph", is_flag=True, help="Record backward too, so that gradients have a grad_fn.")
+@click.option("--inputs", metavar="x,y", help="Fill the gradients of these names only.")
+@click.option("--hook", "hooks", multiple=True, metavar='NAME="EXPR"', help="What to make of a gradient, such as y=2*grad.")
 @click.option("--no-grad", is_flag=True, help="Evaluate without recording.")
 @options.strict
 @options.output
@@ -51,17 +54,17 @@ def command(expr: str, style: str, as_json: bool, quiet: bool, precision: int, c
 def evaluated(expr: str, name: str, **switches: Any) -> Any:
     """Run an evaluation with the options of the command line."""
     from autodiff_cli.language.evaluate import evaluate
-    from autodiff_cli.language.values import bindings, from_file
+    from autodiff_cli.language.values import bindings, value_or_file
 
-    gradient = switches.pop("gradient")
     return evaluate(
         options.read_expression(expr),
         bindings(switches.pop("at"), "--at"),
         bindings(switches.pop("const"), "--const"),
         wrt=options.names(switches.pop("wrt")),
+        inputs=options.names(switches.pop("inputs", None)),
         retain_grad=options.names(switches.pop("retain_grad", None)) or (),
         limited=not switches.pop("no_limits"),
         command=name,
-        gradient=from_file(gradient[1:]) if gradient and gradient.startswith("@") else gradient,
+        gradient=value_or_file(switches.pop("gradient")),
         **switches,
     )

@@ -30,7 +30,7 @@ def command(
     autodiff gradcheck "f(a) = a**2 with grad (2*a); f(x)" --at x=3
     """
     from autodiff_cli.language.checks import check
-    from autodiff_cli.language.values import bindings
+    from autodiff_cli.language.values import bindings, value_or_file
 
     style = options.chosen_format(style, as_json)
     report = check(
@@ -39,6 +39,7 @@ def command(
         bindings(switches.pop("const"), "--const"),
         wrt=options.names(switches.pop("wrt")),
         claims=claim,
+        gradient=value_or_file(switches.pop("gradient")),
         limited=not switches.pop("no_limits"),
         **switches,
     )

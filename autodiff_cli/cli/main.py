@@ -21,9 +21,16 @@ from autodiff_cli import __version__
 COMMANDS = {
     "eval": "Value, gradient and the table of every tensor.",
     "grad": "The gradient alone.",
+    "jacobian": "Every output element by every input element.",
+    "hessian": "The second derivatives as a matrix.",
+    "jvp": "The Jacobian times a vector.",
+    "vjp": "A vector times the Jacobian.",
+    "hvp": "The Hessian times a vector.",
     "gradcheck": "Check a gradient against finite differences.",
     "functions": "The functions of the language.",
 }
+TOGETHER = {name: "products" for name in ("jacobian", "hessian", "jvp", "vjp", "hvp")}
+"""Commands that share a module."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -36,7 +43,8 @@ class LazyGroup(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"autodiff_cli.cli.{name}_command").command
+        module = import_module(f"autodiff_cli.cli.{TOGETHER.get(name, name)}_command")
+        command: click.Command = getattr(module, name if name in TOGETHER else "command")
         return command
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:

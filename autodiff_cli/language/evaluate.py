@@ -230,6 +230,11 @@ class Session:
             rows.append(Row(tensor, name, expression))
         return rows
 
+    def gradient_rows(self) -> list[Row]:
+        """The gradients of the variables as tensors of their own, with the ``grad_fn`` that ``create_graph`` gave them."""
+        gradients = [(name, leaf.grad) for name, leaf in self.variables.items()]
+        return [Row(gradient, f"{name}.grad", f"{name}.grad") for name, gradient in gradients if gradient is not None]
+
     def notes(self) -> list[dict[str, Any]]:
         """What a person should know about this evaluation."""
         used = {node.text for node in _names(self.evaluator)}
@@ -265,6 +270,9 @@ def evaluate(
     retain_graph: bool = False,
     zero_grad: bool = False,
     no_grad: bool = False,
+    create_graph: bool = False,
+    inputs: Sequence[str] | None = None,
+    hooks: Sequence[str] = (),
     strict: bool = False,
     limited: bool = True,
     command: str = "eval",
@@ -284,6 +292,9 @@ def evaluate(
         retain_graph: keep the graph between.
         zero_grad: set the gradients of the variables to zero between.
         no_grad: evaluate without recording.
+        create_graph: record backward itself, so that gradients have a ``grad_fn`` of their own.
+        inputs: fill ``.grad`` of these names only.
+        hooks: texts ``"y=2*grad"``: what to make of the gradient of a name when it is known.
         strict: raise if a value or derivative is not finite.
         limited: whether the limits on elements and operations hold.
         command: what the result says it is the result of.
@@ -303,14 +314,19 @@ def evaluate(
         # The higher orders come first: backward frees the graph.
         found = session.partials(order) if order > 1 and session.variables else {}
         _retain(session, retain_grad)
+        for text in hooks:
+            _hook(session, text)
         if backward is not None or (session.differentiable and session.variables):
-            _backward(session, 1 if backward is None else backward, retain_graph, zero_grad)
+            only = None if inputs is None else [session.find(name, "--inputs") for name in inputs]
+            _backward(session, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
     for name, leaf in session.variables.items():
         result.grad[name] = np.zeros(leaf.shape, leaf.dtype)[()] if leaf.grad is None else leaf.grad._data
     if order > 1:
         result.hessian = session.hessian(found)
         result.derivatives = {index: value for index, value in found.items() if len(index) > 1}
     result.tensors = session.rows()
+    if create_graph:
+        result.tensors += session.gradient_rows()
     if strict:
         check_finite(result.numbers())
     return result
@@ -326,7 +342,32 @@ def _retain(session: Session, names: Sequence[str]) -> None:
             tensor.retain_grad()
 
 
-def _backward(session: Session, times: int, retain_graph: bool, zero_grad: bool) -> None:
+def _hook(session: Session, text: str) -> None:
+    """Register ``NAME=EXPR`` as a hook on a tensor; in the expression ``grad`` is the gradient that arrives."""
+    name, equals, formula = text.partition("=")
+    if not equals or not formula.strip():
+        raise UsageError(f"--hook needs NAME=EXPR, but got '{text}'", hint='write --hook "y=2*grad"')
+    tensor = session.find(name.strip(), "--hook")
+    named = {n: t.detach() for n, t in session.evaluator.names.items() if isinstance(t, Tensor)}
+
+    def hook(gradient: Tensor) -> Tensor:
+        try:
+            return run({**named, "grad": gradient})
+        except AutodiffError as error:
+            error.message = f"--hook {name.strip()}: {error.message}"
+            raise
+
+    def run(values: dict[str, Tensor]) -> Tensor:
+        evaluator = Evaluator(formula.strip(), values, np.dtype(session.dtype), session.evaluator.limited)
+        return evaluator.as_tensor(evaluator.run())
+
+    run({**named, "grad": tensor.detach()})  # a mistake is found before anything is swept
+    tensor.register_hook(hook)
+
+
+def _backward(
+    session: Session, times: int, retain_graph: bool, zero_grad: bool, create_graph: bool, inputs: list[Tensor] | None
+) -> None:
     session.require_scalar()
     source, span = session.expression, session.evaluator.tree.children[-1].span
     for turn in range(times):
@@ -334,7 +375,7 @@ def _backward(session: Session, times: int, retain_graph: bool, zero_grad: bool)
             for leaf in session.variables.values():
                 leaf.grad = None if leaf.grad is None else leaf.grad * 0
         try:
-            session.output.backward(session.gradient, retain_graph=retain_graph)
+            session.output.backward(session.gradient, retain_graph or create_graph, create_graph, inputs)
         except GraphError as error:
             if turn:
                 error.hint = "add --retain-graph to run backward more than once"

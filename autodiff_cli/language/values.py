@@ -89,6 +89,11 @@ def constant(text: str, option: str, name: str = "") -> Any:
         raise
 
 
+def value_or_file(text: str | None) -> Any:
+    """The array in the file of ``@file``; any other text as it is."""
+    return from_file(text[1:]) if text is not None and text.startswith("@") else text
+
+
 def from_file(path: str) -> Any:
     """The array in a ``.npy``, ``.csv`` or ``.json`` file.
 

@@ -175,6 +175,35 @@ def higher_tables(result: Any, precision: int) -> list[RenderableType]:
     return parts
 
 
+def product_tables(result: Any, precision: int) -> list[RenderableType]:
+    """A Jacobian, a Hessian or a product: a matrix where it is one and small enough, else the numbers."""
+    if result.command == "hessian" and np.ndim(result.value) == 0:
+        return [hessian_table(result.found, result.shapes, precision)]
+    if result.command == "jacobian" and np.ndim(result.value) <= 1:
+        columns = [(name, position) for name, shape in result.shapes.items() for position in np.ndindex(*shape)]
+        rows = list(np.ndindex(*np.shape(result.value)))
+        if len(columns) <= LARGE and len(rows) <= LARGE:
+            return [_jacobian_table(result.found, rows, columns, precision)]
+    table = empty_table()
+    table.add_column("derivative")
+    table.add_column("shape")
+    table.add_column("value", justify="right", overflow="fold")
+    for name, value in result.numbers():
+        table.add_row(Text(name, "bold green"), shape_text(np.shape(value)), Text(human(value, precision), "bold cyan"))
+    return [table]
+
+
+def _jacobian_table(found: Mapping[str, Any], rows: Sequence[Any], columns: Sequence[Any], precision: int) -> Table:
+    table = empty_table()
+    table.add_column("")
+    for name, position in columns:
+        table.add_column(Text(_element(name, position)), justify="right", overflow="fold")
+    for row in rows:
+        cells = [Text(human(np.asarray(found[name])[(*row, *position)], precision)) for name, position in columns]
+        table.add_row(Text(_element("output", row), "bold"), *cells)
+    return table
+
+
 def check_table(checks: Sequence[Mapping[str, Any]], precision: int) -> Table:
     """The checks of ``gradcheck``."""
     table = empty_table()
