@@ -31,7 +31,7 @@ from autodiff_cli.autograd.node import (
     next_sequence_nr,
 )
 from autodiff_cli.autograd.op import KEYWORD_ALIASES, Function, describe
-from autodiff_cli.autograd.tensor import Tensor, leaf_edge
+from autodiff_cli.autograd.tensor import Tensor, leaf_edge, view_of
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
 
 Partial = Callable[..., Any]
@@ -191,6 +191,12 @@ def _constant(data: Any) -> Tensor:
     return out
 
 
+def _shares(data: Any, source: Any) -> bool:
+    """Whether an array is a view of another's memory."""
+    owner = data.base
+    return owner is not None and type(source) is np.ndarray and owner is (source if source.base is None else source.base)
+
+
 def _settled(data: Any, *inputs: Any) -> Any:
     """A floating-point result of integers, booleans and plain numbers has the default type, not NumPy's."""
     if data.dtype.kind == "f" and not any(getattr(getattr(v, "dtype", None), "kind", "") == "f" for v in inputs):
@@ -306,9 +312,9 @@ def _general(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mappi
             data = forward(*raw)
         except (ValueError, TypeError, IndexError) as error:
             raise mismatch(name, error, raw[:arity]) from None
-        if recorded and is_grad_enabled():
-            return rule.record(args, data)
-        return _constant(_settled(data, *raw[:arity]))
+        recorded = recorded and is_grad_enabled()
+        made = rule.record(args, data) if recorded else _constant(_settled(data, *raw[:arity]))
+        return view_of(made, args[0]) if type(made._data) is np.ndarray and _shares(made._data, raw[0]) else made
 
     return function
 

@@ -33,6 +33,19 @@ NO_EDGE, OUTPUT = -1, -2
 next_sequence_nr = itertools.count(1).__next__
 
 
+last_change = [0]
+"""The number, of those that nodes have, of the last change in place anywhere: a node that is younger need not look."""
+
+
+class Changed:
+    """What stands in the place of saved values that were changed in place."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+
 class Node:
     """One recorded operation.
 
@@ -68,6 +81,19 @@ class Node:
 
     def release(self) -> None:
         """Let go of what was saved for backward; a second sweep then fails with PyTorch's message."""
+
+    def check_saved(self) -> None:
+        """Raise if what was saved for backward was freed or changed since."""
+        saved = self.saved
+        if saved is None:
+            raise GraphError(FREED)
+        if isinstance(saved, Changed):
+            raise GraphError(saved.message, hint=CHANGED_HINT)
+        for entry in saved if isinstance(saved, (list, tuple)) else (saved,):
+            extra = getattr(entry, "_extra", None)
+            root = None if extra is None else entry if extra.base is None else extra.base
+            if root is not None and root._extra is not None and root._extra.changed_at > self.sequence_nr:
+                raise GraphError(changed_message(entry, root._extra.version), hint=CHANGED_HINT)
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node has run; a tuple it returns replaces grad_inputs."""
@@ -161,13 +187,12 @@ class InputNode(UnaryNode):
 
     def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
         saved = self.saved
-        if saved is None:
-            raise GraphError(FREED)
+        if saved is None or last_change[0] > self.sequence_nr:
+            self.check_saved()
         return (self.partial(grad, saved._data),)
 
     def apply_recorded(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
-        if self.saved is None:
-            raise GraphError(FREED)
+        self.check_saved()
         return (self.partial(grad, restore(self.saved, self.next_functions[0])),)
 
     def release(self) -> None:
@@ -180,13 +205,12 @@ class OutputNode(UnaryNode):
     __slots__ = ()
 
     def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
-        if self.saved is None:
-            raise GraphError(FREED)
+        if self.saved is None or last_change[0] > self.sequence_nr:
+            self.check_saved()
         return (self.partial(grad, self.saved),)
 
     def apply_recorded(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
-        if self.saved is None:
-            raise GraphError(FREED)
+        self.check_saved()
         return (self.partial(grad, tensor_on(self.saved, (self, 0))),)
 
     def release(self) -> None:
@@ -207,13 +231,12 @@ class OpNode(Node):
 
     def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
         saved = self.saved
-        if saved is None:
-            raise GraphError(FREED)
+        if saved is None or last_change[0] > self.sequence_nr:
+            self.check_saved()
         return self._partials(grad, [getattr(value, "_data", value) for value in saved], needed)
 
     def apply_recorded(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
-        if self.saved is None:
-            raise GraphError(FREED)
+        self.check_saved()
         values = []
         for value, edge in zip(self.saved, self.edge_of, strict=True):
             if edge == OUTPUT and value is not None:
@@ -260,6 +283,34 @@ def restore(saved: Any, edge: Edge | None) -> Any:
     if saved._edge is edge or getattr(edge[0], "variable", None) is saved:
         return saved
     return tensor_on(saved._data, edge)
+
+
+CHANGED_HINT = "use the operation that makes a new tensor, or clone() before the change"
+
+
+def changed_message(tensor: Tensor, version: int) -> str:
+    """PyTorch's words for a saved tensor that is no longer what it was."""
+    kind = "Double" if tensor.dtype.itemsize == 8 else "Float"
+    made = "" if tensor._edge is None else f", which is output {tensor._edge[1]} of {tensor._edge[0].name()},"
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{kind}Tensor {list(tensor.shape)}]{made} is at version {version}; expected an earlier version instead."
+    )
+
+
+def mark_changed(tensor: Tensor) -> None:
+    """Count a change in place, before it is made, and spoil what nodes have saved of the old values."""
+    base = None if tensor._extra is None else tensor._extra.base
+    root = tensor if base is None else base
+    extra = root.extra()
+    extra.version += 1
+    extra.changed_at = last_change[0] = next_sequence_nr()
+    for changed in (root, tensor):
+        if changed._edge is not None:
+            node = changed._edge[0]
+            keeps_output = isinstance(node, OutputNode) or OUTPUT in getattr(node, "edge_of", ())
+            if keeps_output and node.saved is not None:
+                node.saved = Changed(changed_message(changed, extra.version))
 
 
 def tensor_on(data: Any, edge: Edge | None) -> Tensor:

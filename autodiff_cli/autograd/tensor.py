@@ -24,13 +24,16 @@ ONLY_FLOATING = "Only Tensors of floating point and complex dtype can require gr
 class Extra:
     """What only some tensors have."""
 
-    __slots__ = ("accumulator", "grad", "hooks", "retains_grad")
+    __slots__ = ("accumulator", "base", "changed_at", "grad", "hooks", "retains_grad", "version")
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None
         self.accumulator: weakref.ref[AccumulateGrad] | None = None
         self.hooks: dict[int, tuple[int, Callable[..., Any]]] = {}
         self.retains_grad = False
+        self.base: Tensor | None = None
+        self.version = 0
+        self.changed_at = 0
 
 
 class Tensor:
@@ -257,8 +260,25 @@ class Tensor:
         return RemovableHandle(node.ensure_hooks().tensor, (output, hook))
 
     def detach(self) -> Tensor:
-        """A tensor over the same values that has no history and requires no grad."""
-        return tensor_on(self._data, None)
+        """A tensor over the same memory that has no history and requires no grad."""
+        if not isinstance(self._data, np.ndarray):
+            self._data = np.array(self._data)  # a NumPy scalar could not be shared
+        return view_of(tensor_on(self._data, None), self)
+
+    @property
+    def data(self) -> Tensor:
+        """The same as ``detach()``; assigned to, it replaces the values and leaves the history alone."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self._data = value._data
+
+    @property
+    def _version(self) -> int:
+        """How often the memory of this tensor was changed in place."""
+        root = root_of(self)
+        return 0 if root._extra is None else root._extra.version
 
     def detach_(self) -> Tensor:
         """Make this tensor a leaf that requires no grad."""
@@ -321,6 +341,18 @@ class Tensor:
         def __invert__(self) -> Tensor: ...
         def __and__(self, other: Any) -> Tensor: ...
         def __or__(self, other: Any) -> Tensor: ...
+
+
+def root_of(tensor: Tensor) -> Tensor:
+    """The tensor whose memory this one is a view of, or itself."""
+    base = None if tensor._extra is None else tensor._extra.base
+    return tensor if base is None else base
+
+
+def view_of(view: Tensor, tensor: Tensor) -> Tensor:
+    """``view``, marked as sharing the memory of ``tensor``."""
+    view.extra().base = root_of(tensor)
+    return view
 
 
 def leaf_edge(leaf: Tensor) -> Edge:

@@ -1,0 +1,171 @@
+"""Changes in place: values, histories, the version counter, and what is refused, as in PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff_cli as ad
+from autodiff_cli.errors import DtypeError, GraphError, ShapeError
+
+
+def leaf(value: Any) -> ad.Tensor:
+    return ad.tensor(value, dtype=ad.float64, requires_grad=True)
+
+
+def test_gradients_are_zeroed_in_place() -> None:
+    for start in (5.0, [5.0, 2.0]):
+        x = leaf(start)
+        y = (x**2).sum()
+        y.backward(retain_graph=True)
+        gradient = x.grad
+        assert gradient is not None
+        gradient.zero_()
+        y.backward()
+        assert x.grad is gradient
+        assert np.array_equal(gradient.numpy(), 2 * np.asarray(start))
+
+
+@pytest.mark.parametrize(
+    ("change", "ordinary"),
+    [
+        (lambda y: y.add_(3), lambda y: y + 3),
+        (lambda y: y.mul_(2.5), lambda y: y * 2.5),
+        (lambda y: y.mul_(ad.tensor([2.0, 3.0])), lambda y: y * ad.tensor([2.0, 3.0])),
+        (lambda y: y.exp_(), lambda y: ad.exp(y)),
+        (lambda y: y.pow_(3), lambda y: y**3),
+        (lambda y: y.clamp_(0.0, 2.0), lambda y: ad.clamp(y, 0.0, 2.0)),
+        (lambda y: y.zero_(), lambda y: y * 0),
+        (lambda y: y.copy_(ad.tensor([4.0, 5.0])), lambda y: y * 0 + ad.tensor([4.0, 5.0])),
+    ],
+)
+def test_in_place_is_the_ordinary_operation(change: Any, ordinary: Any) -> None:
+    gradients, values = [], []
+    for operation in (change, ordinary):
+        x = leaf([0.5, 1.5])
+        y = operation(x * 2)
+        (y * ad.tensor([1.0, 10.0])).sum().backward()
+        values.append(y.detach().numpy())
+        assert x.grad is not None
+        gradients.append(x.grad.numpy())
+    assert np.array_equal(values[0], values[1])
+    assert np.allclose(gradients[0], gradients[1], rtol=1e-15)
+
+
+def test_operators() -> None:
+    x = leaf([1.0, 2.0])
+    y = x * 1
+    before = y
+    y += 1
+    y *= x
+    y -= 0.5
+    y /= 2
+    assert y is before
+    assert y.detach().tolist() == [0.75, 2.75]
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1.5, 2.5]
+
+
+def test_assignment_to_positions() -> None:
+    x, value = leaf([1.0, 2.0, 3.0]), leaf(10.0)
+    y = x * 2
+    y[1] = value * 3
+    y.sum().backward()
+    assert y.detach().tolist() == [2.0, 30.0, 6.0]
+    assert x.grad is not None
+    assert value.grad is not None
+    assert x.grad.tolist() == [2.0, 0.0, 2.0]
+    assert value.grad.item() == 3
+    assert type(y.grad_fn).__name__ == "CopySlices"
+
+
+@pytest.mark.parametrize("start", [0.5, [0.5, 1.5]])
+def test_changing_what_a_graph_saved(start: Any) -> None:
+    for make, change in (
+        (lambda x: (x * 1, "input"), lambda t: t.add_(1)),
+        (lambda x: (x * 1, "input"), lambda t: t.zero_()),
+        (lambda x: (ad.exp(x), "output"), lambda t: t.mul_(2)),
+        (lambda x: (ad.exp(x), "output"), lambda t: t.detach().zero_()),
+        (lambda x: (x ** ad.tensor(2.0), "output"), lambda t: t.add_(1)),
+    ):
+        x = leaf(start)
+        inner, saved = make(x)
+        outer = ad.sin(inner) if saved == "input" else inner * 1
+        with ad.no_grad():
+            change(inner)
+        with pytest.raises(
+            RuntimeError, match=r"^one of the variables needed for gradient computation has been modified by an inplace"
+        ):
+            outer.sum().backward()
+
+
+def test_changing_what_nothing_needs() -> None:
+    x = leaf([1.0, 2.0])
+    y = x + 1
+    z = y + 1  # a sum needs neither of its sides
+    y.mul_(3)
+    z.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_a_later_graph_is_not_spoiled() -> None:
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    y.add_(1)
+    ad.sin(y).sum().backward()
+    assert x.grad is not None
+    assert np.allclose(x.grad.numpy(), 2 * np.cos([3.0, 5.0]))
+
+
+def test_leaves_that_require_grad() -> None:
+    x = leaf([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+        x[:1].zero_()
+    with ad.no_grad():
+        x -= 0.5
+    assert x.detach().tolist() == [0.5, 1.5]
+    assert x.requires_grad
+    assert x.is_leaf
+
+
+def test_views_share_memory_and_versions() -> None:
+    x = ad.tensor([[1.0, 2.0], [3.0, 4.0]])
+    x[0].mul_(10)
+    x.T[0, :].add_(1)
+    x.reshape(4)[3:].zero_()
+    assert x.tolist() == [[11.0, 20.0], [4.0, 0.0]]
+    assert x._version == x[1]._version == 3
+    with pytest.raises(RuntimeError, match="single memory location"):
+        ad.ones(1).expand(3).add_(1)
+
+
+def test_detached_tensors_share_memory() -> None:
+    for start in (1.0, [1.0, 2.0]):
+        x = leaf(start)
+        x.detach().zero_()
+        assert not np.any(x.detach().numpy())
+        x.data = ad.tensor(start)
+        x.data -= 1
+        assert np.array_equal(x.detach().numpy(), np.asarray(start) - 1)
+
+
+def test_what_cannot_be_held() -> None:
+    with pytest.raises(DtypeError, match="can't be cast"):
+        ad.tensor([1, 2]).mul_(0.5)
+    with pytest.raises(ShapeError, match="doesn't match the broadcast shape"):
+        ad.ones(2).add_(ad.ones(3, 2))
+    single = ad.tensor([1.0], dtype=ad.float32)
+    single.add_(ad.tensor([1.0], dtype=ad.float64))
+    assert single.dtype == ad.float32
+
+
+def test_a_view_with_a_history_is_refused() -> None:
+    y = leaf([1.0, 2.0]) * 2
+    with pytest.raises(GraphError, match="cannot be changed in place"):
+        y[:1].zero_()
