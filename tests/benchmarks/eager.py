@@ -67,6 +67,55 @@ def chain(library: Any) -> Callable[[], Any]:
     return run
 
 
+def higher(order: int) -> Callable[[Any], Callable[[], Any]]:
+    """The scalar case differentiated ``order`` times, each sweep recorded but the last."""
+
+    def make(library: Any) -> Callable[[], Any]:
+        x = library.tensor(5.0, dtype=library.float64, requires_grad=True)
+
+        def run() -> None:
+            value = library.log(x**3) + library.sqrt(x**2)
+            for k in range(order):
+                (value,) = library.autograd.grad(value, x, create_graph=k < order - 1)
+
+        return run
+
+    return make
+
+
+def network(library: Any) -> Callable[[], Any]:
+    """2-16-16-1 with tanh on a batch of 64: the mean square of the output, by all weights."""
+    generator = np.random.default_rng(0)
+    sizes = [(2, 16), (16, 16), (16, 1)]
+    weights = [library.tensor(generator.standard_normal(s).tolist(), dtype=library.float64, requires_grad=True) for s in sizes]
+    offsets = [library.tensor(generator.standard_normal(s[1]).tolist(), dtype=library.float64, requires_grad=True) for s in sizes]
+    batch = library.tensor(generator.standard_normal((64, 2)).tolist(), dtype=library.float64)
+
+    def run() -> None:
+        for parameter in weights + offsets:
+            parameter.grad = None
+        hidden = library.tanh(batch @ weights[0] + offsets[0])
+        hidden = library.tanh(hidden @ weights[1] + offsets[1])
+        out = hidden @ weights[2] + offsets[2]
+        (out**2).mean().backward()
+
+    return run
+
+
+def long_vector(library: Any) -> Callable[[], Any]:
+    """A sum of 200 terms ``sin(x*k)`` on a vector of 1,000."""
+    x = library.tensor(np.linspace(0, 1, 1000).tolist(), dtype=library.float64, requires_grad=True)
+
+    def run() -> None:
+        x.grad = None
+        total = library.sin(x)
+        for k in range(2, 201):
+            total = total + library.sin(x * (k / 100))
+        total.sum().backward()
+
+    return run
+
+
 def growth() -> None:
     """A chain of operations as text: parse, evaluate, backward, free."""
     from autodiff_cli.language.evaluate import Session
@@ -98,4 +147,8 @@ if __name__ == "__main__":
         print(f"numpy {np.__version__}, torch {torch.__version__}")
     compare("log(x**3) + sqrt(x**2), forward and backward", scalar, 300, 0.8)
     compare("1,000 times sin, forward and backward", chain, 3, 0.8)
+    compare("the scalar case, second derivative", higher(2), 100, 1.0)
+    compare("the scalar case, third derivative", higher(3), 50, 1.0)
+    compare("2-16-16-1 tanh network, batch of 64", network, 100, 1.0)
+    compare("200 terms on a vector of 1,000", long_vector, 3, 1.0)
     growth()
