@@ -146,26 +146,29 @@ class _Rule:
 
     def record(self, values: Sequence[Any], data: Any) -> Tensor:
         """The output as a tensor with a node, for a call in which some value requires grad."""
-        edges: tuple[Any, ...] = tuple(
-            [
-                value._edge or leaf_edge(value) if type(value) is Tensor and value._requires_grad else None
-                for value in [values[i] for i in self.positions]
-            ]
-        )
+        edges: list[Any] = []
+        for i in self.positions:
+            value = values[i]
+            needs = type(value) is Tensor and value._requires_grad
+            edges.append((value._edge or leaf_edge(value)) if needs else None)
         saved: list[Any] = []
         for kind, position, readers in self.plan:
-            if not any(edges[reader] is not None for reader in readers):
+            for reader in readers:
+                if edges[reader] is not None:
+                    break
+            else:  # no partial that will run asks for it
                 saved.append(None)
-            elif kind == "value":
+                continue
+            if kind == "value":
                 saved.append(values[position])
             elif kind == "out":
                 saved.append(data)
             else:
                 value = values[position]
                 saved.append(value.shape if hasattr(value, "shape") else ())
-        node = _new(self.type)
+        node = _new(self._type or self.type)
         node.saved = saved
-        return _output(node, edges, data)
+        return _output(node, tuple(edges), data)
 
 
 def _output(node: Any, edges: tuple[Any, ...], data: Any) -> Tensor:

@@ -222,7 +222,7 @@ class OpNode(Node):
 
     __slots__ = ()
 
-    partials: ClassVar[tuple[Callable[..., Any] | None, ...]]
+    partials: ClassVar[tuple[Callable[..., Any], ...]]
     picks: ClassVar[tuple[tuple[int, ...], ...]]
     """For each partial the positions in ``saved`` of its arguments after the gradient."""
     edge_of: ClassVar[tuple[int, ...]]
@@ -248,11 +248,15 @@ class OpNode(Node):
 
     def _partials(self, grad: Grad, values: list[Any], needed: Collection[Node] | None) -> list[Grad | None]:
         parts: list[Grad | None] = []
-        for partial, picks, edge in zip(self.partials, self.picks, self.next_functions, strict=True):
-            if edge is None or partial is None or (needed is not None and edge[0] not in needed):
+        for i, edge in enumerate(self.next_functions):
+            if edge is None or (needed is not None and edge[0] not in needed):
                 parts.append(None)
+                continue
+            picks = self.picks[i]
+            if len(picks) == 1:
+                parts.append(self.partials[i](grad, values[picks[0]]))
             else:
-                parts.append(partial(grad, *[values[k] for k in picks]))
+                parts.append(self.partials[i](grad, *[values[k] for k in picks]))
         return parts
 
     def release(self) -> None:
