@@ -569,3 +569,12 @@ def test_what_was_saved_is_what_it_was() -> None:
     (first,) = ad.autograd.grad(z, x, create_graph=True)
     assert first.item() == 3
     assert not first.requires_grad
+
+
+def test_batched_gradients_are_rows_of_the_jacobian() -> None:
+    x = leaf([1.0, 2.0])
+    y = ad.stack([x[0] * x[1], x[0] + x[1], x[1] ** 2])
+    (rows,) = ad.autograd.grad(y, x, ad.eye(3), is_grads_batched=True)
+    assert rows.tolist() == [[2.0, 1.0], [1.0, 1.0], [0.0, 4.0]]
+    with pytest.raises(ShapeError, match="is_grads_batched"):
+        ad.autograd.grad(x * 1, x, [], is_grads_batched=True)

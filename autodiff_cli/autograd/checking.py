@@ -60,7 +60,7 @@ def gradcheck(
                         "multiple times gives different values"
                     )
                 numeric = numeric_jacobian(lambda: _outputs(func(*arguments))[number], argument, eps)  # noqa: B023
-                if not np.allclose(analytic, numeric, rtol, atol, equal_nan=True):
+                if not np.allclose(analytic, numeric, rtol, atol):
                     raise GradcheckError(mismatch(number, index, numeric, analytic))
     except GradcheckError:
         if raise_exception:

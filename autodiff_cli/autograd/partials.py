@@ -58,6 +58,8 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
             first = names.index(index[-1]) if index else 0
             by = {name: variables[name] for name in names[first:]}
             start = gradient if not index else None
+            if not index and start is None and tensor.shape != ():
+                start = tensor_on(np.ones(tensor.shape, tensor.dtype), None)  # one element, which counts as a number
             for name, derivative in _derivatives(tensor, by, start, record=not last).items():
                 results[(*index, name)] = derivative._data
                 if not last:

@@ -79,6 +79,7 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """The gradients of ``outputs`` with respect to ``inputs``, returned and not accumulated.
@@ -90,6 +91,7 @@ def grad(
         retain_graph: keep the saved values for another sweep; as ``create_graph`` if left out.
         create_graph: record the sweep, so that the gradients can be differentiated.
         allow_unused: give ``None`` for an input that the outputs do not depend on, instead of an error.
+        is_grads_batched: ``grad_outputs`` have a first dimension more, over which results are stacked.
         materialize_grads: give zeros for it.
 
     Raises:
@@ -99,6 +101,8 @@ def grad(
     wanted = _sequence(inputs)
     if allow_unused is False and materialize_grads:
         raise ArgumentError("Expected allow_unused to be True or not passed when materialize_grads=True")
+    if is_grads_batched:
+        return _batched(outputs, wanted, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
     roots = _roots(_sequence(outputs), grad_outputs, create_graph)
     edges = [_gradient_edge(tensor, i) for i, tensor in enumerate(wanted)]
     captured = _sweep(roots, create_graph if retain_graph is None else retain_graph, create_graph, edges)
@@ -119,6 +123,26 @@ def grad(
                 hint="is it the tensor that the output was computed from, or a copy of it?",
             )
     return tuple(results)
+
+
+def _batched(
+    outputs: Any, inputs: list[Tensor], starts: Any, retain_graph: bool | None, create_graph: bool, *options: Any
+) -> tuple[Tensor | None, ...]:
+    """One sweep for each element of the first dimension of the gradients handed in."""
+    from autodiff_cli.ops.shape import stack
+
+    batches = [starts] if isinstance(starts, Tensor) else list(starts or ())
+    lengths = {batch.shape[0] for batch in batches if batch.shape}
+    if len(lengths) != 1 or 0 in lengths:
+        raise ShapeError("is_grads_batched=True needs gradients whose first dimension has one length, and not 0")
+    (count,) = lengths
+    keep_last = create_graph if retain_graph is None else retain_graph
+    allow_unused, materialize = options
+    rows = [
+        grad(outputs, inputs, [b[i] for b in batches], i < count - 1 or keep_last, create_graph, allow_unused, False, materialize)
+        for i in range(count)
+    ]
+    return tuple(None if column[0] is None else stack(list(column)) for column in zip(*rows, strict=True))
 
 
 def _sequence(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
@@ -322,6 +346,8 @@ def _hooked(hook: Callable[..., Any], gradient: Grad, create_graph: bool) -> Gra
         raise DtypeError(f"a hook must return None or a Tensor, not {type(result).__name__}")
     if result.shape != gradient.shape:
         raise ShapeError(f"a hook has changed the size of value: from {list(gradient.shape)} to {list(result.shape)}")
+    if not result.is_floating_point():
+        raise DtypeError(f"a hook has changed the type of value: from {gradient.dtype} to {result.dtype}")
     return _like(result, create_graph)
 
 

@@ -17,8 +17,8 @@ from autodiff_cli.cli import options
 @options.gradient
 @click.option("--claim", multiple=True, metavar='NAME="EXPR"', help="A derivative found by hand, to be checked.")
 @click.option("--eps", default=1e-6, show_default=True, type=float, metavar="H", help="Step of the differences.")
-@click.option("--atol", default=1e-5, show_default=True, type=float, metavar="TOL", help="Absolute tolerance.")
-@click.option("--rtol", default=1e-3, show_default=True, type=float, metavar="TOL", help="Relative tolerance.")
+@click.option("--atol", type=float, metavar="TOL", help="Absolute tolerance.  [default: 1e-5, for a claim 1e-9]")
+@click.option("--rtol", type=float, metavar="TOL", help="Relative tolerance.  [default: 1e-3, for a claim 1e-9]")
 @options.output
 def command(
     expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, claim: tuple[str, ...], **switches: Any

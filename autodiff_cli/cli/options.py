@@ -37,7 +37,7 @@ class ExpressionCommand(click.Command):
             if not others:
                 return super().parse_args(context, [*rest, "--", first])
         if unknown and (positional or len(unknown) > 1):
-            close = get_close_matches(unknown[0], takes_value, 1)
+            close = get_close_matches(unknown[0], takes_value, 1, 0.75)
             meant = f"did you mean '{close[0]}'?" if close else f"see '{context.command_path} --help'"
             raise click.UsageError(f"no option '{unknown[0]}'\n  hint: {meant}", context)
         positional += unknown
@@ -108,7 +108,12 @@ def _source(text: str) -> str:
 
 def names(text: str | None) -> list[str] | None:
     """``x,y`` as a list."""
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    if text is None:
+        return None
+    listed = [name.strip() for name in text.split(",")]
+    if not all(listed):
+        raise click.UsageError(f"a name is missing in '{text}'\n  hint: write names with commas between them: x,y")
+    return listed
 
 
 def _stack(options: list[Command]) -> Command:

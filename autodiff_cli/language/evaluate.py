@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.functional import jacobian_of
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.partials import Index, partials, symmetric
+from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, GraphError, LimitError, NotFiniteError, ShapeError, UnknownName, UsageError
 from autodiff_cli.language.evaluator import Evaluator
@@ -66,7 +68,8 @@ class Result:
 
     Attributes:
         value: the output, a float or an array.
-        grad: the gradient by each variable, in its shape.
+        grad: the gradient by each variable, in its shape; ``None`` where it was not asked for.
+        shapes: the shape of each variable.
         hessian: for order 2 and above and each pair of variables the second derivative; its shape is that of the first
             variable followed by that of the second.
         derivatives: all partial derivatives of order 2 and above by the combination of variables, each mixed one once.
@@ -82,6 +85,7 @@ class Result:
         self.value: Any = None
         self.tensors: list[Row] = []
         self.grad: dict[str, Any] = {}
+        self.shapes: dict[str, tuple[int, ...]] = {}
         self.hessian: dict[str, dict[str, Any]] = {}
         self.derivatives: dict[Index, Any] = {}
         self.notes: list[dict[str, Any]] = []
@@ -109,7 +113,7 @@ class Result:
     def numbers(self) -> list[tuple[str, Any]]:
         """Every value and derivative with what it is called."""
         named = [("the value", self.value)]
-        named += [(f"the derivative by {name}", value) for name, value in self.grad.items()]
+        named += [(f"the derivative by {name}", value) for name, value in self.grad.items() if value is not None]
         named += [(f"the derivative by {', '.join(index)}", value) for index, value in self.derivatives.items()]
         return named
 
@@ -154,6 +158,8 @@ class Session:
         if both:
             raise UsageError(f"'{min(both)}' is given both as a variable and as a constant", hint="use --at or --const, not both")
         self.wrt = list(values) if wrt is None else list(wrt)
+        if len(set(self.wrt)) < len(self.wrt):
+            raise UsageError(f"--wrt names a variable twice: {', '.join(self.wrt)}")
         for name in self.wrt:
             if name not in values:
                 hint = "it is a --const" if name in constants else suggestion(name, values) or "give it a value with --at"
@@ -199,7 +205,15 @@ class Session:
         return partials(self.output, self.variables, order, self.gradient)
 
     def hessian(self, found: Mapping[Index, Any]) -> dict[str, dict[str, Any]]:
-        """The second derivatives by every ordered pair of variables."""
+        """The second derivatives by every ordered pair of variables.
+
+        Derivatives by hand need not be those of one function: then neither entry can be had from the other.
+        """
+        if any(function.partials is not None for function in self.evaluator.functions.values()) and self.differentiable:
+            inputs = list(self.variables.values())
+            first = grad(self.output, inputs, self.gradient, retain_graph=True, create_graph=True, materialize_grads=True)
+            rows = [jacobian_of(block, inputs) for block in first if block is not None]
+            return {a: {b: x._data for b, x in zip(self.wrt, row, strict=True)} for a, row in zip(self.wrt, rows, strict=True)}
         return {a: {b: symmetric(found, a, b, self.variables) for b in self.wrt} for a in self.wrt}
 
     def find(self, name: str, option: str) -> Tensor:
@@ -215,7 +229,18 @@ class Session:
                 f"{option} names '{name}', which is no tensor of the program",
                 hint=suggestion(name, known) or f"its tensors are {', '.join(known)}; name a step with 'y = ...'",
             )
+        if not tensor.requires_grad:
+            raise UsageError(
+                f"{option} names '{name}', which requires no grad", hint="a variable of --at does, and what is computed from one"
+            )
         return tensor
+
+    def follow_up(self, formula: str, extra: Mapping[str, Tensor]) -> Tensor:
+        """Another expression over the names and functions of this one, which are constants there."""
+        named = {n: t.detach() for n, t in self.evaluator.names.items() if isinstance(t, Tensor)}
+        evaluator = Evaluator(formula.strip(), {**named, **extra}, np.dtype(self.dtype), self.evaluator.limited)
+        evaluator.functions.update(self.evaluator.functions)
+        return evaluator.as_tensor(evaluator.run())
 
     def rows(self) -> list[Row]:
         """Every tensor: variables first, then what the program made, in the order of evaluation."""
@@ -312,7 +337,11 @@ def evaluate(
     result.notes = session.notes()
     with np.errstate(all="ignore"):
         # The higher orders come first: backward frees the graph.
-        found = session.partials(order) if order > 1 and session.variables else {}
+        higher = order > 1 and bool(session.variables) and not no_grad
+        found = session.partials(order) if higher else {}
+        if higher:
+            result.hessian = session.hessian(found)
+            result.derivatives = {index: value for index, value in found.items() if len(index) > 1}
         _retain(session, retain_grad)
         for text in hooks:
             _hook(session, text)
@@ -320,10 +349,13 @@ def evaluate(
             only = None if inputs is None else [session.find(name, "--inputs") for name in inputs]
             _backward(session, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
     for name, leaf in session.variables.items():
-        result.grad[name] = np.zeros(leaf.shape, leaf.dtype)[()] if leaf.grad is None else leaf.grad._data
-    if order > 1:
-        result.hessian = session.hessian(found)
-        result.derivatives = {index: value for index, value in found.items() if len(index) > 1}
+        result.shapes[name] = leaf.shape
+        # Nothing arrived: the derivative is 0, unless nobody asked for it.
+        asked = not no_grad and backward != 0 and (inputs is None or name in inputs)
+        zero = np.zeros(leaf.shape, leaf.dtype)[()] if asked else None
+        result.grad[name] = zero if leaf.grad is None else leaf.grad._data
+    if hooks and higher:
+        result.notes.append(_note("hook", "hooks change gradients, not the derivatives of order 2 and above"))
     result.tensors = session.rows()
     if create_graph:
         result.tensors += session.gradient_rows()
@@ -348,20 +380,15 @@ def _hook(session: Session, text: str) -> None:
     if not equals or not formula.strip():
         raise UsageError(f"--hook needs NAME=EXPR, but got '{text}'", hint='write --hook "y=2*grad"')
     tensor = session.find(name.strip(), "--hook")
-    named = {n: t.detach() for n, t in session.evaluator.names.items() if isinstance(t, Tensor)}
 
     def hook(gradient: Tensor) -> Tensor:
         try:
-            return run({**named, "grad": gradient})
+            return session.follow_up(formula, {"grad": gradient})
         except AutodiffError as error:
             error.message = f"--hook {name.strip()}: {error.message}"
             raise
 
-    def run(values: dict[str, Tensor]) -> Tensor:
-        evaluator = Evaluator(formula.strip(), values, np.dtype(session.dtype), session.evaluator.limited)
-        return evaluator.as_tensor(evaluator.run())
-
-    run({**named, "grad": tensor.detach()})  # a mistake is found before anything is swept
+    session.follow_up(formula, {"grad": tensor.detach()})  # a mistake is found before anything is swept
     tensor.register_hook(hook)
 
 

@@ -145,7 +145,11 @@ class Evaluator:
             return value
         last = self.tree.children[-1]
         try:
-            return self._keep(self._tensor(value, None), last)
+            tensor = self._tensor(value, None)
+            if last.kind == "assignment":
+                self.names[last.children[0].text] = tensor
+                last = last.children[1]
+            return self._keep(tensor, last)
         except AutodiffError as error:
             raise error.at(last.span, self.source) from None
 

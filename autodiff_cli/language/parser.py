@@ -80,7 +80,7 @@ def tokenize(source: str) -> list[Syntax]:
 _MEANT = {
     "&": "write 'and'",
     "|": "write 'or'; for an absolute value, abs(x)",
-    "!": "write 'not', or factorials as exp(lgamma(n + 1))",
+    "!": "write 'not'; there is no factorial",
     "\N{MINUS SIGN}": "write the minus of the keyboard, -",
     "\N{EN DASH}": "write the minus of the keyboard, -",
     "\N{MULTIPLICATION SIGN}": "write *",
@@ -159,6 +159,15 @@ def _reduce(kind: str, parts: list[Syntax], kept: Any, inlined: Any, transparent
     return Syntax(kind, children, "", span)
 
 
+def _between(before: Syntax, left: str, right: str) -> str:
+    """What may be missing between two operands: a product, or the brackets of a call."""
+    if before.kind in ("RPAR", "RSQB"):
+        return f"write *{right} to multiply"
+    if before.kind == "NAME" and len(left) > 1 and right != "(...)":
+        return f"write {left}({right}) to call a function, {left}*{right} to multiply"
+    return f"write {left}*{right}"
+
+
 _OPERAND_END = ("NUMBER", "NAME", "RPAR", "RSQB", "STRING", "TRUE", "FALSE")
 _OPERAND_START = ("NUMBER", "NAME", "LPAR", "STRING", "TRUE", "FALSE")
 
@@ -178,7 +187,7 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
             f"nothing between '{before.text}' and '{token.text}'",
             span=span,
             source=source,
-            hint=f"write {left}*{right}" if before.kind not in ("RPAR", "RSQB") else f"write *{right} to multiply",
+            hint=_between(before, left, right),
         )
     if token.kind == "$END" or token.kind == "_SEPARATOR":
         assert before is not None

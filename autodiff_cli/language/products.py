@@ -50,7 +50,7 @@ class Product:
     def numbers(self) -> list[tuple[str, Any]]:
         """Every derivative with what it is called."""
         if not isinstance(self.found, dict):
-            return [(f"the {self.command}", self.found)]
+            return [(self.command, self.found)]
         flat = []
         for name, value in self.found.items():
             if isinstance(value, dict):

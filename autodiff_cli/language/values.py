@@ -72,7 +72,7 @@ def constant(text: str, option: str, name: str = "") -> Any:
                 f"{label}: a value is one expression, not a program",
                 span=statements[-1].span,
                 source=text,
-                hint="several variables are separated by commas: --at x=1,y=2",
+                hint=f"several variables are separated by commas: {option} x=1,y=2",
             )
         with np.errstate(all="ignore"):
             return evaluator.as_tensor(evaluator.run()).detach()._data

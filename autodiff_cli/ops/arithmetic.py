@@ -13,7 +13,7 @@ from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.elementary import floor, log, reciprocal
+from autodiff_cli.ops.elementary import log, reciprocal, round
 
 __all__ = ["add", "div", "floor_divide", "fmod", "mul", "neg", "pos", "pow", "remainder", "sub", "true_divide"]
 
@@ -107,7 +107,8 @@ floor_divide = declare(
 _remainder_tensor = declare(
     "remainder",
     lambda x, y: np.remainder(x, y),
-    {"x": lambda g: g, "y": lambda g, x, y: -g * floor(x / y)},
+    # The quotient that belongs to the remainder: floor(x / y) may be rounded to the next one.
+    {"x": lambda g: g, "y": lambda g, x, y: -g * floor_divide(x, y)},
     node="RemainderBackward1",
     public=False,
 )
@@ -136,17 +137,11 @@ describe(
 _fmod_tensor = declare(
     "fmod",
     lambda x, y: np.fmod(x, y),
-    {"x": lambda g: g, "y": lambda g, x, y: -g * trunc_quotient(x, y)},
+    {"x": lambda g: g, "y": lambda g, x, y, out: -g * round((x - out) / y)},
     node="FmodBackward1",
     public=False,
 )
 _fmod_number = declare("fmod", lambda x, y: np.fmod(x, y), {"x": lambda g: g}, node="FmodBackward0", statics={"y": 1}, public=False)
-
-
-def trunc_quotient(x: Any, y: Any) -> Any:
-    from autodiff_cli.ops.elementary import trunc
-
-    return trunc(x / y)
 
 
 def fmod(x: Any, y: Any) -> Any:

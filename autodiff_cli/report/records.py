@@ -97,4 +97,4 @@ def nested(value: Any) -> Any:
 
 def bare(values: Iterable[Any]) -> str:
     """Numbers alone, one a line, elements of arrays in order."""
-    return "".join(f"{exact(element)}\n" for value in values for element in np.ravel(value))
+    return "".join(f"{exact(element)}\n" for value in values if value is not None for element in np.ravel(value))

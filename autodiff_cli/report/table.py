@@ -167,8 +167,7 @@ def higher_tables(result: Any, precision: int) -> list[RenderableType]:
     """The tables of second and higher derivatives, with an empty line before each."""
     parts: list[RenderableType] = []
     if result.hessian:
-        shapes = {name: value.shape for name, value in result.grad.items()}
-        parts += [title("second derivatives"), hessian_table(result.hessian, shapes, precision)]
+        parts += [title("second derivatives"), hessian_table(result.hessian, result.shapes, precision)]
     higher = [{"wrt": index, "value": value} for index, value in result.derivatives.items() if len(index) > 2]
     if higher:
         parts += [title("higher derivatives"), derivatives_table(higher, precision)]
