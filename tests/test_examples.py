@@ -7,6 +7,8 @@ difference before you commit it.
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,12 @@ def test_example(path: Path, command: str, expected: str) -> None:
 def test_there_are_examples() -> None:
     assert len(CASES) >= 4
     assert sum(len(_pairs(path)) for path in PAGES) >= 10
+
+
+def test_the_python_of_the_readme_prints_what_its_comments_say() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = text.split("```python\n")[1].split("```")[0]
+    expected = [line.partition("  # ")[2] for line in code.splitlines() if "  # " in line]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == expected
+    assert len(expected) == 2
