@@ -13,8 +13,8 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.cli.main import main
-from autodiff_cli.language.evaluate import Session
 from autodiff_cli.language.parser import parse
+from autodiff_cli.language.session import Session
 from autodiff_cli.language.syntax import walk
 
 GOLDEN = Path(__file__).with_name("golden")

@@ -91,8 +91,9 @@ def hvp(expr: str, **switches: Any) -> None:
 
 
 def _run(command: str, expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, **switches: Any) -> None:
-    from autodiff_cli.language.evaluate import Session, check_finite
+    from autodiff_cli.language.evaluate import check_finite
     from autodiff_cli.language.products import product
+    from autodiff_cli.language.session import Session
     from autodiff_cli.language.values import bindings, value_or_file
 
     style = options.chosen_format(style, as_json)

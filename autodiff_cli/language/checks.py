@@ -12,9 +12,9 @@ from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import MissingValue, ShapeError, UnknownName, UsageError
-from autodiff_cli.language.evaluate import Session, plain
 from autodiff_cli.language.evaluator import Evaluator
 from autodiff_cli.language.operands import suggestion
+from autodiff_cli.language.session import Session, plain
 
 
 class Report:

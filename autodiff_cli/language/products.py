@@ -11,8 +11,8 @@ from autodiff_cli.autograd.functional import hessian_vector, jacobian_of, jacobi
 from autodiff_cli.autograd.partials import MOST_PARTIALS
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName
-from autodiff_cli.language.evaluate import Session, plain
 from autodiff_cli.language.operands import suggestion
+from autodiff_cli.language.session import Session, plain
 from autodiff_cli.language.values import variables
 
 
