@@ -277,3 +277,20 @@ def test_a_program_of_too_many_operations_is_refused(monkeypatch: pytest.MonkeyP
     with pytest.raises(LimitError, match="10 million operations"):
         evaluate("+".join(["x"] * 1100), {"x": 1})
     assert evaluate("+".join(["x"] * 1100), {"x": 1}, limited=False).value == 1100
+
+
+@pytest.mark.parametrize("depth", [40, 20_000])
+@pytest.mark.parametrize(
+    "text", ["x[{}0{}]", "sum(reshape(x, {}2{}))", "sum(cat({}x{}))", "sum({}x{})", "sum(x, dim={}0{})", "x[0*{}0, 0{}]"]
+)
+def test_lists_of_any_depth_are_refused_and_not_walked(text: str, depth: int) -> None:
+    for opening, closing in (("[", "]"), ("[0, ", "]")):
+        with pytest.raises(AutodiffError, match="nested more than 32 deep"):
+            evaluate(text.format(opening * depth, closing * depth), {"x": [1, 2]})
+
+
+def test_positions_that_are_no_array() -> None:
+    with pytest.raises(AutodiffError, match="rows of this list"):
+        evaluate("x[[1, [2, 3]]]", {"x": [1, 2]})
+    assert evaluate("sum(x[[true, false]])", {"x": [3, 4]}).value == 3
+    assert evaluate("sum(x[[1, 1, 0]])", {"x": [3, 4]}).value == 11

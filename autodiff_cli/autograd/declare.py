@@ -30,7 +30,7 @@ from autodiff_cli.autograd.node import (
     SequenceNode,
     next_sequence_nr,
 )
-from autodiff_cli.autograd.op import KEYWORD_ALIASES, Function, describe
+from autodiff_cli.autograd.op import KEYWORD_ALIASES, Function, describe, how_many
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge, view_of
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
 
@@ -373,8 +373,10 @@ def bind(
     Raises:
         ArgumentError: if there are too many or too few, or a keyword is unknown or given twice.
     """
+    first_default = len(parameters) - len(defaults)
+    wanted = how_many(first_default, len(parameters))
     if len(args) > len(parameters):
-        raise ArgumentError(f"{name} takes {_count(parameters, defaults)}, not {len(args)}")
+        raise ArgumentError(f"{name} takes {wanted}, not {len(args)}")
     values = dict(zip(parameters, args, strict=False))
     for keyword, value in kwargs.items():
         parameter = keyword if keyword in parameters else KEYWORD_ALIASES.get(keyword, keyword)
@@ -383,18 +385,12 @@ def bind(
         if parameter in values:
             raise ArgumentError(f"{name} got two values for '{parameter}'")
         values[parameter] = value
-    first_default = len(parameters) - len(defaults)
     for i, parameter in enumerate(parameters):
         if parameter not in values:
             if i < first_default:
-                raise ArgumentError(f"{name} takes {_count(parameters, defaults)}; '{parameter}' is missing")
+                raise ArgumentError(f"{name} takes {wanted}; '{parameter}' is missing")
             values[parameter] = defaults[i - first_default]
     return tuple(values[parameter] for parameter in parameters)
-
-
-def _count(parameters: Sequence[str], defaults: Sequence[Any]) -> str:
-    least, most = len(parameters) - len(defaults), len(parameters)
-    return f"{most} argument{'s' * (most != 1)}" if least == most else f"{least} to {most} arguments"
 
 
 def plain(value: Any, beside: Any) -> Any:

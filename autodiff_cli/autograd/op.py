@@ -20,6 +20,11 @@ KEYWORD_ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "x", "other": 
 """NumPy's and PyTorch's other spellings of keywords, tried when a function has no parameter of the first name."""
 
 
+def how_many(least: int, most: int) -> str:
+    """``1 argument``, ``2 to 3 arguments``."""
+    return f"{most} argument{'s' * (most != 1)}" if least == most else f"{least} to {most} arguments"
+
+
 class Op:
     """What a declaration says of one function.
 

@@ -28,6 +28,8 @@ from autodiff_cli.language.operands import (
     listed,
     nesting,
     number,
+    positions,
+    ragged,
     static,
     suggestion,
     weak_operand,
@@ -377,7 +379,7 @@ class Evaluator:
                 )
 
         ByHand.__name__ = function.name
-        arguments = [value if isinstance(value, Tensor) else self._tensor(value, None) for value in given]
+        arguments = [self._tensor_of(value) for value in given]
         return self._keep(ByHand.apply(*arguments), node)
 
     def _contribution(self, gradient: Tensor, derivative: Tensor, argument: Tensor, node: Syntax) -> Tensor:
@@ -442,7 +444,7 @@ class Evaluator:
             thing = self._tensor(thing, node.children[0])
         if not isinstance(thing, Tensor):
             raise ArgumentError("a plain number has no positions to index", span=node.span)
-        keys = [self._tensor(key, None) if isinstance(key, list) and holds_tensor(key) else key for key in keys]
+        keys = [self._tensor(k, None) if isinstance(k, list) and holds_tensor(k) else positions(k) for k in keys]
         if self.limited:
             check_gather(thing, keys)
         values.append(self._keep(thing[tuple(keys)], node))
@@ -459,7 +461,11 @@ class Evaluator:
             values.append(self._keep(getattr(tensor, name), node))
 
     def _list(self, node: Syntax, count: int, values: list[Any], work: list[Any]) -> None:
-        values.append(_take(values, count))
+        items = _take(values, count)
+        if nesting(items) > _MOST_DIMENSIONS:
+            # Here, where lists are made, so that whatever takes one may walk it as NumPy does.
+            raise ArgumentError(f"lists are nested more than {_MOST_DIMENSIONS} deep")
+        values.append(items)
 
     # Applying functions
 
@@ -546,33 +552,21 @@ class Evaluator:
             ArgumentError: if it is no number and no list of numbers in the shape of a tensor.
         """
         if isinstance(value, list) and holds_tensor(value):
-            return self._stacked(value, node, 0)
+            return self._stacked(value, node)
         if value is None or isinstance(value, (str, slice)) or value is ...:
             raise ArgumentError(f"a number or a tensor is expected, not {described(value)}")
-        if isinstance(value, list) and nesting(value) > _MOST_DIMENSIONS:
-            raise ArgumentError(f"lists are nested more than {_MOST_DIMENSIONS} deep")
         try:
             tensor = Tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
         except (ValueError, TypeError):
-            raise ArgumentError(
-                "the rows of this list are not numbers in the shape of a tensor", hint="every row needs the same length"
-            ) from None
+            raise ragged() from None
         if node is not None and isinstance(value, list):
             self._keep(tensor, node, listed(value))
         return tensor
 
-    def _stacked(self, items: list[Any], node: Syntax | None, depth: int) -> Tensor:
+    def _stacked(self, items: list[Any], node: Syntax | None) -> Tensor:
         """A list with tensors in it, joined along a new dimension."""
-        if depth > _MOST_DIMENSIONS:
-            raise ArgumentError(f"lists are nested more than {_MOST_DIMENSIONS} deep")
-        tensors = [
-            item
-            if isinstance(item, Tensor)
-            else self._stacked(item, node, depth + 1)
-            if isinstance(item, list) and holds_tensor(item)
-            else self._tensor(item, None)
-            for item in items
-        ]
+        inner = [node if isinstance(item, list) and holds_tensor(item) else None for item in items]
+        tensors = [item if isinstance(item, Tensor) else self._tensor(item, at) for item, at in zip(items, inner, strict=True)]
         stacked: Tensor = FUNCTIONS["stack"].function(tensors)
         return stacked if node is None else self._keep(stacked, node)
 

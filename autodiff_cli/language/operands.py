@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.op import Op
+from autodiff_cli.autograd.op import Op, how_many
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.creation import MOST_ELEMENTS, check_size
@@ -27,12 +27,26 @@ def holds_tensor(value: Any) -> bool:
 
 
 def nesting(value: Any) -> int:
-    """How deep a list is nested along its first elements."""
+    """How deep a list is nested, 0 for what is none."""
     depth = 0
-    while isinstance(value, list):
-        value = value[0] if value else None
+    level = [value]
+    while lists := [item for item in level if isinstance(item, list)]:
+        level = [item for each in lists for item in each]
         depth += 1
     return depth
+
+
+def ragged() -> ArgumentError:
+    """The error for a list that is no tensor."""
+    return ArgumentError("the rows of this list are not numbers in the shape of a tensor", hint="every row needs the same length")
+
+
+def positions(key: Any) -> Any:
+    """A list of positions, or a mask, as an array; any other key as it is."""
+    try:
+        return np.asarray(key) if isinstance(key, list) else key
+    except ValueError:
+        raise ragged() from None
 
 
 def described(value: Any) -> str:
@@ -91,8 +105,7 @@ def along(op: Op, parameter: str) -> str | None:
 
 
 def arguments_wanted(op: Op) -> str:
-    least, most = op.required, len(op.parameters)
-    return f"{most} argument{'s' * (most != 1)}" if least == most else f"{least} to {most} arguments"
+    return how_many(op.required, len(op.parameters))
 
 
 _PRODUCTS = ("matmul", "mm", "mv", "bmm", "dot")
@@ -116,8 +129,8 @@ def check_result(op: Op, tensors: list[Tensor]) -> None:
 
 def check_gather(tensor: Tensor, keys: list[Any]) -> None:
     """Refuse positions that would gather too many elements."""
-    lists = [key for key in keys if isinstance(key, (Tensor, list))]
-    shapes = [key.shape if isinstance(key, Tensor) else np.shape(key) for key in lists]
+    lists = [key for key in keys if isinstance(key, (Tensor, np.ndarray))]
+    shapes = [key.shape for key in lists]
     if math.prod(math.prod(shape) for shape in shapes) * tensor.numel() > MOST_ELEMENTS:
         try:
             gathered = np.broadcast_shapes(*shapes)
