@@ -14,6 +14,7 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.autograd.function import once_differentiable
 from autodiff_cli.errors import DtypeError, GradcheckError, GraphError, ShapeError
+from tests.functions import MyPow, WrongPow
 
 
 def leaf(value: Any) -> ad.Tensor:
@@ -291,25 +292,6 @@ def test_grad_mode_is_per_thread() -> None:
         thread.start()
         thread.join()
     assert results == [True]
-
-
-class MyPow(ad.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, a: Any, b: Any) -> Any:
-        ctx.save_for_backward(a, b)
-        return a**b
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        a, b = ctx.saved_tensors
-        return g * b * a ** (b - 1), g * a**b * ad.log(a)
-
-
-class WrongPow(MyPow):
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        a, b = ctx.saved_tensors
-        return g * b * a ** (b - 1), g * a**b * ad.log(a + 1)
 
 
 def test_function() -> None:

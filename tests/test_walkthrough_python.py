@@ -16,6 +16,7 @@ import pytest
 
 import autodiff_cli as torch
 from autodiff_cli.autograd import Function, gradcheck
+from tests.functions import MyPow, WrongPow
 
 GOLDEN = {r["id"]: r for r in json.loads((Path(__file__).parent / "golden" / "walkthrough.json").read_text())["records"]}
 Stage = dict[str, Any]
@@ -136,25 +137,6 @@ def code10(golden: dict[str, Any]) -> Iterator[Stage]:
     yield stage
     stage["z"].backward()
     yield stage
-
-
-class MyPow(Function):
-    @staticmethod
-    def forward(ctx: Any, a: Any, b: Any) -> Any:
-        ctx.save_for_backward(a, b)
-        return a**b
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        a, b = ctx.saved_tensors
-        return g * b * a ** (b - 1), g * a**b * torch.log(a)
-
-
-class WrongPow(MyPow):
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        a, b = ctx.saved_tensors
-        return g * b * a ** (b - 1), g * a**b * torch.log(a + 1)
 
 
 @program

@@ -93,7 +93,7 @@ def hvp(expr: str, **switches: Any) -> None:
 def _run(command: str, expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, **switches: Any) -> None:
     from autodiff_cli.language.evaluate import check_finite
     from autodiff_cli.language.products import product
-    from autodiff_cli.language.session import Session
+    from autodiff_cli.language.session import Session, plain
     from autodiff_cli.language.values import bindings, value_or_file
 
     style = options.chosen_format(style, as_json)
@@ -121,6 +121,6 @@ def _run(command: str, expr: str, style: str, as_json: bool, quiet: bool, precis
     else:
         from autodiff_cli.report import records
 
-        rows = [{"name": name, "value": records.nested(value)} for name, value in result.numbers()]
+        rows = [{"name": name, "value": plain(value)} for name, value in result.numbers()]
         sys.stdout.write(records.render(style, document, rows))
     options.say_notes(result.notes)

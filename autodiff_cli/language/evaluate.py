@@ -192,11 +192,9 @@ def _backward(
                 leaf.grad = None if leaf.grad is None else leaf.grad * 0
         try:
             session.output.backward(session.gradient, retain_graph or create_graph, create_graph, inputs)
-        except GraphError as error:
-            if turn:
-                error.hint = "add --retain-graph to run backward more than once"
-            raise error.at(span, source) from None
         except AutodiffError as error:
+            if turn and isinstance(error, GraphError):
+                error.hint = "add --retain-graph to run backward more than once"
             raise error.at(span, source) from None
 
 

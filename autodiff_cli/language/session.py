@@ -206,17 +206,13 @@ class Session:
 
     def notes(self) -> list[dict[str, Any]]:
         """What a person should know about this evaluation."""
-        used = {node.text for node in _names(self.evaluator)}
+        used = {node.text for node in walk(self.evaluator.tree) if node.kind == "NAME"}
         notes = [note("unused", f"'{name}' does not occur in the expression") for name in self.leaves if name not in used]
         if self.wrt and not self.differentiable:
             notes.append(
                 note("constant", "the output does not depend on a variable through recorded operations: nothing to differentiate")
             )
         return notes
-
-
-def _names(evaluator: Evaluator) -> list[Any]:
-    return [node for node in walk(evaluator.tree) if node.kind == "NAME"]
 
 
 def note(kind: str, message: str) -> dict[str, Any]:

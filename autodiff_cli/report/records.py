@@ -90,11 +90,6 @@ def _aligned(texts: Sequence[Sequence[str]]) -> str:
     return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in texts)
 
 
-def nested(value: Any) -> Any:
-    """An array as numbers in lists."""
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-
-
 def bare(values: Iterable[Any]) -> str:
     """Numbers alone, one a line, elements of arrays in order."""
     return "".join(f"{exact(element)}\n" for value in values if value is not None for element in np.ravel(value))
