@@ -273,7 +273,7 @@ def test_endless_recursion_is_refused() -> None:
 
 
 def test_a_program_of_too_many_operations_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autodiff_cli.language.evaluator.MOST_OPERATIONS", 1000)
+    monkeypatch.setattr("autodiff_cli.language.machine.MOST_OPERATIONS", 1000)
     with pytest.raises(LimitError, match="10 million operations"):
         evaluate("+".join(["x"] * 1100), {"x": 1})
     assert evaluate("+".join(["x"] * 1100), {"x": 1}, limited=False).value == 1100

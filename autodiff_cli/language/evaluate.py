@@ -155,7 +155,7 @@ def evaluate(
 
 def _retain(session: Session, names: Sequence[str]) -> None:
     if list(names) == ["all"]:
-        tensors = [tensor for tensor, _ in session.evaluator.made]
+        tensors = [tensor for tensor, _ in session.evaluator.tensors.made]
     else:
         tensors = [session.find(name, "--retain-grad") for name in names]
     for tensor in tensors:

@@ -191,7 +191,7 @@ class Session:
         names = {id(tensor): name for name, tensor in reversed(self.evaluator.names.items()) if isinstance(tensor, Tensor)}
         rows = [Row(tensor, name, name) for name, tensor in self.leaves.items()]
         unnamed = 0
-        for tensor, expression in self.evaluator.made:
+        for tensor, expression in self.evaluator.tensors.made:
             name = names.get(id(tensor))
             if name is None:
                 unnamed += 1

@@ -1,0 +1,159 @@
+"""The tensors of a program: made of its literals, and kept with the expression that made each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.op import FUNCTIONS, KEYWORD_ALIASES, Op
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError, Span
+from autodiff_cli.language.operands import (
+    along,
+    arguments_wanted,
+    described,
+    holds_tensor,
+    is_plain,
+    listed,
+    ragged,
+    static,
+    suggestion,
+    weak_operand,
+)
+from autodiff_cli.language.syntax import Syntax
+
+_MOST_TEXT = 400
+
+
+class Tensors:
+    """Makes values of a program into tensors, and lists what it made.
+
+    Args:
+        source: the text that places in it are named after.
+        dtype: the type of tensors made from literals.
+        given: tensors that were there before, which are not listed.
+        listing: whether to keep a list at all; it keeps every tensor alive.
+
+    Attributes:
+        made: every tensor, in order, with the expression that made it.
+    """
+
+    def __init__(self, source: str, dtype: Any, given: Iterable[Tensor] = (), listing: bool = True) -> None:
+        self.source = source
+        self.dtype = dtype
+        self.listing = listing
+        self.made: list[tuple[Tensor, str]] = []
+        self._known = {id(tensor) for tensor in given}
+
+    def keep(self, tensor: Tensor, node: Syntax, text: str | None = None) -> Tensor:
+        """List a tensor that an expression made, once."""
+        if self.listing and id(tensor) not in self._known:
+            self._known.add(id(tensor))
+            self.made.append((tensor, text or self.text(node.span)))
+        return tensor
+
+    @contextmanager
+    def unlisted(self) -> Iterator[None]:
+        """What is made inside is nobody else's business."""
+        before, self.listing = self.listing, False
+        try:
+            yield
+        finally:
+            self.listing = before
+
+    def text(self, span: Span) -> str:
+        """A piece of the source on one line; the middle of a very long one is left out."""
+        start, end = span
+        if end - start > _MOST_TEXT:
+            half = _MOST_TEXT // 2
+            return f"{self.text((start, start + half))} ... {self.text((end - half, end))}"
+        return " ".join(self.source[start:end].split())
+
+    def of(self, value: Any, node: Syntax | None = None) -> Tensor:
+        """A value as a tensor: itself, a constant of the program's type, or the elements of a list stacked.
+
+        A literal that ``node`` stands for is listed.
+
+        Raises:
+            ArgumentError: if it is no number and no list of numbers in the shape of a tensor.
+        """
+        if isinstance(value, Tensor):
+            return value
+        if isinstance(value, list) and holds_tensor(value):
+            return self._stacked(value, node)
+        if not isinstance(value, list) and not is_plain(value):
+            raise ArgumentError(f"a number or a tensor is expected, not {described(value)}")
+        try:
+            tensor = Tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
+        except (ValueError, TypeError):
+            raise ragged() from None
+        if node is not None and isinstance(value, list):
+            self.keep(tensor, node, listed(value))
+        return tensor
+
+    def _stacked(self, items: list[Any], node: Syntax | None) -> Tensor:
+        """A list with tensors in it, joined along a new dimension."""
+        inner = [node if isinstance(item, list) and holds_tensor(item) else None for item in items]
+        tensors = [self.of(item, at) for item, at in zip(items, inner, strict=True)]
+        stacked: Tensor = FUNCTIONS["stack"].function(tensors)
+        return stacked if node is None else self.keep(stacked, node)
+
+    def operand(self, value: Any, node: Syntax) -> Any:
+        """An argument of arithmetic: numbers stay plain, and weak; anything else becomes a tensor."""
+        return value if value is None or is_plain(value) else self.of(value, node)
+
+    def arguments(self, op: Op, given: list[Any], named: Mapping[str, Any], node: Syntax) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments as a function takes them: tensors for its tensors, plain values for the rest.
+
+        Raises:
+            ArgumentError: if there are too many or too few, or a keyword is unknown or given twice.
+        """
+        parameters = op.parameters
+        if not op.variadic and not op.spread and len(given) > len(parameters):
+            raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {len(given)}", hint=f"it is {op.signature}")
+        keywords = _keywords(op, len(given), named)
+        have = len(given) + len(keywords)
+        if not op.variadic and (have < op.required or any(p not in keywords for p in parameters[len(given) : op.required])):
+            raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {have}", hint=f"it is {op.signature}")
+        if op.variadic and op.tensors and given and isinstance(given[0], list) and all(is_plain(v) for v in given[1:]):
+            # cat([x, y], 0): the list is the sequence, what follows are plain arguments.
+            if not given[0]:
+                raise ArgumentError(f"{op.name} expects at least one tensor")
+            arguments = [[self.of(v) for v in given[0]], *(static(v, op) for v in given[1:])]
+        elif op.variadic:
+            arguments = [self.of(v) if op.tensors else static(v, op) for v in given]
+            arguments = [arguments] if op.tensors else arguments
+        else:
+            arguments = [
+                self.operand(v, node) if i < len(parameters) and parameters[i] in op.tensors else static(v, op)
+                for i, v in enumerate(given)
+            ]
+        keywords = {p: self.operand(v, node) if p in op.tensors else static(v, op) for p, v in keywords.items()}
+        if op.tensors:
+            together = [*arguments, *keywords.values()]
+            if not any(isinstance(v, Tensor) for v in together) and not op.variadic:
+                logical = op.section == "comparison"
+                arguments = [weak_operand(v, logical) if i < len(op.tensors) else v for i, v in enumerate(arguments)]
+        else:
+            keywords["dtype"] = self.dtype
+        if op.spread and op.parameters[-1] in keywords:
+            arguments.append(keywords.pop(op.parameters[-1]))
+        return arguments, keywords
+
+
+def _keywords(op: Op, given: int, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords by the names that the function has for them."""
+    parameters = op.parameters
+    keywords: dict[str, Any] = {}
+    for keyword, value in named.items():
+        parameter = keyword if keyword in parameters else KEYWORD_ALIASES.get(keyword, keyword)
+        if parameter not in parameters or (op.variadic and parameter == parameters[0]):
+            hint = along(op, parameter) or suggestion(keyword, parameters) or f"it is {op.signature}"
+            raise ArgumentError(f"{op.name} has no parameter '{keyword}'", hint=hint)
+        if parameter in parameters[:given] and not op.variadic:
+            raise ArgumentError(f"{op.name} got two values for '{parameter}'", hint=f"it is {op.signature}")
+        keywords[parameter] = value
+    return keywords
