@@ -18,6 +18,7 @@ class AutodiffError(Exception):
         span: half-open range of characters in ``source``, where the place is known.
         hint: what to do about it.
         source: the text that ``span`` points into.
+        path: the file that ``source`` was read from.
     """
 
     exit_code = 3
@@ -28,6 +29,12 @@ class AutodiffError(Exception):
         self.span = span
         self.hint = hint
         self.source = source
+        self.path: str | None = None
+
+    @property
+    def line(self) -> int | None:
+        """The line of the source that the place is on, the first being 1."""
+        return None if self.source is None or self.span is None else self.source.count("\n", 0, self.span[0]) + 1
 
     @property
     def kind(self) -> str:

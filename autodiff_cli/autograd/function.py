@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from autodiff_cli.autograd.modes import is_grad_enabled, no_grad, set_grad_enabled
-from autodiff_cli.autograd.node import FREED, Grad, Node, next_sequence_nr, restore, tensor_on
+from autodiff_cli.autograd.node import FREED, FREED_HINT, Grad, Node, next_sequence_nr, restore, tensor_on
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
 from autodiff_cli.errors import ArgumentError, GraphError
 
@@ -48,7 +48,7 @@ class FunctionNode(Node):
             GraphError: after the graph was freed.
         """
         if self.saved is None:
-            raise GraphError(FREED)
+            raise GraphError(FREED, hint=FREED_HINT)
         return tuple(self._unpack(entry) for entry in self.saved)
 
     def _unpack(self, entry: Any) -> Any:

@@ -18,6 +18,8 @@ from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
 from autodiff_cli.errors import GraphError, ShapeError
 
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
 Tensors = Tensor | Sequence[Tensor]
 
 INDEPENDENT = "The output of the user-provided function is independent of"

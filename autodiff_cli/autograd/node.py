@@ -28,6 +28,8 @@ FREED = (
     "saved tensors after calling backward."
 )
 
+FREED_HINT = "give the first backward retain_graph=True"
+
 NO_EDGE, OUTPUT = -1, -2
 
 next_sequence_nr = itertools.count(1).__next__
@@ -86,7 +88,7 @@ class Node:
         """Raise if what was saved for backward was freed or changed since."""
         saved = self.saved
         if saved is None:
-            raise GraphError(FREED)
+            raise GraphError(FREED, hint=FREED_HINT)
         if isinstance(saved, Changed):
             raise GraphError(saved.message, hint=CHANGED_HINT)
         for entry in saved if isinstance(saved, (list, tuple)) else (saved,):

@@ -86,7 +86,7 @@ class Op:
         """The signature as a user writes it, such as ``sum(x, dim=none, keepdim=false)``."""
         first_default = len(self.parameters) - len(self.defaults)
         shown = [
-            name if i < first_default else f"{name}={_literal(self.defaults[i - first_default])}"
+            name if i < first_default else f"{name}={literal(self.defaults[i - first_default])}"
             for i, name in enumerate(self.parameters)
         ]
         if self.variadic:
@@ -113,7 +113,7 @@ class Op:
         return len(self.parameters) - len(self.defaults)
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
     """A default value as the language writes it."""
     if value is None or isinstance(value, bool):
         return str(value).lower()

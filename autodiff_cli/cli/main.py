@@ -27,6 +27,8 @@ COMMANDS = {
     "vjp": "A vector times the Jacobian.",
     "hvp": "The Hessian times a vector.",
     "gradcheck": "Check a gradient against finite differences.",
+    "run": "A program file of autograd statements.",
+    "repl": "The same, typed.",
     "functions": "The functions of the language.",
 }
 TOGETHER = {name: "products" for name in ("jacobian", "hessian", "jvp", "vjp", "hvp")}

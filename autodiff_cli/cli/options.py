@@ -85,25 +85,31 @@ def read_expression(text: str) -> str:
     Raises:
         FileError: if it cannot be read.
     """
-    from autodiff_cli.errors import FileError
-
-    if text == "-" and sys.stdin is None:
-        raise FileError("cannot read standard input: it is closed")
-    try:
-        if text == "-":
-            return sys.stdin.buffer.read().decode("utf-8-sig").rstrip("\n")
-        if text.startswith("@"):
-            with open(text[1:], encoding="utf-8-sig") as file:
-                return file.read().rstrip("\n")
-    except OSError as error:
-        raise FileError(f"cannot read {_source(text)}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise FileError(f"{_source(text)} is not UTF-8 text") from None
+    if text == "-" or text.startswith("@"):
+        return read_file(text.removeprefix("@")).rstrip("\n")
     return text
 
 
-def _source(text: str) -> str:
-    return "standard input" if text == "-" else f"'{text[1:]}'"
+def read_file(path: str) -> str:
+    """The text of a file, or of standard input for ``-``.
+
+    Raises:
+        FileError: if it cannot be read.
+    """
+    from autodiff_cli.errors import FileError
+
+    name = "standard input" if path == "-" else f"'{path}'"
+    if path == "-" and sys.stdin is None:
+        raise FileError("cannot read standard input: it is closed")
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read().decode("utf-8-sig")
+        with open(path, encoding="utf-8-sig") as file:
+            return file.read()
+    except OSError as error:
+        raise FileError(f"cannot read {name}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise FileError(f"{name} is not UTF-8 text") from None
 
 
 def names(text: str | None) -> list[str] | None:
@@ -131,17 +137,15 @@ def _format_default() -> str:
 
 expression = click.argument("expr", metavar="EXPR")
 
-values = _stack(
-    [
-        click.option(
-            "--at", "-a", multiple=True, metavar="NAME=VALUE", help="Value of a variable; also x=1,y=2, [1, 2], 2*pi, @file."
-        ),
-        click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of what is not differentiated by."),
-        click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: every --at]"),
-        click.option("--dtype", default="float64", show_default=True, metavar="float64|float32", help="Type of all numbers."),
-        click.option("--no-limits", is_flag=True, help="Allow tensors and programs of any size."),
-    ]
+_at = click.option(
+    "--at", "-a", multiple=True, metavar="NAME=VALUE", help="Value of a variable; also x=1,y=2, [1, 2], 2*pi, @file."
 )
+_const = click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of what is not differentiated by.")
+_dtype = click.option("--dtype", default="float64", show_default=True, metavar="float64|float32", help="Type of all numbers.")
+_no_limits = click.option("--no-limits", is_flag=True, help="Allow tensors and programs of any size.")
+_wrt = click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: every --at]")
+values = _stack([_at, _const, _wrt, _dtype, _no_limits])
+start = _stack([_at, _const, _dtype, _no_limits])
 order = click.option("--order", default=1, show_default=True, metavar="N", type=int, help="Highest order of derivative.")
 gradient = click.option("--gradient", metavar="EXPR", help="What backward starts from, for an output that is no scalar.")
 strict = click.option("--strict", is_flag=True, help="Exit with 4 if something is nan or infinite.")

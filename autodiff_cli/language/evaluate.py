@@ -184,7 +184,8 @@ def _hook(session: Session, text: str) -> None:
 def _backward(
     session: Session, times: int, retain_graph: bool, zero_grad: bool, create_graph: bool, inputs: list[Tensor] | None
 ) -> None:
-    session.require_scalar()
+    if times:
+        session.require_scalar()
     source, span = session.expression, session.evaluator.tree.children[-1].span
     for turn in range(times):
         if turn and zero_grad:

@@ -125,7 +125,8 @@ class Machine:
 
     # Names
 
-    def _name(self, node: Syntax) -> Any:
+    def name(self, node: Syntax) -> Any:
+        """What a name means here."""
         name = node.children[0].text
         for scope in (self._scope, self.names, CONSTANTS):
             if name in scope:
@@ -173,7 +174,7 @@ class Machine:
         if kind == "number":
             values.append(number(node.children[0].text))
         elif kind == "name":
-            values.append(self._name(node))
+            values.append(self.name(node))
         elif kind in ("true", "false", "none"):
             values.append({"true": True, "false": False, "none": None}[kind])
         elif kind == "string":
@@ -217,7 +218,7 @@ class Machine:
         late = next((a for a, keyword in zip(given[first_keyword:], keywords[first_keyword:], strict=True) if not keyword), None)
         if late is not None:
             raise ArgumentError("a positional argument follows a keyword", span=late.span)
-        self._find(name, node, method)
+        self.find(name, node, method)
         parts = [argument.children[1] if keyword else argument for argument, keyword in zip(given, keywords, strict=True)]
         if method:
             parts.insert(0, node.children[0])
@@ -225,7 +226,12 @@ class Machine:
         work.append((self._call, node, (name, keywords)))
         work.extend((None, part, None) for part in reversed(parts))
 
-    def _find(self, name: str, node: Syntax, method: bool) -> UserFunction | Op:
+    def find(self, name: str, node: Syntax, method: bool) -> Any:
+        """What a call or a method names.
+
+        Raises:
+            UnknownName: if there is no such function.
+        """
         if name in self.functions and not method:
             return self.functions[name]
         if name in FUNCTIONS:
@@ -241,7 +247,7 @@ class Machine:
 
     def _operator(self, node: Syntax, count: int, values: list[Any], work: list[Work]) -> None:
         operands = _take(values, count)
-        values.append(self._apply(FUNCTIONS[node.kind], operands, {}, node))
+        values.append(self.apply(FUNCTIONS[node.kind], operands, {}, node))
 
     def _call(self, node: Syntax, extra: tuple[str, list[str | None]], values: list[Any], work: list[Work]) -> None:
         name, keywords = extra
@@ -253,15 +259,21 @@ class Machine:
                 if keyword in named:
                     raise ArgumentError(f"{name} got two values for '{keyword}'")
                 named[keyword] = value
-        function = self._find(name, node, node.kind == "method")
+        found = self.find(name, node, node.kind == "method")
         if node.kind == "method" and name in ("max", "min") and len(given) > 1 and not isinstance(given[1], Tensor):
             raise ArgumentError(
                 f"x.{name}({given[1]}) could mean two things", hint=f"write {name}(x, {given[1]}) or x.a{name}(dim={given[1]})"
             )
-        if isinstance(function, Op):
-            values.append(self._apply(function, positional, named, node))
+        self.call_found(found, positional, named, node, values, work)
+
+    def call_found(
+        self, found: Any, given: list[Any], named: dict[str, Any], node: Syntax, values: list[Any], work: list[Work]
+    ) -> None:
+        """Call what ``find`` found: a function of the language at once, one of the program by its own steps."""
+        if isinstance(found, Op):
+            values.append(self.apply(found, given, named, node))
         else:
-            self._enter(function, positional, named, node, values, work)
+            self._enter(found, given, named, node, values, work)
 
     def _enter(
         self, function: UserFunction, given: list[Any], named: dict[str, Any], node: Syntax, values: list[Any], work: list[Work]
@@ -355,15 +367,15 @@ class Machine:
             work.append((None, node.children[0 if condition else 2], None))
 
     def _select(self, node: Syntax, extra: Any, values: list[Any], work: list[Work]) -> None:
-        values.append(self._apply(FUNCTIONS["where"], _take(values, 3), {}, node))
+        values.append(self.apply(FUNCTIONS["where"], _take(values, 3), {}, node))
 
     def _compare(self, node: Syntax, count: int, values: list[Any], work: list[Work]) -> None:
         """``a < b < c`` means that both hold."""
         operands = _take(values, count)
         result = None
         for i, sign in enumerate(node.children[1::2]):
-            one = self._apply(FUNCTIONS[_COMPARE[sign.text]], operands[i : i + 2], {}, node)
-            result = one if result is None else self._apply(FUNCTIONS["logical_and"], [result, one], {}, node)
+            one = self.apply(FUNCTIONS[_COMPARE[sign.text]], operands[i : i + 2], {}, node)
+            result = one if result is None else self.apply(FUNCTIONS["logical_and"], [result, one], {}, node)
         values.append(result)
 
     def _slice(self, node: Syntax, count: int, values: list[Any], work: list[Work]) -> None:
@@ -382,27 +394,36 @@ class Machine:
         values.append(slice(*parts))
 
     def _index(self, node: Syntax, count: int, values: list[Any], work: list[Work]) -> None:
-        keys = [whole(key, "a position") if isinstance(key, float) else key for key in _take(values, count)]
-        thing = values.pop()
+        keys = self.keys(_take(values, count))
+        values.append(self.element(values.pop(), keys, node))
+
+    def keys(self, values: Iterable[Any]) -> list[Any]:
+        """The values between the brackets of an index, as a tensor takes them."""
+        keys = [whole(key, "a position") if isinstance(key, float) else key for key in values]
+        return [self.tensors.of(key) if isinstance(key, list) and holds_tensor(key) else positions(key) for key in keys]
+
+    def element(self, thing: Any, keys: list[Any], node: Syntax) -> Any:
+        """``thing[keys]``."""
         if isinstance(thing, list):
             thing = self.tensors.of(thing, node.children[0])
         if not isinstance(thing, Tensor):
             raise ArgumentError("a plain number has no positions to index", span=node.span)
-        keys = [self.tensors.of(k, None) if isinstance(k, list) and holds_tensor(k) else positions(k) for k in keys]
         if self.limited:
             check_gather(thing, keys)
-        values.append(self.tensors.keep(thing[tuple(keys)], node))
+        return self.tensors.keep(thing[tuple(keys)], node)
 
     def _attribute(self, node: Syntax, extra: Any, values: list[Any], work: list[Work]) -> None:
-        thing, name = values.pop(), node.children[1].text
+        values.append(self.attribute(values.pop(), node.children[1].text, node))
+
+    def attribute(self, thing: Any, name: str, node: Syntax) -> Any:
+        """``thing.name``."""
         if name not in _ATTRIBUTES:
             hint = f"write .{name}() to call it" if name in FUNCTIONS else suggestion(name, _ATTRIBUTES)
             raise UnknownName(f"unknown attribute '{name}'", span=node.children[1].span, hint=hint)
-        tensor = thing if isinstance(thing, Tensor) else self.tensors.of(thing, node.children[0])
+        tensor = self.tensors.of(thing, node.children[0])
         if name in ("shape", "ndim"):
-            values.append(list(tensor.shape) if name == "shape" else tensor.ndim)
-        else:
-            values.append(self.tensors.keep(getattr(tensor, name), node))
+            return list(tensor.shape) if name == "shape" else tensor.ndim
+        return self.tensors.keep(getattr(tensor, name), node)
 
     def _list(self, node: Syntax, count: int, values: list[Any], work: list[Work]) -> None:
         items = _take(values, count)
@@ -413,7 +434,8 @@ class Machine:
 
     # Applying functions
 
-    def _apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        """The result of a function of the language."""
         self._count(node)
         arguments, keywords = self.tensors.arguments(op, given, named, node)
         tensors = [value for value in arguments if isinstance(value, Tensor)]

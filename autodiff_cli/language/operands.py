@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.op import Op, how_many
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
@@ -50,10 +51,26 @@ def positions(key: Any) -> Any:
 
 
 def described(value: Any) -> str:
-    """What a value is that is neither a number nor a tensor."""
+    """What a value is, in the middle of a sentence."""
     if value is None:
         return "none"
-    return "a slice" if isinstance(value, slice) else "..." if value is ... else f"the text '{value}'"
+    if isinstance(value, str):
+        return f"the text '{value}'"
+    if isinstance(value, Node):
+        return f"the node {value.name()}"
+    return _KINDS.get(type(value).__name__, "a number")
+
+
+_KINDS = {
+    "Tensor": "a tensor",
+    "list": "a list",
+    "tuple": "a tuple",
+    "slice": "a slice",
+    "ellipsis": "...",
+    "UserFunction": "a function",
+    "Op": "a function",
+    "RemovableHandle": "the handle of a hook",
+}
 
 
 def number(text: str) -> float | int:

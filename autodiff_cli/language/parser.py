@@ -23,8 +23,8 @@ def _load() -> None:
     _TOKEN = re.compile(_TABLES["tokens"])
 
 
-def tokenize(source: str) -> list[Syntax]:
-    """The tokens of a text, ended by ``$END``.
+def tokenize(source: str, start: int = 0) -> list[Syntax]:
+    """The tokens of a text from a position on, ended by ``$END``.
 
     Raises:
         ParseError: at a character that begins no token, or a bracket that is not closed or not opened.
@@ -35,7 +35,7 @@ def tokenize(source: str) -> list[Syntax]:
     match = _TOKEN.match
     tokens: list[Syntax] = []
     open_brackets: list[Syntax] = []
-    position = 0
+    position = start
     while position < len(source):
         found = match(source, position)
         if found is None:
@@ -111,6 +111,15 @@ def parse(source: str) -> Syntax:
     tokens = tokenize(source)
     if all(token.kind in ("_SEPARATOR", "$END") for token in tokens):
         raise ParseError("the expression is empty", span=(0, len(source)), source=source, hint="write one, for example 'x**2'")
+    return parse_tokens(source, tokens)
+
+
+def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
+    """The tree of tokens that ``tokenize`` found; the last of them is ``$END``.
+
+    Raises:
+        ParseError: with the place and what to write instead, where that can be guessed.
+    """
     actions, rules, end = _TABLES["actions"], _TABLES["rules"], _TABLES["end"]
     states: list[int] = [_TABLES["start"]]
     values: list[Syntax] = []
@@ -191,6 +200,14 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
         )
     if token.kind == "$END" or token.kind == "_SEPARATOR":
         assert before is not None
+        if "EQUAL" in expected and "COMMA" in expected:
+            comma = next(t for t in tokens if t.kind == "COMMA")
+            return ParseError(
+                "unexpected ','",
+                span=comma.span,
+                source=source,
+                hint="write [a, b] for a list, or a, b = ... to name the elements of one",
+            )
         return ParseError(
             f"something is missing after '{before.text}'", span=before.span, source=source, hint="the expression ends here"
         )

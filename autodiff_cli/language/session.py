@@ -90,17 +90,9 @@ class Session:
         limited: bool = True,
         gradient: Any = None,
     ) -> None:
-        if dtype not in ("float64", "float32"):
-            raise UsageError(f"unknown dtype '{dtype}'", hint="use float64 or float32")
         self.expression = expression
         self.dtype = dtype
-        kind = np.dtype(dtype)
-        values, constants = (
-            {n: constant(v, "--at", n) if isinstance(v, str) else v for n, v in (given or {}).items()} for given in (at, const)
-        )
-        both = set(values) & set(constants)
-        if both:
-            raise UsageError(f"'{min(both)}' is given both as a variable and as a constant", hint="use --at or --const, not both")
+        values, constants = given_values(at, const, dtype)
         self.wrt = list(values) if wrt is None else list(wrt)
         if len(set(self.wrt)) < len(self.wrt):
             raise UsageError(f"--wrt names a variable twice: {', '.join(self.wrt)}")
@@ -108,6 +100,7 @@ class Session:
             if name not in values:
                 hint = "it is a --const" if name in constants else suggestion(name, values) or "give it a value with --at"
                 raise UnknownName(f"--wrt names '{name}', which is no variable of --at", hint=hint)
+        kind = np.dtype(dtype)
         self.leaves = variables({**values, **constants}, kind, self.wrt)
         self.variables = {name: self.leaves[name] for name in self.wrt}
         self.evaluator = Evaluator(expression, self.leaves, kind, limited)
@@ -213,6 +206,31 @@ class Session:
                 note("constant", "the output does not depend on a variable through recorded operations: nothing to differentiate")
             )
         return notes
+
+
+def given_values(
+    at: Mapping[str, Any] | None, const: Mapping[str, Any] | None, dtype: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values of variables and of constants, with texts evaluated.
+
+    Raises:
+        UsageError: for a name that is both, and for an unknown ``dtype``.
+    """
+    if dtype not in ("float64", "float32"):
+        raise UsageError(f"unknown dtype '{dtype}'", hint="use float64 or float32")
+    values, constants = (
+        {n: constant(v, "--at", n) if isinstance(v, str) else v for n, v in (given or {}).items()} for given in (at, const)
+    )
+    both = set(values) & set(constants)
+    if both:
+        raise UsageError(f"'{min(both)}' is given both as a variable and as a constant", hint="use --at or --const, not both")
+    return values, constants
+
+
+def leaves(at: Mapping[str, Any], const: Mapping[str, Any], dtype: str) -> dict[str, Tensor]:
+    """A leaf for each value; those of ``at`` require grad."""
+    values, constants = given_values(at, const, dtype)
+    return variables({**values, **constants}, np.dtype(dtype), values)
 
 
 def note(kind: str, message: str) -> dict[str, Any]:

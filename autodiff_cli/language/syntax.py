@@ -43,6 +43,10 @@ _LEVELS = {
     "assignment": 0,
     "definition": 0,
     "definition_with_grad": 0,
+    "unpack": 0,
+    "augmented": 0,
+    "set_attribute": 0,
+    "set_index": 0,
     "keyword": 0,
     "slice": 0,
     "conditional": 1,
@@ -129,6 +133,14 @@ def _parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
         return [(children[0], 10), " = ", (children[1], 1)]
     if kind == "definition_with_grad":
         return [(children[0], 10), " = ", (children[1], 1), " with grad (", *_listed(children[3].children), ")"]
+    if kind == "unpack":
+        return [", ".join(name.text for name in children[:-1]), " = ", (children[-1], 1)]
+    if kind == "augmented":
+        return [(children[0], 10), f" {children[1].text} ", (children[2], 1)]
+    if kind == "set_attribute":
+        return [(children[0], 10), ".", children[1].text, " = ", (children[2], 1)]
+    if kind == "set_index":
+        return [(children[0], 10), "[", *_listed(children[1].children), "] = ", (children[2], 1)]
     if kind == "list":
         return ["[", *_listed(children), "]"]
     if kind == "start":

@@ -22,6 +22,8 @@ from autodiff_cli.ops.shape import getitem
 
 __all__: list[str] = []
 
+METHODS: tuple[str, ...]
+"""The names of all methods that change a tensor."""
 _NAMES = (
     *("add", "sub", "mul", "div", "pow", "remainder", "fmod", "floor_divide", "neg", "abs", "sign", "reciprocal", "square"),
     *("exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan"),
@@ -161,3 +163,4 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
 
 for _name, _method in (("zero_", zero_), ("fill_", fill_), ("copy_", copy_), ("__setitem__", setitem)):
     setattr(Tensor, _name, _method)
+METHODS = (*(f"{_name}_" for _name in _NAMES), "zero_", "fill_", "copy_")

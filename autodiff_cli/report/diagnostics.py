@@ -11,7 +11,9 @@ _WIDEST = 76
 
 def for_people(error: AutodiffError) -> str:
     """The message, the line of the source with carets under the place, and the hint."""
-    lines = [f"error: {error.message}"]
+    lines = [f"error: {error.message.rstrip()}"]
+    if error.path is not None and error.line is not None:
+        lines.append(f"  {error.path}, line {error.line}:")
     if error.span is not None and error.source:
         lines += [f"  {line}" for line in excerpt(error.source, error.span)]
     if error.hint:
@@ -39,15 +41,13 @@ def excerpt(source: str, span: Span) -> tuple[str, str]:
 
 def for_programs(error: AutodiffError) -> str:
     """The error as one line of JSON."""
-    return json.dumps(
-        {
-            "error": {
-                "kind": error.kind,
-                "message": error.message,
-                "span": None if error.span is None else list(error.span),
-                "hint": error.hint,
-                "exit_code": error.exit_code,
-            }
-        },
-        ensure_ascii=False,
-    )
+    described = {
+        "kind": error.kind,
+        "message": error.message,
+        "span": None if error.span is None else list(error.span),
+        "hint": error.hint,
+        "exit_code": error.exit_code,
+    }
+    if error.path is not None:
+        described |= {"file": error.path, "line": error.line}
+    return json.dumps({"error": described}, ensure_ascii=False)

@@ -27,6 +27,15 @@ def tensor_records(result: dict[str, Any]) -> Records:
     return records + derivative_records(result)
 
 
+def step_records(steps: Records) -> Records:
+    """One record for each tensor that a program showed and each value that it printed, with its line."""
+    records: Records = []
+    for step in steps:
+        shown = step.get("tensors", [{"expression": step["statement"], "value": step.get("value")}])
+        records += [{"line": step["line"], **{column: row.get(column) for column in COLUMNS}} for row in shown]
+    return records
+
+
 def derivative_records(result: dict[str, Any]) -> Records:
     return [{"name": "_".join(["d", *entry["wrt"]]), "value": entry["value"]} for entry in result.get("derivatives", [])]
 

@@ -90,7 +90,7 @@ def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
         table.add_row(
             Text(row["name"], "bold green" if leaf and row["requires_grad"] else "bold"),
             Text(_abbreviated(row["expression"]), "dim" if row["expression"] == row["name"] else ""),
-            Text(human(row["value"], precision)),
+            Text("None", "dim") if row["value"] is None else Text(human(row["value"], precision)),
             _flag(row["requires_grad"]),
             _flag(leaf),
             _flag(row["retains_grad"]),
@@ -100,7 +100,9 @@ def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
     return table
 
 
-def _flag(value: bool) -> Text:
+def _flag(value: bool | None) -> Text:
+    if value is None:
+        return Text("None", "dim")
     return Text("True", "green") if value else Text("False", "dim")
 
 

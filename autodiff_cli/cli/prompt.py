@@ -1,0 +1,123 @@
+"""Where the lines of ``autodiff repl`` come from: a terminal with history and completion, or a pipe."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autodiff_cli.language.program import unfinished
+
+if TYPE_CHECKING:
+    from autodiff_cli.language.interpreter import Interpreter
+
+PROMPT, MORE = "> ", ". "
+_WORD = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*\.?$")
+
+
+def lines(interpreter: Interpreter) -> Iterator[str]:
+    """Whole statements, until the input ends; an open bracket or a ``with`` takes more lines."""
+    read = _terminal(interpreter) if sys.stdin is not None and sys.stdin.isatty() else _pipe
+    text = ""
+    while True:
+        try:
+            line = read(MORE if text else PROMPT)
+        except KeyboardInterrupt:
+            text = ""
+            continue
+        except EOFError:
+            break
+        text += line + "\n"
+        if unfinished(text):
+            continue
+        if text.strip():
+            yield text
+        text = ""
+    if text.strip():
+        yield text
+
+
+def _pipe(prompt: str) -> str:
+    line = sys.stdin.readline() if sys.stdin is not None else ""
+    if not line:
+        raise EOFError
+    return line.rstrip("\n")
+
+
+def completions(interpreter: Interpreter, before: str) -> tuple[list[str], int]:
+    """What may stand for the word before the cursor, and how many characters of it there are."""
+    found = _WORD.search(before)
+    word = found.group() if found else ""
+    thing, dot, part = word.rpartition(".")
+    known = interpreter.members(thing) if dot else interpreter.known()
+    return sorted(name for name in known if name.startswith(part) and not name.startswith("_")), len(part)
+
+
+def history_path() -> Path:
+    """Where typed lines are kept."""
+    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(state) / "autodiff" / "history"
+
+
+def _terminal(interpreter: Interpreter) -> Any:
+    path: Path | None = history_path()
+    try:
+        assert path is not None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    except OSError:
+        path = None  # a home that cannot be written to is no reason not to calculate
+    try:
+        import prompt_toolkit
+    except ImportError:
+        return _readline(interpreter, path)
+    return _prompt_toolkit(prompt_toolkit, interpreter, path)
+
+
+def _prompt_toolkit(prompt_toolkit: Any, interpreter: Interpreter, path: Path | None) -> Any:
+    from prompt_toolkit.completion import Completer, Completion
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    class Names(Completer):
+        def get_completions(self, document: Any, complete_event: Any) -> Iterator[Completion]:
+            names, length = completions(interpreter, document.text_before_cursor)
+            return (Completion(name, -length) for name in names)
+
+    session = prompt_toolkit.PromptSession(
+        history=InMemoryHistory() if path is None else FileHistory(str(path)), completer=Names(), complete_while_typing=False
+    )
+    return session.prompt
+
+
+def _readline(interpreter: Interpreter, path: Path | None) -> Any:
+    try:
+        import readline
+    except ImportError:  # not on every platform
+        return input
+    if path is not None:
+        try:
+            readline.read_history_file(path)
+        except OSError:
+            path = None
+    found: list[str] = []
+
+    def complete(text: str, state: int) -> str | None:
+        if state == 0:
+            names, length = completions(interpreter, readline.get_line_buffer()[: readline.get_endidx()])
+            found[:] = [text[: len(text) - length] + name for name in names]
+        return found[state] if state < len(found) else None
+
+    readline.set_completer(complete)
+    readline.set_completer_delims(" \t\n()[],;=+-*/%@^<>!:")
+    readline.parse_and_bind("tab: complete")
+
+    def read(prompt: str) -> str:
+        line = input(prompt)
+        if path is not None and line.strip():
+            readline.append_history_file(1, path)
+        return line
+
+    return read
