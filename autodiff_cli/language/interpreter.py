@@ -269,8 +269,8 @@ class Interpreter(Machine):
         try:
             return super().find(name, node, method)
         except UnknownName as error:
-            if error.hint is None:
-                error.hint = suggestion(name, [*ACTIONS, *(m for names in METHODS.values() for m in names)])
+            known = [m for names in METHODS.values() for m in names] if method else ACTIONS
+            error.hint = suggestion(name, known) or error.hint
             raise
 
     def call_found(
@@ -341,7 +341,13 @@ class Interpreter(Machine):
         if not isinstance(thing, (Tensor, list, bool, int, float)):
             hint = "backward fills it; until then it is none" if thing is None else suggestion(name, known)
             raise UnknownName(f"{described(thing)} has no attribute '{name}'", span=node.children[1].span, hint=hint)
-        return super().attribute(thing, name, node)
+        if name in METHODS[Tensor]:
+            raise UnknownName(f"'{name}' is a method", span=node.children[1].span, hint=f"write .{name}() to call it")
+        try:
+            return super().attribute(thing, name, node)
+        except UnknownName as error:
+            error.hint = error.hint or suggestion(name, [*known, *METHODS[Tensor]])
+            raise
 
     def element(self, thing: Any, keys: list[Any], node: Syntax) -> Any:
         if not isinstance(thing, tuple):

@@ -65,7 +65,8 @@ def read(source: str, start: int = 0) -> list[Step]:
     blocks: list[_Block] = []
     outermost: int | None = None
     for tokens, begins_line in _statements(source, start):
-        column = tokens[0].span[0] - (source.rfind("\n", 0, tokens[0].span[0]) + 1)
+        line = source[source.rfind("\n", 0, tokens[0].span[0]) + 1 : tokens[0].span[0]]
+        column = len(line) - len(line.lstrip())
         if begins_line:
             outermost = column if outermost is None else outermost
             _close(steps, blocks, column, source)
@@ -154,7 +155,7 @@ def _enter(steps: list[Step], blocks: list[_Block], tokens: list[Syntax], column
     mode = _MODE.fullmatch("".join(token.text for token in header))
     if mode is None or colon is None:
         raise ParseError(
-            "'with' is followed by a grad mode and a colon" if mode is None else "a colon is missing",
+            "a colon is missing" if colon is None else "'with' is followed by a grad mode and a colon",
             span=span,
             source=source,
             hint="write 'with no_grad: w = x**2', or enable_grad, or set_grad_enabled(true)",

@@ -1,0 +1,305 @@
+"""Programs of statements: what they show, what they refuse, and what they leave behind."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff_cli as ad
+from autodiff_cli.autograd.modes import is_grad_enabled
+from autodiff_cli.cli.main import main
+from autodiff_cli.cli.prompt import completions, lines
+from autodiff_cli.errors import AutodiffError, ParseError, ShapeError
+from autodiff_cli.language.interpreter import Interpreter, Shown
+from autodiff_cli.language.program import read, unfinished
+
+X = "x = tensor(5, requires_grad=true)\n"
+
+
+def run(text: str, **options: Any) -> list[Shown]:
+    return list(Interpreter({}, **options).run(text))
+
+
+def texts(text: str) -> list[str]:
+    return [shown.text for shown in run(text)]
+
+
+def test_expressions_print_their_values_and_statements_do_not() -> None:
+    assert texts(X + "y = x**3\ny\ny.backward()\nx.grad\nx.grad.zero_()\nx.is_leaf\nx.shape\n2 + 3\ny.grad_fn") == [
+        "tensor(125., grad_fn=<PowBackward0>)",
+        "tensor(75.)",
+        "True",
+        "[]",
+        "5.0",
+        "<PowBackward0>",
+    ]
+
+
+def test_one_line_may_hold_several_statements_and_brackets_several_lines() -> None:
+    assert texts("a = [1,\n  2]; a.sum()  # three\n\n# nothing\na[0]") == ["tensor(3.)", "tensor(1.)"]
+
+
+def test_names_with_the_prefix_of_a_tutorial() -> None:
+    text = (
+        "x = torch.tensor(5., requires_grad=True)\ny = torch.log(x)\ntorch.autograd.grad(y, x)\ntorch.nn.functional.relu(x).item()"
+    )
+    assert texts(text) == ["(tensor(0.2000),)", "5.0"]
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "no_grad()", "torch.no_grad()", "set_grad_enabled(false)"])
+def test_a_block_without_recording(mode: str) -> None:
+    for body in (f"with {mode}: y = x**2; z = y\n", f"with {mode}:\n  y = x**2\n  z = y\n"):
+        assert texts(X + body + "y.requires_grad\nz.requires_grad\n(x**2).requires_grad") == ["False", "False", "True"]
+
+
+def test_blocks_nest() -> None:
+    text = (
+        X
+        + "with no_grad:\n  y = x*1\n  with enable_grad:\n    z = x*1\n  w = x*1\ny.requires_grad\nz.requires_grad\nw.requires_grad"
+    )
+    assert texts(text) == ["False", "True", "False"]
+
+
+def test_an_error_in_a_block_ends_it() -> None:
+    interpreter = Interpreter({})
+    with pytest.raises(AutodiffError):
+        list(interpreter.run(X + "with no_grad: y = lgo(x)\n"))
+    assert is_grad_enabled()
+    assert [shown.text for shown in interpreter.run("(x*1).requires_grad")] == ["True"]
+
+
+def test_show_has_a_row_for_each_expression() -> None:
+    with pytest.warns(UserWarning, match="not a leaf"):
+        (first, second, every) = run(X + "y = x**2\ny.backward()\nshow x, x.grad, 2*y\nshow y.grad\nshow")
+    assert first.rows is not None
+    assert [(row["name"], row["value"], row["grad_fn"]) for row in first.rows] == [
+        ("x", 5.0, None),
+        ("x.grad", 10.0, None),
+        ("2*y", 50.0, "MulBackward0"),
+    ]
+    assert second.rows is not None
+    assert (second.rows[0]["name"], second.rows[0]["value"]) == ("y.grad", None)
+    assert every.rows is not None
+    assert [(row["name"], row["expression"]) for row in every.rows] == [("x", "tensor(5, requires_grad=true)"), ("y", "x**2")]
+
+
+def test_what_changes_a_tensor() -> None:
+    assert texts("x = zeros(3)\nx[0] = 1\nx[1:] += 2\nx *= 10\nx\nn = 1\nn += 1\nn") == ["tensor([10., 20., 20.])", "2.0"]
+    assert texts(X + "x.grad = tensor(1)\nx.grad\nx.grad = none\nx.grad\nx.requires_grad = false\nx.requires_grad") == [
+        "tensor(1.)",
+        "None",
+        "False",
+    ]
+
+
+def test_gradient_descent_finds_the_minimum() -> None:
+    step = "l = (x - 2)**2\nl.backward()\nwith no_grad: x -= 0.25*x.grad\nx.grad = none\n"
+    (shown,) = run(X + step * 40 + "x.item()")
+    assert shown.value == pytest.approx(2, abs=1e-9)
+
+
+def test_hooks_are_functions_of_the_program() -> None:
+    text = X + "y = x**3\ndouble(g) = 2*g\nh = y.register_hook(double)\ny.backward(retain_graph=true)\nx.grad\nh.remove()\n"
+    assert texts(text + "x.grad = none\ny.backward()\nx.grad") == ["tensor(150.)", "tensor(75.)"]
+
+
+def test_functions_as_values() -> None:
+    text = "f(a, b) = a**2*b\na, b = jacobian(f, [tensor(3), tensor(4)])\na\nb\n"
+    assert texts(text + "gradcheck(f, [tensor(3, requires_grad=true), tensor(4)])") == ["tensor(24.)", "tensor(9.)", "True"]
+    assert texts("f(v) = sum(v**3)\nhvp(f, [1, 2], [1, 0])") == ["(tensor(9.), tensor([6., 0.]))"]
+    assert texts("jacobian(exp, tensor([0, 0]))[1]") == ["tensor([0., 1.])"]
+
+
+def test_a_function_with_its_own_derivative_may_be_applied_as_in_pytorch() -> None:
+    text = "Cube(a) = a**3 with grad (3*a**2)\n" + X + "y = Cube.apply(x)\ny.grad_fn\ny.backward()\nx.grad"
+    assert texts(text) == ["<CubeBackward>", "tensor(75.)"]
+
+
+def test_unpacking() -> None:
+    assert texts("a, b = [1, 2]\na\nb") == ["1", "2"]
+    assert texts("a, b = tensor([1, 2])*3\nb") == ["tensor(6.)"]
+    with pytest.raises(AutodiffError, match="2 names for 3 values"):
+        run("a, b = [1, 2, 3]")
+
+
+def test_printing_several_values() -> None:
+    (shown,) = run(X + "print(x, 1 < 2, none)")
+    assert shown.text == "tensor(5., requires_grad=True) True None"
+
+
+def test_numbers_of_a_program_are_of_its_type() -> None:
+    (shown,) = run("x = tensor(1)\ny = ones(2)\nx.dtype\n", dtype="float32")
+    assert shown.text == "float32"
+    assert ad.get_default_dtype() == np.float64
+    assert [s.text for s in run("x = tensor(1, dtype=float64)\nx\ntensor(true).dtype", dtype="float32")] == [
+        "tensor(1., dtype=torch.float64)",
+        "bool",
+    ]
+
+
+def test_a_new_tensor_of_tensors_is_a_copy_without_history() -> None:
+    assert texts(X + "y = tensor([x, 2*x])\ny.requires_grad\ny") == ["False", "tensor([ 5., 10.])"]
+
+
+def test_random_numbers_repeat_after_a_seed() -> None:
+    first, second = run("manual_seed(1)\nrand(2)\nmanual_seed(1)\nrand(2)")
+    assert first.value.tolist() == second.value.tolist()
+
+
+def test_nothing_runs_if_something_cannot_be_read() -> None:
+    interpreter = Interpreter({})
+    with pytest.raises(ParseError) as caught:
+        list(interpreter.run("x = 1\nx = = 2\n"))
+    assert (caught.value.line, "x" in interpreter.names) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("x = 1\n  y = 2", 2, "indented"),
+        ("with no_grad:\nx = 1", 1, "nothing in it"),
+        ("with nograd: x = 1", 1, "grad mode"),
+        ("with no_grad x = 1", 1, "a colon is missing"),
+        ("show x,", 1, "missing"),
+        ("import torch", 1, "nothing to import"),
+        (X + "x.backwards()", 2, "unknown function 'backwards'"),
+        (X + "x.gradient", 2, "unknown attribute 'gradient'"),
+        (X + "x.backward", 2, "is a method"),
+        (X + "\n\nx.backward(foo=1)", 4, "unexpected keyword argument 'foo'"),
+        (X + "x.grad.zero_()", 2, "none has no method 'zero_'"),
+        (X + "x.grad_fn.name()", 2, "none has no method 'name'"),
+        (X + "y = x*1\nshow y.grad_fn", 3, "show is for tensors"),
+        (X + "x.is_leaf = false", 2, "cannot be set"),
+        (X + "x += 1", 2, "a leaf Variable that requires grad"),
+        ("n = [1, 2]\nn @= n", 2, "no form that changes"),
+        ("y", 1, "has no value here"),
+        ("x = tensor([1, 2, 3])\nx[7]", 2, "out of bounds"),
+        ("a, b = 1", 1, "2 names for 1 value"),
+        ("f(a) = a*c\nf(2)", 1, "'c' has no value here"),
+        ("grad([1], 2)", 1, "cannot work on these arguments"),
+        ("tensor('a')", 1, "cannot work on these arguments"),
+        ("ones(2)[1, 1](2)", 1, "nothing between"),
+        ("x = grad\n", 1, "has no value here"),
+    ],
+)
+def test_errors_know_their_line(text: str, line: int, message: str) -> None:
+    with pytest.raises(AutodiffError) as caught:
+        run(text)
+    assert message in caught.value.message
+    assert caught.value.line == line
+
+
+def test_an_expression_cannot_change_a_tensor() -> None:
+    with pytest.raises(ParseError, match="cannot change a tensor"):
+        ad.evaluate("x += 1; x", at={"x": 1})
+
+
+def test_names_stay_between_runs_and_after_errors() -> None:
+    interpreter = Interpreter({})
+    list(interpreter.run("f(a) = lgo(a)\ng(a) = a + 1\nx = 1"))
+    with pytest.raises(AutodiffError):
+        list(interpreter.run("a = 5\nf(2)"))
+    assert [shown.text for shown in interpreter.run("g(x) + a")] == ["7.0"]
+    with pytest.raises(AutodiffError) as caught:
+        list(interpreter.run("f(1)"))
+    assert caught.value.line == 1  # where the function was defined
+
+
+def test_deep_programs_do_not_recurse() -> None:
+    nested = "".join(f"{' ' * i}with no_grad:\n" for i in range(2000)) + " " * 2000 + "x = 1"
+    assert len(read(nested)) == 4001
+    assert read("x = 1\n" * 20_000)[-1].span == (119_994, 119_999)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.ad"
+    path.write_text("y = x**2\ny.backward()\nshow x, y\nx.grad\ny.backward()\nx\n")
+    assert main(["run", str(path), "--at", "x=3"]) == 3
+    out, err = capsys.readouterr()
+    assert "PowBackward0" in out
+    assert out.endswith("tensor(6.)\n")
+    assert f"{path}, line 5:\n  y.backward()\n  ^^^^^^^^^^^^\n  hint:" in err
+    assert main(["run", str(path), "--at", "x=3", "--json"]) == 3
+    out, err = capsys.readouterr()
+    answer, error = json.loads(out), json.loads(err)["error"]
+    assert [(step["line"], step["statement"]) for step in answer["steps"]] == [(3, "show x, y"), (4, "x.grad")]
+    assert (answer["steps"][1]["value"], error["line"], error["file"]) == (6.0, 5, str(path))
+    for style, count in (("csv", 4), ("tsv", 4), ("markdown", 5), ("plain", 4), ("ndjson", 2)):
+        assert main(["run", str(path), "--at", "x=3", "--format", style]) == 3
+        assert len(capsys.readouterr().out.splitlines()) == count
+    assert main(["run", str(path), "--at", "x=3", "-q"]) == 3
+    assert capsys.readouterr().out == "6.0\n"
+    assert main(["run", str(tmp_path / "none.ad")]) == 5
+    assert "No such file" in capsys.readouterr().err
+
+
+def test_a_warning_is_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.ad"
+    path.write_text(X + "y = x*2\ny.grad\n")
+    assert main(["run", str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert out == "None\n"
+    assert err.startswith("note: The .grad attribute of a Tensor that is not a leaf Tensor is being accessed.")
+
+
+def repl(typed: str, monkeypatch: pytest.MonkeyPatch, *options: str) -> int:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    return main(["repl", *options])
+
+
+def test_the_repl_goes_on_after_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = (
+        X
+        + "y = x**3\nlgo(y)\nwith no_grad:\n    w = y*2\n    w\n\nf(a,\n  b) = a*b\nf(2, 3)\nhelp log\ny.backward()\nx.grad\nexit\nx\n"
+    )
+    assert repl(typed, monkeypatch) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert (lines[0], lines[1], lines[-1]) == ("tensor(250.)", "6.0", "tensor(75.)")
+    assert "natural logarithm" in out
+    assert err == "error: unknown function 'lgo'\n  lgo(y)\n  ^^^\n  hint: did you mean 'log'?\n"
+    assert repl("1 +\n2*3\n", monkeypatch, "--json") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["value"] == 6
+    assert json.loads(err)["error"]["kind"] == "ParseError"
+
+
+def test_what_needs_more_lines() -> None:
+    for text in ("f(1,\n", "with no_grad:\n", "with no_grad:\n  x = 1\n"):
+        assert unfinished(text)
+    for text in ("x = 1\n", "with no_grad: x = 1\n", "with no_grad:\n  x = 1\n\n", "x = [1, 2]  # (\n"):
+        assert not unfinished(text)
+
+
+def test_lines_from_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("a = [1,\n2]\n\n  \nwith no_grad:\n  b = 1\n\nc"))
+    assert list(lines(Interpreter({}))) == ["a = [1,\n2]\n", "with no_grad:\n  b = 1\n\n", "c\n"]
+
+
+def test_completion() -> None:
+    interpreter = Interpreter({})
+    list(interpreter.run(X + "y = x**2\nlogistic(a) = 1/(1 + exp(-a))\nh = y.register_hook(relu)"))
+    assert {"log", "log1p", "logistic"} <= set(completions(interpreter, "y + lo")[0])
+    assert completions(interpreter, "y + lo")[1] == 2
+    assert completions(interpreter, "x.requires")[0] == ["requires_grad", "requires_grad_"]
+    assert completions(interpreter, "y.grad_fn.n")[0] == ["name", "next_functions"]
+    assert completions(interpreter, "h.")[0] == ["remove"]
+    assert completions(interpreter, "2*")[0] == completions(interpreter, "")[0]
+
+
+def test_memory_of_a_long_program_is_that_of_its_names() -> None:
+    interpreter = Interpreter({})
+    list(interpreter.run(X + "y = x\n" + "y = y*1\n" * 1000))
+    assert interpreter.tensors.made == []
+
+
+def test_an_error_inside_a_hook_is_placed_in_the_function() -> None:
+    with pytest.raises(ShapeError) as caught:
+        run(X + "bad(g) = [g, g]\ny = x*1\nh = y.register_hook(bad)\ny.backward()")
+    assert caught.value.line == 5
