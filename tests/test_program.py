@@ -256,7 +256,8 @@ def repl(typed: str, monkeypatch: pytest.MonkeyPatch, *options: str) -> int:
 def test_the_repl_goes_on_after_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     typed = (
         X
-        + "y = x**3\nlgo(y)\nwith no_grad:\n    w = y*2\n    w\n\nf(a,\n  b) = a*b\nf(2, 3)\nhelp log\ny.backward()\nx.grad\nexit\nx\n"
+        + "y = x**3\nlgo(y)\nwith no_grad:\n    w = y*2\n    w\n\nf(a,\n  b) = a*b\nf(2, 3)\n"
+        + "help log\ny.backward()\nx.grad\nexit\nx\n"
     )
     assert repl(typed, monkeypatch) == 0
     out, err = capsys.readouterr()

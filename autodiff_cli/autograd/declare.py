@@ -47,6 +47,7 @@ def declare(
     node: str | None = None,
     statics: Mapping[str, Any] | None = None,
     public: bool = True,
+    view: bool = False,
     **description: Any,
 ) -> Function:
     """Declare an operation with a rule of its own.
@@ -58,13 +59,16 @@ def declare(
         node: PyTorch's name of the backward node; from ``name`` if left out (``log`` gives ``LogBackward0``).
         statics: further parameters, which are plain Python values, with their defaults.
         public: whether it belongs to the language; if not, it serves other rules only.
+        view: whether the result shares the memory of the argument, where NumPy can do that.
         description: see ``describe``.
     """
     node = node or f"{''.join(part.capitalize() for part in name.split('_'))}Backward0"
     tensors = tuple(partials)
     statics = dict(statics or {})
     differentiable = any(partials.values())
-    if not statics and len(tensors) == 1 and differentiable:
+    if view:
+        function = _viewing(name, forward, _Rule(name, node, tensors, tuple(statics), partials), statics)
+    elif not statics and len(tensors) == 1 and differentiable:
         function = _unary(name, forward, next(iter(partials.values())), node)
     elif not statics and len(tensors) == 2:
         function = _binary(name, forward, _Rule(name, node, tensors, (), partials))
@@ -139,6 +143,7 @@ class _Rule:
                     "partials": self.partials,
                     "picks": self.picks,
                     "edge_of": edge_of,
+                    "keeps_output": OUTPUT in edge_of,
                     "frees": saves,
                 },
             )
@@ -196,8 +201,7 @@ def _constant(data: Any) -> Tensor:
 
 def _shares(data: Any, source: Any) -> bool:
     """Whether an array is a view of another's memory."""
-    owner = data.base
-    return owner is not None and type(source) is np.ndarray and owner is (source if source.base is None else source.base)
+    return data is source or (data.base is not None and data.base is (source if source.base is None else source.base))
 
 
 def _settled(data: Any, *inputs: Any) -> Any:
@@ -316,8 +320,41 @@ def _general(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mappi
         except (ValueError, TypeError, IndexError) as error:
             raise mismatch(name, error, raw[:arity]) from None
         recorded = recorded and is_grad_enabled()
-        made = rule.record(args, data) if recorded else _constant(_settled(data, *raw[:arity]))
-        return view_of(made, args[0]) if type(made._data) is np.ndarray and _shares(made._data, raw[0]) else made
+        return rule.record(args, data) if recorded else _constant(_settled(data, *raw[:arity]))
+
+    return function
+
+
+NO_GRAD_VIEW = (
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
+    "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either "
+    "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+    "to be tracked)."
+)
+
+
+def _viewing(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mapping[str, Any]) -> Function:
+    """The function of an operation whose result shares memory with its argument."""
+    parameters = rule.tensors + tuple(statics)
+    defaults = tuple(statics.values())
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) != len(parameters):
+            args = bind(name, parameters, defaults, args, kwargs)
+        x = args[0]
+        if type(x) is not Tensor:
+            return forward(*args)
+        if type(x._data) is not np.ndarray:
+            x._data = np.array(x._data)  # a NumPy scalar could not be shared
+        try:
+            data = forward(x._data, *args[1:])
+        except (ValueError, TypeError, IndexError) as error:
+            raise mismatch(name, error, [x._data]) from None
+        recording = is_grad_enabled()
+        made = rule.record(args, data) if x._requires_grad and recording else _constant(data)
+        if not _shares(data, x._data):
+            return made
+        return view_of(made, x, function, args[1:], NO_GRAD_VIEW if x._requires_grad and not recording else "")
 
     return function
 

@@ -15,10 +15,20 @@ from autodiff_cli.errors import ArgumentError, GraphError
 class FunctionNode(Node):
     """The node of a user's function, and the ``ctx`` that its two methods are given; attributes may be added to it."""
 
-    __slots__ = ("__dict__", "function", "materialize_grads", "needs_input_grad", "non_differentiable", "outputs")
+    __slots__ = (
+        "__dict__",
+        "dirty",
+        "function",
+        "keeps_output",
+        "materialize_grads",
+        "needs_input_grad",
+        "non_differentiable",
+        "outputs",
+    )
 
     function: type[Function]
     outputs: int  # type: ignore[misc]
+    keeps_output: bool  # type: ignore[misc]
     needs_input_grad: tuple[bool, ...]
 
     def __init__(self) -> None:
@@ -62,6 +72,7 @@ class FunctionNode(Node):
 
     def seal(self, outputs: Sequence[Tensor]) -> None:
         """Replace saved outputs by their arrays, which hold no reference back to this node."""
+        self.keeps_output = any(isinstance(entry, Tensor) and any(entry is t for t in outputs) for entry in self.saved)
         places = {id(tensor): None if tensor._edge is None else i for i, tensor in enumerate(outputs)}
         self.saved = tuple(
             (entry._data, places[id(entry)]) if isinstance(entry, Tensor) and id(entry) in places else entry for entry in self.saved

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -65,6 +66,8 @@ class Node:
     hooks: Hooks | None
 
     outputs: ClassVar[int] = 1
+    keeps_output: ClassVar[bool] = False
+    """Whether what was saved is, or contains, the output's own values."""
 
     def name(self) -> str:
         """The name that PyTorch gives to this node, such as ``PowBackward0``."""
@@ -94,8 +97,10 @@ class Node:
         for entry in saved if isinstance(saved, (list, tuple)) else (saved,):
             extra = getattr(entry, "_extra", None)
             root = None if extra is None else entry if extra.base is None else extra.base
-            if root is not None and root._extra is not None and root._extra.changed_at > self.sequence_nr:
-                raise GraphError(changed_message(entry, root._extra.version), hint=CHANGED_HINT)
+            if root is not None and root._extra is not None and root._extra.changes is not None:
+                later = sum(when > self.sequence_nr for when in root._extra.changes)
+                if later:
+                    raise GraphError(changed_message(entry, root._extra.version, later), hint=CHANGED_HINT)
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node has run; a tuple it returns replaces grad_inputs."""
@@ -206,6 +211,8 @@ class OutputNode(UnaryNode):
 
     __slots__ = ()
 
+    keeps_output = True
+
     def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
         if self.saved is None or last_change[0] > self.sequence_nr:
             self.check_saved()
@@ -294,14 +301,18 @@ def restore(saved: Any, edge: Edge | None) -> Any:
 CHANGED_HINT = "use the operation that makes a new tensor, or clone() before the change"
 
 
-def changed_message(tensor: Tensor, version: int) -> str:
-    """PyTorch's words for a saved tensor that is no longer what it was."""
+def changed_message(tensor: Tensor, version: int, later: int) -> str:
+    """PyTorch's words for a saved tensor that is no longer what it was: it was changed ``later`` times since."""
     kind = "Double" if tensor.dtype.itemsize == 8 else "Float"
     made = "" if tensor._edge is None else f", which is output {tensor._edge[1]} of {tensor._edge[0].name()},"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{kind}Tensor {list(tensor.shape)}]{made} is at version {version}; expected an earlier version instead."
+        f"[torch.{kind}Tensor {list(tensor.shape)}]{made} is at version {version}; "
+        f"expected version {version - later} instead."
     )
+
+
+_MOST_CHANGES = 1000
 
 
 def mark_changed(tensor: Tensor) -> None:
@@ -310,13 +321,15 @@ def mark_changed(tensor: Tensor) -> None:
     root = tensor if base is None else base
     extra = root.extra()
     extra.version += 1
-    extra.changed_at = last_change[0] = next_sequence_nr()
+    last_change[0] = next_sequence_nr()
+    if extra.changes is None:
+        extra.changes = deque(maxlen=_MOST_CHANGES)
+    extra.changes.append(last_change[0])
     for changed in (root, tensor):
         if changed._edge is not None:
             node = changed._edge[0]
-            keeps_output = isinstance(node, OutputNode) or OUTPUT in getattr(node, "edge_of", ())
-            if keeps_output and node.saved is not None:
-                node.saved = Changed(changed_message(changed, extra.version))
+            if node.keeps_output and node.saved is not None and not isinstance(node.saved, Changed):
+                node.saved = Changed(changed_message(changed, extra.version, 1))
 
 
 def tensor_on(data: Any, edge: Edge | None) -> Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,18 +23,59 @@ ONLY_FLOATING = "Only Tensors of floating point and complex dtype can require gr
 
 
 class Extra:
-    """What only some tensors have."""
+    """What only some tensors have.
 
-    __slots__ = ("accumulator", "base", "changed_at", "grad", "hooks", "retains_grad", "version")
+    Attributes:
+        grad: what backward added up.
+        accumulator: the node that adds it, weakly.
+        hooks: those of a leaf.
+        base: the tensor that owns the memory; ``None`` for the owner itself.
+        changes: for an owner, when its memory was changed in place; the last of many.
+        version: how often.
+        view: for a view with a history, how to find it in the tensor that it is a view of.
+        views: for a tensor that has such views, those that are left.
+    """
+
+    __slots__ = ("accumulator", "after", "base", "changes", "grad", "hooks", "retains_grad", "version", "view", "views")
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None
         self.accumulator: weakref.ref[AccumulateGrad] | None = None
         self.hooks: dict[int, tuple[int, Callable[..., Any]]] = {}
+        self.after: dict[int, Callable[..., Any]] | None = None
         self.retains_grad = False
         self.base: Tensor | None = None
         self.version = 0
-        self.changed_at = 0
+        self.changes: deque[int] | None = None
+        self.view: View | None = None
+        self.views: list[weakref.ref[Tensor]] | None = None
+
+
+class View:
+    """How a view is made of its source: the steps from the last back to the first, as a chain.
+
+    ``barred`` is why the view cannot be changed in place where operations are recorded, empty if it can.
+    """
+
+    __slots__ = ("arguments", "barred", "before", "function", "source")
+
+    def __init__(self, source: Tensor, before: View | None, function: Callable[..., Any], arguments: Any, barred: str) -> None:
+        self.source = source
+        self.before = before
+        self.function = function
+        self.arguments = arguments
+        self.barred = barred
+
+    def of(self, thing: Any) -> Any:
+        """The same view of something else: of another tensor, or of an array."""
+        steps = []
+        step: View | None = self
+        while step is not None:
+            steps.append(step)
+            step = step.before
+        for step in reversed(steps):
+            thing = step.function(thing, *step.arguments)
+        return thing
 
 
 class Tensor:
@@ -259,11 +301,22 @@ class Tensor:
         node, output = self._edge
         return RemovableHandle(node.ensure_hooks().tensor, (output, hook))
 
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call ``hook(tensor)`` after backward has added to ``.grad`` of this leaf."""
+        if not self._requires_grad:
+            raise GraphError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._edge is not None:
+            raise GraphError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        extra = self.extra()
+        if extra.after is None:
+            extra.after = {}
+        return RemovableHandle(extra.after, hook)
+
     def detach(self) -> Tensor:
         """A tensor over the same memory that has no history and requires no grad."""
         if not isinstance(self._data, np.ndarray):
             self._data = np.array(self._data)  # a NumPy scalar could not be shared
-        return view_of(tensor_on(self._data, None), self)
+        return share_memory(tensor_on(self._data, None), self)
 
     @property
     def data(self) -> Tensor:
@@ -281,7 +334,13 @@ class Tensor:
         return 0 if root._extra is None else root._extra.version
 
     def detach_(self) -> Tensor:
-        """Make this tensor a leaf that requires no grad."""
+        """Make this tensor a leaf that requires no grad.
+
+        Raises:
+            GraphError: if it is a view, whose history is that of another tensor.
+        """
+        if self._extra is not None and self._extra.view is not None:
+            raise GraphError("Can't detach views in-place. Use detach() instead.")
         self._edge = None
         self._requires_grad = False
         return self
@@ -349,10 +408,39 @@ def root_of(tensor: Tensor) -> Tensor:
     return tensor if base is None else base
 
 
-def view_of(view: Tensor, tensor: Tensor) -> Tensor:
-    """``view``, marked as sharing the memory of ``tensor``."""
+def share_memory(view: Tensor, tensor: Tensor) -> Tensor:
+    """``view``, marked as sharing the memory of ``tensor``, and nothing else."""
     view.extra().base = root_of(tensor)
     return view
+
+
+def view_of(made: Tensor, tensor: Tensor, function: Callable[..., Any], arguments: Any, barred: str = "") -> Tensor:
+    """``made``, marked as a view: it is ``function(tensor, *arguments)``."""
+    extra = share_memory(made, tensor).extra()
+    before = None if tensor._extra is None else tensor._extra.view
+    source = tensor if before is None else before.source
+    extra.view = View(source, before, function, arguments, barred or ("" if before is None else before.barred))
+    under = source.extra()
+    if under.views is None:
+        under.views = []
+    elif len(under.views) >= _FEW_VIEWS and not len(under.views) & (len(under.views) - 1):
+        under.views = [reference for reference in under.views if reference() is not None]
+    under.views.append(weakref.ref(made))
+    return made
+
+
+_FEW_VIEWS = 8
+
+
+def adopt(tensor: Tensor, made: Tensor) -> None:
+    """Give a tensor the history of another; where its gradient is kept, it is kept from now on at the new place."""
+    retains = tensor.retains_grad
+    if retains and tensor._edge is not None:
+        node, output = tensor._edge
+        node.ensure_hooks().retaining.pop(output, None)
+    tensor._edge, tensor._requires_grad = made._edge, made._requires_grad
+    if retains and tensor._edge is not None:
+        tensor.retain_grad()
 
 
 def leaf_edge(leaf: Tensor) -> Edge:

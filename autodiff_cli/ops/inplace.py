@@ -15,7 +15,7 @@ from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import mark_changed, tensor_on
 from autodiff_cli.autograd.op import FUNCTIONS
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, View, adopt
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.shape import getitem
@@ -43,15 +43,19 @@ _OPERATORS = {
 def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     """Replace the values and the history of ``tensor`` by those of ``compute(old)``.
 
+    A view takes its new history through the tensor that it is a view of, whose other views follow.
+
     Raises:
-        GraphError: if it is a leaf that requires grad, or a view of a tensor with a history, while recording.
+        GraphError: if it is a leaf that requires grad, or a view of one, while recording.
         ShapeError: if the result has another shape.
         DtypeError: if the result cannot be held by the tensor's type.
     """
-    base = None if tensor._extra is None else tensor._extra.base
-    if is_grad_enabled():
-        _check_recorded(tensor, base)
+    recording = is_grad_enabled()
+    view = None if tensor._extra is None else tensor._extra.view
     old = tensor_on(np.array(tensor._data)[()], tensor._edge)
+    old._requires_grad = tensor._requires_grad
+    if recording and tensor._requires_grad:
+        _check_recorded(tensor, view)
     result = compute(old)
     if result.shape != tensor.shape:
         raise ShapeError(
@@ -60,27 +64,53 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
         )
     if not np.can_cast(result.dtype, tensor.dtype, "same_kind"):
         raise DtypeError(f"result type {result.dtype} can't be cast to the desired output type {tensor.dtype}")
-    if base is not None and result.requires_grad:
-        raise GraphError(
-            "a view cannot be given a history of its own in place", hint="write to the tensor itself: base[position] = value"
-        )
+    if recording and result.requires_grad:
+        _check_recorded(tensor, view)
+    before = None if view is None or not recording or not result.requires_grad else _before(view.source)
     mark_changed(tensor)
     _write(tensor, result._data)
-    if is_grad_enabled():
-        tensor._edge, tensor._requires_grad = result._edge, result._requires_grad
+    if recording and (result.requires_grad or tensor.requires_grad):
+        source = tensor
+        if before is None or view is None:
+            adopt(tensor, result)
+        else:
+            source = view.source
+            adopt(source, _assigned(before, result, view))
+            adopt(tensor, view.of(source))
+        _refresh(source, tensor)
     return tensor
 
 
-def _check_recorded(tensor: Tensor, base: Tensor | None) -> None:
-    if tensor.is_leaf and tensor.requires_grad:
+def _before(source: Tensor) -> Tensor:
+    """A tensor with its history up to now, so that a new one may lead to it."""
+    old = tensor_on(np.array(source._data), source._edge)
+    old._requires_grad = source._requires_grad
+    return old
+
+
+def _refresh(source: Tensor, changed: Tensor) -> None:
+    """Lead the other views of a tensor to the history that it has now."""
+    extra = source._extra
+    for reference in (extra.views if extra is not None and extra.views is not None else ())[:]:
+        view = reference()
+        if view is not None and view is not changed and view._extra is not None and view._extra.view is not None:
+            adopt(view, view._extra.view.of(source))
+
+
+def _check_recorded(tensor: Tensor, view: View | None) -> None:
+    if view is not None:
+        if view.barred:
+            raise GraphError(view.barred, hint="clone() the view before the change")
+        if view.source.is_leaf and view.source.requires_grad:
+            raise GraphError(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+                hint="do it under no_grad(), or on a copy: x = x.clone()",
+            )
+    elif tensor.is_leaf and tensor.requires_grad:
         raise GraphError(
             "a leaf Variable that requires grad is being used in an in-place operation.",
             hint="do it under no_grad(), or on a copy: x = x + 1",
         )
-    if base is not None and base.requires_grad and tensor.requires_grad:  # a detached one may be changed
-        if base.is_leaf:
-            raise GraphError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-        raise GraphError("a view of a tensor with a history cannot be changed in place", hint="change the tensor itself")
 
 
 def _write(tensor: Tensor, data: Any) -> None:
@@ -123,17 +153,40 @@ _copied: Any = declare(
 )
 
 
+def _place(x: Any, value: Any, view: View) -> Any:
+    """A copy of an array with other values in the place of a view of it."""
+    out = np.array(x)
+    region = view.of(out)
+    if np.may_share_memory(out, region):
+        region[...] = value
+    else:  # this view of this array is a copy: find the positions
+        out.reshape(-1)[view.of(np.arange(out.size).reshape(out.shape))] = value
+    return out
+
+
+_assigned: Any = declare(
+    "copy_slices",
+    _place,
+    {
+        "x": lambda g, view, value_shape: _assigned(g, np.zeros(value_shape), view),
+        "value": lambda g, view: view.of(g),
+    },
+    node="CopySlices",
+    statics={"view": None},
+    public=False,
+)
+
+
 def _put(x: Any, value: Any, key: Any) -> Any:
     out = np.array(x)
     out[key] = value
     return out
 
 
-_assigned: Any = declare(
-    "copy_slices",
+_index_put: Any = declare(
+    "index_put",
     _put,
-    {"x": lambda g, key, value_shape: _assigned(g, np.zeros(value_shape), key), "value": lambda g, key: getitem(g, key)},
-    node="CopySlices",
+    {"x": lambda g, key, value_shape: _index_put(g, np.zeros(value_shape), key), "value": lambda g, key: getitem(g, key)},
     statics={"key": ()},
     public=False,
 )
@@ -155,10 +208,14 @@ def copy_(self: Tensor, source: Tensor) -> Tensor:
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
-    """``tensor[key] = value``."""
+    """``tensor[key] = value``: a change of a view; where masks or lists of positions gather, of the tensor itself."""
     parts = key if isinstance(key, tuple) else (key,)
+    if all(isinstance(part, (int, slice, type(None), type(...))) and not isinstance(part, bool) for part in parts):
+        view = getitem(self, key)
+        change(view, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value))
+        return
     parts = tuple(part._data if isinstance(part, Tensor) else part for part in parts)
-    change(self, lambda old: _assigned(old, value if isinstance(value, Tensor) else np.asarray(value, old.dtype), parts))
+    change(self, lambda old: _index_put(old, value if isinstance(value, Tensor) else np.asarray(value, old.dtype), parts))
 
 
 for _name, _method in (("zero_", zero_), ("fill_", fill_), ("copy_", copy_), ("__setitem__", setitem)):

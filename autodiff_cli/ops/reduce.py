@@ -94,7 +94,7 @@ def _share(g: Any, x: Any, out: Any, dim: Any) -> Any:
 
 
 def _extreme(name: str, ufunc: Any, summary: str, node: str | None = None, public: bool = True) -> Any:
-    description = {
+    description: dict[str, Any] = {
         "summary": summary,
         "formula": "1 at the extreme element, 0 elsewhere",
         "domain": "everywhere",

@@ -72,7 +72,7 @@ def _expand(x: Any, shape: Any) -> Any:
 sum_to: Function = declare(
     "sum_to", _sum_to, {"x": lambda g, x_shape: expand(g, x_shape)}, node="SumBackward1", statics={"shape": ()}, public=False
 )
-_expanded = declare("expand", _expand, {"x": lambda g: g}, statics={"shape": ()}, public=False)
+_expanded = declare("expand", _expand, {"x": lambda g: g}, statics={"shape": ()}, public=False, view=True)
 _cast = declare(
     "to",
     lambda x, dtype: x.astype(dtype),
@@ -121,7 +121,7 @@ def dimension_length(n: Any) -> int:
 
 def _reshape(x: Any, shape: tuple[int, ...]) -> Any:
     try:
-        return np.reshape(x, shape)[()] if shape == () else np.reshape(x, shape)
+        return np.reshape(x, shape)
     except ValueError:
         raise ShapeError(
             f"shape '{list(shape)}' is invalid for input of size {np.size(x)}", hint=f"the shape is {list(np.shape(x))}"
@@ -129,7 +129,13 @@ def _reshape(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 _view = declare(
-    "reshape", _reshape, {"x": lambda g, x_shape: reshape(g, x_shape)}, node="ViewBackward0", statics={"shape": ()}, public=False
+    "reshape",
+    _reshape,
+    {"x": lambda g, x_shape: reshape(g, x_shape)},
+    node="ViewBackward0",
+    statics={"shape": ()},
+    public=False,
+    view=True,
 )
 
 
@@ -182,7 +188,9 @@ def _permute_back(g: Any, dims: Any) -> Any:
     return _permuted(g, _inverse(dims, len(dims)))
 
 
-_permuted = declare("permute", _permute, {"x": lambda g, dims: _permute_back(g, dims)}, statics={"dims": ()}, public=False)
+_permuted = declare(
+    "permute", _permute, {"x": lambda g, dims: _permute_back(g, dims)}, statics={"dims": ()}, public=False, view=True
+)
 
 
 def permute(x: Any, *dims: Any) -> Any:
@@ -197,6 +205,7 @@ transpose: Function = declare(
     lambda x, dim0, dim1: np.swapaxes(x, dimension(dim0, x.ndim), dimension(dim1, x.ndim)),
     {"x": lambda g, dim0, dim1: transpose(g, dim0, dim1)},
     statics={"dim0": -2, "dim1": -1},
+    view=True,
     summary="two dimensions exchanged, the last two if left out",
     formula="transpose(g)",
     samples=(([[1.0, 2.0], [3.0, 4.0]], 0, 1),),
@@ -214,6 +223,7 @@ t: Function = declare(
     _matrix_transpose,
     {"x": lambda g: t(g)},
     node="TBackward0",
+    view=True,
     summary="a matrix transposed",
     samples=(([[1.0, 2.0], [3.0, 4.0]],),),
 )
@@ -232,6 +242,7 @@ unsqueeze = declare(
     lambda x, dim: np.expand_dims(x, dimension(dim, x.ndim + 1)),
     _BACK,
     statics={"dim": 0},
+    view=True,
     summary="a new dimension of length 1 at position dim",
     samples=(([1.0, 2.0], 0),),
 )
@@ -239,11 +250,11 @@ unsqueeze = declare(
 
 def _squeeze(x: Any, dim: int) -> Any:
     position = dimension(dim, x.ndim)
-    return np.squeeze(x, position)[()] if x.ndim and x.shape[position] == 1 else x
+    return np.squeeze(x, position) if x.ndim and x.shape[position] == 1 else x
 
 
-_squeeze_all = declare("squeeze", lambda x: np.squeeze(x)[()], _BACK, public=False)
-_squeeze_one = declare("squeeze", _squeeze, _BACK, node="SqueezeBackward1", statics={"dim": 0}, public=False)
+_squeeze_all = declare("squeeze", lambda x: np.squeeze(x), _BACK, public=False, view=True)
+_squeeze_one = declare("squeeze", _squeeze, _BACK, node="SqueezeBackward1", statics={"dim": 0}, public=False, view=True)
 
 
 def squeeze(x: Any, dim: Any = None) -> Any:
@@ -285,15 +296,25 @@ def _rule(g: Any, x_shape: Any, key: Any) -> Any:
 
 
 _select = declare(
-    "select", lambda x, key: x[key], {"x": lambda g, x_shape, key: _rule(g, x_shape, key)}, statics={"key": ()}, public=False
+    "select",
+    lambda x, key: x[(*key, ...)],  # the dots make one number a view too
+    {"x": lambda g, x_shape, key: _rule(g, x_shape, key)},
+    statics={"key": ()},
+    public=False,
+    view=True,
 )
 _slice = declare(
-    "slice", lambda x, key: x[key], {"x": lambda g, x_shape, key: _rule(g, x_shape, key)}, statics={"key": ()}, public=False
+    "slice",
+    lambda x, key: x[key],
+    {"x": lambda g, x_shape, key: _rule(g, x_shape, key)},
+    statics={"key": ()},
+    public=False,
+    view=True,
 )
 _index: Function = declare(
     "index", lambda x, key: x[key], {"x": lambda g, x_shape, key: _rule(g, x_shape, key)}, statics={"key": ()}, public=False
 )
-_alias = declare("alias", lambda x: x, {"x": lambda g: g}, public=False)
+_alias = declare("alias", lambda x: x, {"x": lambda g: g}, public=False, view=True)
 
 
 def getitem(x: Any, key: Any) -> Any:
