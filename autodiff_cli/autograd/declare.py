@@ -172,16 +172,16 @@ class _Rule:
                 value = values[position]
                 saved.append(value.shape if hasattr(value, "shape") else ())
         node = _new(self._type or self.type)
-        node.saved = saved
+        node._saved = saved
         return _output(node, tuple(edges), data)
 
 
 def _output(node: Any, edges: tuple[Any, ...], data: Any) -> Tensor:
-    node.next_functions = edges
-    node.shape = data.shape
-    node.dtype = data.dtype
+    node._edges = edges
+    node._shape = data.shape
+    node._dtype = data.dtype
     node.sequence_nr = next_sequence_nr()
-    node.hooks = None
+    node._hooks = None
     out = _new(Tensor)
     out._data = data
     out._requires_grad = True
@@ -246,13 +246,13 @@ def _unary(name: str, forward: Callable[..., Any], partial: Partial | None, node
         if node_type is None:
             node_type = type(node, (base,), {"__slots__": (), "partial": staticmethod(partial)})
         made = _new(node_type)
-        made.saved = x if saves_input else data if saves_output else None
+        made._saved = x if saves_input else data if saves_output else None
         # _output, written out: this is the innermost loop of eager evaluation.
-        made.next_functions = (x._edge or leaf_edge(x),)
-        made.shape = data.shape
-        made.dtype = data.dtype
+        made._edges = (x._edge or leaf_edge(x),)
+        made._shape = data.shape
+        made._dtype = data.dtype
         made.sequence_nr = next_sequence_nr()
-        made.hooks = None
+        made._hooks = None
         out = _new(Tensor)
         out._data = data
         out._requires_grad = True
@@ -384,7 +384,7 @@ def declare_sequence(
         if not any(type(t) is Tensor and t._requires_grad for t in tensors) or not is_grad_enabled():
             return _constant(data)
         made: Any = _new(node_type)
-        made.saved = (tuple(r.shape for r in raw), *rest)
+        made._saved = (tuple(r.shape for r in raw), *rest)
         edges = tuple([(t._edge or leaf_edge(t)) if type(t) is Tensor and t._requires_grad else None for t in tensors])
         return _output(made, edges, data)
 

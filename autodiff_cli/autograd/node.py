@@ -56,22 +56,36 @@ class Node:
     takes the youngest pending node first needs no other sorting.
     """
 
-    __slots__ = ("__weakref__", "dtype", "hooks", "next_functions", "saved", "sequence_nr", "shape")
+    __slots__ = ("__weakref__", "_dtype", "_edges", "_hooks", "_metadata", "_saved", "_shape", "sequence_nr")
 
-    next_functions: tuple[Edge | None, ...]
-    saved: Any
-    shape: tuple[int, ...]
-    dtype: DType
+    _edges: tuple[Edge | None, ...]
+    _saved: Any
+    _shape: tuple[int, ...]
+    _dtype: DType
+    _hooks: Hooks | None
     sequence_nr: int
-    hooks: Hooks | None
 
-    outputs: ClassVar[int] = 1
+    _outputs: ClassVar[int] = 1
     keeps_output: ClassVar[bool] = False
     """Whether what was saved is, or contains, the output's own values."""
 
     def name(self) -> str:
         """The name that PyTorch gives to this node, such as ``PowBackward0``."""
         return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes of the inputs, each with the number of its output; ``(None, 0)`` where no gradient flows."""
+        return tuple((None, 0) if edge is None else edge for edge in self._edges)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for whoever wants to note something about this node."""
+        try:
+            return self._metadata
+        except AttributeError:
+            self._metadata: dict[Any, Any] = {}
+            return self._metadata
 
     def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
         """The gradient of each input, from the gradient of the output, on plain arrays.
@@ -89,7 +103,7 @@ class Node:
 
     def check_saved(self) -> None:
         """Raise if what was saved for backward was freed or changed since."""
-        saved = self.saved
+        saved = self._saved
         if saved is None:
             raise GraphError(FREED, hint=FREED_HINT)
         if isinstance(saved, Changed):
@@ -111,9 +125,9 @@ class Node:
         return RemovableHandle(self.ensure_hooks().before, hook)
 
     def ensure_hooks(self) -> Hooks:
-        if self.hooks is None:
-            self.hooks = Hooks()
-        return self.hooks
+        if self._hooks is None:
+            self._hooks = Hooks()
+        return self._hooks
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -160,12 +174,12 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
-        self.next_functions = ()
-        self.saved = None
-        self.shape = variable.shape
-        self.dtype = variable.dtype
+        self._edges = ()
+        self._saved = None
+        self._shape = variable.shape
+        self._dtype = variable.dtype
         self.sequence_nr = 0
-        self.hooks = None
+        self._hooks = None
 
 
 class UnaryNode(Node):
@@ -193,17 +207,17 @@ class InputNode(UnaryNode):
     __slots__ = ()
 
     def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
-        saved = self.saved
+        saved = self._saved
         if saved is None or last_change[0] > self.sequence_nr:
             self.check_saved()
         return (self.partial(grad, saved._data),)
 
     def apply_recorded(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
         self.check_saved()
-        return (self.partial(grad, restore(self.saved, self.next_functions[0])),)
+        return (self.partial(grad, restore(self._saved, self._edges[0])),)
 
     def release(self) -> None:
-        self.saved = None
+        self._saved = None
 
 
 class OutputNode(UnaryNode):
@@ -214,16 +228,16 @@ class OutputNode(UnaryNode):
     keeps_output = True
 
     def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
-        if self.saved is None or last_change[0] > self.sequence_nr:
+        if self._saved is None or last_change[0] > self.sequence_nr:
             self.check_saved()
-        return (self.partial(grad, self.saved),)
+        return (self.partial(grad, self._saved),)
 
     def apply_recorded(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
         self.check_saved()
-        return (self.partial(grad, tensor_on(self.saved, (self, 0))),)
+        return (self.partial(grad, tensor_on(self._saved, (self, 0))),)
 
     def release(self) -> None:
-        self.saved = None
+        self._saved = None
 
 
 class OpNode(Node):
@@ -239,7 +253,7 @@ class OpNode(Node):
     frees: ClassVar[bool]
 
     def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
-        saved = self.saved
+        saved = self._saved
         if saved is None or last_change[0] > self.sequence_nr:
             self.check_saved()
         return self._partials(grad, [getattr(value, "_data", value) for value in saved], needed)
@@ -247,17 +261,17 @@ class OpNode(Node):
     def apply_recorded(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
         self.check_saved()
         values = []
-        for value, edge in zip(self.saved, self.edge_of, strict=True):
+        for value, edge in zip(self._saved, self.edge_of, strict=True):
             if edge == OUTPUT and value is not None:
                 value = tensor_on(value, (self, 0))
             elif edge >= 0 and hasattr(value, "_data"):
-                value = restore(value, self.next_functions[edge])
+                value = restore(value, self._edges[edge])
             values.append(value)
         return self._partials(grad, values, needed)
 
     def _partials(self, grad: Grad, values: list[Any], needed: Collection[Node] | None) -> list[Grad | None]:
         parts: list[Grad | None] = []
-        for i, edge in enumerate(self.next_functions):
+        for i, edge in enumerate(self._edges):
             if edge is None or (needed is not None and edge[0] not in needed):
                 parts.append(None)
                 continue
@@ -270,7 +284,7 @@ class OpNode(Node):
 
     def release(self) -> None:
         if self.frees:
-            self.saved = None
+            self._saved = None
 
 
 class SequenceNode(Node):
@@ -282,8 +296,8 @@ class SequenceNode(Node):
 
     def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
         return [
-            None if edge is None or (needed is not None and edge[0] not in needed) else self.partial(grad, i, *self.saved)
-            for i, edge in enumerate(self.next_functions)
+            None if edge is None or (needed is not None and edge[0] not in needed) else self.partial(grad, i, *self._saved)
+            for i, edge in enumerate(self._edges)
         ]
 
     apply_recorded = apply
@@ -328,8 +342,8 @@ def mark_changed(tensor: Tensor) -> None:
     for changed in (root, tensor):
         if changed._edge is not None:
             node = changed._edge[0]
-            if node.keeps_output and node.saved is not None and not isinstance(node.saved, Changed):
-                node.saved = Changed(changed_message(changed, extra.version, 1))
+            if node.keeps_output and node._saved is not None and not isinstance(node._saved, Changed):
+                node._saved = Changed(changed_message(changed, extra.version, 1))
 
 
 def tensor_on(data: Any, edge: Edge | None) -> Tensor:

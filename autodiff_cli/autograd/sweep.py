@@ -217,11 +217,11 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
         target, output = edge
         if needed is not None and target not in needed:
             return
-        if target.outputs != 1:
+        if target._outputs != 1:
             _add_output(pending, heap, target, output, part)
             return
-        if part.shape != target.shape or part.dtype is not target.dtype:
-            part = _fit(part, target.shape, target.dtype)
+        if part.shape != target._shape or part.dtype is not target._dtype:
+            part = _fit(part, target._shape, target._dtype)
         if target in pending:
             pending[target] = pending[target] + part
             return
@@ -236,12 +236,12 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
     while heap:
         node = heappop(heap)[1]
         gradient = pending.pop(node)
-        hooks = node.hooks
+        hooks = node._hooks
         if hooks is not None:
             gradient = _before(node, hooks, gradient, create_graph)
         if node in wanted:
             for edge in wanted[node]:
-                value = gradient if node.outputs == 1 else gradient[edge[1]]
+                value = gradient if node._outputs == 1 else gradient[edge[1]]
                 if value is not None:
                     captured[edge] = value
             if needed is not None and node not in needed.inner:
@@ -251,7 +251,7 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
             node.release()
         if hooks is not None and hooks.after:
             parts = _after(hooks, parts, gradient)
-        for next_edge, part in zip(node.next_functions, parts, strict=False):
+        for next_edge, part in zip(node._edges, parts, strict=False):
             if part is not None and next_edge is not None:
                 arrive(next_edge, part)
     # Leaves come last: an error in the sweep leaves no half of it behind.
@@ -280,7 +280,7 @@ def _nodes_towards(starts: list[Node], targets: list[Edge]) -> _Needed:
     while stack:
         node, finished = stack.pop()
         if finished:
-            for edge in node.next_functions:
+            for edge in node._edges:
                 if edge is not None and edge[0] in needed:
                     needed.add(node)
                     needed.inner.add(node)
@@ -291,9 +291,9 @@ def _nodes_towards(starts: list[Node], targets: list[Edge]) -> _Needed:
         seen.add(node)
         if node in ends:
             needed.add(node)
-        if node.next_functions:
+        if node._edges:
             stack.append((node, True))
-            for edge in node.next_functions:
+            for edge in node._edges:
                 if edge is not None and edge[0] not in seen:
                     stack.append((edge[0], False))
     return needed
@@ -315,13 +315,13 @@ def _fit(part: Grad, shape: tuple[int, ...], dtype: Any) -> Grad:
 
 def _add_output(pending: dict[Node, Grad], heap: list[tuple[int, Node]], node: Node, output: int, part: Grad) -> None:
     """The gradient of one output of a node that has several: its pending gradient is a list."""
-    shapes: Any = node.shape
-    dtypes: Any = node.dtype
+    shapes: Any = node._shape
+    dtypes: Any = node._dtype
     shape, dtype = shapes[output], dtypes[output]
     if part.shape != shape or part.dtype is not dtype:
         part = _fit(part, shape, dtype)
     if node not in pending:
-        pending[node] = [None] * node.outputs
+        pending[node] = [None] * node._outputs
         heappush(heap, (-node.sequence_nr, node))
     before = pending[node][output]
     pending[node][output] = part if before is None else before + part
@@ -353,7 +353,7 @@ def _hooked(hook: Callable[..., Any], gradient: Grad, create_graph: bool) -> Gra
 
 def _before(node: Node, hooks: Hooks, gradient: Grad, create_graph: bool) -> Grad:
     """Run the hooks on a node's gradients in PyTorch's order: of its tensors, its own, then what is retained."""
-    grads = [gradient] if node.outputs == 1 else gradient
+    grads = [gradient] if node._outputs == 1 else gradient
     for output, hook in list(hooks.tensor.values()):
         if grads[output] is not None:
             grads[output] = _hooked(hook, grads[output], create_graph)
@@ -367,7 +367,7 @@ def _before(node: Node, hooks: Hooks, gradient: Grad, create_graph: bool) -> Gra
         tensor = reference()
         if tensor is not None and grads[output] is not None:
             _accumulate(tensor, grads[output], create_graph)
-    return grads[0] if node.outputs == 1 else grads
+    return grads[0] if node._outputs == 1 else grads
 
 
 def _after(hooks: Hooks, parts: Sequence[Grad | None], gradient: Grad) -> Sequence[Grad | None]:
@@ -388,10 +388,10 @@ def _leaf_hooks(leaf: AccumulateGrad, gradient: Grad, create_graph: bool) -> Gra
     if extra is not None and extra.hooks:
         for _, hook in list(extra.hooks.values()):
             gradient = _hooked(hook, gradient, create_graph)
-    if leaf.hooks is not None:
-        gradient = _before(leaf, leaf.hooks, gradient, create_graph)
-        if leaf.hooks.after:
-            _after(leaf.hooks, (), gradient)
+    if leaf._hooks is not None:
+        gradient = _before(leaf, leaf._hooks, gradient, create_graph)
+        if leaf._hooks.after:
+            _after(leaf._hooks, (), gradient)
     return gradient
 
 
@@ -426,7 +426,7 @@ def _copied(gradient: Any) -> Tensor:
     if not tensor._requires_grad:
         return tensor_on(data, None)
     node = CopyBackwards.__new__(CopyBackwards)
-    node.next_functions = (tensor._edge or leaf_edge(tensor),)
-    node.saved = node.hooks = None
-    node.shape, node.dtype, node.sequence_nr = tensor.shape, tensor.dtype, next_sequence_nr()
+    node._edges = (tensor._edge or leaf_edge(tensor),)
+    node._saved = node._hooks = None
+    node._shape, node._dtype, node.sequence_nr = tensor.shape, tensor.dtype, next_sequence_nr()
     return tensor_on(data, (node, 0))

@@ -54,7 +54,7 @@ class Row:
 
 def next_names(node: Node) -> list[str | None]:
     """The names of the nodes that a node leads to; ``None`` where no gradient flows."""
-    return [None if edge is None else edge[0].name() for edge in node.next_functions]
+    return [None if following is None else following.name() for following, _ in node.next_functions]
 
 
 def plain(value: Any) -> Any:

@@ -66,26 +66,26 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
         raise DtypeError(f"result type {result.dtype} can't be cast to the desired output type {tensor.dtype}")
     if recording and result.requires_grad:
         _check_recorded(tensor, view)
-    before = None if view is None or not recording or not result.requires_grad else _before(view.source)
     mark_changed(tensor)
     _write(tensor, result._data)
     if recording and (result.requires_grad or tensor.requires_grad):
-        source = tensor
-        if before is None or view is None:
-            adopt(tensor, result)
-        else:
-            source = view.source
-            adopt(source, _assigned(before, result, view))
-            adopt(tensor, view.of(source))
-        _refresh(source, tensor)
+        give_history(tensor, result)
     return tensor
 
 
-def _before(source: Tensor) -> Tensor:
-    """A tensor with its history up to now, so that a new one may lead to it."""
-    old = tensor_on(np.array(source._data), source._edge)
-    old._requires_grad = source._requires_grad
-    return old
+def give_history(tensor: Tensor, made: Tensor) -> None:
+    """Give a tensor that was changed in place the history of ``made``, and all that shares its memory a new one."""
+    view = None if tensor._extra is None else tensor._extra.view
+    source = tensor
+    if view is None or not made.requires_grad:
+        adopt(tensor, made)
+    else:
+        source = view.source
+        before = tensor_on(source._data, source._edge)
+        before._requires_grad = source._requires_grad
+        adopt(source, _assigned(before, made, view))
+        adopt(tensor, view.of(source))
+    _refresh(source, tensor)
 
 
 def _refresh(source: Tensor, changed: Tensor) -> None:
