@@ -9,6 +9,12 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd.checking import gradcheck as gradcheck
     from autodiff_cli.autograd.checking import gradgradcheck as gradgradcheck
     from autodiff_cli.autograd.function import Function as Function
+    from autodiff_cli.autograd.modes import detect_anomaly as detect_anomaly
+    from autodiff_cli.autograd.modes import enable_grad as enable_grad
+    from autodiff_cli.autograd.modes import inference_mode as inference_mode
+    from autodiff_cli.autograd.modes import no_grad as no_grad
+    from autodiff_cli.autograd.modes import set_detect_anomaly as set_detect_anomaly
+    from autodiff_cli.autograd.modes import set_grad_enabled as set_grad_enabled
     from autodiff_cli.autograd.sweep import backward as backward
     from autodiff_cli.autograd.sweep import grad as grad
     from autodiff_cli.autograd.tensor import Variable as Variable
@@ -18,17 +24,24 @@ _HOMES = {
     "Function": "autograd.function",
     "GradcheckError": "errors",
     "Variable": "autograd.tensor",
+    "detect_anomaly": "autograd.modes",
+    "enable_grad": "autograd.modes",
+    "inference_mode": "autograd.modes",
+    "no_grad": "autograd.modes",
+    "set_detect_anomaly": "autograd.modes",
+    "set_grad_enabled": "autograd.modes",
     "backward": "autograd.sweep",
     "grad": "autograd.sweep",
     "gradcheck": "autograd.checking",
     "gradgradcheck": "autograd.checking",
 }
+_ROOMS = ("function", "functional", "graph")
 
 
 def __getattr__(name: str) -> Any:
-    if name == "functional":
+    if name in _ROOMS:
         import_module("autodiff_cli.ops")
-        return import_module("autodiff_cli.autograd.functional")
+        return import_module(f"autodiff_cli.autograd.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'autodiff_cli.autograd' has no attribute {name!r}")
     import_module("autodiff_cli.ops")  # the sweep needs the operations that its adjoints are made of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.printing import tensor_repr
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import GradcheckError, GraphError
+from autodiff_cli.errors import ArgumentError, GradcheckError
 
 Function = Callable[..., Any]
 
@@ -25,6 +26,7 @@ def gradcheck(
     rtol: float = 1e-3,
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
+    **others: Any,
 ) -> bool:
     """Compare the analytic Jacobian of ``func`` at ``inputs`` with central differences.
 
@@ -35,16 +37,24 @@ def gradcheck(
         atol, rtol: what may differ: ``atol + rtol*abs(numerical)``.
         raise_exception: raise instead of returning False.
         nondet_tol: how much two backward passes may differ.
+        others: PyTorch's further switches (``fast_mode``, ``check_undefined_grad``, ...), which change nothing here: every
+            element is checked.
 
     Raises:
         GradcheckError: with output, input and both Jacobians, where they differ.
-        GraphError: if no input requires grad.
+        ArgumentError: if no input requires grad.
     """
+    _check_switches("gradcheck", others)
     arguments = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     checked = [(i, a) for i, a in enumerate(arguments) if isinstance(a, Tensor) and a.requires_grad]
     if not checked:
-        raise GraphError(
+        raise ArgumentError(
             "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+        )
+    if any(a.dtype.itemsize < 8 for _, a in checked):
+        warnings.warn(
+            "an input requires gradient and is not a double precision floating point: the differences will be too coarse",
+            stacklevel=2,
         )
     try:
         outputs = _outputs(func(*arguments))
@@ -78,8 +88,11 @@ def gradgradcheck(
     atol: float = 1e-5,
     rtol: float = 1e-3,
     raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    **others: Any,
 ) -> bool:
     """``gradcheck`` of the gradient of ``func``: second derivatives, also by the incoming gradients."""
+    _check_switches("gradgradcheck", others)
     arguments = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     outputs = [o for o in _outputs(func(*arguments)) if o.is_floating_point()]
     if grad_outputs is None:
@@ -95,7 +108,21 @@ def gradgradcheck(
         found = grad(results, wanted, list(starts), create_graph=True, allow_unused=True)
         return tuple(f for f in found if f is not None)
 
-    return gradcheck(gradient, [*arguments, *given], eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception)
+    tolerances = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol}
+    return gradcheck(gradient, [*arguments, *given], raise_exception=raise_exception, **tolerances)
+
+
+_SWITCHES = (
+    *("check_sparse_nnz", "check_undefined_grad", "check_grad_dtypes", "check_batched_grad", "check_batched_forward_grad"),
+    *("check_forward_ad", "check_backward_ad", "check_fwd_over_rev", "check_rev_over_rev", "fast_mode", "masked"),
+    "gen_non_contig_grad_outputs",
+)
+
+
+def _check_switches(name: str, given: Mapping[str, Any]) -> None:
+    for switch in given:
+        if switch not in _SWITCHES:
+            raise ArgumentError(f"{name}() got an unexpected keyword argument '{switch}'")
 
 
 def _outputs(result: Any) -> list[Tensor]:

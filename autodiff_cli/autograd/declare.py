@@ -92,7 +92,7 @@ def declare(
 class _Rule:
     """How a node of one operation is filled: which inputs have edges, what is saved and which partial reads it."""
 
-    __slots__ = ("_type", "arity", "name", "node_name", "partials", "picks", "plan", "positions", "tensors")
+    __slots__ = ("_type", "arity", "name", "names", "node_name", "partials", "picks", "plan", "positions", "tensors")
 
     def __init__(
         self,
@@ -113,10 +113,11 @@ class _Rule:
         slots: list[str] = []
         picks = []
         for partial in self.partials:
-            wanted = _argument_names(partial)[1:]
+            wanted = argument_names(partial)[1:]
             slots.extend(w for w in wanted if w not in slots)
             picks.append(tuple(slots.index(w) for w in wanted))
         self.picks = tuple(picks)
+        self.names = tuple(slots)
         # (kind, position of the parameter, which partials read it); kinds: a value, the shape of a value, the output.
         self.plan = tuple(
             (*_slot(slot, parameters), tuple(i for i, read in enumerate(picks) if k in read)) for k, slot in enumerate(slots)
@@ -143,6 +144,7 @@ class _Rule:
                     "partials": self.partials,
                     "picks": self.picks,
                     "edge_of": edge_of,
+                    "saved_names": self.names,
                     "keeps_output": OUTPUT in edge_of,
                     "frees": saves,
                 },
@@ -199,7 +201,7 @@ def _constant(data: Any) -> Tensor:
     return out
 
 
-def _shares(data: Any, source: Any) -> bool:
+def shares(data: Any, source: Any) -> bool:
     """Whether an array is a view of another's memory."""
     return data is source or (data.base is not None and data.base is (source if source.base is None else source.base))
 
@@ -211,7 +213,7 @@ def _settled(data: Any, *inputs: Any) -> Any:
     return data
 
 
-def _argument_names(partial: Partial) -> tuple[str, ...]:
+def argument_names(partial: Partial) -> tuple[str, ...]:
     code = partial.__code__
     return code.co_varnames[: code.co_argcount]
 
@@ -227,7 +229,7 @@ def _slot(name: str, parameters: tuple[str, ...]) -> tuple[str, int]:
 def _unary(name: str, forward: Callable[..., Any], partial: Partial | None, node: str) -> Function:
     """The function of an operation of one tensor and nothing else: the path that must be fast."""
     assert partial is not None
-    saves = _argument_names(partial)[1:]
+    saves = argument_names(partial)[1:]
     saves_input = saves == ("x",)
     saves_output = saves == ("out",)
     if saves and not saves_input and not saves_output:
@@ -352,7 +354,7 @@ def _viewing(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mappi
             raise mismatch(name, error, [x._data]) from None
         recording = is_grad_enabled()
         made = rule.record(args, data) if x._requires_grad and recording else _constant(data)
-        if not _shares(data, x._data):
+        if not shares(data, x._data):
             return made
         return view_of(made, x, function, args[1:], NO_GRAD_VIEW if x._requires_grad and not recording else "")
 

@@ -19,8 +19,6 @@ class FunctionNode(Node):
     __slots__ = ("__dict__",)
 
     _function: type[Function]
-    _outputs: int  # type: ignore[misc]
-    keeps_output: bool  # type: ignore[misc]
     needs_input_grad: tuple[bool, ...]
 
     def __init__(self) -> None:
@@ -285,3 +283,7 @@ class _Barrier(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         raise GraphError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+FunctionCtx = FunctionNode
+"""PyTorch's name for the type of ``ctx``."""

@@ -16,7 +16,7 @@ from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
-from autodiff_cli.errors import GraphError, ShapeError
+from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -25,7 +25,14 @@ Tensors = Tensor | Sequence[Tensor]
 INDEPENDENT = "The output of the user-provided function is independent of"
 
 
-def jacobian(func: Callable[..., Any], inputs: Tensors, create_graph: bool = False, strict: bool = False) -> Any:
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
     """The derivative of every output element by every input element.
 
     Args:
@@ -33,6 +40,7 @@ def jacobian(func: Callable[..., Any], inputs: Tensors, create_graph: bool = Fal
         inputs: one tensor or several.
         create_graph: record the result, so that it can be differentiated.
         strict: raise where an output does not depend on an input, instead of zeros.
+        vectorize, strategy: PyTorch's ways to the same numbers; they change nothing here.
 
     Returns:
         a tensor of the output's shape followed by the input's; for several outputs, inputs or both a tuple, or a tuple
@@ -41,13 +49,22 @@ def jacobian(func: Callable[..., Any], inputs: Tensors, create_graph: bool = Fal
     with enable_grad():
         given, several_inputs = _leaves(inputs, create_graph)
         outputs, several_outputs = _outputs(func(*given))
-        rows = [tuple(_settled(j, create_graph) for j in jacobian_of(o, given, create_graph, strict)) for o in outputs]
+        rows = [
+            tuple(_settled(j, create_graph) for j in jacobian_of(o, given, create_graph, strict, i)) for i, o in enumerate(outputs)
+        ]
     found = tuple(row if several_inputs else row[0] for row in rows)
     return found if several_outputs else found[0]
 
 
-def hessian(func: Callable[..., Any], inputs: Tensors, create_graph: bool = False, strict: bool = False) -> Any:
-    """The second derivatives of a function that returns one number.
+def hessian(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The second derivatives of a function that returns one number; for the arguments see ``jacobian``.
 
     Returns:
         a tensor of the input's shape twice; for several inputs a tuple of tuples, one row for each.
@@ -55,7 +72,7 @@ def hessian(func: Callable[..., Any], inputs: Tensors, create_graph: bool = Fals
     several = not isinstance(inputs, Tensor)
 
     def gradient(*arguments: Tensor) -> Any:
-        (output,) = _one_number(func(*arguments))
+        (output,) = _one_number("hessian", func(*arguments))
         found = _grads([output], list(arguments), None, True)
         return tuple(found) if several else found[0]
 
@@ -91,7 +108,7 @@ def hvp(
     """The output, one number, and the product of its Hessian with ``v``, of the inputs' shapes."""
     with enable_grad():
         given, several = _leaves(inputs, create_graph)
-        outputs = _one_number(func(*given))
+        outputs = _one_number("hvp", func(*given))
         products = hessian_vector(outputs[0], given, _vector(v, given, "inputs"), create_graph)
     return _pack(outputs, False, create_graph), _pack(products, several, create_graph)
 
@@ -106,7 +123,9 @@ def vhp(
 # The same on a graph that is there already.
 
 
-def jacobian_of(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False, strict: bool = False) -> list[Tensor]:
+def jacobian_of(
+    output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False, strict: bool = False, number: int = 0
+) -> list[Tensor]:
     """The Jacobian of a recorded output by each input: one sweep for each of its elements."""
     from autodiff_cli.ops.shape import reshape, stack
 
@@ -114,7 +133,7 @@ def jacobian_of(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = F
     for position in itertools.product(*map(range, output.shape)):
         unit = np.zeros(output.shape, output.dtype)
         unit[position] = 1
-        rows.append(_grads([output], inputs, [tensor_on(unit[()], None)], create_graph, strict))
+        rows.append(_grads([output], inputs, [tensor_on(unit[()], None)], create_graph, strict, number))
     return [
         reshape(stack([row[k] for row in rows]), output.shape + x.shape) if rows else _zeros(output.shape + x.shape, x)
         for k, x in enumerate(inputs)
@@ -136,14 +155,15 @@ def hessian_vector(output: Tensor, inputs: Sequence[Tensor], v: Sequence[Tensor]
 
 
 def _grads(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], starts: Any, create_graph: bool, strict: bool = False
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], starts: Any, create_graph: bool, strict: bool = False, number: int = 0
 ) -> list[Tensor]:
     """Gradients summed over those outputs that depend on anything; zeros for an input that none depends on."""
     recorded = [i for i, output in enumerate(outputs) if output.requires_grad]
     if not recorded:
         if strict:
             raise GraphError(
-                "The output of the user-provided function is independent of the inputs. This is not allowed in strict mode."
+                f"Output {number} of the user-provided function does not require gradients. The outputs must be computed in a "
+                "differentiable manner from the input when running in strict mode."
             )
         return [_zeros(x.shape, x) for x in inputs]
     chosen = None if starts is None else [starts[i] for i in recorded]
@@ -153,15 +173,14 @@ def _grads(
     if strict and any(g is None for g in found):
         unused = next(i for i, g in enumerate(found) if g is None)
         raise GraphError(
-            f"The output of the user-provided function is independent of input {unused}. This is not allowed in strict mode."
+            f"Output {number} of the user-provided function is independent of input {unused}. This is not allowed in strict mode."
         )
     return [_zeros(x.shape, x) if g is None else g for x, g in zip(inputs, found, strict=True)]
 
 
 def _leaves(inputs: Tensors, create_graph: bool) -> tuple[list[Tensor], bool]:
     """The inputs as tensors of their own that require grad, still joined to their history with ``create_graph``."""
-    several = not isinstance(inputs, Tensor)
-    given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    given, several = _tensors(inputs, "inputs")
     if not create_graph:
         return [x.detach().requires_grad_() for x in given], several
     joined = [tensor_on(x._data, x._edge or leaf_edge(x)) if x.requires_grad else x.detach().requires_grad_() for x in given]
@@ -169,24 +188,39 @@ def _leaves(inputs: Tensors, create_graph: bool) -> tuple[list[Tensor], bool]:
 
 
 def _outputs(result: Any) -> tuple[list[Tensor], bool]:
-    return ([result], False) if isinstance(result, Tensor) else (list(result), True)
+    return _tensors(result, "outputs of the user-provided function")
 
 
-def _one_number(result: Any) -> list[Tensor]:
+def _tensors(given: Any, what: str) -> tuple[list[Tensor], bool]:
+    if isinstance(given, Tensor):
+        return [given], False
+    if not isinstance(given, (tuple, list)) or not all(isinstance(one, Tensor) for one in given):
+        raise DtypeError(f"The {what} must be either a Tensor or a tuple of Tensors, not {type(given).__name__}")
+    return list(given), True
+
+
+def _one_number(name: str, result: Any) -> list[Tensor]:
     outputs, several = _outputs(result)
-    if several or outputs[0].numel() != 1:
-        raise ShapeError("the function given to hessian, hvp or vhp must return one number")
+    if several:
+        raise ShapeError(f"The function given to {name} should return a single Tensor")
+    if outputs[0].numel() != 1:
+        raise ShapeError(f"The Tensor returned by the function given to {name} should contain a single element")
     return outputs
 
 
 def _vector(v: Tensors | None, like: Sequence[Tensor], what: str) -> list[Tensor]:
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
-            raise ShapeError(f"the vector v can only be left out where the {what} are one number")
+            raise ShapeError(
+                "The vector v can only be None if "
+                + ("the user-provided function returns" if what == "outputs" else "the input to the user-provided function is")
+                + " a single Tensor with a single element."
+            )
         return [tensor_on(np.ones(like[0].shape, like[0].dtype)[()], None)]
     given = [v] if isinstance(v, Tensor) else list(v)
     if [x.shape for x in given] != [x.shape for x in like]:
-        raise ShapeError(f"v has shapes {[list(x.shape) for x in given]}, but the {what} have {[list(x.shape) for x in like]}")
+        shapes = ([list(x.shape) for x in tensors] for tensors in (given, like))
+        raise ShapeError("v has invalid size: it has shapes {}, but the {what} have {}".format(*shapes, what=what))
     return given
 
 

@@ -68,6 +68,36 @@ class enable_grad(_Mode):
     mode = True
 
 
+class inference_mode(_Mode):
+    """As ``no_grad``; ``inference_mode(False)`` changes nothing."""
+
+    mode = False
+
+    def __new__(cls, mode: Any = True) -> Any:
+        return object.__new__(cls) if isinstance(mode, bool) else _decorated(mode, False)
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self._inference = [mode]
+
+    def __enter__(self) -> None:
+        self._before.append(_mode.get())
+        self._inference.append(_inference.get())
+        _inference.set(self._inference[0])
+        if self._inference[0]:
+            _mode.set(False)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        _inference.set(self._inference.pop())
+        super().__exit__(kind, error, trace)
+
+
+_inference: ContextVar[bool] = ContextVar("autodiff_inference_mode", default=False)
+
+is_inference_mode_enabled = _inference.get
+"""True inside ``inference_mode``."""
+
+
 def _decorated(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
     context = enable_grad if mode else no_grad
     if inspect.isgeneratorfunction(function):
@@ -101,3 +131,30 @@ def _decorated(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
             return function(*args, **kwargs)
 
     return call
+
+
+_anomaly: ContextVar[bool] = ContextVar("autodiff_anomaly", default=False)
+
+is_anomaly_enabled = _anomaly.get
+"""True where backward stops at the first node that gives nan."""
+
+
+class set_detect_anomaly:
+    """Make backward stop at the first node that gives nan, at once when called or until the end of a ``with`` block."""
+
+    def __init__(self, mode: bool = True) -> None:
+        self._before = _anomaly.get()
+        _anomaly.set(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        _anomaly.set(self._before)
+
+
+class detect_anomaly(set_detect_anomaly):
+    """``set_detect_anomaly`` for a ``with`` block."""
+
+    def __init__(self) -> None:
+        super().__init__(True)

@@ -65,8 +65,8 @@ class Node:
     _hooks: Hooks | None
     sequence_nr: int
 
-    _outputs: ClassVar[int] = 1
-    keeps_output: ClassVar[bool] = False
+    _outputs: int = 1
+    keeps_output: bool = False
     """Whether what was saved is, or contains, the output's own values."""
 
     def name(self) -> str:
@@ -116,6 +116,22 @@ class Node:
                 if later:
                     raise GraphError(changed_message(entry, root._extra.version, later), hint=CHANGED_HINT)
 
+    def __getattr__(self, name: str) -> Any:
+        # Only for names that are not there: ``_saved_self``, ``_saved_result`` and the like, as PyTorch shows them.
+        if not name.startswith("_saved_"):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        self.check_saved()
+        wanted = name.removeprefix("_saved_")
+        kept = self.saved_values()
+        for own, shown in _SHOWN_AS:
+            if own in kept and shown == wanted:
+                return kept[own]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def saved_values(self) -> dict[str, Any]:
+        """What is saved for backward, by the names that the partials have for it."""
+        return {}
+
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node has run; a tuple it returns replaces grad_inputs."""
         return RemovableHandle(self.ensure_hooks().after, hook)
@@ -124,6 +140,11 @@ class Node:
         """Call ``hook(grad_outputs)`` before this node runs; a tuple it returns replaces grad_outputs."""
         return RemovableHandle(self.ensure_hooks().before, hook)
 
+    def __call__(self, *gradients: Tensor) -> Any:
+        """The gradients of the inputs for given gradients of the outputs; nothing is accumulated."""
+        parts = self.apply_recorded(gradients[0] if self._outputs == 1 else list(gradients), None)
+        return parts[0] if len(parts) == 1 else tuple(parts)
+
     def ensure_hooks(self) -> Hooks:
         if self._hooks is None:
             self._hooks = Hooks()
@@ -131,6 +152,10 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+_SHOWN_AS = (("x", "self"), ("out", "result"), ("y", "other"), ("y", "exponent"), ("dim", "dim"))
+"""Names in a partial and how PyTorch shows them."""
 
 
 class Hooks:
@@ -216,6 +241,9 @@ class InputNode(UnaryNode):
         self.check_saved()
         return (self.partial(grad, restore(self._saved, self._edges[0])),)
 
+    def saved_values(self) -> dict[str, Any]:
+        return {"x": self._saved}
+
     def release(self) -> None:
         self._saved = None
 
@@ -236,6 +264,9 @@ class OutputNode(UnaryNode):
         self.check_saved()
         return (self.partial(grad, tensor_on(self._saved, (self, 0))),)
 
+    def saved_values(self) -> dict[str, Any]:
+        return {"out": tensor_on(self._saved, (self, 0))}
+
     def release(self) -> None:
         self._saved = None
 
@@ -251,6 +282,11 @@ class OpNode(Node):
     edge_of: ClassVar[tuple[int, ...]]
     """For each saved value the edge of the input that it is, or ``NO_EDGE``, or ``OUTPUT``."""
     frees: ClassVar[bool]
+    saved_names: ClassVar[tuple[str, ...]]
+
+    def saved_values(self) -> dict[str, Any]:
+        values = zip(self.saved_names, self._saved, self.edge_of, strict=True)
+        return {name: tensor_on(v, (self, 0)) if edge == OUTPUT and v is not None else v for name, v, edge in values}
 
     def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
         saved = self._saved

@@ -52,7 +52,8 @@ def _formatter(data: Any) -> Any:
     else:
         largest, smallest = finite.max(), finite.min()
         text = _scientific if largest / smallest > 1000 or largest > 1e8 or smallest < 1e-4 else _fixed
-    width = max((len(text(v)) for v in data.ravel()[: 10 * _THRESHOLD]), default=0) if data.ndim else 0
+    shown = data.ravel()[: 10 * _THRESHOLD]
+    width = max((len(text(v)) for v in shown if np.isfinite(v)), default=0) if data.ndim else 0
     return lambda value: text(value).rjust(width)
 
 

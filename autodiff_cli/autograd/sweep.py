@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.modes import is_anomaly_enabled, set_grad_enabled
 from autodiff_cli.autograd.node import AccumulateGrad, Edge, Grad, Hooks, Node, next_sequence_nr, tensor_on
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
@@ -74,22 +74,24 @@ def backward(
 
 def grad(
     outputs: Tensor | Sequence[Tensor],
-    inputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor] | dict[Any, Tensor],
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
+) -> Any:
     """The gradients of ``outputs`` with respect to ``inputs``, returned and not accumulated.
 
     Args:
         outputs: the tensors to differentiate.
-        inputs: the tensors, leaves or not, to differentiate by.
+        inputs: the tensors, leaves or not, to differentiate by; a dictionary of them gives a dictionary of gradients.
         grad_outputs: what the sweep starts from, one gradient for each output; 1 for scalars if left out.
         retain_graph: keep the saved values for another sweep; as ``create_graph`` if left out.
         create_graph: record the sweep, so that the gradients can be differentiated.
+        only_inputs: there for PyTorch's sake, and always true.
         allow_unused: give ``None`` for an input that the outputs do not depend on, instead of an error.
         is_grads_batched: ``grad_outputs`` have a first dimension more, over which results are stacked.
         materialize_grads: give zeros for it.
@@ -98,7 +100,13 @@ def grad(
         GraphError: if an output has no graph, its graph was freed, or an input was not used.
         ShapeError: if a gradient is missing or has another shape than its output.
     """
+    if isinstance(inputs, dict):
+        options = (retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
+        found = grad(outputs, list(inputs.values()), grad_outputs, *options)
+        return dict(zip(inputs, found, strict=True))
     wanted = _sequence(inputs)
+    if not wanted:
+        raise GraphError("grad: 'inputs' cannot be empty.")
     if allow_unused is False and materialize_grads:
         raise ArgumentError("Expected allow_unused to be True or not passed when materialize_grads=True")
     if is_grads_batched:
@@ -114,7 +122,8 @@ def grad(
             shared = isinstance(value, np.ndarray) and not value.flags.writeable
             results.append(_as_tensor(value.copy() if shared else value))
         elif materialize_grads:
-            results.append(tensor_on(np.zeros(tensor.shape, tensor.dtype)[()], None))
+            zeros = tensor_on(np.zeros(tensor.shape, tensor.dtype)[()], None)
+            results.append(zeros.requires_grad_(create_graph))
         elif allow_unused:
             results.append(None)
         else:
@@ -136,16 +145,27 @@ def _batched(
     if len(lengths) != 1 or 0 in lengths:
         raise ShapeError("is_grads_batched=True needs gradients whose first dimension has one length, and not 0")
     (count,) = lengths
+    for output, batch in zip(_sequence(outputs), batches, strict=True):
+        if batch.shape[1:] != output.shape:
+            raise ShapeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
+                f"sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
+                f"detected: grad_output[0] has a shape of {list(batch.shape)} and output[0] has a shape of {list(output.shape)}."
+            )
     keep_last = create_graph if retain_graph is None else retain_graph
     allow_unused, materialize = options
-    rows = [
-        grad(outputs, inputs, [b[i] for b in batches], i < count - 1 or keep_last, create_graph, allow_unused, False, materialize)
-        for i in range(count)
-    ]
+    rows = []
+    for i in range(count):
+        keep = i < count - 1 or keep_last
+        rows.append(grad(outputs, inputs, [b[i] for b in batches], keep, create_graph, True, allow_unused, False, materialize))
     return tuple(None if column[0] is None else stack(list(column)) for column in zip(*rows, strict=True))
 
 
-def _sequence(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
+def _sequence(tensors: Any) -> list[Tensor]:
+    if hasattr(tensors, "output_nr") and isinstance(tensors, tuple):  # a graph.GradientEdge
+        return [tensors]  # type: ignore[list-item]
+    if isinstance(tensors, dict):
+        return list(tensors.values())
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
@@ -175,7 +195,9 @@ def _first_gradient(tensor: Tensor, gradient: Any, create_graph: bool) -> Grad:
             )
         data = np.ones(tensor.shape, tensor.dtype)[()]
         return tensor_on(data, None) if create_graph else data
-    given = gradient if isinstance(gradient, Tensor) else Tensor(gradient)
+    if not isinstance(gradient, Tensor):
+        raise DtypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+    given = gradient
     if given.shape != tensor.shape:
         raise ShapeError(
             f"Mismatch in shape: the gradient handed in has a shape of {list(given.shape)} "
@@ -186,7 +208,9 @@ def _first_gradient(tensor: Tensor, gradient: Any, create_graph: bool) -> Grad:
     return given if create_graph else given._data
 
 
-def _gradient_edge(tensor: Tensor, index: int) -> Edge:
+def _gradient_edge(tensor: Any, index: int) -> Edge:
+    if isinstance(tensor, tuple):  # a graph.GradientEdge
+        return (tensor[0], tensor[1])
     if not tensor._requires_grad:
         raise GraphError(
             "One of the differentiated Tensors does not require grad",
@@ -212,13 +236,15 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
     pending: dict[Node, Grad] = {}
     heap: list[tuple[int, Node]] = []
     leaves: list[Any] = []
+    hooked: list[Any] = []  # those leaves at whose gradients somebody looks
+    to_come: dict[Node, int] | None = None
 
     def arrive(edge: Edge, part: Grad) -> None:
-        target, output = edge
+        target: Any = edge[0]
         if needed is not None and target not in needed:
             return
         if target._outputs != 1:
-            _add_output(pending, heap, target, output, part)
+            _add_output(pending, heap, target, edge[1], part)
             return
         if part.shape != target._shape or part.dtype is not target._dtype:
             part = _fit(part, target._shape, target._dtype)
@@ -230,7 +256,19 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
             heappush(heap, (-target.sequence_nr, target))
         else:
             leaves.append(target)
+            if target._hooks is not None or target.variable._extra.is_hooked():
+                hooked.append(target)
 
+    def finish(leaf: Any) -> None:
+        leaves.remove(leaf)
+        gradient = _before_leaf(leaf, pending.pop(leaf), create_graph)
+        if targets is not None:
+            captured[(leaf, 0)] = gradient
+            return
+        _accumulate(leaf.variable, gradient, create_graph)
+        _after_leaf(leaf, gradient)
+
+    watching = is_anomaly_enabled()
     for edge, gradient in roots:
         arrive(edge, gradient)
     while heap:
@@ -247,6 +285,8 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
             if needed is not None and node not in needed.inner:
                 continue
         parts = node.apply_recorded(gradient, needed) if create_graph else node.apply(gradient, needed)
+        if watching:
+            _check_nan(node, parts)
         if not keep:
             node.release()
         if hooks is not None and hooks.after:
@@ -254,14 +294,47 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
         for next_edge, part in zip(node._edges, parts, strict=False):
             if part is not None and next_edge is not None:
                 arrive(next_edge, part)
-    # Leaves come last: an error in the sweep leaves no half of it behind.
-    for leaf in leaves:
-        gradient = _leaf_hooks(leaf, pending.pop(leaf), create_graph)
-        if targets is None:
-            _accumulate(leaf.variable, gradient, create_graph)
-        else:
-            captured[(leaf, 0)] = gradient
+        if hooked:
+            # Their hooks run as soon as all has arrived, before those of nodes further on.
+            if to_come is None:
+                to_come = _edges_to_leaves([node for _, node in heap], needed)
+            else:
+                for used in node._edges:
+                    if used is not None and used[0] in to_come:
+                        to_come[used[0]] -= 1
+            for leaf in [leaf for leaf in hooked if not to_come.get(leaf)]:
+                hooked.remove(leaf)
+                finish(leaf)
+    # All other leaves come last: an error in the sweep leaves no half of it behind.
+    for leaf in leaves[:]:
+        finish(leaf)
     return captured
+
+
+def _check_nan(node: Node, parts: Sequence[Any]) -> None:
+    for i, part in enumerate(parts):
+        if part is not None and np.any(np.isnan(getattr(part, "_data", part))):
+            raise GraphError(
+                f"Function '{node.name()}' returned nan values in its {i}th output.", hint="this is the first node that did"
+            )
+
+
+def _edges_to_leaves(starts: list[Node], needed: _Needed | None) -> dict[Node, int]:
+    """How many edges lead to each leaf from these nodes and from what they lead to."""
+    counts: dict[Node, int] = {}
+    seen = set(starts)
+    stack = list(seen)
+    while stack:
+        for edge in stack.pop()._edges:
+            if edge is None or (needed is not None and edge[0] not in needed):
+                continue
+            following = edge[0]
+            if following.sequence_nr == 0:
+                counts[following] = counts.get(following, 0) + 1
+            elif following not in seen:
+                seen.add(following)
+                stack.append(following)
+    return counts
 
 
 class _Needed(set[Node]):
@@ -383,16 +456,17 @@ def _after(hooks: Hooks, parts: Sequence[Grad | None], gradient: Grad) -> Sequen
     return parts
 
 
-def _leaf_hooks(leaf: AccumulateGrad, gradient: Grad, create_graph: bool) -> Grad:
-    extra = leaf.variable._extra
-    if extra is not None and extra.hooks:
-        for _, hook in list(extra.hooks.values()):
-            gradient = _hooked(hook, gradient, create_graph)
-    if leaf._hooks is not None:
-        gradient = _before(leaf, leaf._hooks, gradient, create_graph)
-        if leaf._hooks.after:
-            _after(leaf._hooks, (), gradient)
-    return gradient
+def _before_leaf(leaf: AccumulateGrad, gradient: Grad, create_graph: bool) -> Grad:
+    for _, hook in list(leaf.variable.extra().hooks.values()):
+        gradient = _hooked(hook, gradient, create_graph)
+    return gradient if leaf._hooks is None else _before(leaf, leaf._hooks, gradient, create_graph)
+
+
+def _after_leaf(leaf: AccumulateGrad, gradient: Grad) -> None:
+    for hook in list((leaf.variable.extra().after or {}).values()):
+        hook(leaf.variable)
+    if leaf._hooks is not None and leaf._hooks.after:
+        _after(leaf._hooks, (), gradient)
 
 
 def _accumulate(tensor: Tensor, gradient: Grad, create_graph: bool) -> None:

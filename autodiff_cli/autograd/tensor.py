@@ -7,6 +7,8 @@ in ``autodiff_cli.ops``; the block under ``TYPE_CHECKING`` only tells type check
 
 from __future__ import annotations
 
+import copy
+import math
 import warnings
 import weakref
 from collections import deque
@@ -19,7 +21,11 @@ from autodiff_cli.autograd.dtypes import DType, as_float, to_array
 from autodiff_cli.autograd.node import AccumulateGrad, Edge, Node, RemovableHandle, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 
-ONLY_FLOATING = "Only Tensors of floating point and complex dtype can require gradients"
+ONLY_FLOATING = "only Tensors of floating point dtype can require gradients"
+
+
+LEAVES_ONLY = "you can only change requires_grad flags of leaf variables."
+LEAVES_ONLY_HINT = "use detach() for a tensor that shares the values and has no history"
 
 
 class Extra:
@@ -50,6 +56,10 @@ class Extra:
         self.view: View | None = None
         self.views: list[weakref.ref[Tensor]] | None = None
 
+    def is_hooked(self) -> bool:
+        """Whether hooks are called when the gradient of this leaf is known."""
+        return bool(self.hooks or self.after)
+
 
 class View:
     """How a view is made of its source: the steps from the last back to the first, as a chain.
@@ -76,6 +86,19 @@ class View:
         for step in reversed(steps):
             thing = step.function(thing, *step.arguments)
         return thing
+
+
+class Size(tuple[int, ...]):
+    """A shape, printed as PyTorch prints it."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """How many elements a tensor of this shape has."""
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
 
 
 class Tensor:
@@ -106,15 +129,16 @@ class Tensor:
         self._edge = None
         self._extra = None
         if requires_grad:
-            self.requires_grad_()
+            if self._data.dtype.kind != "f":
+                raise DtypeError("Only Tensors of floating point and complex dtype can require gradients")
+            self._requires_grad = True
 
     # What a tensor is
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Size:
         """The length of each dimension; ``()`` for a scalar."""
-        shape: tuple[int, ...] = self._data.shape
-        return shape
+        return Size(self._data.shape)
 
     @property
     def ndim(self) -> int:
@@ -128,6 +152,14 @@ class Tensor:
     def size(self, dim: int | None = None) -> Any:
         """``shape``, or the length of one dimension."""
         return self.shape if dim is None else self.shape[dim]
+
+    def nelement(self) -> int:
+        """The same as ``numel``."""
+        return self.numel()
+
+    def element_size(self) -> int:
+        """The bytes of one element."""
+        return int(self._data.dtype.itemsize)
 
     def numel(self) -> int:
         """The number of elements."""
@@ -175,11 +207,6 @@ class Tensor:
             raise ShapeError("len() of a 0-d tensor")
         return int(self._data.shape[0])
 
-    def __iter__(self) -> Iterator[Tensor]:
-        if not self._data.shape:
-            raise ShapeError("iteration over a 0-d tensor")
-        return (self[i] for i in range(len(self)))
-
     def __bool__(self) -> bool:
         if self._data.size != 1:
             raise ShapeError("Boolean value of Tensor with more than one value is ambiguous")
@@ -213,6 +240,8 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if self._edge is not None:
+            raise GraphError(LEAVES_ONLY, hint=LEAVES_ONLY_HINT)
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -224,10 +253,7 @@ class Tensor:
         """
         if self._edge is not None:
             if not requires_grad:
-                raise GraphError(
-                    "you can only change requires_grad flags of leaf variables.",
-                    hint="use detach() for a tensor that shares the values and has no history",
-                )
+                raise GraphError(LEAVES_ONLY, hint=LEAVES_ONLY_HINT)
             return self
         if requires_grad and self._data.dtype.kind != "f":
             raise DtypeError(ONLY_FLOATING)
@@ -252,26 +278,39 @@ class Tensor:
     @property
     def grad(self) -> Tensor | None:
         """What backward has added up here: for leaves, and where ``retain_grad()`` was called."""
-        if self._edge is not None and not self.retains_grad:
+        if self._edge is not None and not self.retains_grad and self._extra_grad() is None:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
                 "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
                 stacklevel=2,
             )
-        return None if self._extra is None else self._extra.grad
+        return self._extra_grad()
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None and not isinstance(value, Tensor):
-            raise GraphError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            raise DtypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+        if value is self:
+            raise GraphError("can't assign Variable as its own grad")
+        if value is not None and value.dtype != self.dtype:
+            raise DtypeError(
+                f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype '{self.dtype}'. "
+                "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
+            )
         if value is not None and value.shape != self.shape:
             raise ShapeError(
-                f"assigned grad has data of a different size: the tensor's is {self.shape}, the gradient's {value.shape}"
+                f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. "
+                "Please ensure that the gradient and the tensor are the same size"
             )
-        if value is not None and value.dtype != self.dtype:
-            raise DtypeError(f"assigned grad has data of a different type: {value.dtype} for a tensor of {self.dtype}")
         self.extra().grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.extra().grad = None
+
+    def _extra_grad(self) -> Tensor | None:
+        return None if self._extra is None else self._extra.grad
 
     def extra(self) -> Extra:
         if self._extra is None:
@@ -320,8 +359,10 @@ class Tensor:
 
     @property
     def data(self) -> Tensor:
-        """The same as ``detach()``; assigned to, it replaces the values and leaves the history alone."""
-        return self.detach()
+        """As ``detach()``, but changes of it are not counted; assigned to, it replaces the values and leaves the history."""
+        if not isinstance(self._data, np.ndarray):
+            self._data = np.array(self._data)
+        return tensor_on(self._data, None)
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -332,6 +373,26 @@ class Tensor:
         """How often the memory of this tensor was changed in place."""
         root = root_of(self)
         return 0 if root._extra is None else root._extra.version
+
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor that this one is a view of."""
+        view = None if self._extra is None else self._extra.view
+        return None if view is None else view.source
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        if self._edge is not None:
+            raise GraphError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+            )
+        made = Tensor(self._data, self._requires_grad)
+        memo[id(self)] = made
+        if self._extra_grad() is not None:
+            made.grad = copy.deepcopy(self.grad, memo)
+        return made
 
     def detach_(self) -> Tensor:
         """Make this tensor a leaf that requires no grad.
@@ -372,6 +433,7 @@ class Tensor:
 
         def __getattr__(self, name: str) -> Any: ...
         def __getitem__(self, key: Any) -> Tensor: ...
+        def __iter__(self) -> Iterator[Tensor]: ...
         def __add__(self, other: Any) -> Tensor: ...
         def __radd__(self, other: Any) -> Tensor: ...
         def __sub__(self, other: Any) -> Tensor: ...

@@ -107,8 +107,8 @@ class _Runner:
         if not output.requires_grad:
             return Tensor(np.zeros(leaf.shape))
         start = self.session.gradient
+        found: Tensor
         (found,) = grad(output, leaf, start, create_graph=record, allow_unused=True, materialize_grads=True)
-        assert found is not None
         return found
 
 

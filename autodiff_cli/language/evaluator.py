@@ -72,8 +72,8 @@ class Evaluator(Machine):
                     name = node.children[0].text
                     if name not in known and name not in parameters and name not in CONSTANTS:
                         missing.setdefault(name, node.span)
-            if statement.kind == "assignment":
-                known.add(statement.children[0].text)
+            if statement.kind in ("assignment", "unpack"):
+                known.update(child.text for child in statement.children if child.kind == "NAME")
         if not missing:
             return
         names = list(missing)

@@ -52,7 +52,7 @@ ATTRIBUTES: dict[type, tuple[str, ...]] = {
 }
 SETTABLE = ("grad", "requires_grad", "data")
 DTYPES = {name: np.dtype(name) for name in ("float32", "float64", "int64", "bool")}
-_AS_GIVEN = ("manual_seed", "as_tensor", "zeros_like", "ones_like")
+_AS_GIVEN = ("manual_seed", "as_tensor", "from_numpy", "is_tensor", *(n for n in creation.__all__ if n.endswith("_like")))
 """Creation functions that do not make tensors of the program's type."""
 _SILENT = ("backward", "retain_grad", "remove", "manual_seed", "set_grad_enabled", "set_default_dtype")
 _OPERATORS = {
@@ -190,11 +190,12 @@ class Interpreter(Machine):
             except AutodiffError as error:
                 raise error.at(node.span, self.source) from None
             return None
-        if kind == "unpack":
-            return self._unpack(node)
         value = super().statement(node)
         if kind == "assignment":
             self.expressions[parts[0].text] = self.tensors.text(parts[1].span)
+        elif kind == "unpack":
+            for i, name in enumerate(parts[:-1]):
+                self.expressions[name.text] = f"{self.tensors.text(parts[-1].span)}[{i}]"
         return value
 
     @staticmethod
@@ -235,18 +236,6 @@ class Interpreter(Machine):
         if name != "requires_grad" and value is not None:
             value = self.tensors.of(value)
         setattr(target, name, value)
-
-    def _unpack(self, node: Syntax) -> None:
-        *names, tree = node.children
-        value = self.evaluate(tree)
-        if isinstance(value, Tensor) and value.shape:
-            value = tuple(value)
-        if not isinstance(value, (tuple, list)) or len(value) != len(names):
-            count = len(value) if isinstance(value, (tuple, list)) else 1
-            raise ArgumentError(f"{len(names)} names for {count} value{'s' * (count != 1)}", span=node.span, source=self.source)
-        for i, (name, item) in enumerate(zip(names, value, strict=True)):
-            self.names[name.text] = self.tensors.of(item) if isinstance(item, list) else item
-            self.expressions[name.text] = f"{self.tensors.text(tree.span)}[{i}]"
 
     # Names, attributes, calls
 
@@ -348,16 +337,6 @@ class Interpreter(Machine):
         except UnknownName as error:
             error.hint = error.hint or suggestion(name, [*known, *METHODS[Tensor]])
             raise
-
-    def element(self, thing: Any, keys: list[Any], node: Syntax) -> Any:
-        if not isinstance(thing, tuple):
-            return super().element(thing, keys, node)
-        if len(keys) != 1 or not isinstance(keys[0], (int, slice)):
-            raise ArgumentError("a tuple is indexed by one whole number")
-        try:
-            return thing[keys[0]]
-        except IndexError:
-            raise ArgumentError(f"this tuple has {len(thing)} elements: positions go from 0 to {len(thing) - 1}") from None
 
 
 _STATEMENTS = ("assignment", "definition", "definition_with_grad", "augmented", "set_attribute", "set_index", "unpack")

@@ -33,7 +33,7 @@ CONSTANTS: dict[str, Any] = {
 _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 _ATTRIBUTES = ("T", "mT", "shape", "ndim")
 _MOST_DIMENSIONS = 32
-EFFECTS = ("augmented", "set_attribute", "set_index", "unpack")
+EFFECTS = ("augmented", "set_attribute", "set_index")
 """Statements that belong in programs: see ``language.interpreter``."""
 MOST_OPERATIONS = 10_000_000
 MOST_NESTED_CALLS = 100_000
@@ -114,6 +114,8 @@ class Machine:
                 raise error.at(node.span, self.source) from None
             self.functions[function.name] = function
             return None
+        if node.kind == "unpack":
+            return self._unpack(node)
         if node.kind in EFFECTS:
             raise ParseError(
                 "an expression cannot change a tensor",
@@ -122,6 +124,19 @@ class Machine:
                 hint="programs of statements run with 'autodiff run' and 'autodiff repl'",
             )
         return self.evaluate(node)
+
+    def _unpack(self, node: Syntax) -> Any:
+        """``a, b = several values``."""
+        *names, tree = node.children
+        value = self.evaluate(tree)
+        if isinstance(value, Tensor) and value.shape:
+            value = [self.tensors.keep(part, tree) for part in value]
+        if not isinstance(value, (tuple, list)) or len(value) != len(names):
+            count = len(value) if isinstance(value, (tuple, list)) else 1
+            raise ArgumentError(f"{len(names)} names for {count} value{'s' * (count != 1)}", span=node.span, source=self.source)
+        for name, item in zip(names, value, strict=True):
+            self.names[name.text] = self.tensors.of(item) if isinstance(item, list) else item
+        return value
 
     # Names
 
@@ -404,6 +419,13 @@ class Machine:
 
     def element(self, thing: Any, keys: list[Any], node: Syntax) -> Any:
         """``thing[keys]``."""
+        if isinstance(thing, tuple):
+            if len(keys) != 1 or not isinstance(keys[0], (int, slice)):
+                raise ArgumentError("a tuple is indexed by one whole number")
+            try:
+                return thing[keys[0]]
+            except IndexError:
+                raise ArgumentError(f"this tuple has {len(thing)} elements: positions go from 0 to {len(thing) - 1}") from None
         if isinstance(thing, list):
             thing = self.tensors.of(thing, node.children[0])
         if not isinstance(thing, Tensor):
@@ -417,6 +439,8 @@ class Machine:
 
     def attribute(self, thing: Any, name: str, node: Syntax) -> Any:
         """``thing.name``."""
+        if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
+            return getattr(thing, name)
         if name not in _ATTRIBUTES:
             hint = f"write .{name}() to call it" if name in FUNCTIONS else suggestion(name, _ATTRIBUTES)
             raise UnknownName(f"unknown attribute '{name}'", span=node.children[1].span, hint=hint)
@@ -453,6 +477,10 @@ class Machine:
             raise ArgumentError(f"{op.name} cannot work on these arguments", hint=f"it is {op.signature}") from None
         if isinstance(result, Tensor):
             return self.tensors.keep(result, node)
+        if isinstance(result, tuple):
+            for i, one in enumerate(result):
+                self.tensors.keep(one, node, f"{self.tensors.text(node.span)}[{i}]")
+            return result
         if isinstance(result, np.ndarray) and result.ndim:
             return self.tensors.keep(Tensor(result, dtype=self.dtype if result.dtype.kind == "f" else None), node)
         return result.item() if isinstance(result, (np.generic, np.ndarray)) else result

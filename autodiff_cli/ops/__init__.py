@@ -2,6 +2,7 @@
 
 from autodiff_cli.ops.creation import *  # noqa: F403, I001
 from autodiff_cli.ops.shape import *  # noqa: F403
+from autodiff_cli.ops.views import *  # noqa: F403
 from autodiff_cli.ops.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.comparison import *  # noqa: F403
 from autodiff_cli.ops.elementary import *  # noqa: F403

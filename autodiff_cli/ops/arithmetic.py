@@ -15,7 +15,22 @@ from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.elementary import log, reciprocal, round
 
-__all__ = ["add", "div", "floor_divide", "fmod", "mul", "neg", "pos", "pow", "remainder", "sub", "true_divide"]
+__all__ = [
+    "add",
+    "addcdiv",
+    "addcmul",
+    "div",
+    "floor_divide",
+    "fmod",
+    "lerp",
+    "mul",
+    "neg",
+    "pos",
+    "pow",
+    "remainder",
+    "sub",
+    "true_divide",
+]
 
 _PAIR = ((1.5, -0.5), ([1.0, 2.0], 3.0))
 
@@ -225,3 +240,33 @@ describe(
     samples=((1.3, 2.5), (2.0, 3.0), (0.7, -1.5)),
     edges=((0.0, 2.0), (0.0, 1.0), (0.0, 0.0), (-2.0, 3.0)),
 )
+
+
+def _with_alpha(operation: Function) -> Function:
+    """``x.add(y, alpha=2)``: the second operand scaled."""
+    return lambda self, other, *, alpha=1: operation(self, other if alpha == 1 else other * alpha)
+
+
+Tensor.add = _with_alpha(add)  # type: ignore[attr-defined]
+Tensor.sub = _with_alpha(sub)  # type: ignore[attr-defined]
+
+
+def addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+    """x + value*tensor1*tensor2."""
+    return x + value * tensor1 * tensor2
+
+
+def addcdiv(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+    """x + value*tensor1/tensor2."""
+    return x + value * (tensor1 / tensor2)
+
+
+def lerp(x: Any, end: Any, weight: Any) -> Any:
+    """From x to end, by a weight from 0 to 1."""
+    return x + weight * (end - x)
+
+
+_THREE = ((1.5, -0.5, 0.7),)
+describe(addcmul, tensors=("x", "tensor1", "tensor2"), formula="1, value*tensor2, value*tensor1", samples=_THREE)
+describe(addcdiv, tensors=("x", "tensor1", "tensor2"), formula="1, value/tensor2, -value*tensor1/tensor2**2", samples=_THREE)
+describe(lerp, tensors=("x", "end", "weight"), formula="1 - weight, weight, end - x", samples=_THREE)

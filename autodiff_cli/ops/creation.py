@@ -16,14 +16,21 @@ from autodiff_cli.errors import ArgumentError, LimitError
 __all__ = [
     "arange",
     "as_tensor",
+    "empty",
+    "empty_like",
     "eye",
+    "from_numpy",
     "full",
+    "full_like",
+    "is_tensor",
     "linspace",
     "manual_seed",
     "ones",
     "ones_like",
     "rand",
+    "rand_like",
     "randn",
+    "randn_like",
     "tensor",
     "zeros",
     "zeros_like",
@@ -149,6 +156,56 @@ def rand(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
 def randn(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Random numbers from the standard normal distribution; see ``rand`` for the seed."""
     return _leaf(np.asarray(_random().standard_normal(_shape(size))).astype(dtype or get_default_dtype()), requires_grad)
+
+
+def empty(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of a shape, for those who fill it themselves; here it is zeros."""
+    return zeros(*size, dtype=dtype, requires_grad=requires_grad)
+
+
+def full_like(x: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """One value, in the shape and type of ``x``."""
+    return full(x.shape, fill_value, dtype=dtype or x.dtype, requires_grad=requires_grad)
+
+
+def empty_like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of the shape and type of ``x``; see ``empty``."""
+    return zeros(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
+
+
+def rand_like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Random numbers between 0 and 1 in the shape and type of ``x``."""
+    return rand(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
+
+
+def randn_like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Normal random numbers in the shape and type of ``x``."""
+    return randn(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
+
+
+def from_numpy(array: Any) -> Tensor:
+    """A tensor over the memory of a NumPy array."""
+    return tensor_on(array, None)
+
+
+def is_tensor(thing: Any) -> bool:
+    """Whether something is a tensor."""
+    return isinstance(thing, Tensor)
+
+
+def _new(name: str) -> Any:
+    make = globals()[name]
+
+    def method(self: Tensor, *args: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        made: Tensor = make(*args, dtype=dtype or self.dtype, requires_grad=requires_grad)
+        return made
+
+    method.__doc__ = f"``{name}`` of the type of this tensor."
+    return method
+
+
+for _name in ("tensor", "zeros", "ones", "full", "empty"):
+    setattr(Tensor, f"new_{_name}", _new(_name))
 
 
 def zeros_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:

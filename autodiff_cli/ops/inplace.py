@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.declare import NO_GRAD_VIEW, declare
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import mark_changed, tensor_on
-from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor, View, adopt
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.creation import zeros_like
@@ -27,7 +26,25 @@ METHODS: tuple[str, ...]
 _NAMES = (
     *("add", "sub", "mul", "div", "pow", "remainder", "fmod", "floor_divide", "neg", "abs", "sign", "reciprocal", "square"),
     *("exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan"),
-    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid", "relu", "clamp", "floor", "ceil", "round", "trunc", "frac"),
+    *(
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "sigmoid",
+        "relu",
+        "clamp",
+        "floor",
+        "ceil",
+        "round",
+        "trunc",
+        "frac",
+        "addcmul",
+        "addcdiv",
+        "lerp",
+    ),
 )
 _OPERATORS = {
     "add": "iadd",
@@ -54,7 +71,7 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     view = None if tensor._extra is None else tensor._extra.view
     old = tensor_on(np.array(tensor._data)[()], tensor._edge)
     old._requires_grad = tensor._requires_grad
-    if recording and tensor._requires_grad:
+    if recording and (tensor._requires_grad or (view is not None and view.barred is NO_GRAD_VIEW)):
         _check_recorded(tensor, view)
     result = compute(old)
     if result.shape != tensor.shape:
@@ -126,10 +143,8 @@ def _write(tensor: Tensor, data: Any) -> None:
 
 
 def _install(name: str) -> None:
-    operation = FUNCTIONS[name].function
-
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return change(self, lambda old: operation(old, *args, **kwargs))
+        return change(self, lambda old: getattr(old, name)(*args, **kwargs))
 
     method.__name__ = f"{name}_"
     method.__doc__ = f"``{name}`` in place."
@@ -199,7 +214,7 @@ def zero_(self: Tensor) -> Tensor:
 
 def fill_(self: Tensor, value: Any) -> Tensor:
     """All elements the same number, in place."""
-    return change(self, lambda old: _filled(old, value))
+    return change(self, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value))
 
 
 def copy_(self: Tensor, source: Tensor) -> Tensor:

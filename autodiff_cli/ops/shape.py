@@ -98,6 +98,7 @@ sweep.cast = _cast
 for _name, _dtype in (("double", "float64"), ("float", "float32"), ("long", "int64"), ("bool", "bool")):
     setattr(Tensor, _name, lambda self, _dtype=_dtype: to(self, _dtype))
 setattr(Tensor, "to", to)  # noqa: B010
+setattr(Tensor, "type_as", lambda self, other: to(self, other.dtype))  # noqa: B010
 
 
 def expand(x: Any, *shape: Any) -> Any:
@@ -185,17 +186,17 @@ def _permute(x: Any, dims: Any) -> Any:
 
 
 def _permute_back(g: Any, dims: Any) -> Any:
-    return _permuted(g, _inverse(dims, len(dims)))
+    return permuted(g, _inverse(dims, len(dims)))
 
 
-_permuted = declare(
+permuted = declare(
     "permute", _permute, {"x": lambda g, dims: _permute_back(g, dims)}, statics={"dims": ()}, public=False, view=True
 )
 
 
 def permute(x: Any, *dims: Any) -> Any:
     """The dimensions in another order."""
-    return _permuted(x, _wanted_shape(dims))
+    return permuted(x, _wanted_shape(dims))
 
 
 describe(permute, parameters=("x", "dims"), tensors=("x",), spread=True, samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),))
@@ -230,7 +231,7 @@ t: Function = declare(
 
 
 def _attribute_T(x: Any) -> Any:
-    return _permuted(x, tuple(reversed(range(len(x.shape)))))
+    return permuted(x, tuple(reversed(range(len(x.shape)))))
 
 
 Tensor.T = property(_attribute_T, doc="All dimensions in reverse order.")  # type: ignore[attr-defined]
@@ -295,7 +296,7 @@ def _rule(g: Any, x_shape: Any, key: Any) -> Any:
     return _unindexed(g, x_shape, key)
 
 
-_select = declare(
+select_key = declare(
     "select",
     lambda x, key: x[(*key, ...)],  # the dots make one number a view too
     {"x": lambda g, x_shape, key: _rule(g, x_shape, key)},
@@ -303,7 +304,7 @@ _select = declare(
     public=False,
     view=True,
 )
-_slice = declare(
+slice_key = declare(
     "slice",
     lambda x, key: x[key],
     {"x": lambda g, x_shape, key: _rule(g, x_shape, key)},
@@ -354,7 +355,7 @@ def getitem(x: Any, key: Any) -> Any:
         elif isinstance(part, slice):
             # A slice of everything is no operation, except where it is all that was asked for.
             if part != slice(None) or whole:
-                result = _slice(result, (*before, part))
+                result = slice_key(result, (*before, part))
             dim += 1
         else:
             length = result.shape[dim]
@@ -363,7 +364,7 @@ def getitem(x: Any, key: Any) -> Any:
                     f"index {part} is out of bounds for dimension {dim} with size {length}",
                     hint=f"positions go from 0 to {length - 1}, or from -{length} to -1" if length else None,
                 )
-            result = _select(result, (*before, part))
+            result = select_key(result, (*before, part))
     if gathered:
         return _index(result, tuple(gathered))
     return _alias(result) if result is x else result
@@ -392,7 +393,7 @@ Tensor.__getitem__ = getitem  # type: ignore[method-assign]
 def _piece(g: Any, i: int, shapes: Any, dim: int) -> Any:
     position = dimension(dim, len(shapes[i]))
     start = sum(shape[position] for shape in shapes[:i])
-    return _slice(g, (*(slice(None),) * position, slice(start, start + shapes[i][position])))
+    return slice_key(g, (*(slice(None),) * position, slice(start, start + shapes[i][position])))
 
 
 def _stack(arrays: Any, dim: int) -> Any:
@@ -405,7 +406,7 @@ def _stack(arrays: Any, dim: int) -> Any:
 stack = declare_sequence(
     "stack",
     _stack,
-    lambda g, i, shapes, dim: _select(g, (*(slice(None),) * dimension(dim, len(shapes[i]) + 1), i)),
+    lambda g, i, shapes, dim: select_key(g, (*(slice(None),) * dimension(dim, len(shapes[i]) + 1), i)),
     node="StackBackward0",
     statics={"dim": 0},
     summary="tensors of one shape joined along a new dimension",
