@@ -1,5 +1,10 @@
 """The public names of the library, in one flat module that ``autodiff_cli`` hands out on first use."""
 
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
+
 from autodiff_cli.autograd.dtypes import float32 as float32
 from autodiff_cli.autograd.dtypes import float64 as float64
 from autodiff_cli.autograd.dtypes import get_default_dtype as get_default_dtype

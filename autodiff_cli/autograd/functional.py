@@ -73,7 +73,12 @@ def hessian(
 
     def gradient(*arguments: Tensor) -> Any:
         (output,) = _one_number("hessian", func(*arguments))
-        found = _grads([output], list(arguments), None, True)
+        found = _grads([output], list(arguments), None, True, strict)
+        if strict and any(not g.requires_grad for g in found):
+            raise GraphError(
+                "jacobian of the user-provided function with respect to an input is independent of the inputs. This is not "
+                "allowed in strict mode."
+            )
         return tuple(found) if several else found[0]
 
     return jacobian(gradient, inputs, create_graph, strict)

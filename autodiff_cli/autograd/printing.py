@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd.tensor import Tensor
 
 _PRECISION, _THRESHOLD, _EDGE, _WIDTH = 4, 1000, 3, 80
+_INDENT = len("tensor(")
 
 
 def tensor_repr(tensor: Tensor) -> str:
@@ -26,35 +29,62 @@ def tensor_repr(tensor: Tensor) -> str:
         suffixes.append(f"grad_fn=<{tensor._edge[0].name()}>")
     elif tensor._requires_grad:
         suffixes.append("requires_grad=True")
-    formatter = _formatter(data)
-    body = np.array2string(
-        data,
-        max_line_width=_WIDTH - 8,
-        separator=", ",
-        prefix="tensor(",
-        threshold=_THRESHOLD,
-        edgeitems=_EDGE,
-        formatter={"all": formatter},
-    )
-    return f"tensor({', '.join([body.replace('...', '...'), *suffixes])})"
+    summarized = data.size > _THRESHOLD
+    body = "[]" if data.size == 0 else _nested(data, _INDENT, *_formatter(_ends(data) if summarized else data), summarized)
+    text = f"tensor({body}"
+    length = len(body) - body.rfind("\n") + 1
+    for suffix in suffixes:
+        if length + len(suffix) + 2 > _WIDTH:
+            text += f",\n{' ' * _INDENT}{suffix}"
+            length = _INDENT + len(suffix)
+        else:
+            text += f", {suffix}"
+            length += len(suffix) + 2
+    return text + ")"
 
 
-def _formatter(data: Any) -> Any:
-    """How one element is printed: whole numbers as ``5.``, scientific where four digits would not do."""
+def _ends(data: Any) -> Any:
+    """The elements that are shown of a large array, whose widths count."""
+    for axis, length in enumerate(data.shape):
+        if length > 2 * _EDGE:
+            data = np.take(data, [*range(_EDGE), *range(length - _EDGE, length)], axis)
+    return data
+
+
+def _nested(data: Any, indent: int, text: Callable[[Any], str], width: int, summarized: bool) -> str:
+    """Rows in brackets; the depth is that of an array, 64 at most."""
+    if data.ndim == 0:
+        return text(data[()])
+    cut = summarized and len(data) > 2 * _EDGE
+    shown = [*data[:_EDGE], *data[-_EDGE:]] if cut else list(data)
+    if data.ndim > 1:
+        rows = [_nested(row, indent + 1, text, width, summarized) for row in shown]
+        if cut:
+            rows.insert(_EDGE, "...")
+        separator = "," + "\n" * (data.ndim - 1) + " " * (indent + 1)
+        return f"[{separator.join(rows)}]"
+    elements = [text(value) for value in shown]
+    if cut:
+        elements.insert(_EDGE, " ...")
+    per_line = max(1, math.floor((_WIDTH - indent) / (width + 2)))
+    lines = [", ".join(elements[i : i + per_line]) for i in range(0, len(elements), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _formatter(data: Any) -> tuple[Callable[[Any], str], int]:
+    """How one element is printed, and how wide: whole numbers as ``5.``, scientific where four digits would not do."""
     if data.dtype.kind != "f":
-        texts = [str(v) for v in data.ravel()[:_THRESHOLD]]
-        width = max(map(len, texts), default=0) if data.ndim else 0
-        return lambda value: str(value).rjust(width)
-    finite = np.abs(data[np.isfinite(data) & (data != 0)]).astype(np.float64)
-    if finite.size == 0 or np.all(finite == np.floor(finite)):
-        scientific = finite.size > 0 and finite.max() >= 1e8
-        text = _scientific if scientific else _whole
-    else:
-        largest, smallest = finite.max(), finite.min()
-        text = _scientific if largest / smallest > 1000 or largest > 1e8 or smallest < 1e-4 else _fixed
-    shown = data.ravel()[: 10 * _THRESHOLD]
-    width = max((len(text(v)) for v in shown if np.isfinite(v)), default=0) if data.ndim else 0
-    return lambda value: text(value).rjust(width)
+        width = max(len(str(v)) for v in data.ravel())
+        return lambda value: str(value).rjust(width if data.ndim else 0), width
+    finite = data[np.isfinite(data) & (data != 0)].astype(np.float64)
+    text = _whole
+    if finite.size:
+        largest, smallest = np.abs(finite).max(), np.abs(finite).min()
+        wide = largest / smallest > 1000 or largest > 1e8
+        whole = bool(np.all(finite == np.floor(finite)))
+        text = _scientific if wide or (not whole and smallest < 1e-4) else _whole if whole else _fixed
+    width = max((len(text(v)) for v in finite), default=1)
+    return lambda value: text(value).rjust(width if data.ndim else 0), width
 
 
 def _whole(value: Any) -> str:

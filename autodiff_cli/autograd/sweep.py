@@ -265,6 +265,8 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
         if targets is not None:
             captured[(leaf, 0)] = gradient
             return
+        if leaf._hooks is not None:
+            gradient = _prehooks(leaf, leaf._hooks, gradient, create_graph)
         _accumulate(leaf.variable, gradient, create_graph)
         _after_leaf(leaf, gradient)
 
@@ -276,7 +278,7 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
         gradient = pending.pop(node)
         hooks = node._hooks
         if hooks is not None:
-            gradient = _before(node, hooks, gradient, create_graph)
+            gradient = _tensor_hooks(node, hooks, gradient, create_graph)
         if node in wanted:
             for edge in wanted[node]:
                 value = gradient if node._outputs == 1 else gradient[edge[1]]
@@ -284,6 +286,8 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
                     captured[edge] = value
             if needed is not None and node not in needed.inner:
                 continue
+        if hooks is not None and hooks.before:
+            gradient = _prehooks(node, hooks, gradient, create_graph)
         parts = node.apply_recorded(gradient, needed) if create_graph else node.apply(gradient, needed)
         if watching:
             _check_nan(node, parts)
@@ -424,22 +428,28 @@ def _hooked(hook: Callable[..., Any], gradient: Grad, create_graph: bool) -> Gra
     return _like(result, create_graph)
 
 
-def _before(node: Node, hooks: Hooks, gradient: Grad, create_graph: bool) -> Grad:
-    """Run the hooks on a node's gradients in PyTorch's order: of its tensors, its own, then what is retained."""
+def _tensor_hooks(node: Node, hooks: Hooks, gradient: Grad, create_graph: bool) -> Grad:
+    """Run the hooks on a node's tensors, and keep the gradients that somebody wants kept."""
     grads = [gradient] if node._outputs == 1 else gradient
     for output, hook in list(hooks.tensor.values()):
         if grads[output] is not None:
             grads[output] = _hooked(hook, grads[output], create_graph)
+    for output, reference in hooks.retaining.items():
+        tensor = reference()
+        if tensor is not None and grads[output] is not None:
+            _accumulate(tensor, grads[output], create_graph)
+    return grads[0] if node._outputs == 1 else grads
+
+
+def _prehooks(node: Node, hooks: Hooks, gradient: Grad, create_graph: bool) -> Grad:
+    """Run the hooks that a node itself has on what arrives at it."""
+    grads = [gradient] if node._outputs == 1 else gradient
     for hook in list(hooks.before.values()):
         with set_grad_enabled(create_graph):
             result = hook(tuple(None if g is None else _as_tensor(g) for g in grads))
         if result is not None:
             result = result if isinstance(result, tuple) else (result,)
             grads = [None if g is None else _like(g, create_graph) for g in result]
-    for output, reference in hooks.retaining.items():
-        tensor = reference()
-        if tensor is not None and grads[output] is not None:
-            _accumulate(tensor, grads[output], create_graph)
     return grads[0] if node._outputs == 1 else grads
 
 
@@ -459,7 +469,7 @@ def _after(hooks: Hooks, parts: Sequence[Grad | None], gradient: Grad) -> Sequen
 def _before_leaf(leaf: AccumulateGrad, gradient: Grad, create_graph: bool) -> Grad:
     for _, hook in list(leaf.variable.extra().hooks.values()):
         gradient = _hooked(hook, gradient, create_graph)
-    return gradient if leaf._hooks is None else _before(leaf, leaf._hooks, gradient, create_graph)
+    return gradient
 
 
 def _after_leaf(leaf: AccumulateGrad, gradient: Grad) -> None:

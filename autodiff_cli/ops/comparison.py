@@ -13,10 +13,15 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 
 __all__ = [
+    "all",
+    "allclose",
+    "any",
     "clamp",
     "eq",
+    "equal",
     "ge",
     "gt",
+    "isclose",
     "isfinite",
     "isinf",
     "isnan",
@@ -74,6 +79,31 @@ logical_not = declare("logical_not", lambda x: np.logical_not(x), {"x": None}, s
 isnan = declare("isnan", lambda x: np.isnan(x), {"x": None}, summary="true where it is nan")
 isinf = declare("isinf", lambda x: np.isinf(x), {"x": None}, summary="true where it is infinite")
 isfinite = declare("isfinite", lambda x: np.isfinite(x), {"x": None}, summary="true where it is neither nan nor infinite")
+
+
+isclose = declare(
+    "isclose",
+    lambda x, y, rtol, atol, equal_nan: np.isclose(x, y, rtol, atol, equal_nan),
+    {"x": None, "y": None},
+    statics={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False},
+    summary="true where abs(x - y) <= atol + rtol*abs(y)",
+)
+
+
+def equal(x: Any, y: Any) -> bool:
+    """Whether two tensors have one shape and the same elements."""
+    return bool(np.array_equal(*(getattr(v, "_data", v) for v in (x, y))))
+
+
+def allclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether ``isclose`` holds everywhere."""
+    return bool(np.all(getattr(isclose(x, y, rtol, atol, equal_nan), "_data", True)))
+
+
+describe(equal, tensors=("x", "y"))
+describe(allclose, tensors=("x", "y"))
+all: Function = declare("all", lambda x: np.all(x), {"x": None}, summary="true if no element is zero")
+any: Function = declare("any", lambda x: np.any(x), {"x": None}, summary="true if an element is not zero")
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:

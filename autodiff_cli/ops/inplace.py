@@ -17,7 +17,7 @@ from autodiff_cli.autograd.node import mark_changed, tensor_on
 from autodiff_cli.autograd.tensor import Tensor, View, adopt
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.shape import getitem
+from autodiff_cli.ops.shape import getitem, reshape
 
 __all__: list[str] = []
 
@@ -159,6 +159,7 @@ for _name in _NAMES:
 _filled: Any = declare(
     "fill", lambda x, value: np.full_like(x, value), {"x": lambda g: zeros_like(g)}, statics={"value": 0}, public=False
 )
+_zeroed: Any = declare("zero", lambda x: np.zeros_like(x), {"x": lambda g: zeros_like(g)}, public=False)
 _copied: Any = declare(
     "copy",
     lambda x, y: np.broadcast_to(y, x.shape).astype(x.dtype),
@@ -209,7 +210,7 @@ _index_put: Any = declare(
 
 def zero_(self: Tensor) -> Tensor:
     """All elements 0, in place."""
-    return change(self, lambda old: _filled(old, 0))
+    return change(self, lambda old: _zeroed(old))
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
@@ -227,6 +228,8 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     parts = key if isinstance(key, tuple) else (key,)
     if all(isinstance(part, (int, slice, type(None), type(...))) and not isinstance(part, bool) for part in parts):
         view = getitem(self, key)
+        if isinstance(value, Tensor) and value.ndim > view.ndim and set(value.shape[: value.ndim - view.ndim]) == {1}:
+            value = reshape(value, value.shape[value.ndim - view.ndim :])
         change(view, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value))
         return
     parts = tuple(part._data if isinstance(part, Tensor) else part for part in parts)

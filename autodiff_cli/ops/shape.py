@@ -6,6 +6,7 @@ broadcasts its input returns the gradient as it is: the sweep sums it to the inp
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,8 @@ def _expand(x: Any, shape: Any) -> Any:
     if lead < 0 or any(n not in (m, 1) for n, m in zip(x.shape, whole[lead:], strict=True)):
         raise ShapeError(f"a tensor of shape {list(x.shape)} cannot be expanded to {list(shape)}")
     check_size(whole)
-    return np.broadcast_to(x, whole)
+    # Where nothing is repeated the result can be written to.
+    return x.reshape(whole) if x.size == math.prod(whole) else np.broadcast_to(x, whole)
 
 
 sum_to: Function = declare(
@@ -201,9 +203,14 @@ def permute(x: Any, *dims: Any) -> Any:
 
 describe(permute, parameters=("x", "dims"), tensors=("x",), spread=True, samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),))
 
+
+def _swapped(x: Any, dim0: int, dim1: int) -> Any:
+    return x[...] if dim0 == dim1 else np.swapaxes(x, dim0, dim1)
+
+
 transpose: Function = declare(
     "transpose",
-    lambda x, dim0, dim1: np.swapaxes(x, dimension(dim0, x.ndim), dimension(dim1, x.ndim)),
+    lambda x, dim0, dim1: _swapped(x, dimension(dim0, x.ndim), dimension(dim1, x.ndim)),
     {"x": lambda g, dim0, dim1: transpose(g, dim0, dim1)},
     statics={"dim0": -2, "dim1": -1},
     view=True,
