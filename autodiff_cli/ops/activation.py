@@ -170,10 +170,10 @@ _threshold = declare(
 )
 _gate: Function = declare(
     "hardtanh_backward",
-    lambda x, y, low, high, outside: np.where((y > low) & (y < high), x, x * outside if outside else 0.0)[()],
+    lambda x, y, low, high, outside: np.where((y <= low) | (y >= high), x * outside if outside else 0.0, x)[()],
     {"x": lambda g, y, low, high, outside: _gate(g, y, low, high, outside), "y": lambda g: zeros_like(g)},
     node="HardtanhBackwardBackward0",
-    statics={"low": 0.0, "high": math.inf, "outside": 0.0},
+    statics={"low": 0.0, "high": math.nan, "outside": 0.0},  # nan is no bound, not even for inf
     public=False,
 )
 relu = declare(
@@ -191,7 +191,7 @@ relu = declare(
 leaky_relu = declare(
     "leaky_relu",
     lambda x, negative_slope: np.where(x > 0, x, x * negative_slope)[()],
-    {"x": lambda g, x, negative_slope: _gate(g, x, 0.0, math.inf, negative_slope)},
+    {"x": lambda g, x, negative_slope: _gate(g, x, 0.0, math.nan, negative_slope)},
     statics={"negative_slope": 0.01},
     methods=(),
     summary="x where it is positive, else negative_slope*x",
@@ -268,13 +268,13 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 
 def _bent(x: Any, left: float, inner: float, right: float) -> Any:
-    return np.where(x > 0, x * right, left * np.expm1(np.minimum(x, 0) * inner))[()]
+    return np.where(x > 0, x * right, float(left) * np.expm1(np.minimum(x, 0) * inner))[()]
 
 
 _left_exp: Function = declare(
     "left_exp",  # exp(inner*x) where x is not positive, else 0
     lambda x, inner: np.where(x > 0, 0.0, np.exp(np.minimum(x, 0) * inner))[()],
-    {"x": lambda g, x, inner: g * (_left_exp(x, inner) * inner)},
+    {"x": lambda g, x, out, inner: where(x < 0, g * (out * inner), 0.0)},
     statics={"inner": 1.0},
     public=False,
 )
@@ -301,9 +301,17 @@ elu = declare(
     convention="the derivative at 0 is alpha (PyTorch)",
     **_KINK,
 )
+
+
+def _celu(x: Any, alpha: float) -> Any:
+    if alpha == 0:
+        raise ArgumentError("alpha cannot be 0 for CELU")
+    return _bent(x, alpha, 1 / alpha, 1.0)
+
+
 celu = declare(
     "celu",
-    lambda x, alpha: _bent(x, alpha, 1 / alpha, 1.0),
+    _celu,
     {"x": lambda g, x, alpha: _bent_slope(g, x, alpha, 1 / alpha, 1.0)},
     statics={"alpha": 1.0},
     summary="x where it is positive, else alpha*(exp(x/alpha) - 1)",

@@ -202,7 +202,9 @@ def _polygamma_gap_values(a: Any, b: Any, n: int) -> Any:
     positive = (a > 0) & (b > 0)
     if not np.all(positive):
         plain = _polygamma_values(a + b, n) - _polygamma_values(a, n)
-        return plain if not np.any(positive) else np.where(positive, _polygamma_gap_values(np.abs(a), np.abs(b), n), plain)
+        if not np.any(positive):
+            return plain
+        return np.where(positive, _polygamma_gap_values(np.where(positive, a, 1.0), np.where(positive, b, 1.0), n), plain)
     factorial = float(math.factorial(n))
     a = a * 1.0
     total = 0.0

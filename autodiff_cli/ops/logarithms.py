@@ -74,9 +74,17 @@ def _logit(x: Any, eps: Any) -> Any:
     return np.where(middle, 2 * np.arctanh(2 * x - 1), np.log(x / (1 - x)))[()]
 
 
+_odds_slope: Function = declare(
+    "odds_slope",  # 1/(x*(1 - x))
+    lambda x: 1 / (x * (1 - x)),
+    {"x": lambda g, x, out: g * (out * out * (2 * x - 1))},
+    public=False,
+)
+
+
 def _logit_slope(g: Any, x: Any, eps: Any) -> Any:
     low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
-    return where((x >= low) & (x <= 1 - low), g / (x * (1 - x)), outside)
+    return where((x >= low) & (x <= 1 - low), g * _odds_slope(x), outside)
 
 
 logit = declare(
