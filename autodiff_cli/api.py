@@ -1,9 +1,8 @@
 """The public names of the library, in one flat module that ``autodiff_cli`` hands out on first use."""
 
-from math import e as e
-from math import inf as inf
-from math import nan as nan
-from math import pi as pi
+import math
+
+import numpy as np
 
 from autodiff_cli.autograd.dtypes import float32 as float32
 from autodiff_cli.autograd.dtypes import float64 as float64
@@ -23,3 +22,7 @@ from autodiff_cli.autograd.tensor import Variable as Variable
 from autodiff_cli.language.evaluate import Result as Result
 from autodiff_cli.language.evaluate import evaluate as evaluate
 from autodiff_cli.ops import *  # noqa: F403
+
+# PyTorch's other names of types, and its numbers.
+bool, float, double, long = np.dtype(np.bool_), float32, float64, int64
+e, inf, nan, pi = math.e, math.inf, math.nan, math.pi

@@ -109,3 +109,7 @@ class FileError(AutodiffError, OSError):
     """A file cannot be read or written."""
 
     exit_code = 5
+
+
+class MissingPackage(AutodiffError, ImportError):
+    """A package that the project does without until one of its functions is called."""

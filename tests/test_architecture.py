@@ -13,7 +13,7 @@ from tests.shell import ROOT
 
 PACKAGE = ROOT / "autodiff_cli"
 FLOORS = {"errors": 0, "autograd": 0, "ops": 1, "nn": 1, "language": 2, "report": 4, "cli": 5}
-OWNERS = {"rich": "report", "click": "cli", "lark": "language"}
+OWNERS = {"rich": "report", "click": "cli", "lark": "language", "scipy": "ops"}
 # The one reach upwards: the engine's constants and conversions are declared operations too, needed when they are used.
 ALLOWED = {("autograd", "ops")}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
@@ -71,6 +71,14 @@ def test_json_loads_no_rich_and_no_lark() -> None:
     loaded = _loaded("from autodiff_cli.cli.main import main\nmain(['eval', 'log(x**3)', '--at', 'x=5', '--json'])")
     assert "numpy" in loaded
     assert not loaded & {"lark", "rich", "scipy"}
+
+
+def test_single_numbers_load_no_scipy() -> None:
+    loaded = _loaded(
+        "import autodiff_cli as ad\nfor f in (ad.erf, ad.erfc, ad.lgamma, ad.gamma, ad.ndtr, ad.gelu): f(ad.tensor(0.5))"
+    )
+    assert "autodiff_cli.ops.special" in loaded
+    assert not any(name.startswith("scipy") for name in loaded)
 
 
 def test_the_library_loads_no_command_line() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,3 +63,14 @@ def promote(a: Any, b: Any) -> tuple[Any, Any]:
     else:
         dtype = np.promote_types(a.dtype, b.dtype)
     return a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+
+
+def in_one_type(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """``forward`` on arguments of one floating-point type: a plain number beside float32 must not make it float64."""
+
+    def converted(*values: Any) -> Any:
+        common = np.result_type(*values)
+        dtype = common if common.kind == "f" else float64
+        return forward(*[np.asarray(value, dtype)[()] for value in values]).astype(dtype, copy=False)
+
+    return converted

@@ -8,6 +8,11 @@ from autodiff_cli.ops.comparison import *  # noqa: F403
 from autodiff_cli.ops.elementary import *  # noqa: F403
 from autodiff_cli.ops.reduce import *  # noqa: F403
 from autodiff_cli.ops.linalg import *  # noqa: F403
+from autodiff_cli.ops.factorials import *  # noqa: F403
+from autodiff_cli.ops.special import *  # noqa: F403
+from autodiff_cli.ops.logarithms import *  # noqa: F403
+from autodiff_cli.ops.bessel import *  # noqa: F403
+from autodiff_cli.ops.density import *  # noqa: F403
 from autodiff_cli.ops.activation import *  # noqa: F403
 from autodiff_cli.ops.loss import *  # noqa: F403
 from autodiff_cli.ops.inplace import *  # noqa: F403

@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
+from autodiff_cli.ops.elementary import abs, exp, expm1, sech_square, tanh
+from autodiff_cli.ops.reduce import sum
+from autodiff_cli.ops.shape import dimension
+from autodiff_cli.ops.special import ndtr, normal_density
 
-__all__ = ["relu", "sigmoid", "softplus"]
+__all__ = [
+    "celu",
+    "elu",
+    "gelu",
+    "hardsigmoid",
+    "hardtanh",
+    "leaky_relu",
+    "log_softmax",
+    "logsigmoid",
+    "mish",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softplus",
+    "softsign",
+]
 
 _ANY = ((0.3,), (-1.7,), ([0.5, -2.0],))
+
+# Sigmoid and its relatives
 
 
 def _sigmoid(x: Any) -> Any:
@@ -21,30 +48,132 @@ def _sigmoid(x: Any) -> Any:
     return np.where(x >= 0, 1.0, small)[()] / (1 + small)
 
 
-sigmoid = declare(
+sigmoid: Function = declare(
     "sigmoid",
     _sigmoid,
-    {"x": lambda g, out: g * (out * (1 - out))},
+    # sigmoid(x)*(1 - sigmoid(x)), exact in both tails
+    {"x": lambda g, x: g * (sech_square(x / 2) / 4)},
     aliases=("expit",),
     summary="1 / (1 + exp(-x))",
     formula="sigmoid(x)*(1 - sigmoid(x))",
     samples=_ANY,
 )
-softplus = declare(
-    "softplus",
-    lambda x, beta: np.logaddexp(0, x * beta) / beta,
-    {"x": lambda g, x, beta: g * sigmoid(x * beta)},
-    statics={"beta": 1},
-    summary="log(1 + exp(beta*x))/beta, without overflow",
-    formula="sigmoid(beta*x)",
+logsigmoid = declare(
+    "logsigmoid",
+    lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
+    {"x": lambda g, x: g * sigmoid(-x)},
+    node="LogSigmoidBackward0",
+    methods=(),
+    summary="log(sigmoid(x)), without overflow",
+    formula="sigmoid(-x)",
     samples=_ANY,
 )
-# PyTorch's name; a gradient of relu depends on x, though its derivative by x is 0.
+
+
+def _softplus(x: Any, beta: Any, threshold: Any) -> Any:
+    value = np.logaddexp(0, x * beta) / beta
+    return value if threshold is None else np.where(x * beta > threshold, x, value)[()]
+
+
+def _softplus_slope(g: Any, x: Any, beta: Any, threshold: Any) -> Any:
+    slope = g * sigmoid(x * beta)
+    return slope if threshold is None else where(x * beta > threshold, g, slope)
+
+
+softplus = declare(
+    "softplus",
+    _softplus,
+    {"x": lambda g, x, beta, threshold: _softplus_slope(g, x, beta, threshold)},
+    statics={"beta": 1, "threshold": None},
+    methods=(),
+    summary="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x is above a threshold",
+    formula="sigmoid(beta*x)",
+    convention="there is no threshold unless one is given, as nothing overflows; PyTorch's is 20",
+    samples=(*_ANY, ([0.5, -2.0], 2.0), ([0.5, 2.0], 1, 1.5)),
+)
+
+
+def _silu_slope(g: Any, x: Any) -> Any:
+    return g * (sigmoid(x) * (1 + x * sigmoid(-x)))
+
+
+silu = declare(
+    "silu",
+    lambda x: x * _sigmoid(x),
+    {"x": lambda g, x: _silu_slope(g, x)},
+    aliases=("swish",),
+    methods=(),
+    summary="x*sigmoid(x)",
+    formula="sigmoid(x)*(1 + x*sigmoid(-x))",
+    samples=_ANY,
+)
+
+
+def _mish_slope(g: Any, x: Any) -> Any:
+    smooth = softplus(x)
+    return g * (tanh(smooth) + x * (sech_square(smooth) * sigmoid(x)))
+
+
+mish = declare(
+    "mish",
+    lambda x: x * np.tanh(np.logaddexp(0, x)),
+    {"x": lambda g, x: _mish_slope(g, x)},
+    methods=(),
+    summary="x*tanh(softplus(x))",
+    formula="tanh(s) + x*(1 - tanh(s)**2)*sigmoid(x) with s = softplus(x)",
+    samples=_ANY,
+)
+
+# gelu: x times the probability that a normal variable is below x
+
+_GELU_SCALE, _GELU_CUBE = 2 * math.sqrt(2 / math.pi), 0.044715
+
+
+def _tanh_argument(x: Any) -> Any:
+    # (1 + tanh(u))/2 is sigmoid(2*u), which keeps its digits on the left.
+    return _GELU_SCALE * (x + _GELU_CUBE * (x * x * x))
+
+
+def _gelu(x: Any, approximate: str) -> Any:
+    if approximate not in ("none", "tanh"):
+        raise ArgumentError(f"approximate must be 'none' or 'tanh', not '{approximate}'")
+    return x * (ndtr(x) if approximate == "none" else _sigmoid(_tanh_argument(x)))
+
+
+def _gelu_slope(g: Any, x: Any, approximate: str) -> Any:
+    if approximate == "none":
+        return g * (ndtr(x) + x * normal_density(x))
+    u = _tanh_argument(x)
+    slope = _GELU_SCALE * (1 + 3 * _GELU_CUBE * (x * x))
+    return g * (sigmoid(u) * (1 + x * slope * sigmoid(-u)))
+
+
+gelu = declare(
+    "gelu",
+    _gelu,
+    {"x": lambda g, x, approximate: _gelu_slope(g, x, approximate)},
+    statics={"approximate": "none"},
+    methods=(),
+    summary="x*ndtr(x), or its approximation by tanh",
+    formula="ndtr(x) + x*exp(-x**2/2)/sqrt(2*pi)",
+    samples=(*_ANY, (0.7, "tanh"), ([-1.2, 2.0], "tanh")),
+)
+
+# Straight lines with kinks.  The names of these two are PyTorch's; a gradient depends on x, though its derivative by x is 0.
+
 _threshold = declare(
     "threshold_backward",
     lambda x, y: np.where(y > 0, x, 0.0)[()],
     {"x": lambda g, y: where(y > 0, g, 0.0), "y": lambda g: zeros_like(g)},
     node="ThresholdBackwardBackward0",
+    public=False,
+)
+_gate: Function = declare(
+    "hardtanh_backward",
+    lambda x, y, low, high, outside: np.where((y <= low) | (y >= high), x * outside if outside else 0.0, x)[()],
+    {"x": lambda g, y, low, high, outside: _gate(g, y, low, high, outside), "y": lambda g: zeros_like(g)},
+    node="HardtanhBackwardBackward0",
+    statics={"low": 0.0, "high": math.nan, "outside": 0.0},  # nan is no bound, not even for inf
     public=False,
 )
 relu = declare(
@@ -58,4 +187,195 @@ relu = declare(
     convention="the derivative at 0 is 0 (PyTorch)",
     samples=_ANY,
     edges=((0.0,),),
+)
+leaky_relu = declare(
+    "leaky_relu",
+    lambda x, negative_slope: np.where(x > 0, x, x * negative_slope)[()],
+    {"x": lambda g, x, negative_slope: _gate(g, x, 0.0, math.nan, negative_slope)},
+    statics={"negative_slope": 0.01},
+    methods=(),
+    summary="x where it is positive, else negative_slope*x",
+    formula="1 where x > 0 else negative_slope",
+    domain="everywhere",
+    smooth="x != 0",
+    convention="the derivative at 0 is negative_slope (PyTorch)",
+    samples=(*_ANY, ([0.5, -2.0], 0.2)),
+    edges=((0.0,),),
+)
+hardtanh: Function = declare(
+    "hardtanh",
+    lambda x, min_val, max_val: np.minimum(np.maximum(x, min_val), max_val),
+    {"x": lambda g, x, min_val, max_val: _gate(g, x, min_val, max_val, 0.0)},
+    statics={"min_val": -1.0, "max_val": 1.0},
+    methods=(),
+    summary="x kept between min_val and max_val",
+    formula="1 where min_val < x < max_val else 0",
+    domain="everywhere",
+    smooth="x is not at a bound",
+    convention="the derivative at the bounds is 0 (PyTorch)",
+    samples=(*_ANY, ([0.5, -2.0], -3.0, 0.2)),
+    edges=((-1.0,), (1.0,)),
+)
+
+
+def relu6(x: Any) -> Any:
+    """x kept between 0 and 6"""
+    return hardtanh(x, 0.0, 6.0)
+
+
+describe(
+    relu6,
+    methods=(),
+    formula="1 where 0 < x < 6 else 0",
+    domain="everywhere",
+    smooth="x is not 0 or 6",
+    convention="the derivative at 0 and 6 is 0 (PyTorch)",
+    samples=(*_ANY, (7.0,)),
+    edges=((0.0,), (6.0,)),
+)
+hardsigmoid = declare(
+    "hardsigmoid",
+    lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
+    {"x": lambda g, x: _gate(g, x, -3.0, 3.0, 0.0) / 6},
+    methods=(),
+    summary="x/6 + 1/2, kept between 0 and 1",
+    formula="1/6 where -3 < x < 3 else 0",
+    domain="everywhere",
+    smooth="x is not -3 or 3",
+    convention="the derivative at -3 and 3 is 0 (PyTorch)",
+    samples=(*_ANY, (4.0,)),
+    edges=((-3.0,), (3.0,)),
+)
+
+
+def softsign(x: Any) -> Any:
+    """x/(1 + abs(x))"""
+    return x / (abs(x) + 1)
+
+
+describe(
+    softsign,
+    methods=(),
+    formula="1/(1 + abs(x))**2",
+    convention="the derivative at 0 is 1 (PyTorch)",
+    samples=_ANY,
+    edges=((0.0,),),
+)
+
+# elu, selu and celu: one curve with three scales, a*(exp(b*x) - 1) on the left and c*x on the right
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def _bent(x: Any, left: float, inner: float, right: float) -> Any:
+    return np.where(x > 0, x * right, float(left) * np.expm1(np.minimum(x, 0) * inner))[()]
+
+
+_left_exp: Function = declare(
+    "left_exp",  # exp(inner*x) where x is not positive, else 0
+    lambda x, inner: np.where(x > 0, 0.0, np.exp(np.minimum(x, 0) * inner))[()],
+    {"x": lambda g, x, out, inner: where(x < 0, g * (out * inner), 0.0)},
+    statics={"inner": 1.0},
+    public=False,
+)
+
+
+def _bent_slope(g: Any, x: Any, left: float, inner: float, right: float) -> Any:
+    return g * where(x > 0, right, _left_exp(x, inner) * (left * inner))
+
+
+_KINK: dict[str, Any] = {
+    "domain": "everywhere",
+    "samples": (*_ANY, ([0.5, -2.0], 1.5)),
+    "edges": ((0.0,),),
+    "methods": (),
+}
+elu = declare(
+    "elu",
+    lambda x, alpha: _bent(x, alpha, 1.0, 1.0),
+    {"x": lambda g, x, alpha: _bent_slope(g, x, alpha, 1.0, 1.0)},
+    statics={"alpha": 1.0},
+    summary="x where it is positive, else alpha*(exp(x) - 1)",
+    formula="1 where x > 0 else alpha*exp(x)",
+    smooth="x != 0, or alpha = 1",
+    convention="the derivative at 0 is alpha (PyTorch)",
+    **_KINK,
+)
+
+
+def _celu(x: Any, alpha: float) -> Any:
+    if alpha == 0:
+        raise ArgumentError("alpha cannot be 0 for CELU")
+    return _bent(x, alpha, 1 / alpha, 1.0)
+
+
+celu = declare(
+    "celu",
+    _celu,
+    {"x": lambda g, x, alpha: _bent_slope(g, x, alpha, 1 / alpha, 1.0)},
+    statics={"alpha": 1.0},
+    summary="x where it is positive, else alpha*(exp(x/alpha) - 1)",
+    formula="1 where x > 0 else exp(x/alpha)",
+    **_KINK,
+)
+selu = declare(
+    "selu",
+    lambda x: _bent(x, _SELU_ALPHA * _SELU_SCALE, 1.0, _SELU_SCALE),
+    {"x": lambda g, x: _bent_slope(g, x, _SELU_ALPHA * _SELU_SCALE, 1.0, _SELU_SCALE)},
+    node="EluBackward0",
+    methods=(),
+    summary="elu with the two scales of self-normalizing networks",
+    formula="1.0507... where x > 0 else 1.7580...*exp(x)",
+    domain="everywhere",
+    smooth="x != 0",
+    convention="the derivative at 0 is 1.7580... (PyTorch)",
+    samples=_ANY,
+    edges=((0.0,),),
+)
+
+# Softmax
+
+
+def _shifted(x: Any, dim: Any) -> tuple[Any, int | None]:
+    axis = dimension(dim, x.ndim) if x.ndim else None
+    x = x * 1.0
+    return x - np.max(x, axis=axis, keepdims=True, initial=-math.inf), axis
+
+
+@np.errstate(all="ignore")
+def _softmax(x: Any, dim: Any) -> Any:
+    shifted, axis = _shifted(x, dim)
+    powers = np.exp(shifted)
+    return powers / np.add.reduce(powers, axis=axis, keepdims=True)
+
+
+@np.errstate(all="ignore")
+def _log_softmax(x: Any, dim: Any) -> Any:
+    shifted, axis = _shifted(x, dim)
+    if axis is None or x.shape[axis] == 0:
+        return shifted
+    powers = np.exp(shifted)
+    # The largest is 1: left out of the sum, what is far below it is not lost.
+    np.put_along_axis(powers, np.argmax(shifted, axis=axis, keepdims=True), 0.0, axis)
+    return shifted - np.log1p(np.add.reduce(powers, axis=axis, keepdims=True))
+
+
+softmax = declare(
+    "softmax",
+    _softmax,
+    {"x": lambda g, out, dim: out * (g - sum(g * out, dim, True))},
+    statics={"dim": -1},
+    summary="exp(x)/sum(exp(x)) along dim, the last if left out",
+    formula="s*(g - sum(g*s)) with s = softmax(x)",
+    samples=(([0.3, -1.0, 2.0],), ([[0.5, -1.0], [2.0, 0.1]], 0)),
+)
+log_softmax = declare(
+    "log_softmax",
+    _log_softmax,
+    # g - exp(out)*sum(g), arranged so that 1 - exp(out) of the element that is nearly certain is not 0.
+    {"x": lambda g, out, dim: -g * expm1(out) - exp(out) * (sum(g, dim, True) - g)},
+    statics={"dim": -1},
+    summary="log(softmax(x)) along dim, the last if left out, without overflow",
+    formula="g - softmax(x)*sum(g)",
+    samples=(([0.3, -1.0, 2.0],), ([[0.5, -1.0], [2.0, 0.1]], 0)),
 )

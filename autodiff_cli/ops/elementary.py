@@ -322,8 +322,23 @@ sinh = declare("sinh", np.sinh, {"x": lambda g, x: g * cosh(x)}, summary="hyperb
 cosh: Function = declare(
     "cosh", np.cosh, {"x": lambda g, x: g * sinh(x)}, summary="hyperbolic cosine", formula="sinh(x)", samples=_ANY
 )
-tanh = declare(
-    "tanh", np.tanh, {"x": lambda g, out: g * (1 - out * out)}, summary="hyperbolic tangent", formula="1 - tanh(x)**2", samples=_ANY
+
+
+def _sech_square(x: Any) -> Any:
+    power = np.exp(x)
+    inverse_cosh = 2 / (power + 1 / power)
+    return inverse_cosh * inverse_cosh
+
+
+# 1 - tanh(x)**2 from x itself: from the result nothing would be left of it where that is close to 1.
+sech_square: Function = declare("sech_square", _sech_square, {"x": lambda g, x, out: g * (-2 * tanh(x) * out)}, public=False)
+tanh: Function = declare(
+    "tanh",
+    np.tanh,
+    {"x": lambda g, x: g * sech_square(x)},
+    summary="hyperbolic tangent",
+    formula="1 - tanh(x)**2",
+    samples=_ANY,
 )
 asinh = declare(
     "asinh",

@@ -26,25 +26,8 @@ METHODS: tuple[str, ...]
 _NAMES = (
     *("add", "sub", "mul", "div", "pow", "remainder", "fmod", "floor_divide", "neg", "abs", "sign", "reciprocal", "square"),
     *("exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan"),
-    *(
-        "sinh",
-        "cosh",
-        "tanh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "sigmoid",
-        "relu",
-        "clamp",
-        "floor",
-        "ceil",
-        "round",
-        "trunc",
-        "frac",
-        "addcmul",
-        "addcdiv",
-        "lerp",
-    ),
+    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid", "relu", "clamp", "floor", "ceil", "round", "trunc", "frac"),
+    *("erf", "erfc", "erfinv", "lgamma", "digamma", "logit", "sinc", "xlogy", "hypot", "i0", "addcmul", "addcdiv", "lerp"),
 )
 _OPERATORS = {
     "add": "iadd",

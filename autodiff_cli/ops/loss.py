@@ -1,4 +1,4 @@
-"""Losses."""
+"""Losses: ``reduction`` is the mean over all elements, their sum, or none."""
 
 from __future__ import annotations
 
@@ -7,36 +7,289 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
-from autodiff_cli.errors import ArgumentError
-from autodiff_cli.ops.activation import sigmoid
+from autodiff_cli.autograd.op import describe
+from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
+from autodiff_cli.ops.activation import hardtanh, log_softmax, sigmoid
+from autodiff_cli.ops.comparison import clamp
+from autodiff_cli.ops.elementary import abs, exp, log, log1p, sign
+from autodiff_cli.ops.logarithms import xlogy
+from autodiff_cli.ops.reduce import mean, sum
+from autodiff_cli.ops.shape import expand, unindexed
 
-__all__ = ["binary_cross_entropy_with_logits"]
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cross_entropy",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "mse_loss",
+    "nll_loss",
+    "smooth_l1_loss",
+]
+
+_X, _TARGET = [0.5, -1.0, 2.0], [0.1, 0.7, -1.5]
+_PAIRS = ((_X, _TARGET), (_X, _TARGET, "sum"), (_X, 0.3, "none"), ([_X, [1.3, 0.2, -0.4]], _TARGET))
+
+
+def _check(reduction: str) -> None:
+    if reduction not in ("mean", "sum", "none"):
+        raise ArgumentError(f"'{reduction}' is not a valid value for reduction", hint="use 'mean', 'sum' or 'none'")
 
 
 def _reduced(values: Any, reduction: str) -> Any:
-    if reduction not in ("mean", "sum", "none"):
-        raise ArgumentError(f"'{reduction}' is not a valid value for reduction", hint="use 'mean', 'sum' or 'none'")
+    _check(reduction)
     if reduction == "none":
         return values
     total = np.add.reduce(values, axis=None)
     return total / np.size(values) if reduction == "mean" else total
 
 
-def _weight(shape: tuple[int, ...], reduction: str) -> float:
-    return 1 / int(np.prod(shape, dtype=np.int64)) if reduction == "mean" else 1
+def _reduce(values: Any, reduction: str) -> Any:
+    """The same with recorded operations, where PyTorch has nodes of their own for them."""
+    _check(reduction)
+    return values if reduction == "none" else mean(values) if reduction == "mean" else sum(values)
+
+
+def _weight(reduction: str, *values: Any) -> float:
+    """What the derivative of one element's loss is multiplied by."""
+    if reduction != "mean":
+        return 1.0
+    shape = np.broadcast_shapes(*(getattr(value, "shape", ()) for value in values))
+    return 1 / max(int(np.prod(shape, dtype=np.int64)), 1)
+
+
+# Of a difference
+
+
+def _square_slope(g: Any, x: Any, target: Any, reduction: str) -> Any:
+    return g * ((x - target) * (2 * _weight(reduction, x, target)))
+
+
+mse_loss = declare(
+    "mse_loss",
+    lambda x, target, reduction: _reduced(np.square(x - target), reduction),
+    {
+        "x": lambda g, x, target, reduction: _square_slope(g, x, target, reduction),
+        "target": lambda g, x, target, reduction: -_square_slope(g, x, target, reduction),
+    },
+    statics={"reduction": "mean"},
+    methods=(),
+    summary="squared differences of x and target",
+    formula="2*(x - target)/n, -2*(x - target)/n",
+    samples=_PAIRS,
+)
+
+
+def l1_loss(x: Any, target: Any, reduction: str = "mean") -> Any:
+    """absolute differences of x and target"""
+    return _reduce(abs(x - target), reduction)
+
+
+describe(
+    l1_loss,
+    methods=(),
+    formula="sign(x - target)/n, -sign(x - target)/n",
+    domain="everywhere",
+    smooth="x != target",
+    convention="the derivative where they are equal is 0 (PyTorch)",
+    samples=_PAIRS,
+    edges=((1.0, 1.0),),
+)
+
+
+def _smooth(x: Any, target: Any, reduction: str, beta: float) -> Any:
+    if beta < 0:
+        raise ArgumentError("smooth_l1_loss does not support negative values for beta.")
+    size = np.abs(x - target)
+    quadratic = size * size * (0.5 / beta) if beta else size
+    return _reduced(np.where(size < beta, quadratic, size - 0.5 * beta)[()], reduction)
+
+
+def _smooth_slope(g: Any, x: Any, target: Any, reduction: str, beta: float) -> Any:
+    slope = hardtanh(x - target, -beta, beta) / beta if beta else sign(x - target)
+    return g * (slope * _weight(reduction, x, target))
+
+
+smooth_l1_loss = declare(
+    "smooth_l1_loss",
+    _smooth,
+    {
+        "x": lambda g, x, target, reduction, beta: _smooth_slope(g, x, target, reduction, beta),
+        "target": lambda g, x, target, reduction, beta: -_smooth_slope(g, x, target, reduction, beta),
+    },
+    node="SmoothL1LossBackward0",
+    statics={"reduction": "mean", "beta": 1.0},
+    methods=(),
+    summary="with d = x - target: d**2/(2*beta) where abs(d) < beta, else abs(d) - beta/2",
+    formula="clamp(d, -beta, beta)/(beta*n), and its opposite",
+    convention="sign(d) with beta = 0, which is 0 at 0 (PyTorch)",
+    samples=(*_PAIRS, (_X, _TARGET, "mean", 0.5), (_X, _TARGET, "mean", 0.0)),
+    edges=((1.0, 0.0), (0.0, 0.0, "mean", 0.0)),
+)
+
+
+def _huber(x: Any, target: Any, reduction: str, delta: float) -> Any:
+    if not delta > 0:
+        raise ArgumentError("huber_loss does not support non-positive values for delta.")
+    size = np.abs(x - target)
+    return _reduced(np.where(size <= delta, 0.5 * (size * size), delta * (size - 0.5 * delta))[()], reduction)
+
+
+def _huber_slope(g: Any, x: Any, target: Any, reduction: str, delta: float) -> Any:
+    return g * (hardtanh(x - target, -delta, delta) * _weight(reduction, x, target))
+
+
+huber_loss = declare(
+    "huber_loss",
+    _huber,
+    {
+        "x": lambda g, x, target, reduction, delta: _huber_slope(g, x, target, reduction, delta),
+        "target": lambda g, x, target, reduction, delta: -_huber_slope(g, x, target, reduction, delta),
+    },
+    statics={"reduction": "mean", "delta": 1.0},
+    methods=(),
+    summary="with d = x - target: d**2/2 where abs(d) <= delta, else delta*(abs(d) - delta/2)",
+    formula="clamp(d, -delta, delta)/n, and its opposite",
+    samples=(*_PAIRS, (_X, _TARGET, "mean", 0.5)),
+)
+
+# Of probabilities
+
+
+def _binary(x: Any, target: Any, reduction: str) -> Any:
+    if not np.all((x >= 0) & (x <= 1)):
+        raise ArgumentError(
+            "all elements of input should be between 0 and 1", hint="binary_cross_entropy_with_logits takes any number"
+        )
+    with np.errstate(all="ignore"):
+        positive, negative = np.maximum(np.log(x), -100.0), np.maximum(np.log1p(-x), -100.0)
+    return _reduced(-(target * positive + (1 - target) * negative), reduction)
+
+
+binary_cross_entropy = declare(
+    "binary_cross_entropy",
+    _binary,
+    {
+        "x": lambda g, x, target, reduction: g * ((x - target) / clamp(x * (1 - x), 1e-12) * _weight(reduction, x, target)),
+        "target": lambda g, x, target, reduction: g * ((log1p(-x) - log(x)) * _weight(reduction, x, target)),
+    },
+    statics={"reduction": "mean"},
+    methods=(),
+    summary="cross entropy of the labels target and the probabilities x",
+    formula="(x - target)/(x*(1 - x)*n), log((1 - x)/x)/n",
+    domain="0 <= x <= 1",
+    smooth="0 < x < 1",
+    convention="logarithms stop at -100, and x*(1 - x) at 1e-12 (PyTorch)",
+    samples=(([0.5, 0.1, 0.9], [0.0, 1.0, 0.8]), (0.3, 0.6, "sum")),
+    edges=((0.0, 0.0), (1.0, 0.0)),
+)
+
+
+def _logits_slope(g: Any, x: Any, target: Any, reduction: str) -> Any:
+    # sigmoid(x) - target, of which something is left where both are close to 1.
+    slope = (1 - target) * sigmoid(x) - target * sigmoid(-x)
+    return g * (slope * _weight(reduction, x, target))
 
 
 binary_cross_entropy_with_logits = declare(
     "binary_cross_entropy_with_logits",
-    # log(1 + exp(-|z|)) neither overflows nor loses digits.
-    lambda z, y, reduction: _reduced(np.maximum(z, 0) - z * y + np.log1p(np.exp(-np.abs(z))), reduction),
+    # log(1 + exp(-|x|)) neither overflows nor loses digits.
+    lambda x, target, reduction: _reduced(np.maximum(x, 0) - x * target + np.log1p(np.exp(-np.abs(x))), reduction),
     {
-        "z": lambda g, z, y, z_shape, reduction: g * ((sigmoid(z) - y) * _weight(z_shape, reduction)),
-        "y": lambda g, z, y_shape, reduction: g * (z * -_weight(y_shape, reduction)),
+        "x": lambda g, x, target, reduction: _logits_slope(g, x, target, reduction),
+        "target": lambda g, x, target_shape, reduction: g * (x * -_weight(reduction, x, np.empty(target_shape))),
     },
     node="BinaryCrossEntropyWithLogitsBackward0",
     statics={"reduction": "mean"},
-    summary="cross entropy of the labels y and sigmoid(z), from z itself",
-    formula="(sigmoid(z) - y)/n, -z/n",
+    methods=(),
+    summary="cross entropy of the labels target and sigmoid(x), from x itself",
+    formula="(sigmoid(x) - target)/n, -x/n",
     samples=(([0.5, -1.0, 2.0], [0.0, 1.0, 1.0]), ([0.5, -1.0], [0.0, 1.0], "sum")),
+)
+
+
+def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: Any = False) -> Any:
+    """target*(log(target) - x), where x is the logarithm of a probability, and so is target if log_target"""
+    loss = exp(target) * (target - x) if log_target else xlogy(target, target) - target * x
+    if reduction == "batchmean":
+        return sum(loss) / max(x.shape[0], 1) if x.shape else sum(loss)
+    return _reduce(loss, reduction)
+
+
+describe(
+    kl_div,
+    methods=(),
+    formula="by x: -target/n",
+    domain="target >= 0",
+    smooth="target > 0",
+    samples=(([-0.5, -1.0], [0.3, 0.7]), ([-0.5, -1.0], [-0.3, -1.7], "sum", True), ([[-0.5, -1.0]], [[0.3, 0.7]], "batchmean")),
+)
+
+# Of classes: x has one column (the second dimension, or the only one) for each
+
+
+def _positions(target: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Where the elements of the target classes are."""
+    classes = np.asarray(getattr(target, "_data", target))
+    if not shape:
+        raise ShapeError("a loss of classes needs one value for each class, not a single number")
+    expected = shape[:1] + shape[2:] if len(shape) > 1 else ()
+    if classes.shape != expected:
+        raise ShapeError(
+            f"expected one class for each row, a target of shape {list(expected)}, but got {list(classes.shape)}",
+            hint=f"the shape of x is {list(shape)}",
+        )
+    if classes.dtype.kind == "f":
+        if np.any(classes != np.floor(classes)):
+            raise ArgumentError("a class is a whole number from 0 on", hint="probabilities have the shape of x")
+        classes = classes.astype(np.int64)
+    count = shape[1] if len(shape) > 1 else shape[0]
+    outside = classes[(classes < 0) | (classes >= count)]
+    if outside.size:
+        raise IndexOutOfRange(f"Target {int(outside.flat[0])} is out of bounds.", hint=f"there are {count} classes")
+    if len(shape) == 1:
+        return (int(classes),)
+    grid: list[Any] = list(np.indices(classes.shape, sparse=True))
+    return (grid[0], classes, *grid[1:])
+
+
+def _put_back(g: Any, target: Any, shape: tuple[int, ...], reduction: str) -> Any:
+    rows = shape[:1] + shape[2:] if len(shape) > 1 else ()
+    weight = 1 / max(int(np.prod(rows, dtype=np.int64)), 1) if reduction == "mean" else 1.0
+    return unindexed(expand(g * -weight, rows), shape, _positions(target, shape))
+
+
+_ROWS = [[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]]
+nll_loss = declare(
+    "nll_loss",
+    lambda x, target, reduction: _reduced(-x[_positions(target, x.shape)], reduction),
+    {"x": lambda g, target, x_shape, reduction: _put_back(g, target, x_shape, reduction), "target": None},
+    statics={"reduction": "mean"},
+    methods=(),
+    summary="-x of the target classes, where x are logarithms of probabilities",
+    formula="-1/n at the target classes, 0 elsewhere",
+    samples=((_ROWS, [2, 0]), (_X, 1), (_ROWS, [1, 1], "sum"), ([_ROWS, _ROWS], [[0, 1, 0], [1, 1, 0]], "none")),
+)
+
+
+def cross_entropy(x: Any, target: Any, reduction: str = "mean") -> Any:
+    """-log(softmax(x)) of the target classes, or its mean weighted by target probabilities, which have the shape of x"""
+    dim = 1 if len(x.shape) > 1 else 0
+    logarithms = log_softmax(x, dim)
+    if not x.shape or np.shape(getattr(target, "_data", target)) != x.shape:
+        return nll_loss(logarithms, target, reduction)
+    _check(reduction)
+    loss = logarithms * target
+    if reduction == "none":
+        return -sum(loss, dim)
+    total = -sum(loss)
+    return total if reduction == "sum" else total / max(int(np.prod(x.shape)) // x.shape[dim], 1)
+
+
+describe(
+    cross_entropy,
+    methods=(),
+    formula="by x: (softmax(x) - target)/n, with 1 at the class for the target",
+    samples=((_ROWS, [2, 0]), (_X, 1, "sum"), (_ROWS, [[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]]), (_ROWS, [[0.2, 0.3, 0.5]] * 2, "none")),
 )

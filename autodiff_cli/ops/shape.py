@@ -289,7 +289,7 @@ def _is_basic(key: Any) -> bool:
     return all(isinstance(k, (int, slice, type(None), type(Ellipsis))) for k in key)
 
 
-_unindexed = declare(
+unindexed = declare(
     "unindex",
     _unindex,
     {"x": lambda g, key: _index(g, key)},
@@ -300,7 +300,7 @@ _unindexed = declare(
 
 
 def _rule(g: Any, x_shape: Any, key: Any) -> Any:
-    return _unindexed(g, x_shape, key)
+    return unindexed(g, x_shape, key)
 
 
 select_key = declare(

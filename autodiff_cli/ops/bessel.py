@@ -1,0 +1,152 @@
+"""Bessel functions of order 0 and 1.
+
+Their derivatives are halves of sums and differences of the two neighbouring orders, which holds at 0 too, where the
+usual formulas divide by x.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.op import Function
+from autodiff_cli.ops.borrowed import from_scipy
+
+__all__ = ["i0", "i0e", "i1", "i1e", "j0", "j1"]
+
+_ANY = ((0.3,), (-1.7,), ([4.0, -9.5],))
+
+_FIRST = {"iv": (from_scipy("i0"), from_scipy("i1")), "jv": (from_scipy("j0"), from_scipy("j1"))}
+
+
+def _of_order(name: str) -> Any:
+    any_order = from_scipy(name)
+    return lambda x, n: _FIRST[name][n](x) if n < 2 else any_order(float(n), x)
+
+
+_i: Function = declare(
+    "bessel_i",
+    _of_order("iv"),
+    {"x": lambda g, x, n: g * ((_i(x, abs(n - 1)) + _i(x, n + 1)) / 2)},
+    statics={"n": 0},
+    public=False,
+)
+_j: Function = declare(
+    "bessel_j",
+    _of_order("jv"),
+    {"x": lambda g, x, n: g * ((_j(x, n - 1) - _j(x, n + 1)) / 2) if n else -g * _j(x, 1)},
+    statics={"n": 0},
+    public=False,
+)
+i0 = declare(
+    "i0",
+    _FIRST["iv"][0],
+    {"x": lambda g, x: g * _i(x, 1)},
+    summary="modified Bessel function of the first kind, order 0",
+    formula="i1(x)",
+    samples=_ANY,
+)
+i1 = declare(
+    "i1",
+    _FIRST["iv"][1],
+    {"x": lambda g, x: g * ((_i(x, 0) + _i(x, 2)) / 2)},
+    node="SpecialI1Backward0",
+    methods=(),
+    summary="modified Bessel function of the first kind, order 1",
+    formula="i0(x) - i1(x)/x",
+    samples=(*_ANY, (0.0,)),
+)
+j0 = declare(
+    "j0",
+    _FIRST["jv"][0],
+    {"x": lambda g, x: -g * _j(x, 1)},
+    node="SpecialBesselJ0Backward0",
+    aliases=("bessel_j0",),
+    methods=(),
+    summary="Bessel function of the first kind, order 0",
+    formula="-j1(x)",
+    samples=_ANY,
+)
+j1 = declare(
+    "j1",
+    _FIRST["jv"][1],
+    {"x": lambda g, x: g * ((_j(x, 0) - _j(x, 2)) / 2)},
+    node="SpecialBesselJ1Backward0",
+    aliases=("bessel_j1",),
+    methods=(),
+    summary="Bessel function of the first kind, order 1",
+    formula="j0(x) - j1(x)/x",
+    samples=(*_ANY, (0.0,)),
+)
+
+# exp(-abs(x)) times i0 and i1.  Far out their derivatives are small differences: from 20 on they are those of the
+# asymptotic series, term by term.
+
+_FAR = 20.0
+_SCALED = (from_scipy("i0e"), from_scipy("i1e"))
+
+
+@np.errstate(all="ignore")
+def _scaled_values(x: Any, n: int, order: int) -> Any:
+    size, sign = np.abs(x), np.sign(x)
+    far = size > _FAR
+    beyond = _far_out(np.maximum(size, _FAR), n, order) * sign ** ((n + order) % 2)
+    if np.all(far):
+        return beyond
+    ive = from_scipy("ive")
+    near: Any = 0.0
+    for j in range(order + 1):
+        for i in range(n + j + 1):  # the derivative of order n + j of i0
+            k = abs(n + j - 2 * i)
+            term = math.comb(n + j, i) / 2 ** (n + j) * (_SCALED[k](x) if k < 2 else ive(float(k), x))
+            near = near + math.comb(order, j) * (-sign) ** (order - j) * term
+    return np.where(far, beyond, near)[()]
+
+
+def _far_out(x: Any, n: int, order: int) -> Any:
+    """The derivative of that order of exp(-x)*I_n(x), for large positive x."""
+    total, factor = 0.0, 1 / math.sqrt(2 * math.pi)
+    for k in range(28):
+        power = -k - 0.5
+        total = total + factor * math.prod(power - i for i in range(order)) * x ** (power - order)
+        factor *= -(4 * n * n - (2 * k + 1) ** 2) / (8 * (k + 1))
+    return total
+
+
+_scaled: Function = declare(
+    "bessel_scaled",
+    _scaled_values,
+    {"x": lambda g, x, n, order: g * _scaled(x, n, order + 1)},
+    statics={"n": 0, "order": 0},
+    public=False,
+)
+i0e = declare(
+    "i0e",
+    _SCALED[0],
+    {"x": lambda g, x: g * _scaled(x, 0, 1)},
+    node="SpecialI0EBackward0",
+    methods=(),
+    summary="exp(-abs(x))*i0(x), without overflow",
+    formula="i1e(x) - sign(x)*i0e(x)",
+    domain="everywhere",
+    smooth="x != 0",
+    convention="the derivative at 0 is 0 (PyTorch)",
+    samples=(*_ANY, (30.0,)),
+    edges=((0.0,),),
+)
+i1e = declare(
+    "i1e",
+    _SCALED[1],
+    {"x": lambda g, x: g * _scaled(x, 1, 1)},
+    node="SpecialI1EBackward0",
+    methods=(),
+    summary="exp(-abs(x))*i1(x), without overflow",
+    formula="i0e(x) - i1e(x)*(sign(x) + 1/x)",
+    domain="everywhere",
+    convention="the derivative at 0 is 1/2 (PyTorch)",
+    samples=(*_ANY, (30.0,)),
+    edges=((0.0,),),
+)

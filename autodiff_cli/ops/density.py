@@ -1,0 +1,129 @@
+"""Logarithms of probability densities.
+
+The binomial and the Poisson distribution are computed as deviations from their peak: the terms of the textbook formula
+are large and cancel.  Counts may be any numbers, with gamma functions for factorials, and have derivatives too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.dtypes import in_one_type
+from autodiff_cli.autograd.op import describe
+from autodiff_cli.ops.elementary import log, log1p
+from autodiff_cli.ops.factorials import digamma, stirling_tail
+from autodiff_cli.ops.logarithms import over
+
+__all__ = ["binomial_logpmf", "normal_logpdf", "poisson_logpmf"]
+
+_LOG_ROOT_2_PI = math.log(2 * math.pi) / 2
+_STEPS = 15
+
+
+def _normal(x: Any, mean: Any, std: Any) -> Any:
+    z = (x - mean) / std
+    return -0.5 * (z * z) - np.log(std) - _LOG_ROOT_2_PI
+
+
+def _standard(x: Any, mean: Any, std: Any) -> Any:
+    return (x - mean) / std
+
+
+_normal_logpdf = declare(
+    "normal_logpdf",
+    in_one_type(_normal),
+    {
+        "x": lambda g, x, mean, std: g * -(_standard(x, mean, std) / std),
+        "mean": lambda g, x, mean, std: g * (_standard(x, mean, std) / std),
+        "std": lambda g, x, mean, std: g * ((_standard(x, mean, std) - 1) * (_standard(x, mean, std) + 1) / std),
+    },
+    public=False,
+)
+
+
+def normal_logpdf(x: Any, mean: Any = 0.0, std: Any = 1.0) -> Any:
+    """logarithm of the density of the normal distribution"""
+    return _normal_logpdf(x, mean, std)
+
+
+describe(
+    normal_logpdf,
+    tensors=("x", "mean", "std"),
+    methods=(),
+    formula="with z = (x - mean)/std: -z/std, z/std, (z**2 - 1)/std",
+    domain="std > 0",
+    samples=((0.7,), (0.7, -1.2, 2.5), ([0.5, 3.0], 1.0, [0.4, 2.0])),
+)
+
+
+@np.errstate(all="ignore")
+def _deviance(x: Any, mean: Any) -> Any:
+    """x*log(x/mean) + mean - x, 0 at x = mean."""
+    ratio = (x - mean) / (x + mean)
+    square = ratio * ratio
+    series: Any = 0.0
+    for j in range(12, 0, -1):
+        series = (series + 1 / (2 * j + 1)) * square
+    near = (x - mean) * ratio + 2 * x * ratio * series
+    plain = np.where(x == 0, 0.0, x * np.log(x / mean)) + mean - x
+    return np.where(np.abs(ratio) < 0.1, near, plain)[()]
+
+
+@np.errstate(all="ignore")
+def _factorial_tail(x: Any) -> Any:
+    """What Stirling's formula leaves of log(x!), for x > 0."""
+    total: Any = 0.0
+    for i in range(_STEPS):
+        total = total + ((x + i + 0.5) * np.log1p(1 / (x + i)) - 1)
+    return np.where(x < _STEPS, total + stirling_tail(x + _STEPS), stirling_tail(np.maximum(x, _STEPS)))[()]
+
+
+@np.errstate(all="ignore")
+def _binomial(k: Any, n: Any, p: Any) -> Any:
+    rest = n - k
+    tails = _factorial_tail(n) - _factorial_tail(k) - _factorial_tail(rest)
+    middle = tails - _deviance(k, n * p) - _deviance(rest, n * (1 - p)) + 0.5 * np.log(n / (k * rest)) - _LOG_ROOT_2_PI
+    none, all_ = np.where(n == 0, 0.0, n * np.log1p(-p)), np.where(n == 0, 0.0, n * np.log(p))
+    return np.where(k == 0, none, np.where(rest == 0, all_, middle))[()]
+
+
+binomial_logpmf = declare(
+    "binomial_logpmf",
+    in_one_type(_binomial),
+    {
+        "k": lambda g, k, n, p: g * (digamma(n - k + 1) - digamma(k + 1) + log(p) - log1p(-p)),
+        "n": lambda g, k, n, p: g * (digamma(n + 1) - digamma(n - k + 1) + log1p(-p)),
+        "p": lambda g, k, n, p: g * (over(k, p) - over(n - k, 1 - p)),
+    },
+    methods=(),
+    summary="logarithm of the probability of k successes in n trials that succeed with probability p",
+    formula="by p: k/p - (n - k)/(1 - p)",
+    domain="0 <= k <= n, 0 < p < 1, or p = 0 = k, or p = 1 and k = n",
+    convention="counts between whole numbers are allowed, with gamma functions for factorials",
+    samples=((3.0, 10.0, 0.4), (2.0, 7.5, [0.1, 0.6])),
+    edges=((0.0, 5.0, 0.0), (5.0, 5.0, 1.0)),
+)
+
+
+@np.errstate(all="ignore")
+def _poisson(k: Any, rate: Any) -> Any:
+    middle = -_deviance(k, rate) - _factorial_tail(k) - 0.5 * np.log(k) - _LOG_ROOT_2_PI
+    return np.where(k == 0, -rate, middle)[()]
+
+
+poisson_logpmf = declare(
+    "poisson_logpmf",
+    in_one_type(_poisson),
+    {"k": lambda g, k, rate: g * (log(rate) - digamma(k + 1)), "rate": lambda g, k, rate: g * (over(k, rate) - 1)},
+    methods=(),
+    summary="logarithm of the probability of k events where rate are expected",
+    formula="by rate: k/rate - 1",
+    domain="k >= 0, rate > 0, or k = 0 = rate",
+    convention="counts between whole numbers are allowed, with gamma functions for factorials",
+    samples=((3.0, 2.5), ([2.0, 0.5], [4.0, 1.5])),
+    edges=((0.0, 0.0),),
+)

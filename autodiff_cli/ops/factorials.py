@@ -1,0 +1,269 @@
+"""The gamma function, what is made of it, and its derivatives."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.dtypes import in_one_type
+from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError, GraphError
+from autodiff_cli.ops.borrowed import from_math, from_scipy
+
+__all__ = ["beta", "digamma", "gamma", "lgamma", "polygamma", "zeta"]
+
+_GAMMAS = ((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],))
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+
+# zeta(k) - 1 for k = 2, 3, ...: the Taylor coefficients of lgamma at 2.
+_ZETA_LESS_1 = (
+    *(0.64493406684822644, 0.20205690315959429, 0.082323233711138192, 0.036927755143369926, 0.01734306198444914),
+    *(0.0083492773819228268, 0.0040773561979443394, 0.0020083928260822144, 0.00099457512781808534, 0.00049418860411946456),
+    *(0.0002460865533080483, 0.00012271334757848915, 6.1248135058704829e-5, 3.0588236307020494e-5, 1.5282259408651872e-5),
+    *(7.6371976378997623e-6, 3.8172932649998399e-6, 1.9082127165539389e-6, 9.5396203387279611e-7, 4.7693298678780646e-7),
+    *(2.3845050272773299e-7, 1.1921992596531107e-7, 5.960818905125948e-8, 2.980350351465228e-8, 1.4901554828365041e-8),
+)
+_EULER = 0.57721566490153286
+
+
+def _lgamma_number(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):  # a pole, or too large
+        return math.inf
+
+
+def _gamma_number(x: float) -> float:
+    try:
+        return math.gamma(x)
+    except ValueError:  # PyTorch and SciPy: an infinity of the sign of the zero, nan at the other poles
+        return math.copysign(math.inf, x) if x == 0 else math.nan
+    except OverflowError:
+        return math.inf if x > 0 or math.floor(x) % 2 == 0 else -math.inf
+
+
+_lgamma_elsewhere = from_math(_lgamma_number, "gammaln")
+
+
+@np.errstate(all="ignore")
+def _lgamma(x: Any) -> Any:
+    # Around its zeros at 1 and 2 a series: what others compute has few digits left there.
+    near = (x > 0.5) & (x < 2.5)
+    if not np.any(near):
+        return _lgamma_elsewhere(x)
+    low = near & (x < 1.5)
+    z = np.where(near, np.where(low, x - 1.0, x - 2.0), 0.0)
+    series = 0.0
+    for k in range(len(_ZETA_LESS_1) + 1, 1, -1):
+        series = (-1) ** k * _ZETA_LESS_1[k - 2] / k + z * series
+    value = z * ((1 - _EULER) + z * series)
+    return np.where(near, np.where(low, value - np.log1p(z), value), _lgamma_elsewhere(x) if not np.all(near) else 0.0)[()]
+
+
+lgamma = declare(
+    "lgamma",
+    _lgamma,
+    {"x": lambda g, x: g * digamma(x)},
+    aliases=("gammaln",),
+    summary="log(abs(gamma(x)))",
+    formula="digamma(x)",
+    domain="x is not 0, -1, -2, ...",
+    convention="inf at 0, -1, -2, ...; the derivative at 0 is -inf (PyTorch)",
+    samples=_GAMMAS,
+    edges=((0.0,), (-1.0,)),
+)
+digamma: Function = declare(
+    "digamma",
+    from_scipy("psi"),
+    {"x": lambda g, x: g * _polygamma(x, 1)},
+    aliases=("psi",),
+    summary="derivative of lgamma",
+    formula="polygamma(1, x)",
+    domain="x is not 0, -1, -2, ...",
+    convention="-inf at 0, nan at -1, -2, ... (PyTorch)",
+    samples=_GAMMAS,
+    edges=((0.0,), (-1.0,)),
+)
+gamma = declare(
+    "gamma",
+    from_math(_gamma_number, "gamma"),
+    {"x": lambda g, x, out: g * (out * digamma(x))},
+    summary="gamma function: (x - 1)! for whole x",
+    formula="gamma(x)*digamma(x)",
+    domain="x is not 0, -1, -2, ...",
+    convention="inf at 0, nan at -1, -2, ...",
+    samples=_GAMMAS,
+    edges=((0.0,), (-1.0,)),
+)
+
+_zeta = from_scipy("zeta")
+
+
+def _by_exponent() -> Any:
+    raise GraphError(
+        "the derivative of zeta by x is not implemented", hint="differentiate by q only: hand x over with --const, or detached"
+    )
+
+
+zeta: Function = declare(
+    "zeta",
+    lambda x, q: _zeta(x, q),
+    {"x": lambda g: _by_exponent(), "q": lambda g, x, q: g * -(x * zeta(x + 1, q))},
+    node="SpecialZetaBackward0",
+    methods=(),
+    summary="Hurwitz zeta function: the sum of (k + q)**-x over k = 0, 1, 2, ...",
+    formula="by q: -x*zeta(x + 1, q)",
+    domain="x > 1, q > 0",
+    convention="the derivative by x is not implemented (as in PyTorch)",
+    samples=((2, 0.7), (3, [1.5, 4.0])),
+)
+
+
+@functools.cache
+def _cotangent_polynomial(n: int) -> tuple[float, ...]:
+    """The n-th derivative of cot as a polynomial of cot, the highest power first."""
+    low_first = [0, 1]
+    for _ in range(n):
+        slope = [k * c for k, c in enumerate(low_first)][1:]
+        low_first = [-(a + b) for a, b in zip([*slope, 0, 0], [0, 0, *slope], strict=True)]
+    return tuple(float(c) for c in reversed(low_first))
+
+
+def _order(n: Any) -> int:
+    if isinstance(n, Tensor):
+        n = n.item()
+    if int(n) != n or not 0 <= n <= 150:
+        raise ArgumentError(f"the order of polygamma must be a whole number from 0 to 150, not {n}")
+    return int(n)
+
+
+@np.errstate(all="ignore")
+def _polygamma_values(x: Any, n: int) -> Any:
+    if n == 0:
+        return from_scipy("psi")(x)
+    sign = -1.0 if n % 2 == 0 else 1.0
+    reflected = x < 0
+    value = sign * float(math.factorial(n)) * _zeta(n + 1.0, np.where(reflected, 1 - x, x))
+    if not np.any(reflected):
+        return value[()]
+    # The sum behind zeta would take abs(x) steps: reflection instead, with the cotangent of what is left of x.
+    offset = x - np.round(x)
+    cotangent, polynomial = 1 / np.tan(math.pi * offset), 0.0
+    for coefficient in _cotangent_polynomial(n):
+        polynomial = coefficient + cotangent * polynomial
+    other = -sign * value - math.pi ** (n + 1) * polynomial
+    return np.where(reflected, np.where(offset == 0, sign * math.inf, other), value)[()]
+
+
+_polygamma: Function = declare(
+    "polygamma",
+    _polygamma_values,
+    {"x": lambda g, x, n: g * _polygamma(x, n + 1)},
+    statics={"n": 0},
+    public=False,
+)
+
+
+def polygamma(n: Any, x: Any) -> Any:
+    """the n-th derivative of digamma"""
+    return _polygamma(x, _order(n))
+
+
+describe(
+    polygamma,
+    tensors=("x",),
+    methods=(),
+    formula="by x: polygamma(n + 1, x)",
+    domain="n = 0, 1, 2, ...; x is not 0, -1, -2, ...",
+    samples=((1, 0.3), (2, 2.5), (1, -1.6), (2, [-0.3, 4.0])),
+    edges=((1, 0.0), (2, -1.0)),
+)
+Tensor.polygamma = lambda self, n: polygamma(n, self)  # type: ignore[attr-defined]
+
+
+# Differences of gamma functions at a and a + b.  Where b is small beside a they would cancel: they are computed as sums
+# of differences of powers, each of which has all its digits.
+
+_SHIFT = 20
+
+
+def _power_gap(a: Any, b: Any, m: int) -> Any:
+    """a**-m - (a + b)**-m"""
+    return -(a**-m) * np.expm1(-m * np.log1p(b / a))
+
+
+@np.errstate(all="ignore")
+def _polygamma_gap_values(a: Any, b: Any, n: int) -> Any:
+    positive = (a > 0) & (b > 0)
+    if not np.all(positive):
+        plain = _polygamma_values(a + b, n) - _polygamma_values(a, n)
+        if not np.any(positive):
+            return plain
+        return np.where(positive, _polygamma_gap_values(np.where(positive, a, 1.0), np.where(positive, b, 1.0), n), plain)
+    factorial = float(math.factorial(n))
+    a = a * 1.0
+    total = 0.0
+    for i in range(_SHIFT):
+        total = total + factorial * _power_gap(a + i, b, n + 1)
+    a = a + _SHIFT
+    leading = np.log1p(b / a) if n == 0 else math.factorial(n - 1) * _power_gap(a, b, n)
+    total = total + leading + factorial / 2 * _power_gap(a, b, n + 1)
+    for k, bernoulli in enumerate(_BERNOULLI[:8], start=1):
+        weight = bernoulli * (math.factorial(2 * k + n - 1) / math.factorial(2 * k))
+        total = total + weight * _power_gap(a, b, 2 * k + n)
+    return (-1.0) ** n * total
+
+
+_polygamma_gap: Function = declare(
+    "polygamma_gap",  # polygamma(n, a + b) - polygamma(n, a)
+    _polygamma_gap_values,
+    {"a": lambda g, a, b, n: g * _polygamma_gap(a, b, n + 1), "b": lambda g, a, b, n: g * _polygamma(a + b, n + 1)},
+    statics={"n": 0},
+    public=False,
+)
+
+
+def stirling_tail(x: Any) -> Any:
+    """What Stirling's formula leaves of lgamma(x), for x from 15 on."""
+    square, total = x * x, 0.0
+    for k in range(8, 0, -1):
+        total = _BERNOULLI[k - 1] / (2 * k * (2 * k - 1)) + total / square
+    return total / x
+
+
+@np.errstate(all="ignore")
+def _beta(a: Any, b: Any) -> Any:
+    small, large = np.minimum(a, b), np.maximum(a, b)
+    far = (small > 0) & (large > 50)
+    if not np.any(far):
+        return from_scipy("beta")(a, b)
+    # gamma(small) * gamma(large)/gamma(large + small): SciPy's logarithms cancel here.
+    low, high = np.where(far, small, 1.0), np.where(far, large, 60.0)
+    total = low + high
+    tails = stirling_tail(high) - stirling_tail(total)
+    one_large = from_scipy("gamma")(low) * high**-low * np.exp(tails + low - (total - 0.5) * np.log1p(low / high))
+    w = np.maximum(low, 50.0)
+    logs = low * np.log1p(high / low) + high * np.log1p(low / high) + 0.5 * (np.log(w) + np.log(high / total))
+    both_large = math.sqrt(2 * math.pi) * np.exp(stirling_tail(w) + tails - logs)
+    value = np.where(low < 50, one_large, both_large)
+    return np.where(far, value, from_scipy("beta")(a, b))[()]
+
+
+beta = declare(
+    "beta",
+    in_one_type(_beta),
+    {
+        "a": lambda g, a, b, out: g * -(out * _polygamma_gap(a, b, 0)),
+        "b": lambda g, a, b, out: g * -(out * _polygamma_gap(b, a, 0)),
+    },
+    methods=(),
+    summary="gamma(a)*gamma(b)/gamma(a + b)",
+    formula="beta(a, b)*(digamma(a) - digamma(a + b)), beta(a, b)*(digamma(b) - digamma(a + b))",
+    domain="a > 0, b > 0",
+    samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2.0])),
+)

@@ -1,0 +1,140 @@
+"""Logarithms with a factor, of odds, and of sums of exponentials."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.dtypes import in_one_type
+from autodiff_cli.autograd.op import Function
+from autodiff_cli.ops.comparison import where
+from autodiff_cli.ops.elementary import log, log1p
+
+__all__ = ["logaddexp", "logaddexp2", "logit", "xlog1py", "xlogy"]
+
+_PAIRS = ((0.7, 1.2), (-2.0, 0.4), ([1.5, 3.0], [0.5, 2.5]))
+
+
+@np.errstate(all="ignore")
+def _over_values(x: Any, y: Any) -> Any:
+    return np.where((x == 0) & ~np.isnan(y), 0.0, x / y)[()]
+
+
+# x/y, and 0 where x is 0 whatever y is.  An operation of its own, so that its derivatives are those of x/y.
+over: Function = declare(
+    "over", in_one_type(_over_values), {"x": lambda g, y: g / y, "y": lambda g, x, y: -g * over(over(x, y), y)}, public=False
+)
+
+
+def _times(logarithm: Any) -> Any:
+    """x*logarithm(y), 0 where x is 0."""
+
+    @np.errstate(all="ignore")
+    def forward(x: Any, y: Any) -> Any:
+        return np.where((x == 0) & ~np.isnan(y), 0.0, x * logarithm(y))[()]
+
+    return in_one_type(forward)
+
+
+xlogy = declare(
+    "xlogy",
+    _times(np.log),
+    {"x": lambda g, x, y: where((x == 0) & (y <= 0), 0.0, g * log(y)), "y": lambda g, x, y: g * over(x, y)},
+    summary="x*log(y), 0 where x is 0",
+    formula="log(y), x/y",
+    domain="y > 0, or x = 0",
+    convention="where x = 0 and y <= 0 both derivatives are 0; PyTorch has nan by y at (0, 0)",
+    samples=_PAIRS,
+    edges=((0.0, 0.0), (0.0, 2.0), (0.0, -1.0)),
+)
+xlog1py = declare(
+    "xlog1py",
+    _times(np.log1p),
+    {"x": lambda g, x, y: where((x == 0) & (y <= -1), 0.0, g * log1p(y)), "y": lambda g, x, y: g * over(x, y + 1)},
+    node="SpecialXlog1PyBackward0",
+    methods=(),
+    summary="x*log(1 + y), 0 where x is 0, exact for small y",
+    formula="log1p(y), x/(1 + y)",
+    domain="y > -1, or x = 0",
+    convention="where x = 0 and y <= -1 both derivatives are 0; PyTorch has nan by y at (0, -1)",
+    samples=_PAIRS,
+    edges=((0.0, -1.0), (0.0, 2.0), (0.0, -2.0)),
+)
+
+
+@np.errstate(all="ignore")
+def _logit(x: Any, eps: Any) -> Any:
+    if eps is not None:
+        x = np.clip(x, eps, 1 - eps)
+    # Around 1/2 the odds are close to 1, and 2*x - 1 is exact.
+    middle = (x > 0.25) & (x < 0.75)
+    return np.where(middle, 2 * np.arctanh(2 * x - 1), np.log(x / (1 - x)))[()]
+
+
+_odds_slope: Function = declare(
+    "odds_slope",  # 1/(x*(1 - x))
+    lambda x: 1 / (x * (1 - x)),
+    {"x": lambda g, x, out: g * (out * out * (2 * x - 1))},
+    public=False,
+)
+
+
+def _logit_slope(g: Any, x: Any, eps: Any) -> Any:
+    low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
+    return where((x >= low) & (x <= 1 - low), g * _odds_slope(x), outside)
+
+
+logit = declare(
+    "logit",
+    _logit,
+    {"x": lambda g, x, eps: _logit_slope(g, x, eps)},
+    statics={"eps": None},
+    summary="log(x/(1 - x)), the inverse of sigmoid; x is first kept between eps and 1 - eps if eps is given",
+    formula="1/(x*(1 - x))",
+    domain="0 < x < 1",
+    convention="at 0 and 1 the value is infinite and the derivative inf, outside nan; 0 outside of eps and 1 - eps (PyTorch)",
+    samples=((0.3,), (0.9,), ([0.5, 0.01],), (0.3, 0.1), ([0.05, 0.95, 0.4], 0.1)),
+    edges=((0.0,), (1.0,), (1.5,), (0.0, 1e-3)),
+)
+
+
+@np.errstate(all="ignore")
+def _share_values(x: Any, y: Any, base: float) -> Any:
+    # Equal infinities share evenly; their difference would be nan.
+    difference = np.where(x == y, 0.0, x - y)[()]
+    small = np.power(base, -np.abs(difference)) if base == 2 else np.exp(-np.abs(difference))
+    return np.where(difference >= 0, 1.0, small)[()] / (1 + small)
+
+
+# base**x/(base**x + base**y): a share and one of its derivatives are products of shares, exact in both tails.
+_share: Function = declare(
+    "share",
+    _share_values,
+    {
+        "x": lambda g, x, y, out, base: g * (out * _share(y, x, base) * math.log(base)),
+        "y": lambda g, x, y, out, base: -g * (out * _share(y, x, base) * math.log(base)),
+    },
+    statics={"base": math.e},
+    public=False,
+)
+
+
+def _sum_of_powers(name: str, ufunc: Any, base: float, letter: str) -> Function:
+    return declare(
+        name,
+        lambda x, y: ufunc(x, y),
+        {"x": lambda g, x, y: g * _share(x, y, base), "y": lambda g, x, y: g * _share(y, x, base)},
+        summary=f"log{'2' * (base == 2)}({letter}**x + {letter}**y), without overflow",
+        formula=f"{letter}**x/({letter}**x + {letter}**y), {letter}**y/({letter}**x + {letter}**y)",
+        domain="everywhere",
+        convention="one half each where both are the same infinity; PyTorch has nan",
+        samples=_PAIRS,
+        edges=((math.inf, math.inf), (-math.inf, -math.inf)),
+    )
+
+
+logaddexp = _sum_of_powers("logaddexp", np.logaddexp, math.e, "e")
+logaddexp2 = _sum_of_powers("logaddexp2", np.logaddexp2, 2.0, "2")

@@ -1,0 +1,251 @@
+"""Error functions, the normal distribution, and sinc.
+
+Tails are computed from scaled functions: what is far below 1 keeps all its digits, and so do its derivatives.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.op import Function
+from autodiff_cli.errors import MissingPackage
+from autodiff_cli.ops.borrowed import from_math, from_scipy
+from autodiff_cli.ops.comparison import where
+
+__all__ = ["erf", "erfc", "erfinv", "log_ndtr", "ndtr", "ndtri", "sinc"]
+
+_ANY = ((0.3,), (-1.7,), ([0.4, -2.2],))
+_TAILS = (*_ANY, (-5.0,), (3.0,))
+_ROOT_HALF, _ROOT_PI, _ROOT_2_PI = math.sqrt(0.5), math.sqrt(math.pi), math.sqrt(2 * math.pi)
+
+_erfcx = from_scipy("erfcx")
+
+
+@np.errstate(all="ignore")
+def _bell_values(x: Any, scale: float) -> Any:
+    # The square of the first bits of x is exact: rounded, a square of 1000 would cost three digits.
+    x = np.clip(x, -60.0, 60.0)
+    head = np.round(x * 16) / 16
+    return np.exp(-scale * (head * head)) * np.exp(-scale * ((x - head) * (x + head)))
+
+
+_bell: Function = declare(
+    "bell",  # exp(-scale*x**2)
+    _bell_values,
+    {"x": lambda g, x, out, scale: g * (x * out * (-2 * scale))},
+    statics={"scale": 1.0},
+    public=False,
+)
+
+
+def normal_density(x: Any) -> Any:
+    """The density of the standard normal distribution."""
+    return _bell(x, 0.5) * (1 / _ROOT_2_PI)
+
+
+# Error functions
+
+_erfc_values = from_math(math.erfc, "erfc")
+
+
+@np.errstate(all="ignore")
+def _erfc(x: Any) -> Any:
+    value = _erfc_values(x)
+    if not isinstance(x, np.ndarray):
+        return value
+    try:
+        return np.where(x > 1, _erfcx(np.maximum(x, 1)) * _bell_values(x, 1.0), value)
+    except MissingPackage:
+        return value
+
+
+erf = declare(
+    "erf",
+    from_math(math.erf, "erf"),
+    {"x": lambda g, x: g * (_bell(x, 1.0) * (2 / _ROOT_PI))},
+    summary="error function",
+    formula="2/sqrt(pi)*exp(-x**2)",
+    samples=_ANY,
+)
+erfc = declare(
+    "erfc",
+    _erfc,
+    {"x": lambda g, x: g * (_bell(x, 1.0) * (-2 / _ROOT_PI))},
+    summary="1 - erf(x), exact for large x",
+    formula="-2/sqrt(pi)*exp(-x**2)",
+    samples=_TAILS,
+)
+_erfinv = from_scipy("erfinv")
+
+
+@np.errstate(all="ignore")
+def _erfinv_slope_values(x: Any) -> Any:
+    # sqrt(pi)/2 * exp(y**2) at y = erfinv(x); near 1 the square would cost digits, erfc(y) = 1 - abs(x) does not.
+    y, size = _erfinv(x), np.abs(x)
+    middle = np.exp(y * y)
+    return np.where(size < 0.5, middle, np.where(size == 1, math.inf, _erfcx(np.abs(y)) / (1 - size)))[()] * (_ROOT_PI / 2)
+
+
+_erfinv_slope: Function = declare(
+    "erfinv_slope", _erfinv_slope_values, {"x": lambda g, x, out: g * (2 * erfinv(x) * (out * out))}, public=False
+)
+erfinv: Function = declare(
+    "erfinv",
+    _erfinv,
+    {"x": lambda g, x: g * _erfinv_slope(x)},
+    summary="inverse of erf",
+    formula="sqrt(pi)/2*exp(erfinv(x)**2)",
+    domain="-1 < x < 1",
+    convention="at -1 and 1 the value is infinite and the derivative inf (PyTorch)",
+    samples=((0.3,), (-0.8,), ([0.5, -0.1],)),
+    edges=((-1.0,), (1.0,)),
+)
+
+# The normal distribution
+
+_ndtr_middle = from_math(lambda x: math.erfc(-x * _ROOT_HALF) / 2, "ndtr")
+
+
+@np.errstate(all="ignore")
+def _ndtr(x: Any) -> Any:
+    value = _ndtr_middle(x)
+    if not np.any(x < -1):
+        return value
+    try:
+        return np.where(x < -1, _erfcx(np.maximum(x * -_ROOT_HALF, 0)) * _bell_values(x, 0.5) / 2, value)[()]
+    except MissingPackage:
+        return value
+
+
+ndtr = declare(
+    "ndtr",
+    _ndtr,
+    {"x": lambda g, x: g * normal_density(x)},
+    node="SpecialNdtrBackward0",
+    methods=(),
+    summary="probability that a standard normal variable is below x",
+    formula="exp(-x**2/2)/sqrt(2*pi)",
+    samples=_TAILS,
+)
+
+
+@np.errstate(all="ignore")
+def _hazard_values(x: Any) -> Any:
+    left = (2 / _ROOT_2_PI) / _erfcx(np.maximum(x * -_ROOT_HALF, 0))
+    right = _bell_values(x, 0.5) / (_ndtr(np.maximum(x, 0)) * _ROOT_2_PI)
+    return np.where(x < 0, left, right)[()]
+
+
+@np.errstate(all="ignore")
+def _fraction(t: Any, first: int) -> Any:
+    """first/(t + (first + 1)/(t + (first + 2)/(t + ...))), for t of 3 and more."""
+    value = 0.0
+    for k in range(first + 60, first - 1, -1):
+        value = k / (t + value)
+    return value
+
+
+# The hazard h = density/ndtr of x is -x + 1/(-x + 2/(-x + ...)) far to the left.  Its derivative -h*(x + h) and that of
+# x + h cancel there, and are taken from the continued fraction instead.
+_hazard: Function = declare("hazard", _hazard_values, {"x": lambda g, x, out: g * -(out * _excess(x))}, public=False)
+_excess: Function = declare(
+    "excess",  # x + hazard(x)
+    lambda x: np.where(x < -3, _fraction(np.maximum(-x, 3), 1), x + _hazard_values(x))[()],
+    {"x": lambda g, x, out: g * where(x < -3, out * (_second_fraction(x) - out), 1 - (out - x) * out)},
+    public=False,
+)
+_second_fraction: Function = declare(
+    "second_fraction",
+    lambda x: _fraction(np.maximum(-x, 3), 2),
+    {"x": lambda g, x, out: g * (2 - out * (out - x))},
+    public=False,
+)
+
+
+@np.errstate(all="ignore")
+def _log_ndtr(x: Any) -> Any:
+    left = np.minimum(x, -1)
+    tail = np.log(_erfcx(left * -_ROOT_HALF) / 2) - left * left / 2
+    return np.where(x < -1, tail, np.log1p(-_ndtr(-np.maximum(x, -1))))[()]
+
+
+log_ndtr = declare(
+    "log_ndtr",
+    _log_ndtr,
+    {"x": lambda g, x: g * _hazard(x)},
+    node="SpecialLogNdtrBackward0",
+    methods=(),
+    summary="log(ndtr(x)), exact in both tails",
+    formula="exp(-x**2/2)/(sqrt(2*pi)*ndtr(x))",
+    samples=_TAILS,
+)
+_ndtri = from_scipy("ndtri")
+
+
+@np.errstate(all="ignore")
+def _ndtri_slope_values(p: Any) -> Any:
+    # 1/density at y = ndtri(p), through the hazard: the density of a tail from y alone would cost digits.
+    tail = np.minimum(p, 1 - p)
+    return np.where(tail == 0, math.inf, 1 / (tail * _hazard_values(-np.abs(_ndtri(p)))))[()]
+
+
+_ndtri_slope: Function = declare(
+    "ndtri_slope", _ndtri_slope_values, {"x": lambda g, x, out: g * (ndtri(x) * (out * out))}, public=False
+)
+ndtri: Function = declare(
+    "ndtri",
+    _ndtri,
+    {"x": lambda g, x: g * _ndtri_slope(x)},
+    node="SpecialNdtriBackward0",
+    methods=(),
+    summary="inverse of ndtr: the quantile of the standard normal distribution",
+    formula="sqrt(2*pi)*exp(ndtri(x)**2/2)",
+    domain="0 < x < 1",
+    convention="at 0 and 1 the value is infinite and the derivative inf (PyTorch)",
+    samples=((0.3,), (0.02,), ([0.5, 0.9],)),
+    edges=((0.0,), (1.0,)),
+)
+
+# sin(pi*x)/(pi*x)
+
+
+@np.errstate(all="ignore")
+def _sinc(x: Any, order: int) -> Any:
+    """The derivative of that order of sin(u)/u at u = pi*x, by x."""
+    x = x * 1.0
+    u, power = math.pi * x, math.pi**order
+    near = np.abs(u) < order + 1
+    series: Any = np.zeros_like(u)[()]
+    if np.any(near):  # the quotients cancel: the Taylor series
+        small = np.where(near, u, 0.0)
+        for k in range(order + 14, (order + 1) // 2 - 1, -1):
+            exponent = 2 * k - order
+            series = series + small**exponent * ((-1) ** k / (math.factorial(exponent) * (2 * k + 1)))
+    if np.all(near):
+        return series * power
+    # The half turns are taken off x, where that is exact, not off u.
+    whole = np.round(np.where(np.isinf(x), 0.0, x))
+    rest = np.where(np.isinf(x), 0.0, x - whole)
+    sign = 1 - 2 * np.mod(whole, 2)
+    sine, cosine = sign * np.sin(math.pi * rest), sign * np.sin(math.pi * (0.5 - np.abs(rest)))
+    value: Any = 0.0
+    for m in range(order + 1):
+        value = ((sine, cosine, -sine, -cosine)[m % 4] - m * value) / u
+    return np.where(near, series, value)[()] * power
+
+
+_sinc_slope: Function = declare(
+    "sinc_slope", _sinc, {"x": lambda g, x, order: g * _sinc_slope(x, order + 1)}, statics={"order": 1}, public=False
+)
+sinc = declare(
+    "sinc",
+    lambda x: _sinc(x, 0),
+    {"x": lambda g, x: g * _sinc_slope(x, 1)},
+    summary="sin(pi*x)/(pi*x), 1 at 0",
+    formula="(cos(pi*x) - sinc(x))/x",
+    samples=(*_ANY, (0.0,), (1e-4,)),
+)

@@ -1,0 +1,17 @@
+"""The functions that PyTorch keeps in ``torch.special``."""
+
+from autodiff_cli.ops.activation import log_softmax as log_softmax
+from autodiff_cli.ops.activation import sigmoid as expit
+from autodiff_cli.ops.activation import softmax as softmax
+from autodiff_cli.ops.bessel import *  # noqa: F403
+from autodiff_cli.ops.bessel import j0 as bessel_j0
+from autodiff_cli.ops.bessel import j1 as bessel_j1
+from autodiff_cli.ops.elementary import exp2 as exp2
+from autodiff_cli.ops.elementary import expm1 as expm1
+from autodiff_cli.ops.elementary import log1p as log1p
+from autodiff_cli.ops.elementary import round as round
+from autodiff_cli.ops.factorials import *  # noqa: F403
+from autodiff_cli.ops.factorials import digamma as psi
+from autodiff_cli.ops.factorials import lgamma as gammaln
+from autodiff_cli.ops.logarithms import *  # noqa: F403
+from autodiff_cli.ops.special import *  # noqa: F403

@@ -1,0 +1,37 @@
+"""What an autograd library does, said as small programs that run on PyTorch and on this package alike.
+
+``AUTODIFF_PEER=torch`` runs them on PyTorch, where all of them pass: that is what makes them true.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+torch: Any = import_module(os.environ.get("AUTODIFF_PEER", "autodiff_cli"))
+
+
+def leaf(values: Any) -> Any:
+    """A float64 tensor that requires grad."""
+    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+
+def const(values: Any) -> Any:
+    """A float64 tensor that does not."""
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def shape(tensor: Any) -> list[int]:
+    return list(tensor.shape)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without warnings, such as the one about the cycle that ``backward(create_graph=True)`` makes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
