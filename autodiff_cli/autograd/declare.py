@@ -22,6 +22,7 @@ from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import (
     NO_EDGE,
     OUTPUT,
+    BothNode,
     InputNode,
     LinearNode,
     Node,
@@ -232,9 +233,10 @@ def _unary(name: str, forward: Callable[..., Any], partial: Partial | None, node
     saves = argument_names(partial)[1:]
     saves_input = saves == ("x",)
     saves_output = saves == ("out",)
-    if saves and not saves_input and not saves_output:
+    saves_both = saves == ("x", "out")
+    if saves and not (saves_input or saves_output or saves_both):
         return _general(name, forward, _Rule(name, node, ("x",), (), {"x": partial}), {})
-    base: type[Node] = InputNode if saves_input else OutputNode if saves_output else LinearNode
+    base: type[Node] = InputNode if saves_input else OutputNode if saves_output else BothNode if saves_both else LinearNode
     node_type: Any = None
 
     def function(x: Any) -> Any:
@@ -248,7 +250,7 @@ def _unary(name: str, forward: Callable[..., Any], partial: Partial | None, node
         if node_type is None:
             node_type = type(node, (base,), {"__slots__": (), "partial": staticmethod(partial)})
         made = _new(node_type)
-        made._saved = x if saves_input else data if saves_output else None
+        made._saved = x if saves_input else data if saves_output else (x, data) if saves_both else None
         # _output, written out: this is the innermost loop of eager evaluation.
         made._edges = (x._edge or leaf_edge(x),)
         made._shape = data.shape

@@ -116,18 +116,6 @@ class Node:
                 if later:
                     raise GraphError(changed_message(entry, root._extra.version, later), hint=CHANGED_HINT)
 
-    def __getattr__(self, name: str) -> Any:
-        # Only for names that are not there: ``_saved_self``, ``_saved_result`` and the like, as PyTorch shows them.
-        if not name.startswith("_saved_"):
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        self.check_saved()
-        wanted = name.removeprefix("_saved_")
-        kept = self.saved_values()
-        for own, shown in _SHOWN_AS:
-            if own in kept and shown == wanted:
-                return kept[own]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
     def saved_values(self) -> dict[str, Any]:
         """What is saved for backward, by the names that the partials have for it."""
         return {}
@@ -154,8 +142,21 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
-_SHOWN_AS = (("x", "self"), ("out", "result"), ("y", "other"), ("y", "exponent"), ("dim", "dim"))
-"""Names in a partial and how PyTorch shows them."""
+def _shown_as(*names: str) -> property:
+    def look(node: Node) -> Any:
+        node.check_saved()
+        kept = node.saved_values()
+        for name in names:
+            if name in kept:
+                return kept[name]
+        raise AttributeError(f"'{type(node).__name__}' saves no such value")
+
+    return property(look, doc="What is saved for backward, by PyTorch's name for it; see ``saved_values``.")
+
+
+# Not __getattr__, which would slow every other attribute down.
+for _shown, _names in {"self": ("x",), "result": ("out",), "other": ("y",), "exponent": ("y",)}.items():
+    setattr(Node, f"_saved_{_shown}", _shown_as(*_names))
 
 
 class Hooks:
@@ -266,6 +267,31 @@ class OutputNode(UnaryNode):
 
     def saved_values(self) -> dict[str, Any]:
         return {"out": tensor_on(self._saved, (self, 0))}
+
+    def release(self) -> None:
+        self._saved = None
+
+
+class BothNode(UnaryNode):
+    """The partial names the input and the output: a pair of the tensor and the array is saved."""
+
+    __slots__ = ()
+
+    keeps_output = True
+
+    def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+        if self._saved is None or last_change[0] > self.sequence_nr:
+            self.check_saved()
+        x, out = self._saved
+        return (self.partial(grad, x._data, out),)
+
+    def apply_recorded(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+        self.check_saved()
+        x, out = self._saved
+        return (self.partial(grad, restore(x, self._edges[0]), tensor_on(out, (self, 0))),)
+
+    def saved_values(self) -> dict[str, Any]:
+        return {"x": self._saved[0], "out": tensor_on(self._saved[1], (self, 0))}
 
     def release(self) -> None:
         self._saved = None

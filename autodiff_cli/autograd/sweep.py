@@ -255,12 +255,12 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
         if target.sequence_nr:
             heappush(heap, (-target.sequence_nr, target))
         else:
-            leaves.append(target)
-            if target._hooks is not None or target.variable._extra.is_hooked():
-                hooked.append(target)
+            extra = target.variable._extra
+            (hooked if extra.hooks or extra.after or target._hooks is not None else leaves).append(target)
 
     def finish(leaf: Any) -> None:
-        leaves.remove(leaf)
+        """The end of the way for a leaf with hooks."""
+        hooked.remove(leaf)
         gradient = _before_leaf(leaf, pending.pop(leaf), create_graph)
         if targets is not None:
             captured[(leaf, 0)] = gradient
@@ -307,11 +307,16 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
                     if used is not None and used[0] in to_come:
                         to_come[used[0]] -= 1
             for leaf in [leaf for leaf in hooked if not to_come.get(leaf)]:
-                hooked.remove(leaf)
                 finish(leaf)
-    # All other leaves come last: an error in the sweep leaves no half of it behind.
-    for leaf in leaves[:]:
+    for leaf in hooked[:]:  # something on the way gave nothing
         finish(leaf)
+    # All other leaves come last: an error in the sweep leaves no half of it behind.
+    if targets is None:
+        for leaf in leaves:
+            _accumulate(leaf.variable, pending[leaf], create_graph)
+    else:
+        for leaf in leaves:
+            captured[(leaf, 0)] = pending[leaf]
     return captured
 
 

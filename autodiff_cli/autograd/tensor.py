@@ -56,10 +56,6 @@ class Extra:
         self.view: View | None = None
         self.views: list[weakref.ref[Tensor]] | None = None
 
-    def is_hooked(self) -> bool:
-        """Whether hooks are called when the gradient of this leaf is known."""
-        return bool(self.hooks or self.after)
-
 
 class View:
     """How a view is made of its source: the steps from the last back to the first, as a chain.

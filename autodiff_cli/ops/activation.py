@@ -12,7 +12,7 @@ from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.elementary import abs, exp, expm1, sech_square, tanh
+from autodiff_cli.ops.elementary import abs, exp, expm1, tanh, tanh_slope
 from autodiff_cli.ops.reduce import sum
 from autodiff_cli.ops.shape import dimension
 from autodiff_cli.ops.special import ndtr, normal_density
@@ -48,11 +48,24 @@ def _sigmoid(x: Any) -> Any:
     return np.where(x >= 0, 1.0, small)[()] / (1 + small)
 
 
+def _sigmoid_slope(x: Any, s: Any) -> Any:
+    rest = 1 - s
+    # Where it would have lost its digits it comes from x itself.
+    if rest.ndim == 0:
+        return s * (_sigmoid(-x) if rest < 0.03 else rest)
+    far = rest < 0.03
+    if far.any():
+        rest[far] = _sigmoid(-x[far])
+    return s * rest
+
+
+sigmoid_slope: Function = declare(
+    "sigmoid_slope", _sigmoid_slope, {"x": lambda g, s, out: g * (out * (1 - 2 * s)), "s": None}, public=False
+)
 sigmoid: Function = declare(
     "sigmoid",
     _sigmoid,
-    # sigmoid(x)*(1 - sigmoid(x)), exact in both tails
-    {"x": lambda g, x: g * (sech_square(x / 2) / 4)},
+    {"x": lambda g, x, out: g * sigmoid_slope(x, out)},
     aliases=("expit",),
     summary="1 / (1 + exp(-x))",
     formula="sigmoid(x)*(1 - sigmoid(x))",
@@ -111,7 +124,8 @@ silu = declare(
 
 def _mish_slope(g: Any, x: Any) -> Any:
     smooth = softplus(x)
-    return g * (tanh(smooth) + x * (sech_square(smooth) * sigmoid(x)))
+    t = tanh(smooth)
+    return g * (t + x * (tanh_slope(smooth, t) * sigmoid(x)))
 
 
 mish = declare(

@@ -330,12 +330,22 @@ def _sech_square(x: Any) -> Any:
     return inverse_cosh * inverse_cosh
 
 
-# 1 - tanh(x)**2 from x itself: from the result nothing would be left of it where that is close to 1.
-sech_square: Function = declare("sech_square", _sech_square, {"x": lambda g, x, out: g * (-2 * tanh(x) * out)}, public=False)
+def _tanh_slope(x: Any, t: Any) -> Any:
+    slope = 1 - t * t
+    # Where little would be left of the digits it comes from x itself.
+    if slope.ndim == 0:
+        return _sech_square(x) if slope < 0.06 else slope
+    far = slope < 0.06
+    if far.any():
+        slope[far] = _sech_square(x[far])
+    return slope
+
+
+tanh_slope: Function = declare("tanh_slope", _tanh_slope, {"x": lambda g, t, out: g * (-2 * t * out), "t": None}, public=False)
 tanh: Function = declare(
     "tanh",
     np.tanh,
-    {"x": lambda g, x: g * sech_square(x)},
+    {"x": lambda g, x, out: g * tanh_slope(x, out)},
     summary="hyperbolic tangent",
     formula="1 - tanh(x)**2",
     samples=_ANY,

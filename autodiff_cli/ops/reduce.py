@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,8 @@ def kept_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
 
 def _spread(g: Any, shape: tuple[int, ...], dim: Any) -> Any:
     """The gradient of a reduction, repeated over what was reduced."""
+    if not g.shape:
+        return expand(g, shape)
     return expand(reshape(g, kept_shape(shape, dim)), shape)
 
 
@@ -45,7 +48,7 @@ def _reduction(ufunc: Any) -> Any:
 
 
 def _count(shape: tuple[int, ...], dim: Any) -> int:
-    return int(np.prod([shape[i] for i in dimensions(dim, len(shape))], dtype=np.int64))
+    return math.prod(shape if dim is None else [shape[i] for i in dimensions(dim, len(shape))])
 
 
 _STATICS = {"dim": None, "keepdim": False}
@@ -81,7 +84,7 @@ sum = _summation(
 mean = _summation(
     "mean",
     _mean,
-    lambda g, x_shape, dim: _spread(g, x_shape, dim) / _count(x_shape, dim),
+    lambda g, x_shape, dim: _spread(g / _count(x_shape, dim), x_shape, dim),
     summary="mean of all elements, or along dim",
     formula="1/n",
 )

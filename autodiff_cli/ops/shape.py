@@ -54,6 +54,8 @@ def dimension(dim: Any, ndim: int) -> int:
 
 def _sum_to(x: Any, shape: tuple[int, ...]) -> Any:
     extra = len(x.shape) - len(shape)
+    if extra > 0 and x.shape[extra:] == shape:  # the usual case: whole dimensions in front
+        return np.add.reduce(x, axis=0 if extra == 1 else tuple(range(extra)))
     if extra < 0 or any(n != m and n != 1 for n, m in zip(shape, x.shape[extra:], strict=True)):
         raise ShapeError(f"got a gradient of shape {list(x.shape)} where one of shape {list(shape)} was expected")
     summed = tuple(range(extra)) + tuple(extra + i for i, (n, m) in enumerate(zip(shape, x.shape[extra:], strict=True)) if n != m)
@@ -62,6 +64,9 @@ def _sum_to(x: Any, shape: tuple[int, ...]) -> Any:
 
 def _expand(x: Any, shape: Any) -> Any:
     x = np.asarray(x)
+    if x.ndim == 0 and shape and min(shape) > 0:
+        check_size(shape)
+        return np.broadcast_to(x, shape) if max(shape) > 1 else x.reshape(shape)
     lead = len(shape) - x.ndim
     whole = tuple(int(x.shape[i - lead] if n == -1 and i >= lead else n) for i, n in enumerate(shape))
     if lead < 0 or any(n not in (m, 1) for n, m in zip(x.shape, whole[lead:], strict=True)):

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import gc
+import resource
 import statistics
 import time
+import tracemalloc
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -141,6 +143,54 @@ def growth() -> None:
         print(f"{count:>12,d}                     " + "".join(f"{s:11.3f}" for s in steps) + f"{sum(steps) / count * 1e6:28.1f}")
 
 
+def large_graphs() -> None:
+    """A chain of n multiplications through the Python API: time and memory of the graph, and of sweeping it."""
+    print("\nchain of n multiplications            forward   backward (seconds)   us per node   bytes per node")
+    for count in (1_000, 10_000, 100_000, 1_000_000):
+        x = ad.tensor(1.0, requires_grad=True)
+        tracemalloc.start()
+        y = x
+        for _ in range(min(count, 100_000)):
+            y = y * 1.000001
+        size = tracemalloc.get_traced_memory()[0] / min(count, 100_000)
+        tracemalloc.stop()
+        start = time.perf_counter()
+        y = x
+        for _ in range(count):
+            y = y * 1.000001
+        middle = time.perf_counter()
+        y.backward()
+        end = time.perf_counter()
+        each = (end - start) / count * 1e6
+        print(f"{count:>12,d}                     {middle - start:11.3f}{end - middle:11.3f}{each:21.2f}{size:17.0f}")
+
+
+def many_sweeps(count: int = 1_000_000) -> None:
+    """The memory of the process over many small backward passes."""
+    run = scalar(ad)
+    timed(run, 10_000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    timed(run, count)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(f"\n{count:,} forward and backward passes: the process grew by {after - before:,} KiB")
+
+
+def hessian_product(size: int = 10_000) -> None:
+    """A Hessian times a vector against one gradient."""
+    from autodiff_cli.autograd.functional import hvp
+
+    def function(x: Any) -> Any:
+        return (ad.sin(x) * ad.exp(x * 0.1)).sum() + (x[1:] * x[:-1]).sum()
+
+    x, v = ad.tensor(np.linspace(0, 1, size), requires_grad=True), ad.ones(size)
+
+    def gradient() -> None:
+        ad.autograd.grad(function(x), x)
+
+    one, product = timed(gradient, 100), timed(lambda: hvp(function, x, v), 100)
+    print(f"\nHessian times vector, {size:,} variables: {product / one:.1f} times a gradient")
+
+
 if __name__ == "__main__":
     if torch is not None:
         torch.set_num_threads(1)
@@ -152,3 +202,6 @@ if __name__ == "__main__":
     compare("2-16-16-1 tanh network, batch of 64", network, 100, 1.0)
     compare("200 terms on a vector of 1,000", long_vector, 3, 1.0)
     growth()
+    large_graphs()
+    hessian_product()
+    many_sweeps()
