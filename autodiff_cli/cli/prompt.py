@@ -81,7 +81,7 @@ def _prompt_toolkit(prompt_toolkit: Any, interpreter: Interpreter, path: Path | 
     from prompt_toolkit.completion import Completer, Completion
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
-    class Names(Completer):
+    class Names(Completer):  # type: ignore[misc,unused-ignore]  # where it is not installed
         def get_completions(self, document: Any, complete_event: Any) -> Iterator[Completion]:
             names, length = completions(interpreter, document.text_before_cursor)
             return (Completion(name, -length) for name in names)
