@@ -49,6 +49,8 @@ def declare(
     statics: Mapping[str, Any] | None = None,
     public: bool = True,
     view: bool = False,
+    selects: bool = False,
+    elementwise: bool | None = None,
     **description: Any,
 ) -> Function:
     """Declare an operation with a rule of its own.
@@ -61,22 +63,28 @@ def declare(
         statics: further parameters, which are plain Python values, with their defaults.
         public: whether it belongs to the language; if not, it serves other rules only.
         view: whether the result shares the memory of the argument, where NumPy can do that.
+        selects: whether it takes some elements of its arguments and leaves others; see ``autograd.untaken``.
+        elementwise: whether each element depends on its own place only; if left out, as ``ELEMENTWISE`` of the module says.
         description: see ``describe``.
     """
     node = node or f"{''.join(part.capitalize() for part in name.split('_'))}Backward0"
     tensors = tuple(partials)
     statics = dict(statics or {})
     differentiable = any(partials.values())
+    home = sys._getframe(1).f_globals  # where the declaration stands
+    if elementwise is None:
+        elementwise = bool(home.get("ELEMENTWISE")) and "dim" not in statics
+    rule = _Rule(name, node, tensors, tuple(statics), partials, {"selects": selects, "elementwise": elementwise})
     if view:
-        function = _viewing(name, forward, _Rule(name, node, tensors, tuple(statics), partials), statics)
+        function = _viewing(name, forward, rule, statics)
     elif not statics and len(tensors) == 1 and differentiable:
-        function = _unary(name, forward, next(iter(partials.values())), node)
+        function = _unary(name, forward, rule)
     elif not statics and len(tensors) == 2:
-        function = _binary(name, forward, _Rule(name, node, tensors, (), partials))
+        function = _binary(name, forward, rule)
     else:
-        function = _general(name, forward, _Rule(name, node, tensors, tuple(statics), partials), statics)
+        function = _general(name, forward, rule, statics)
     function.__name__ = function.__qualname__ = name
-    function.__module__ = sys._getframe(1).f_globals["__name__"]  # where the declaration stands
+    function.__module__ = home["__name__"]
     function.__doc__ = description.get("summary")
     if not public:
         return function
@@ -93,7 +101,7 @@ def declare(
 class _Rule:
     """How a node of one operation is filled: which inputs have edges, what is saved and which partial reads it."""
 
-    __slots__ = ("_type", "arity", "name", "names", "node_name", "partials", "picks", "plan", "positions", "tensors")
+    __slots__ = ("_type", "arity", "name", "names", "node_name", "partials", "picks", "plan", "positions", "tensors", "traits")
 
     def __init__(
         self,
@@ -102,8 +110,10 @@ class _Rule:
         tensors: tuple[str, ...],
         statics: tuple[str, ...],
         partials: Mapping[str, Partial | None],
+        traits: Mapping[str, bool],
     ) -> None:
         self.name = name
+        self.traits = traits
         self.node_name = node_name
         self.tensors = tensors
         self.positions = tuple(i for i, tensor in enumerate(tensors) if partials[tensor] is not None)
@@ -148,6 +158,7 @@ class _Rule:
                     "saved_names": self.names,
                     "keeps_output": OUTPUT in edge_of,
                     "frees": saves,
+                    **self.traits,
                 },
             )
         return self._type
@@ -227,15 +238,15 @@ def _slot(name: str, parameters: tuple[str, ...]) -> tuple[str, int]:
     return "shape", parameters.index(name.removesuffix("_shape"))
 
 
-def _unary(name: str, forward: Callable[..., Any], partial: Partial | None, node: str) -> Function:
+def _unary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
     """The function of an operation of one tensor and nothing else: the path that must be fast."""
-    assert partial is not None
+    (partial,) = rule.partials
     saves = argument_names(partial)[1:]
     saves_input = saves == ("x",)
     saves_output = saves == ("out",)
     saves_both = saves == ("x", "out")
     if saves and not (saves_input or saves_output or saves_both):
-        return _general(name, forward, _Rule(name, node, ("x",), (), {"x": partial}), {})
+        return _general(name, forward, rule, {})
     base: type[Node] = InputNode if saves_input else OutputNode if saves_output else BothNode if saves_both else LinearNode
     node_type: Any = None
 
@@ -248,7 +259,7 @@ def _unary(name: str, forward: Callable[..., Any], partial: Partial | None, node
         if not x._requires_grad or not is_grad_enabled():
             return _constant(_settled(data, values))
         if node_type is None:
-            node_type = type(node, (base,), {"__slots__": (), "partial": staticmethod(partial)})
+            node_type = type(rule.node_name, (base,), {"__slots__": (), "partial": staticmethod(partial), **rule.traits})
         made = _new(node_type)
         made._saved = x if saves_input else data if saves_output else (x, data) if saves_both else None
         # _output, written out: this is the innermost loop of eager evaluation.

@@ -66,6 +66,10 @@ class Node:
     sequence_nr: int
 
     _outputs: int = 1
+    elementwise: bool = False
+    """Whether each element of the result depends on those of the inputs at its own place only."""
+    selects: bool = False
+    """Whether the operation takes some elements of its inputs and leaves others."""
     keeps_output: bool = False
     """Whether what was saved is, or contains, the output's own values."""
 

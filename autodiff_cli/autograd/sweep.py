@@ -18,6 +18,7 @@ import numpy as np
 from autodiff_cli.autograd.modes import is_anomaly_enabled, set_grad_enabled
 from autodiff_cli.autograd.node import AccumulateGrad, Edge, Grad, Hooks, Node, next_sequence_nr, tensor_on
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
+from autodiff_cli.autograd.untaken import Blank, both, fitted, follow
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
@@ -238,6 +239,7 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
     leaves: list[Any] = []
     hooked: list[Any] = []  # those leaves at whose gradients somebody looks
     to_come: dict[Node, int] | None = None
+    blank: dict[Node, Blank] = {}  # see autograd.untaken
 
     def arrive(edge: Edge, part: Grad) -> None:
         target: Any = edge[0]
@@ -289,14 +291,21 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
         if hooks is not None and hooks.before:
             gradient = _prehooks(node, hooks, gradient, create_graph)
         parts = node.apply_recorded(gradient, needed) if create_graph else node.apply(gradient, needed)
+        blanks = None
+        if node.selects or blank:
+            known = blank.pop(node, None)
+            if node.selects or known is not None:
+                parts, blanks = follow(node, gradient, parts, known, needed)
         if watching:
             _check_nan(node, parts)
         if not keep:
             node.release()
         if hooks is not None and hooks.after:
             parts = _after(hooks, parts, gradient)
-        for next_edge, part in zip(node._edges, parts, strict=False):
+        for i, (next_edge, part) in enumerate(zip(node._edges, parts, strict=False)):
             if part is not None and next_edge is not None:
+                if blank or blanks:
+                    _note_blank(blank, next_edge[0], blanks[i] if blanks else None, next_edge[0] in pending)
                 arrive(next_edge, part)
         if hooked:
             # Their hooks run as soon as all has arrived, before those of nodes further on.
@@ -318,6 +327,15 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
         for leaf in leaves:
             captured[(leaf, 0)] = pending[leaf]
     return captured
+
+
+def _note_blank(blank: dict[Node, Blank], target: Node, arriving: Blank | None, is_pending: bool) -> None:
+    """Keep the blank elements of what arrives at a node; a further arrival leaves those that both have."""
+    if arriving is None or target._outputs != 1 or target.sequence_nr == 0 or (is_pending and target not in blank):
+        blank.pop(target, None)
+        return
+    arriving = fitted(arriving, target._shape, sum_to)
+    blank[target] = both(blank[target], arriving) if is_pending else arriving
 
 
 def _check_nan(node: Node, parts: Sequence[Any]) -> None:

@@ -37,6 +37,8 @@ __all__ = [
     "softsign",
 ]
 
+ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+
 _ANY = ((0.3,), (-1.7,), ([0.5, -2.0],))
 
 # Sigmoid and its relatives
@@ -194,6 +196,7 @@ relu = declare(
     "relu",
     lambda x: np.maximum(x, 0),
     {"x": lambda g, out: _threshold(g, out)},
+    selects=True,
     summary="x where it is positive, else 0",
     formula="1 where x > 0 else 0",
     domain="everywhere",
@@ -222,6 +225,7 @@ hardtanh: Function = declare(
     {"x": lambda g, x, min_val, max_val: _gate(g, x, min_val, max_val, 0.0)},
     statics={"min_val": -1.0, "max_val": 1.0},
     methods=(),
+    selects=True,
     summary="x kept between min_val and max_val",
     formula="1 where min_val < x < max_val else 0",
     domain="everywhere",
@@ -252,6 +256,7 @@ hardsigmoid = declare(
     lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
     {"x": lambda g, x: _gate(g, x, -3.0, 3.0, 0.0) / 6},
     methods=(),
+    selects=True,
     summary="x/6 + 1/2, kept between 0 and 1",
     formula="1/6 where -3 < x < 3 else 0",
     domain="everywhere",

@@ -32,6 +32,8 @@ __all__ = [
     "true_divide",
 ]
 
+ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+
 _PAIR = ((1.5, -0.5), ([1.0, 2.0], 3.0))
 
 

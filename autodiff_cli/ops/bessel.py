@@ -17,6 +17,8 @@ from autodiff_cli.ops.borrowed import from_scipy
 
 __all__ = ["i0", "i0e", "i1", "i1e", "j0", "j1"]
 
+ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+
 _ANY = ((0.3,), (-1.7,), ([4.0, -9.5],))
 
 _FIRST = {"iv": (from_scipy("i0"), from_scipy("i1")), "jv": (from_scipy("j0"), from_scipy("j1"))}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd import untaken
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
@@ -36,6 +37,8 @@ __all__ = [
     "ne",
     "where",
 ]
+
+ELEMENTWISE = True  # all that is declared here, unless it has a dimension
 
 _SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
@@ -123,12 +126,16 @@ where: Function = declare(
         "x": lambda g, condition: where(condition, g, 0.0),
         "y": lambda g, condition: where(condition, 0.0, g),
     },
+    selects=True,
     summary="x where the condition is true, else y",
     formula="1 or 0",
     methods=(),
     convention="what is not chosen gets 0",
     samples=((True, 1.5, -0.5), ([True, False], [1.0, 2.0], [3.0, 4.0])),
 )
+
+
+untaken.choose = where
 
 
 def _method_where(self: Any, condition: Any, other: Any) -> Any:
@@ -146,6 +153,7 @@ maximum = declare(
     "maximum",
     lambda x, y: np.maximum(x, y),
     {"x": lambda g, x, y: _larger_share(g, x, y), "y": lambda g, x, y: _larger_share(g, y, x)},
+    selects=True,
     summary="the larger of two, element by element",
     formula="1 where x > y else 0, 1 where y > x else 0",
     domain="everywhere",
@@ -158,6 +166,7 @@ minimum = declare(
     "minimum",
     lambda x, y: np.minimum(x, y),
     {"x": lambda g, x, y: _larger_share(g, y, x), "y": lambda g, x, y: _larger_share(g, x, y)},
+    selects=True,
     summary="the smaller of two, element by element",
     formula="1 where x < y else 0, 1 where y < x else 0",
     domain="everywhere",
@@ -185,6 +194,7 @@ _clamp_numbers = declare(
     {"x": lambda g, x, min, max: where(_inside(x, min, max), g, 0.0)},
     node="ClampBackward1",
     statics={"min": None, "max": None},
+    selects=True,
     public=False,
 )
 _clamp_tensors = declare(
@@ -197,6 +207,7 @@ _clamp_tensors = declare(
     },
     node="ClampBackward0",
     public=False,
+    selects=True,
 )
 
 

@@ -20,6 +20,8 @@ from autodiff_cli.ops.logarithms import over
 
 __all__ = ["binomial_logpmf", "normal_logpdf", "poisson_logpmf"]
 
+ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+
 _LOG_ROOT_2_PI = math.log(2 * math.pi) / 2
 _STEPS = 15
 

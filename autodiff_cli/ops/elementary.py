@@ -50,6 +50,8 @@ __all__ = [
     "trunc",
 ]
 
+ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+
 LN2, LN10 = math.log(2), math.log(10)
 _ANY = ((0.3,), (-1.7,), ([0.4, -2.2],))
 _POSITIVE = ((0.3,), (2.5,), ([0.5, 7.0],))

@@ -17,6 +17,8 @@ from autodiff_cli.ops.borrowed import from_math, from_scipy
 
 __all__ = ["beta", "digamma", "gamma", "lgamma", "polygamma", "zeta"]
 
+ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+
 _GAMMAS = ((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],))
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 

@@ -15,6 +15,8 @@ from autodiff_cli.ops.elementary import log, log1p
 
 __all__ = ["logaddexp", "logaddexp2", "logit", "xlog1py", "xlogy"]
 
+ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+
 _PAIRS = ((0.7, 1.2), (-2.0, 0.4), ([1.5, 3.0], [0.5, 2.5]))
 
 

@@ -113,6 +113,7 @@ def _extreme(name: str, ufunc: Any, summary: str, node: str | None = None, publi
         node=node,
         statics=_STATICS,
         public=public,
+        selects=True,
         **(description if public else {}),
     )
 

@@ -314,6 +314,7 @@ select_key = declare(
     {"x": lambda g, x_shape, key: _rule(g, x_shape, key)},
     statics={"key": ()},
     public=False,
+    selects=True,
     view=True,
 )
 slice_key = declare(
@@ -322,10 +323,16 @@ slice_key = declare(
     {"x": lambda g, x_shape, key: _rule(g, x_shape, key)},
     statics={"key": ()},
     public=False,
+    selects=True,
     view=True,
 )
 _index: Function = declare(
-    "index", lambda x, key: x[key], {"x": lambda g, x_shape, key: _rule(g, x_shape, key)}, statics={"key": ()}, public=False
+    "index",
+    lambda x, key: x[key],
+    {"x": lambda g, x_shape, key: _rule(g, x_shape, key)},
+    statics={"key": ()},
+    public=False,
+    selects=True,
 )
 _alias = declare("alias", lambda x: x, {"x": lambda g: g}, public=False, view=True)
 

@@ -18,6 +18,8 @@ from autodiff_cli.ops.comparison import where
 
 __all__ = ["erf", "erfc", "erfinv", "log_ndtr", "ndtr", "ndtri", "sinc"]
 
+ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+
 _ANY = ((0.3,), (-1.7,), ([0.4, -2.2],))
 _TAILS = (*_ANY, (-5.0,), (3.0,))
 _ROOT_HALF, _ROOT_PI, _ROOT_2_PI = math.sqrt(0.5), math.sqrt(math.pi), math.sqrt(2 * math.pi)
