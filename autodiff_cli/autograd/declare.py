@@ -42,7 +42,7 @@ _new = object.__new__
 class Law:
     """What power series need to know of an operation; ``kind`` is what was declared of it as ``series``."""
 
-    __slots__ = ("forward", "function", "kind", "name", "parameters", "partials")
+    __slots__ = ("forward", "function", "kind", "name", "of_sequence", "parameters", "partials")
 
     def __init__(
         self,
@@ -59,6 +59,7 @@ class Law:
         self.partials = partials
         self.parameters = parameters
         self.kind = kind
+        self.of_sequence = parameters[0] == "tensors"
 
 
 LAWS: dict[Function, Law] = {}

@@ -197,7 +197,7 @@ class Expansion:
                 chosen = given[1] if _value(given[0]) else given[2]
                 if _shape(chosen) == value.shape:
                     return chosen
-            degree = max(_degree(v) for v in _flat(given))
+            degree = max(_degree(v) for v in _flat(law, given))
             return self._made(value, law, _linear_arguments(law, given), _of_coefficients, degree)
         if kind in ("product", "bilinear"):
             for one, other in (given, reversed(given)):
@@ -226,21 +226,21 @@ def applied(law: Law, given: Sequence[Any]) -> Any:
     Raises:
         NoSeriesError: if it has no rule.
     """
-    expansion: Expansion = next(v for v in _flat(given) if type(v) is Series).expansion
+    expansion: Expansion = next(v for v in _flat(law, given) if type(v) is Series).expansion
     return expansion.apply(law, given)
 
 
 # Arguments
 
 
-def _flat(given: Sequence[Any]) -> Sequence[Any]:
+def _flat(law: Law, given: Sequence[Any]) -> Sequence[Any]:
     """The arguments, with those of a sequence one by one."""
-    return [*given[0], *given[1:]] if type(given[0]) is list else given
+    return [*given[0], *given[1:]] if law.of_sequence else given
 
 
 def _moves(law: Law, given: Sequence[Any]) -> bool:
     """Whether the result depends on the variable: whether an argument with a partial derivative is a series."""
-    if type(given[0]) is list:
+    if law.of_sequence:
         return True
     return any(type(v) is Series and law.partials.get(n) is not None for n, v in zip(law.parameters, given, strict=True))
 
@@ -286,7 +286,7 @@ _NUMBERS = (bool, int, float, np.float64, np.float32)
 
 def _linear_arguments(law: Law, given: Sequence[Any]) -> list[Any]:
     """What a linear operation is applied to beside coefficients: zeros for constants, and the rest as it is."""
-    if type(given[0]) is list:
+    if law.of_sequence:
         return [[v if type(v) is Series else np.zeros(_shape(v)) for v in given[0]], *given[1:]]
     arguments: list[Any] = []
     for name, value in zip(law.parameters, given, strict=True):
@@ -370,7 +370,7 @@ def _of_coefficients(series: Series, k: int) -> Any:
     law = series.law
     assert law is not None
     given: Any = series.given
-    if type(given[0]) is list:
+    if law.of_sequence:
         return law.forward([_coefficient(v, k) for v in given[0]], *given[1:])
     return _number(law.forward(*[_coefficient(v, k) for v in given]))
 
