@@ -42,7 +42,7 @@ _new = object.__new__
 class Law:
     """What power series need to know of an operation; ``kind`` is what was declared of it as ``series``."""
 
-    __slots__ = ("forward", "function", "kind", "name", "of_sequence", "parameters", "partials")
+    __slots__ = ("forward", "function", "kind", "moving", "name", "of_sequence", "parameters", "partials")
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class Law:
         self.parameters = parameters
         self.kind = kind
         self.of_sequence = parameters[0] == "tensors"
+        self.moving = tuple(i for i, name in enumerate(parameters) if partials.get(name) is not None)
 
 
 LAWS: dict[Function, Law] = {}

@@ -175,9 +175,7 @@ class Expansion:
                 return self._known[key]
         except TypeError:  # a list, for example
             key = None
-        with no_grad():
-            result = law.function(*[_head(v) for v in given])
-        made = self._result(law, given, result)
+        made = self._result(law, given, law.function(*map(_head, given)))
         if key is not None:
             self._known[key] = made
             self._kept.append(given)
@@ -242,7 +240,10 @@ def _moves(law: Law, given: Sequence[Any]) -> bool:
     """Whether the result depends on the variable: whether an argument with a partial derivative is a series."""
     if law.of_sequence:
         return True
-    return any(type(v) is Series and law.partials.get(n) is not None for n, v in zip(law.parameters, given, strict=True))
+    for i in law.moving:  # noqa: SIM110  the innermost loop
+        if type(given[i]) is Series:
+            return True
+    return False
 
 
 def _head(value: Any) -> Any:
@@ -346,7 +347,7 @@ def _chained(series: Series, k: int) -> Any:
     total: Any = 0.0
     for u, w in series.slopes:
         if type(w) is Series:
-            total += _convolved(u.rates, w.coefficients, k, max(1, k - w.degree), min(k, u.degree))
+            total = total + _convolved(u.rates, w.coefficients, k, max(1, k - w.degree), min(k, u.degree))
         elif k <= u.degree:
             total = total + _weighted(w, u.rates[k])
     return total / k

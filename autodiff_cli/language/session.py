@@ -139,7 +139,7 @@ class Session:
     def partials(self, order: int) -> dict[Index, Any]:
         """All partial derivatives up to an order, as ``autograd.partials`` gives them."""
         self.require_scalar()
-        if order > 1 and len(self.variables) == 1 and self.differentiable:
+        if order > 2 and len(self.variables) == 1 and self.differentiable:  # a second sweep is quicker than a series
             from autodiff_cli.language.taylor import derivatives
 
             found = derivatives(self, order)

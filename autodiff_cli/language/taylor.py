@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.partials import Index, partials
 from autodiff_cli.autograd.series import Expansion
 from autodiff_cli.errors import AutodiffError, LimitError, MissingValue, NoSeriesError, UsageError
@@ -113,7 +114,7 @@ def series(session: Session, order: int) -> Any:
     values = {**session.leaves, name: expansion.variable(leaf._data)}
     machine = Machine(session.expression, values, np.dtype(session.dtype), session.evaluator.limited, listing=False)
     value: Any = None
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), set_grad_enabled(False):
         for statement in session.evaluator.tree.children:
             value = machine.statement(statement)
         return expansion.coefficients(machine.tensors.of(value))
