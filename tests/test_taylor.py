@@ -339,6 +339,11 @@ def test_edges(expression: str, x: float, expected: list[float]) -> None:
     assert _derivatives(expression, x) == expected
 
 
+def test_a_value_that_is_nan_has_derivatives_by_convention() -> None:
+    found = taylor.derivatives(Session("log(x)", {"x": -2.0}), 3)
+    assert found == {("x",): -0.5, ("x", "x"): -0.25, ("x", "x", "x"): -0.25}
+
+
 def test_derivatives_by_hand_are_swept() -> None:
     source = "f(a) = a**3 with grad (5*a**2); f(x)"
     assert taylor.derivatives(Session(source, {"x": 2.0}), 3) is None
