@@ -77,6 +77,10 @@ class GraphError(AutodiffError, RuntimeError):
     """Autograd cannot do what was asked: a freed graph, no graph at all, a change to a saved tensor."""
 
 
+class NoSeriesError(GraphError):
+    """An operation that has no rule for power series, with one as its argument."""
+
+
 class ShapeError(AutodiffError, RuntimeError, ValueError):
     """Shapes that do not fit."""
 

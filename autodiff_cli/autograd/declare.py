@@ -40,11 +40,47 @@ Partial = Callable[..., Any]
 _new = object.__new__
 
 
+class Law:
+    """What power series need to know of an operation; ``kind`` is what was declared of it as ``series``."""
+
+    __slots__ = ("forward", "function", "kind", "moving", "name", "of_sequence", "parameters", "partials")
+
+    def __init__(
+        self,
+        function: Function,
+        name: str,
+        forward: Callable[..., Any],
+        partials: Mapping[str, Partial | None],
+        parameters: tuple[str, ...],
+        kind: str | Function | None,
+    ) -> None:
+        self.function = function
+        self.name = name
+        self.forward = forward
+        self.partials = partials
+        self.parameters = parameters
+        self.kind = kind
+        self.of_sequence = parameters[0] == "tensors"
+        self.moving = tuple(i for i, name in enumerate(parameters) if partials.get(name) is not None)
+
+
+LAWS: dict[Function, Law] = {}
+"""The law of every declared function."""
+
+
+def on_series(function: Function, arguments: Sequence[Any]) -> Any:
+    """The result of a declared function of power series: the only tensors whose class is not ``Tensor``."""
+    from autodiff_cli.autograd.series import applied
+
+    return applied(LAWS[function], arguments)
+
+
 def declare(
     name: str,
     forward: Callable[..., Any],
     partials: Mapping[str, Partial | None],
     *,
+    series: str | Function | None = None,
     node: str | None = None,
     statics: Mapping[str, Any] | None = None,
     public: bool = True,
@@ -59,6 +95,7 @@ def declare(
         name: what users call it.
         forward: computes the result from arrays, and from the ``statics`` after them.
         partials: for each tensor argument its partial derivative, ``None`` where there is none.
+        series: how it acts on power series, see ``autograd.series``; ``None`` if it has no rule for them.
         node: PyTorch's name of the backward node; from ``name`` if left out (``log`` gives ``LogBackward0``).
         statics: further parameters, which are plain Python values, with their defaults.
         public: whether it belongs to the language; if not, it serves other rules only.
@@ -86,6 +123,7 @@ def declare(
     function.__name__ = function.__qualname__ = name
     function.__module__ = home["__name__"]
     function.__doc__ = description.get("summary")
+    LAWS[function] = Law(function, name, forward, partials, (*tensors, *statics), series if differentiable else "fixed")
     if not public:
         return function
     return describe(
@@ -253,7 +291,7 @@ def _unary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
     def function(x: Any) -> Any:
         nonlocal node_type
         if type(x) is not Tensor:
-            return forward(x)
+            return on_series(function, (x,)) if isinstance(x, Tensor) else forward(x)
         values = x._data
         data = forward(values if values.dtype.kind != "b" else values.astype(np.int64))
         if not x._requires_grad or not is_grad_enabled():
@@ -289,8 +327,12 @@ def _binary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
                 b = y._data
                 if a.dtype is not b.dtype:
                     a, b = promote(a, b)
+            elif isinstance(y, Tensor):
+                return on_series(function, (x, y))
             else:
                 b = y = plain(y, a)
+        elif isinstance(x, Tensor) or (isinstance(y, Tensor) and type(y) is not Tensor):
+            return on_series(function, (x, y))
         elif type(y) is Tensor:
             b = y._data
             a = x = plain(x, b)
@@ -326,6 +368,8 @@ def _general(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mappi
                 found = True
                 raw[i] = value._data
                 recorded = recorded or (value._requires_grad and i in rule.positions)
+            elif isinstance(value, Tensor):
+                return on_series(function, args)
         if not found:
             return forward(*raw)
         if arity > 1:
@@ -358,7 +402,7 @@ def _viewing(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mappi
             args = bind(name, parameters, defaults, args, kwargs)
         x = args[0]
         if type(x) is not Tensor:
-            return forward(*args)
+            return on_series(function, args) if isinstance(x, Tensor) else forward(*args)
         if type(x._data) is not np.ndarray:
             x._data = np.array(x._data)  # a NumPy scalar could not be shared
         try:
@@ -375,7 +419,14 @@ def _viewing(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mappi
 
 
 def declare_sequence(
-    name: str, forward: Callable[..., Any], partial: Partial, *, node: str, statics: Mapping[str, Any], **description: Any
+    name: str,
+    forward: Callable[..., Any],
+    partial: Partial,
+    *,
+    node: str,
+    statics: Mapping[str, Any],
+    series: str | None = None,
+    **description: Any,
 ) -> Function:
     """Declare an operation on a sequence of tensors: ``partial(g, i, shapes, *statics)`` is that of the i-th."""
     node_type = type(node, (SequenceNode,), {"__slots__": (), "partial": staticmethod(partial)})
@@ -389,6 +440,8 @@ def declare_sequence(
         tensors, *rest = bind(name, parameters, tuple(statics.values()), args, kwargs)
         if not tensors:
             raise ArgumentError(f"{name} expects at least one tensor")
+        if any(type(t) is not Tensor and isinstance(t, Tensor) for t in tensors):
+            return on_series(function, (list(tensors), *rest))
         raw = [t._data if type(t) is Tensor else np.asarray(t) for t in tensors]
         try:
             data = forward(raw, *rest)
@@ -405,6 +458,7 @@ def declare_sequence(
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = partial.__module__
+    LAWS[function] = Law(function, name, forward, {"tensors": partial}, parameters, series)
     function.__doc__ = description.get("summary")
     return describe(
         function,

@@ -27,13 +27,16 @@ def count(sizes: list[int], order: int) -> int:
     return ways[order]
 
 
-def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradient: Any = None) -> dict[Index, Any]:
+def partials(
+    output: Tensor, variables: Mapping[str, Tensor], order: int, gradient: Any = None, limited: bool = True
+) -> dict[Index, Any]:
     """All partial derivatives of ``output`` from order 1 to ``order``.
 
     Args:
         output: a scalar, or any tensor together with ``gradient``, what its sweep starts from.
         variables: what to differentiate by.
         order: the highest order.
+        limited: whether the limit on the number of derivatives holds.
 
     Returns:
         for each combination of variables, in the order of ``variables``, an array whose shape is the shapes of those
@@ -44,10 +47,10 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
     """
     names = list(variables)
     wanted = count([v.numel() for v in variables.values()], order)
-    if wanted > MOST_PARTIALS:
+    if limited and wanted > MOST_PARTIALS:
         raise LimitError(
             f"the partial derivatives of order {order} are {wanted:,} numbers, more than the limit of {MOST_PARTIALS:,}",
-            hint="name fewer variables with --wrt, or ask for a product with a vector instead",
+            hint="name fewer variables with --wrt, ask for a product with a vector instead, or allow it with --no-limits",
         )
     results: dict[Index, Any] = {}
     level: dict[Index, Any] = {(): output}

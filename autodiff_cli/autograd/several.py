@@ -14,6 +14,7 @@ from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import Grad, Node, next_sequence_nr, restore, tensor_on
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge, view_of
+from autodiff_cli.errors import NoSeriesError
 
 MULTIPLE_VIEWS = (
     "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
@@ -112,6 +113,10 @@ def declare_several(
     def function(*args: Any, **kwargs: Any) -> Any:
         args = bind(name, parameters, defaults, args, kwargs)
         x = args[0]
+        if type(x) is not Tensor and isinstance(x, Tensor):  # a power series: taken apart as its coefficients are
+            if view is None:
+                raise NoSeriesError(f"{name} has no rule for power series")
+            return tuple(view(x, i, *args[1:]) for i in range(len(forward(x._data, *args[1:]))))
         data = x._data if type(x) is Tensor else x
         if view is not None and type(x) is Tensor and type(data) is not np.ndarray:
             data = x._data = np.array(data)

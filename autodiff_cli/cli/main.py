@@ -26,6 +26,7 @@ COMMANDS = {
     "jvp": "The Jacobian times a vector.",
     "vjp": "A vector times the Jacobian.",
     "hvp": "The Hessian times a vector.",
+    "taylor": "The Taylor series around --at.",
     "gradcheck": "Check a gradient against finite differences.",
     "run": "A program file of autograd statements.",
     "repl": "The same, typed.",

@@ -16,7 +16,7 @@ from autodiff_cli import ops  # noqa: F401  installs the functions
 from autodiff_cli.autograd.function import Function
 from autodiff_cli.autograd.op import FUNCTIONS, Op
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, ParseError, ShapeError, UnknownName
+from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, NoSeriesError, ParseError, ShapeError, UnknownName
 from autodiff_cli.language.operands import check_gather, check_result, holds_tensor, nesting, number, positions, suggestion, whole
 from autodiff_cli.language.syntax import Syntax
 from autodiff_cli.language.tensors import Tensors
@@ -351,6 +351,8 @@ class Machine:
 
         ByHand.__name__ = function.name
         arguments = [self.tensors.of(value) for value in given]
+        if any(type(argument) is not Tensor for argument in arguments):
+            raise NoSeriesError(f"the derivatives of '{function.name}' are written by hand: it has no rule for power series")
         return self.tensors.keep(ByHand.apply(*arguments), node)
 
     def _contribution(self, gradient: Tensor, derivative: Tensor, argument: Tensor, node: Syntax) -> Tensor:

@@ -139,7 +139,13 @@ class Session:
     def partials(self, order: int) -> dict[Index, Any]:
         """All partial derivatives up to an order, as ``autograd.partials`` gives them."""
         self.require_scalar()
-        return partials(self.output, self.variables, order, self.gradient)
+        if order > 2 and len(self.variables) == 1 and self.differentiable:  # a second sweep is quicker than a series
+            from autodiff_cli.language.taylor import derivatives
+
+            found = derivatives(self, order)
+            if found is not None:
+                return found
+        return partials(self.output, self.variables, order, self.gradient, self.evaluator.limited)
 
     def hessian(self, found: Mapping[Index, Any]) -> dict[str, dict[str, Any]]:
         """The second derivatives by every ordered pair of variables.

@@ -12,7 +12,7 @@ from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.elementary import abs, exp, expm1, tanh, tanh_slope
+from autodiff_cli.ops.elementary import abs, exp, expm1, log, tanh, tanh_slope
 from autodiff_cli.ops.reduce import sum
 from autodiff_cli.ops.shape import dimension
 from autodiff_cli.ops.special import ndtr, normal_density
@@ -62,12 +62,13 @@ def _sigmoid_slope(x: Any, s: Any) -> Any:
 
 
 sigmoid_slope: Function = declare(
-    "sigmoid_slope", _sigmoid_slope, {"x": lambda g, s, out: g * (out * (1 - 2 * s)), "s": None}, public=False
+    "sigmoid_slope", _sigmoid_slope, {"x": lambda g, s, out: g * (out * (1 - 2 * s)), "s": None}, series="chain", public=False
 )
 sigmoid: Function = declare(
     "sigmoid",
     _sigmoid,
     {"x": lambda g, x, out: g * sigmoid_slope(x, out)},
+    series="chain",
     aliases=("expit",),
     summary="1 / (1 + exp(-x))",
     formula="sigmoid(x)*(1 - sigmoid(x))",
@@ -77,6 +78,7 @@ logsigmoid = declare(
     "logsigmoid",
     lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
     {"x": lambda g, x: g * sigmoid(-x)},
+    series="chain",
     node="LogSigmoidBackward0",
     methods=(),
     summary="log(sigmoid(x)), without overflow",
@@ -99,6 +101,7 @@ softplus = declare(
     "softplus",
     _softplus,
     {"x": lambda g, x, beta, threshold: _softplus_slope(g, x, beta, threshold)},
+    series="chain",
     statics={"beta": 1, "threshold": None},
     methods=(),
     summary="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x is above a threshold",
@@ -116,6 +119,7 @@ silu = declare(
     "silu",
     lambda x: x * _sigmoid(x),
     {"x": lambda g, x: _silu_slope(g, x)},
+    series="chain",
     aliases=("swish",),
     methods=(),
     summary="x*sigmoid(x)",
@@ -134,6 +138,7 @@ mish = declare(
     "mish",
     lambda x: x * np.tanh(np.logaddexp(0, x)),
     {"x": lambda g, x: _mish_slope(g, x)},
+    series="chain",
     methods=(),
     summary="x*tanh(softplus(x))",
     formula="tanh(s) + x*(1 - tanh(s)**2)*sigmoid(x) with s = softplus(x)",
@@ -168,6 +173,7 @@ gelu = declare(
     "gelu",
     _gelu,
     {"x": lambda g, x, approximate: _gelu_slope(g, x, approximate)},
+    series="chain",
     statics={"approximate": "none"},
     methods=(),
     summary="x*ndtr(x), or its approximation by tanh",
@@ -181,6 +187,7 @@ _threshold = declare(
     "threshold_backward",
     lambda x, y: np.where(y > 0, x, 0.0)[()],
     {"x": lambda g, y: where(y > 0, g, 0.0), "y": lambda g: zeros_like(g)},
+    series="chain",
     node="ThresholdBackwardBackward0",
     public=False,
 )
@@ -188,6 +195,7 @@ _gate: Function = declare(
     "hardtanh_backward",
     lambda x, y, low, high, outside: np.where((y <= low) | (y >= high), x * outside if outside else 0.0, x)[()],
     {"x": lambda g, y, low, high, outside: _gate(g, y, low, high, outside), "y": lambda g: zeros_like(g)},
+    series="chain",
     node="HardtanhBackwardBackward0",
     statics={"low": 0.0, "high": math.nan, "outside": 0.0},  # nan is no bound, not even for inf
     public=False,
@@ -197,6 +205,7 @@ relu = declare(
     lambda x: np.maximum(x, 0),
     {"x": lambda g, out: _threshold(g, out)},
     selects=True,
+    series="chain",
     summary="x where it is positive, else 0",
     formula="1 where x > 0 else 0",
     domain="everywhere",
@@ -209,6 +218,7 @@ leaky_relu = declare(
     "leaky_relu",
     lambda x, negative_slope: np.where(x > 0, x, x * negative_slope)[()],
     {"x": lambda g, x, negative_slope: _gate(g, x, 0.0, math.nan, negative_slope)},
+    series="chain",
     statics={"negative_slope": 0.01},
     methods=(),
     summary="x where it is positive, else negative_slope*x",
@@ -223,6 +233,7 @@ hardtanh: Function = declare(
     "hardtanh",
     lambda x, min_val, max_val: np.minimum(np.maximum(x, min_val), max_val),
     {"x": lambda g, x, min_val, max_val: _gate(g, x, min_val, max_val, 0.0)},
+    series="chain",
     statics={"min_val": -1.0, "max_val": 1.0},
     methods=(),
     selects=True,
@@ -255,6 +266,7 @@ hardsigmoid = declare(
     "hardsigmoid",
     lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
     {"x": lambda g, x: _gate(g, x, -3.0, 3.0, 0.0) / 6},
+    series="chain",
     methods=(),
     selects=True,
     summary="x/6 + 1/2, kept between 0 and 1",
@@ -294,6 +306,7 @@ _left_exp: Function = declare(
     "left_exp",  # exp(inner*x) where x is not positive, else 0
     lambda x, inner: np.where(x > 0, 0.0, np.exp(np.minimum(x, 0) * inner))[()],
     {"x": lambda g, x, out, inner: where(x < 0, g * (out * inner), 0.0)},
+    series="chain",
     statics={"inner": 1.0},
     public=False,
 )
@@ -313,6 +326,7 @@ elu = declare(
     "elu",
     lambda x, alpha: _bent(x, alpha, 1.0, 1.0),
     {"x": lambda g, x, alpha: _bent_slope(g, x, alpha, 1.0, 1.0)},
+    series="chain",
     statics={"alpha": 1.0},
     summary="x where it is positive, else alpha*(exp(x) - 1)",
     formula="1 where x > 0 else alpha*exp(x)",
@@ -332,6 +346,7 @@ celu = declare(
     "celu",
     _celu,
     {"x": lambda g, x, alpha: _bent_slope(g, x, alpha, 1 / alpha, 1.0)},
+    series="chain",
     statics={"alpha": 1.0},
     summary="x where it is positive, else alpha*(exp(x/alpha) - 1)",
     formula="1 where x > 0 else exp(x/alpha)",
@@ -341,6 +356,7 @@ selu = declare(
     "selu",
     lambda x: _bent(x, _SELU_ALPHA * _SELU_SCALE, 1.0, _SELU_SCALE),
     {"x": lambda g, x: _bent_slope(g, x, _SELU_ALPHA * _SELU_SCALE, 1.0, _SELU_SCALE)},
+    series="chain",
     node="EluBackward0",
     methods=(),
     summary="elu with the two scales of self-normalizing networks",
@@ -379,10 +395,25 @@ def _log_softmax(x: Any, dim: Any) -> Any:
     return shifted - np.log1p(np.add.reduce(powers, axis=axis, keepdims=True))
 
 
+def _softmax_series(x: Any, dim: Any) -> Any:
+    powers = exp(x - _largest(x, dim))
+    return powers / sum(powers, dim, True)
+
+
+def _log_softmax_series(x: Any, dim: Any) -> Any:
+    shifted = x - _largest(x, dim)
+    return shifted - log(sum(exp(shifted), dim, True))
+
+
+def _largest(x: Any, dim: Any) -> Any:
+    return np.max(x._data, axis=dimension(dim, x.ndim) if x.ndim else None, keepdims=True)
+
+
 softmax = declare(
     "softmax",
     _softmax,
     {"x": lambda g, out, dim: out * (g - sum(g * out, dim, True))},
+    series=_softmax_series,
     statics={"dim": -1},
     summary="exp(x)/sum(exp(x)) along dim, the last if left out",
     formula="s*(g - sum(g*s)) with s = softmax(x)",
@@ -393,6 +424,7 @@ log_softmax = declare(
     _log_softmax,
     # g - exp(out)*sum(g), arranged so that 1 - exp(out) of the element that is nearly certain is not 0.
     {"x": lambda g, out, dim: -g * expm1(out) - exp(out) * (sum(g, dim, True) - g)},
+    series=_log_softmax_series,
     statics={"dim": -1},
     summary="log(softmax(x)) along dim, the last if left out, without overflow",
     formula="g - softmax(x)*sum(g)",

@@ -50,6 +50,7 @@ add: Function = declare(
     "add",
     operator.add,
     {"x": lambda g: g, "y": lambda g: g},
+    series="linear",
     operator="add",
     reflected=lambda self, other: add(self, other),
     summary="x + y",
@@ -60,6 +61,7 @@ mul: Function = declare(
     "mul",
     operator.mul,
     {"x": lambda g, y: g * y, "y": lambda g, x: g * x},
+    series="product",
     operator="mul",
     reflected=lambda self, other: mul(self, other),
     aliases=("multiply",),
@@ -68,13 +70,24 @@ mul: Function = declare(
     samples=_PAIR,
 )
 neg = declare(
-    "neg", operator.neg, {"x": lambda g: -g}, operator="neg", aliases=("negative",), summary="-x", formula="-1", samples=((1.5,),)
+    "neg",
+    operator.neg,
+    {"x": lambda g: -g},
+    series="linear",
+    operator="neg",
+    aliases=("negative",),
+    summary="-x",
+    formula="-1",
+    samples=((1.5,),),
 )
-_rsub = declare("rsub", lambda x, y: y - x, {"x": lambda g: -g}, node="RsubBackward1", statics={"y": 0}, public=False)
+_rsub = declare(
+    "rsub", lambda x, y: y - x, {"x": lambda g: -g}, series="chain", node="RsubBackward1", statics={"y": 0}, public=False
+)
 sub: Function = declare(
     "sub",
     operator.sub,
     {"x": lambda g: g, "y": lambda g: -g},
+    series="linear",
     operator="sub",
     reflected=lambda self, other: _rsub(self, _weak(other)) if _is_number(other) else sub(other, self),
     aliases=("subtract",),
@@ -95,6 +108,7 @@ div: Function = declare(
     "div",
     operator.truediv,
     {"x": lambda g, y: g / y, "y": lambda g, x, y: -g * ((x / y) / y)},
+    series="quotient",
     operator="truediv",
     # As PyTorch: 1 / x is the reciprocal, scaled.
     reflected=lambda self, other: reciprocal(self) * other if _is_number(other) else div(other, self),
@@ -111,6 +125,7 @@ floor_divide = declare(
     "floor_divide",
     lambda x, y: np.floor_divide(x, y),
     {"x": lambda g: zeros_like(g), "y": lambda g: zeros_like(g)},
+    series="fixed",
     operator="floordiv",
     summary="x / y rounded down",
     formula="0, 0",
@@ -126,11 +141,18 @@ _remainder_tensor = declare(
     lambda x, y: np.remainder(x, y),
     # The quotient that belongs to the remainder: floor(x / y) may be rounded to the next one.
     {"x": lambda g: g, "y": lambda g, x, y: -g * floor_divide(x, y)},
+    series="chain",
     node="RemainderBackward1",
     public=False,
 )
 _remainder_number = declare(
-    "remainder", lambda x, y: np.remainder(x, y), {"x": lambda g: g}, node="RemainderBackward0", statics={"y": 1}, public=False
+    "remainder",
+    lambda x, y: np.remainder(x, y),
+    {"x": lambda g: g},
+    series="chain",
+    node="RemainderBackward0",
+    statics={"y": 1},
+    public=False,
 )
 
 
@@ -155,10 +177,13 @@ _fmod_tensor = declare(
     "fmod",
     lambda x, y: np.fmod(x, y),
     {"x": lambda g: g, "y": lambda g, x, y, out: -g * round((x - out) / y)},
+    series="chain",
     node="FmodBackward1",
     public=False,
 )
-_fmod_number = declare("fmod", lambda x, y: np.fmod(x, y), {"x": lambda g: g}, node="FmodBackward0", statics={"y": 1}, public=False)
+_fmod_number = declare(
+    "fmod", lambda x, y: np.fmod(x, y), {"x": lambda g: g}, series="chain", node="FmodBackward0", statics={"y": 1}, public=False
+)
 
 
 def fmod(x: Any, y: Any) -> Any:
@@ -200,6 +225,7 @@ _power_constant = declare(
     "pow",
     lambda x, y: x**y,
     {"x": lambda g, x, y: _constant_power_slope(g, x, y)},
+    series="power",
     node="PowBackward0",
     statics={"y": 2},
     public=False,
@@ -208,6 +234,7 @@ _power_tensor = declare(
     "pow",
     operator.pow,
     {"x": lambda g, x, y: _base_slope(g, x, y), "y": lambda g, x, y, out: _exponent_slope(g, x, y, out)},
+    series="chain",
     node="PowBackward1",
     public=False,
 )
@@ -215,6 +242,7 @@ _power_of_number = declare(
     "pow",
     _number_power,
     {"x": lambda g, x, y, out: g * where((x >= 0) & (y == 0), 0.0, out * log(np.float64(y)))},
+    series="chain",
     node="PowBackward2",
     statics={"y": 2},
     public=False,

@@ -210,14 +210,14 @@ for _name in ("tensor", "zeros", "ones", "full", "empty"):
 
 def zeros_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
     """Zeros of the shape and type of ``x``."""
-    if type(x) is not Tensor:
+    if not isinstance(x, Tensor):
         return np.zeros_like(x)[()]
     return _leaf(np.zeros(x.shape, dtype or x.dtype), requires_grad)
 
 
 def ones_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
     """Ones of the shape and type of ``x``."""
-    if type(x) is not Tensor:
+    if not isinstance(x, Tensor):
         return np.ones_like(x)[()]
     return _leaf(np.ones(x.shape, dtype or x.dtype), requires_grad)
 

@@ -43,6 +43,7 @@ _normal_logpdf = declare(
         "mean": lambda g, x, mean, std: g * (_standard(x, mean, std) / std),
         "std": lambda g, x, mean, std: g * ((_standard(x, mean, std) - 1) * (_standard(x, mean, std) + 1) / std),
     },
+    series="chain",
     public=False,
 )
 
@@ -101,6 +102,7 @@ binomial_logpmf = declare(
         "n": lambda g, k, n, p: g * (digamma(n + 1) - digamma(n - k + 1) + log1p(-p)),
         "p": lambda g, k, n, p: g * (over(k, p) - over(n - k, 1 - p)),
     },
+    series="chain",
     methods=(),
     summary="logarithm of the probability of k successes in n trials that succeed with probability p",
     formula="by p: k/p - (n - k)/(1 - p)",
@@ -121,6 +123,7 @@ poisson_logpmf = declare(
     "poisson_logpmf",
     in_one_type(_poisson),
     {"k": lambda g, k, rate: g * (log(rate) - digamma(k + 1)), "rate": lambda g, k, rate: g * (over(k, rate) - 1)},
+    series="chain",
     methods=(),
     summary="logarithm of the probability of k events where rate are expected",
     formula="by rate: k/rate - 1",

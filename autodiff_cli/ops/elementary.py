@@ -59,17 +59,32 @@ _INSIDE = ((0.3,), (-0.8,))
 
 # Exponentials and logarithms
 
-exp = declare("exp", np.exp, {"x": lambda g, out: g * out}, summary="e to the power x", formula="exp(x)", samples=_ANY)
+exp = declare(
+    "exp", np.exp, {"x": lambda g, out: g * out}, series="chain", summary="e to the power x", formula="exp(x)", samples=_ANY
+)
 expm1 = declare(
-    "expm1", np.expm1, {"x": lambda g, out: g * (out + 1)}, summary="exp(x) - 1, exact for small x", formula="exp(x)", samples=_ANY
+    "expm1",
+    np.expm1,
+    {"x": lambda g, out: g * (out + 1)},
+    series="chain",
+    summary="exp(x) - 1, exact for small x",
+    formula="exp(x)",
+    samples=_ANY,
 )
 exp2 = declare(
-    "exp2", np.exp2, {"x": lambda g, out: g * (out * LN2)}, summary="2 to the power x", formula="2**x*log(2)", samples=_ANY
+    "exp2",
+    np.exp2,
+    {"x": lambda g, out: g * (out * LN2)},
+    series="chain",
+    summary="2 to the power x",
+    formula="2**x*log(2)",
+    samples=_ANY,
 )
 log = declare(
     "log",
     np.log,
     {"x": lambda g, x: g / x},
+    series="chain",
     aliases=("ln",),
     summary="natural logarithm",
     formula="1/x",
@@ -82,6 +97,7 @@ log1p = declare(
     "log1p",
     np.log1p,
     {"x": lambda g, x: g / (x + 1)},
+    series="chain",
     node="Log1PBackward0",
     summary="log(1 + x), exact for small x",
     formula="1/(1 + x)",
@@ -93,6 +109,7 @@ log2 = declare(
     "log2",
     np.log2,
     {"x": lambda g, x: g / (x * LN2)},
+    series="chain",
     summary="logarithm to base 2",
     formula="1/(x*log(2))",
     domain="x > 0",
@@ -103,6 +120,7 @@ log10 = declare(
     "log10",
     np.log10,
     {"x": lambda g, x: g / (x * LN10)},
+    series="chain",
     summary="logarithm to base 10",
     formula="1/(x*log(10))",
     domain="x > 0",
@@ -116,6 +134,7 @@ sqrt = declare(
     "sqrt",
     np.sqrt,
     {"x": lambda g, out: g / (2 * out)},
+    series="chain",
     summary="square root",
     formula="1/(2*sqrt(x))",
     domain="x >= 0",
@@ -128,6 +147,7 @@ rsqrt = declare(
     "rsqrt",
     lambda x: 1 / np.sqrt(x),
     {"x": lambda g, out: -0.5 * g * out**3},
+    series="chain",
     summary="1 / sqrt(x)",
     formula="-x**-1.5/2",
     domain="x > 0",
@@ -138,6 +158,7 @@ cbrt = declare(
     "cbrt",
     np.cbrt,
     {"x": lambda g, out: g / (3 * out**2)},
+    series="chain",
     summary="cube root, of negative numbers too",
     formula="1/(3*cbrt(x)**2)",
     domain="everywhere",
@@ -150,6 +171,7 @@ reciprocal = declare(
     "reciprocal",
     lambda x: 1 / x,
     {"x": lambda g, out: -g * (out * out)},
+    series="quotient",
     summary="1 / x",
     formula="-1/x**2",
     domain="x != 0",
@@ -172,6 +194,7 @@ sign = declare(
     "sign",
     np.sign,
     {"x": lambda g: zeros_like(g)},
+    series="fixed",
     aliases=("sgn",),
     summary="-1, 0 or 1",
     formula="0",
@@ -185,6 +208,7 @@ abs = declare(
     "abs",
     np.abs,
     {"x": lambda g, x: g * sign(x)},
+    series="chain",
     aliases=("absolute",),
     operator="abs",
     summary="absolute value",
@@ -202,6 +226,7 @@ def _step(name: str, forward: Any, summary: str) -> Any:
         name,
         forward,
         {"x": lambda g: zeros_like(g)},
+        series="fixed",
         summary=summary,
         formula="0",
         domain="everywhere",
@@ -222,6 +247,7 @@ frac = declare(
     "frac",
     lambda x: x - np.trunc(x),
     {"x": lambda g: g},
+    series="chain",
     summary="x - trunc(x), what follows the point",
     formula="1",
     domain="everywhere",
@@ -232,19 +258,32 @@ frac = declare(
 )
 
 # One operation each, so that the derivative is finite where a factor is 0; factored, so that they are exact near 1.
-_one_minus_square = declare("one_minus_square", lambda x: (1 - x) * (1 + x), {"x": lambda g, x: g * (-2 * x)}, public=False)
-_square_minus_one = declare("square_minus_one", lambda x: (x - 1) * (x + 1), {"x": lambda g, x: g * (2 * x)}, public=False)
+_one_minus_square = declare(
+    "one_minus_square", lambda x: (1 - x) * (1 + x), {"x": lambda g, x: g * (-2 * x)}, series="chain", public=False
+)
+_square_minus_one = declare(
+    "square_minus_one", lambda x: (x - 1) * (x + 1), {"x": lambda g, x: g * (2 * x)}, series="chain", public=False
+)
 
 # Trigonometric functions, in radians
 
-sin = declare("sin", np.sin, {"x": lambda g, x: g * cos(x)}, summary="sine of x in radians", formula="cos(x)", samples=_ANY)
+sin = declare(
+    "sin", np.sin, {"x": lambda g, x: g * cos(x)}, series="chain", summary="sine of x in radians", formula="cos(x)", samples=_ANY
+)
 cos: Function = declare(
-    "cos", np.cos, {"x": lambda g, x: g * -sin(x)}, summary="cosine of x in radians", formula="-sin(x)", samples=_ANY
+    "cos",
+    np.cos,
+    {"x": lambda g, x: g * -sin(x)},
+    series="chain",
+    summary="cosine of x in radians",
+    formula="-sin(x)",
+    samples=_ANY,
 )
 tan = declare(
     "tan",
     np.tan,
     {"x": lambda g, out: g * (out * out + 1)},
+    series="chain",
     summary="tangent of x in radians",
     formula="tan(x)**2 + 1",
     domain="cos(x) != 0",
@@ -254,6 +293,7 @@ asin = declare(
     "asin",
     np.arcsin,
     {"x": lambda g, x: g * rsqrt(_one_minus_square(x))},
+    series="chain",
     aliases=("arcsin",),
     summary="inverse sine",
     formula="1/sqrt(1 - x**2)",
@@ -267,6 +307,7 @@ acos = declare(
     "acos",
     np.arccos,
     {"x": lambda g, x: -g * rsqrt(_one_minus_square(x))},
+    series="chain",
     aliases=("arccos",),
     summary="inverse cosine",
     formula="-1/sqrt(1 - x**2)",
@@ -280,6 +321,7 @@ atan = declare(
     "atan",
     np.arctan,
     {"x": lambda g, x: g / (x * x + 1)},
+    series="chain",
     aliases=("arctan",),
     summary="inverse tangent",
     formula="1/(x**2 + 1)",
@@ -289,6 +331,7 @@ atan2 = declare(
     "atan2",
     np.arctan2,
     {"y": lambda g, y, x: g * (x * _inverse_square(y, x)), "x": lambda g, y, x: g * (-y * _inverse_square(y, x))},
+    series="chain",
     aliases=("arctan2",),
     summary="angle of the point (x, y), from -pi to pi",
     formula="x/(x**2 + y**2), -y/(x**2 + y**2)",
@@ -309,6 +352,7 @@ hypot = declare(
     "hypot",
     np.hypot,
     {"x": lambda g, x, out: g * where(out == 0, 0.0, x / out), "y": lambda g, y, out: g * where(out == 0, 0.0, y / out)},
+    series="chain",
     summary="sqrt(x**2 + y**2) without overflow",
     formula="x/hypot(x, y), y/hypot(x, y)",
     domain="everywhere",
@@ -320,9 +364,11 @@ hypot = declare(
 
 # Hyperbolic functions
 
-sinh = declare("sinh", np.sinh, {"x": lambda g, x: g * cosh(x)}, summary="hyperbolic sine", formula="cosh(x)", samples=_ANY)
+sinh = declare(
+    "sinh", np.sinh, {"x": lambda g, x: g * cosh(x)}, series="chain", summary="hyperbolic sine", formula="cosh(x)", samples=_ANY
+)
 cosh: Function = declare(
-    "cosh", np.cosh, {"x": lambda g, x: g * sinh(x)}, summary="hyperbolic cosine", formula="sinh(x)", samples=_ANY
+    "cosh", np.cosh, {"x": lambda g, x: g * sinh(x)}, series="chain", summary="hyperbolic cosine", formula="sinh(x)", samples=_ANY
 )
 
 
@@ -343,11 +389,14 @@ def _tanh_slope(x: Any, t: Any) -> Any:
     return slope
 
 
-tanh_slope: Function = declare("tanh_slope", _tanh_slope, {"x": lambda g, t, out: g * (-2 * t * out), "t": None}, public=False)
+tanh_slope: Function = declare(
+    "tanh_slope", _tanh_slope, {"x": lambda g, t, out: g * (-2 * t * out), "t": None}, series="chain", public=False
+)
 tanh: Function = declare(
     "tanh",
     np.tanh,
     {"x": lambda g, x, out: g * tanh_slope(x, out)},
+    series="chain",
     summary="hyperbolic tangent",
     formula="1 - tanh(x)**2",
     samples=_ANY,
@@ -356,6 +405,7 @@ asinh = declare(
     "asinh",
     np.arcsinh,
     {"x": lambda g, x: g * rsqrt(x * x + 1)},
+    series="chain",
     aliases=("arcsinh",),
     summary="inverse hyperbolic sine",
     formula="1/sqrt(x**2 + 1)",
@@ -365,6 +415,7 @@ acosh = declare(
     "acosh",
     np.arccosh,
     {"x": lambda g, x: g * rsqrt(_square_minus_one(x))},
+    series="chain",
     aliases=("arccosh",),
     summary="inverse hyperbolic cosine",
     formula="1/sqrt(x**2 - 1)",
@@ -378,6 +429,7 @@ atanh = declare(
     "atanh",
     np.arctanh,
     {"x": lambda g, x: g / _one_minus_square(x)},
+    series="chain",
     aliases=("arctanh",),
     summary="inverse hyperbolic tangent",
     formula="1/(1 - x**2)",
@@ -392,6 +444,7 @@ deg2rad = declare(
     "deg2rad",
     lambda x: x * (math.pi / 180),
     {"x": lambda g: g * (math.pi / 180)},
+    series="chain",
     aliases=("radians",),
     summary="degrees to radians",
     formula="pi/180",
@@ -401,6 +454,7 @@ rad2deg = declare(
     "rad2deg",
     lambda x: x * (180 / math.pi),
     {"x": lambda g: g * (180 / math.pi)},
+    series="chain",
     aliases=("degrees",),
     summary="radians to degrees",
     formula="180/pi",

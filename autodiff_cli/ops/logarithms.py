@@ -27,7 +27,11 @@ def _over_values(x: Any, y: Any) -> Any:
 
 # x/y, and 0 where x is 0 whatever y is.  An operation of its own, so that its derivatives are those of x/y.
 over: Function = declare(
-    "over", in_one_type(_over_values), {"x": lambda g, y: g / y, "y": lambda g, x, y: -g * over(over(x, y), y)}, public=False
+    "over",
+    in_one_type(_over_values),
+    {"x": lambda g, y: g / y, "y": lambda g, x, y: -g * over(over(x, y), y)},
+    series="chain",
+    public=False,
 )
 
 
@@ -45,6 +49,7 @@ xlogy = declare(
     "xlogy",
     _times(np.log),
     {"x": lambda g, x, y: where((x == 0) & (y <= 0), 0.0, g * log(y)), "y": lambda g, x, y: g * over(x, y)},
+    series="chain",
     summary="x*log(y), 0 where x is 0",
     formula="log(y), x/y",
     domain="y > 0, or x = 0",
@@ -56,6 +61,7 @@ xlog1py = declare(
     "xlog1py",
     _times(np.log1p),
     {"x": lambda g, x, y: where((x == 0) & (y <= -1), 0.0, g * log1p(y)), "y": lambda g, x, y: g * over(x, y + 1)},
+    series="chain",
     node="SpecialXlog1PyBackward0",
     methods=(),
     summary="x*log(1 + y), 0 where x is 0, exact for small y",
@@ -80,6 +86,7 @@ _odds_slope: Function = declare(
     "odds_slope",  # 1/(x*(1 - x))
     lambda x: 1 / (x * (1 - x)),
     {"x": lambda g, x, out: g * (out * out * (2 * x - 1))},
+    series="chain",
     public=False,
 )
 
@@ -93,6 +100,7 @@ logit = declare(
     "logit",
     _logit,
     {"x": lambda g, x, eps: _logit_slope(g, x, eps)},
+    series="chain",
     statics={"eps": None},
     summary="log(x/(1 - x)), the inverse of sigmoid; x is first kept between eps and 1 - eps if eps is given",
     formula="1/(x*(1 - x))",
@@ -119,6 +127,7 @@ _share: Function = declare(
         "x": lambda g, x, y, out, base: g * (out * _share(y, x, base) * math.log(base)),
         "y": lambda g, x, y, out, base: -g * (out * _share(y, x, base) * math.log(base)),
     },
+    series="chain",
     statics={"base": math.e},
     public=False,
 )
@@ -129,6 +138,7 @@ def _sum_of_powers(name: str, ufunc: Any, base: float, letter: str) -> Function:
         name,
         lambda x, y: ufunc(x, y),
         {"x": lambda g, x, y: g * _share(x, y, base), "y": lambda g, x, y: g * _share(y, x, base)},
+        series="chain",
         summary=f"log{'2' * (base == 2)}({letter}**x + {letter}**y), without overflow",
         formula=f"{letter}**x/({letter}**x + {letter}**y), {letter}**y/({letter}**x + {letter}**y)",
         domain="everywhere",

@@ -62,7 +62,9 @@ def _mean(x: Any, dim: Any, keepdim: bool) -> Any:
 def _summation(name: str, forward: Any, partial: Any, **description: Any) -> Any:
     """A reduction that PyTorch gives one node for all elements (0) and another along dimensions (1)."""
     whole, along = (
-        declare(name, forward, {"x": partial}, node=f"{name.capitalize()}Backward{i}", statics=_STATICS, public=False)
+        declare(
+            name, forward, {"x": partial}, series="linear", node=f"{name.capitalize()}Backward{i}", statics=_STATICS, public=False
+        )
         for i in (0, 1)
     )
 
@@ -96,6 +98,12 @@ def _share(g: Any, x: Any, out: Any, dim: Any) -> Any:
     return where(chosen, _spread(g, x.shape, dim) / _spread(sum(chosen, dim), x.shape, dim), 0.0)
 
 
+def _extreme_series(ufunc: Any, x: Any, dim: Any, keepdim: Any) -> Any:
+    """The mean of the elements that reach the extreme value."""
+    chosen = x == ufunc.reduce(x._data, axis=dimensions(dim, x.ndim), keepdims=True)
+    return sum(where(chosen, x, 0.0), dim, keepdim) / sum(chosen, dim, keepdim)
+
+
 def _extreme(name: str, ufunc: Any, summary: str, node: str | None = None, public: bool = True) -> Any:
     description: dict[str, Any] = {
         "summary": summary,
@@ -110,6 +118,7 @@ def _extreme(name: str, ufunc: Any, summary: str, node: str | None = None, publi
         name,
         _reduction(ufunc),
         {"x": lambda g, x, out, dim: _share(g, x, out, dim)},
+        series=lambda x, dim, keepdim: _extreme_series(ufunc, x, dim, keepdim),
         node=node,
         statics=_STATICS,
         public=public,

@@ -77,13 +77,20 @@ def _expand(x: Any, shape: Any) -> Any:
 
 
 sum_to: Function = declare(
-    "sum_to", _sum_to, {"x": lambda g, x_shape: expand(g, x_shape)}, node="SumBackward1", statics={"shape": ()}, public=False
+    "sum_to",
+    _sum_to,
+    {"x": lambda g, x_shape: expand(g, x_shape)},
+    series="linear",
+    node="SumBackward1",
+    statics={"shape": ()},
+    public=False,
 )
-_expanded = declare("expand", _expand, {"x": lambda g: g}, statics={"shape": ()}, public=False, view=True)
+_expanded = declare("expand", _expand, {"x": lambda g: g}, series="linear", statics={"shape": ()}, public=False, view=True)
 _cast = declare(
     "to",
     lambda x, dtype: x.astype(dtype),
     {"x": lambda g: g},
+    series="linear",
     node="ToCopyBackward0",
     statics={"dtype": None},
     public=False,
@@ -93,7 +100,7 @@ _cast = declare(
 def to(x: Tensor, dtype: Any) -> Tensor:
     """``x`` with elements of another type, itself if it has it already."""
     dtype = np.dtype(dtype)
-    if type(x) is Tensor and x.dtype is dtype:
+    if isinstance(x, Tensor) and x.dtype is dtype:
         return x
     # What is no floating-point number carries no gradient.
     made: Tensor = _cast(x if dtype.kind == "f" else x.detach(), dtype)
@@ -140,6 +147,7 @@ _view = declare(
     "reshape",
     _reshape,
     {"x": lambda g, x_shape: reshape(g, x_shape)},
+    series="linear",
     node="ViewBackward0",
     statics={"shape": ()},
     public=False,
@@ -197,7 +205,13 @@ def _permute_back(g: Any, dims: Any) -> Any:
 
 
 permuted = declare(
-    "permute", _permute, {"x": lambda g, dims: _permute_back(g, dims)}, statics={"dims": ()}, public=False, view=True
+    "permute",
+    _permute,
+    {"x": lambda g, dims: _permute_back(g, dims)},
+    series="linear",
+    statics={"dims": ()},
+    public=False,
+    view=True,
 )
 
 
@@ -217,6 +231,7 @@ transpose: Function = declare(
     "transpose",
     lambda x, dim0, dim1: _swapped(x, dimension(dim0, x.ndim), dimension(dim1, x.ndim)),
     {"x": lambda g, dim0, dim1: transpose(g, dim0, dim1)},
+    series="linear",
     statics={"dim0": -2, "dim1": -1},
     view=True,
     summary="two dimensions exchanged, the last two if left out",
@@ -235,6 +250,7 @@ t: Function = declare(
     "t",
     _matrix_transpose,
     {"x": lambda g: t(g)},
+    series="linear",
     node="TBackward0",
     view=True,
     summary="a matrix transposed",
@@ -254,6 +270,7 @@ unsqueeze = declare(
     "unsqueeze",
     lambda x, dim: np.expand_dims(x, dimension(dim, x.ndim + 1)),
     _BACK,
+    series="linear",
     statics={"dim": 0},
     view=True,
     summary="a new dimension of length 1 at position dim",
@@ -266,8 +283,10 @@ def _squeeze(x: Any, dim: int) -> Any:
     return np.squeeze(x, position) if x.ndim and x.shape[position] == 1 else x
 
 
-_squeeze_all = declare("squeeze", lambda x: np.squeeze(x), _BACK, public=False, view=True)
-_squeeze_one = declare("squeeze", _squeeze, _BACK, node="SqueezeBackward1", statics={"dim": 0}, public=False, view=True)
+_squeeze_all = declare("squeeze", lambda x: np.squeeze(x), _BACK, series="linear", public=False, view=True)
+_squeeze_one = declare(
+    "squeeze", _squeeze, _BACK, series="linear", node="SqueezeBackward1", statics={"dim": 0}, public=False, view=True
+)
 
 
 def squeeze(x: Any, dim: Any = None) -> Any:
@@ -276,7 +295,9 @@ def squeeze(x: Any, dim: Any = None) -> Any:
 
 
 describe(squeeze, tensors=("x",), samples=(([[1.0, 2.0]], 0), ([[1.0], [2.0]],)))
-clone = declare("clone", lambda x: x.copy(), {"x": lambda g: g}, summary="a copy", formula="g", samples=(([1.0, 2.0],),))
+clone = declare(
+    "clone", lambda x: x.copy(), {"x": lambda g: g}, series="linear", summary="a copy", formula="g", samples=(([1.0, 2.0],),)
+)
 
 # Indexing.  A key is taken apart as PyTorch does it: whole numbers select, slices slice, tensors and lists gather.
 
@@ -298,6 +319,7 @@ unindexed = declare(
     "unindex",
     _unindex,
     {"x": lambda g, key: _index(g, key)},
+    series="linear",
     node="IndexPutBackward0",
     statics={"shape": (), "key": ()},
     public=False,
@@ -312,6 +334,7 @@ select_key = declare(
     "select",
     lambda x, key: x[(*key, ...)],  # the dots make one number a view too
     {"x": lambda g, x_shape, key: _rule(g, x_shape, key)},
+    series="linear",
     statics={"key": ()},
     public=False,
     selects=True,
@@ -321,6 +344,7 @@ slice_key = declare(
     "slice",
     lambda x, key: x[key],
     {"x": lambda g, x_shape, key: _rule(g, x_shape, key)},
+    series="linear",
     statics={"key": ()},
     public=False,
     selects=True,
@@ -333,8 +357,9 @@ _index: Function = declare(
     statics={"key": ()},
     public=False,
     selects=True,
+    series="linear",
 )
-_alias = declare("alias", lambda x: x, {"x": lambda g: g}, public=False, view=True)
+_alias = declare("alias", lambda x: x, {"x": lambda g: g}, series="linear", public=False, view=True)
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -426,6 +451,7 @@ stack = declare_sequence(
     "stack",
     _stack,
     lambda g, i, shapes, dim: select_key(g, (*(slice(None),) * dimension(dim, len(shapes[i]) + 1), i)),
+    series="linear",
     node="StackBackward0",
     statics={"dim": 0},
     summary="tensors of one shape joined along a new dimension",
@@ -445,6 +471,7 @@ cat = declare_sequence(
     "cat",
     _cat,
     _piece,
+    series="linear",
     node="CatBackward0",
     statics={"dim": 0},
     aliases=("concat", "concatenate"),

@@ -39,6 +39,7 @@ _bell: Function = declare(
     "bell",  # exp(-scale*x**2)
     _bell_values,
     {"x": lambda g, x, out, scale: g * (x * out * (-2 * scale))},
+    series="chain",
     statics={"scale": 1.0},
     public=False,
 )
@@ -69,6 +70,7 @@ erf = declare(
     "erf",
     from_math(math.erf, "erf"),
     {"x": lambda g, x: g * (_bell(x, 1.0) * (2 / _ROOT_PI))},
+    series="chain",
     summary="error function",
     formula="2/sqrt(pi)*exp(-x**2)",
     samples=_ANY,
@@ -77,6 +79,7 @@ erfc = declare(
     "erfc",
     _erfc,
     {"x": lambda g, x: g * (_bell(x, 1.0) * (-2 / _ROOT_PI))},
+    series="chain",
     summary="1 - erf(x), exact for large x",
     formula="-2/sqrt(pi)*exp(-x**2)",
     samples=_TAILS,
@@ -93,12 +96,13 @@ def _erfinv_slope_values(x: Any) -> Any:
 
 
 _erfinv_slope: Function = declare(
-    "erfinv_slope", _erfinv_slope_values, {"x": lambda g, x, out: g * (2 * erfinv(x) * (out * out))}, public=False
+    "erfinv_slope", _erfinv_slope_values, {"x": lambda g, x, out: g * (2 * erfinv(x) * (out * out))}, series="chain", public=False
 )
 erfinv: Function = declare(
     "erfinv",
     _erfinv,
     {"x": lambda g, x: g * _erfinv_slope(x)},
+    series="chain",
     summary="inverse of erf",
     formula="sqrt(pi)/2*exp(erfinv(x)**2)",
     domain="-1 < x < 1",
@@ -127,6 +131,7 @@ ndtr = declare(
     "ndtr",
     _ndtr,
     {"x": lambda g, x: g * normal_density(x)},
+    series="chain",
     node="SpecialNdtrBackward0",
     methods=(),
     summary="probability that a standard normal variable is below x",
@@ -153,17 +158,21 @@ def _fraction(t: Any, first: int) -> Any:
 
 # The hazard h = density/ndtr of x is -x + 1/(-x + 2/(-x + ...)) far to the left.  Its derivative -h*(x + h) and that of
 # x + h cancel there, and are taken from the continued fraction instead.
-_hazard: Function = declare("hazard", _hazard_values, {"x": lambda g, x, out: g * -(out * _excess(x))}, public=False)
+_hazard: Function = declare(
+    "hazard", _hazard_values, {"x": lambda g, x, out: g * -(out * _excess(x))}, series="chain", public=False
+)
 _excess: Function = declare(
     "excess",  # x + hazard(x)
     lambda x: np.where(x < -3, _fraction(np.maximum(-x, 3), 1), x + _hazard_values(x))[()],
     {"x": lambda g, x, out: g * where(x < -3, out * (_second_fraction(x) - out), 1 - (out - x) * out)},
+    series="chain",
     public=False,
 )
 _second_fraction: Function = declare(
     "second_fraction",
     lambda x: _fraction(np.maximum(-x, 3), 2),
     {"x": lambda g, x, out: g * (2 - out * (out - x))},
+    series="chain",
     public=False,
 )
 
@@ -179,6 +188,7 @@ log_ndtr = declare(
     "log_ndtr",
     _log_ndtr,
     {"x": lambda g, x: g * _hazard(x)},
+    series="chain",
     node="SpecialLogNdtrBackward0",
     methods=(),
     summary="log(ndtr(x)), exact in both tails",
@@ -196,12 +206,13 @@ def _ndtri_slope_values(p: Any) -> Any:
 
 
 _ndtri_slope: Function = declare(
-    "ndtri_slope", _ndtri_slope_values, {"x": lambda g, x, out: g * (ndtri(x) * (out * out))}, public=False
+    "ndtri_slope", _ndtri_slope_values, {"x": lambda g, x, out: g * (ndtri(x) * (out * out))}, series="chain", public=False
 )
 ndtri: Function = declare(
     "ndtri",
     _ndtri,
     {"x": lambda g, x: g * _ndtri_slope(x)},
+    series="chain",
     node="SpecialNdtriBackward0",
     methods=(),
     summary="inverse of ndtr: the quantile of the standard normal distribution",
@@ -241,12 +252,18 @@ def _sinc(x: Any, order: int) -> Any:
 
 
 _sinc_slope: Function = declare(
-    "sinc_slope", _sinc, {"x": lambda g, x, order: g * _sinc_slope(x, order + 1)}, statics={"order": 1}, public=False
+    "sinc_slope",
+    _sinc,
+    {"x": lambda g, x, order: g * _sinc_slope(x, order + 1)},
+    series="chain",
+    statics={"order": 1},
+    public=False,
 )
 sinc = declare(
     "sinc",
     lambda x: _sinc(x, 0),
     {"x": lambda g, x: g * _sinc_slope(x, 1)},
+    series="chain",
     summary="sin(pi*x)/(pi*x), 1 at 0",
     formula="(cos(pi*x) - sinc(x))/x",
     samples=(*_ANY, (0.0,), (1e-4,)),

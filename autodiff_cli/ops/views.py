@@ -59,6 +59,7 @@ _undiagonal = declare(
     "diagonal_backward",
     _diagonal_back,
     {"x": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
+    series="linear",
     statics={"shape": (), "offset": 0, "dim1": 0, "dim2": 1},
     public=False,
 )
@@ -66,6 +67,7 @@ diagonal: Function = declare(
     "diagonal",
     _diagonal,
     {"x": lambda g, x_shape, offset, dim1, dim2: _undiagonal(g, x_shape, offset, dim1, dim2)},
+    series="linear",
     statics={"offset": 0, "dim1": 0, "dim2": 1},
     view=True,
     summary="the diagonal of a matrix, or that many places off it",

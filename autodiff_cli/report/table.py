@@ -205,6 +205,20 @@ def _jacobian_table(found: Mapping[str, Any], rows: Sequence[Any], columns: Sequ
     return table
 
 
+def taylor_table(result: Any, precision: int) -> Table:
+    """One row for each power of the distance from the point."""
+    table = empty_table()
+    table.add_column("term", overflow="fold")
+    table.add_column("coefficient", justify="right", overflow="fold")
+    table.add_column("derivative", justify="right", overflow="fold")
+    at = human(result.at, precision)
+    distance = result.variable if not np.any(result.at) else f"({result.variable} {'+' if at[0] == '-' else '-'} {at.lstrip('-')})"
+    for k, (coefficient, derivative) in enumerate(zip(result.coefficients, result.derivatives, strict=True)):
+        term = "1" if k == 0 else distance if k == 1 else f"{distance}**{k}"
+        table.add_row(Text(term, "bold"), Text(human(coefficient, precision), "bold cyan"), Text(human(derivative, precision)))
+    return table
+
+
 def check_table(checks: Sequence[Mapping[str, Any]], precision: int) -> Table:
     """The checks of ``gradcheck``."""
     table = empty_table()

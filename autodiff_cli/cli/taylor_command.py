@@ -1,0 +1,55 @@
+"""``autodiff taylor``: the coefficients of the Taylor series."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from autodiff_cli.cli import options
+
+
+@click.command("taylor", cls=options.ExpressionCommand, short_help="The Taylor series around --at.")
+@options.expression
+@options.values
+@options.order
+@options.strict
+@options.output
+def command(expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, **switches: Any) -> None:
+    """The Taylor series of EXPR in one variable around its value: the coefficient of each power, and the derivatives.
+
+    \b
+    autodiff taylor "exp(x)" --at x=0 --order 5
+    autodiff taylor "sin(k*x)" --at x=0.5,k=2 --wrt x --order 10 -q
+    """
+    from autodiff_cli.language.evaluate import check_finite
+    from autodiff_cli.language.session import Session
+    from autodiff_cli.language.taylor import expand
+    from autodiff_cli.language.values import bindings
+
+    style = options.chosen_format(style, as_json)
+    session = Session(
+        options.read_expression(expr),
+        bindings(switches["at"], "--at"),
+        bindings(switches["const"], "--const"),
+        options.names(switches["wrt"]),
+        switches["dtype"],
+        limited=not switches["no_limits"],
+    )
+    result = expand(session, switches["order"])
+    if switches["strict"]:
+        check_finite(result.numbers())
+    if quiet:
+        from autodiff_cli.report.records import bare
+
+        sys.stdout.write(bare(result.coefficients))
+    elif style == "table":
+        from autodiff_cli.report import table
+
+        table.show([table.taylor_table(result, precision)], color)
+    else:
+        from autodiff_cli.report import records
+
+        sys.stdout.write(records.render(style, result.to_dict(), result.records()))
+    options.say_notes(result.notes)

@@ -1,0 +1,436 @@
+"""Power series: against mpmath's derivatives at 60 digits, against sweeps through sweeps, and the command."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from mpmath import mpf
+
+import autodiff_cli as ad
+from autodiff_cli.autograd import partials as partials_module
+from autodiff_cli.autograd.op import FUNCTIONS, Op
+from autodiff_cli.autograd.partials import partials
+from autodiff_cli.autograd.series import Expansion, Series
+from autodiff_cli.autograd.sweep import grad
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import LimitError, MissingValue, NoSeriesError, UsageError
+from autodiff_cli.language import taylor
+from autodiff_cli.language.session import Session
+from tests.shell import run
+from tests.test_random_expressions import FORMULAS, POINTS, Formula
+
+assert ad.sin is not None  # declares the functions
+OPS = list({op.name: op for op in FUNCTIONS.values()}.values())
+ORDER = 8
+
+
+def _sigmoid(x: Any) -> Any:
+    return 1 / (1 + mpmath.exp(-x))
+
+
+def _softplus(x: Any) -> Any:
+    return mpmath.log(1 + mpmath.exp(x))
+
+
+def _log_beta(a: Any, b: Any) -> Any:
+    return mpmath.loggamma(a) + mpmath.loggamma(b) - mpmath.loggamma(a + b)
+
+
+def _ncdf(x: Any) -> Any:
+    return mpmath.erfc(-x / mpmath.sqrt(2)) / 2
+
+
+def _gelu_tanh(x: Any) -> Any:
+    return x / 2 * (1 + mpmath.tanh(mpmath.sqrt(2 / mpmath.pi) * (x + mpf(0.044715) * x**3)))
+
+
+def _erfinv(x: Any) -> Any:
+    return mpmath.erfinv(x)
+
+
+def _selu(x: Any) -> Any:
+    scale, alpha = mpf(1.0507009873554804934193349852946), mpf(1.6732632423543772848170429916717)
+    return scale * (x if x > 0 else alpha * mpmath.expm1(x))
+
+
+def _log_binomial(k: Any, n: Any, p: Any) -> Any:
+    choose = mpmath.loggamma(n + 1) - mpmath.loggamma(k + 1) - mpmath.loggamma(n - k + 1)
+    return choose + k * mpmath.log(p) + (n - k) * mpmath.log(1 - p)
+
+
+LN2 = mpmath.log(2)
+# Expression, the truth, points.
+TRUTH: list[tuple[str, Callable[[Any], Any], tuple[float, ...]]] = [
+    ("x + 2", lambda x: x + 2, (0.3,)),
+    ("2 - x", lambda x: 2 - x, (0.3,)),
+    ("-x", lambda x: -x, (0.3,)),
+    ("+x", lambda x: x, (0.3,)),
+    ("x*sin(x)", lambda x: x * mpmath.sin(x), (0.3, -2.0)),
+    ("sin(x)/x", lambda x: mpmath.sin(x) / x, (1.3, -2.0)),
+    ("x/3", lambda x: x / 3, (0.3,)),
+    ("2/x", lambda x: 2 / x, (0.3, -2.0)),
+    ("reciprocal(x)", lambda x: 1 / x, (0.3, -2.0)),
+    ("square(x)", lambda x: x**2, (0.3, 0.0)),
+    ("x**5", lambda x: x**5, (0.3, 0.0, -2.0)),
+    ("x**-3", lambda x: x**-3, (0.3, -2.0)),
+    ("x**2.5", lambda x: x ** mpf(2.5), (0.3, 20.0)),
+    ("2**x", lambda x: mpf(2) ** x, (0.3, -2.0)),
+    ("(1 + x)**x", lambda x: (1 + x) ** x, (0.3, 2.0)),
+    ("x // 2", lambda x: mpmath.floor(x / 2), (0.3, -3.0)),
+    ("remainder(x, 2)", lambda x: x - 2 * mpmath.floor(x / 2), (0.3, -3.1)),
+    ("remainder(5, x)", lambda x: 5 - x * mpmath.floor(5 / x), (0.3, -3.1)),
+    ("fmod(x, 2)", lambda x: mpmath.fmod(x, 2), (0.3, 3.1)),
+    ("fmod(5, x)", lambda x: mpmath.fmod(5, x), (0.3, 3.1)),
+    ("addcmul(x, x, sin(x), 2)", lambda x: x + 2 * x * mpmath.sin(x), (0.3,)),
+    ("addcdiv(x, x, cos(x), 2)", lambda x: x + 2 * x / mpmath.cos(x), (0.3,)),
+    ("lerp(x, exp(x), x)", lambda x: x + x * (mpmath.exp(x) - x), (0.3,)),
+    ("exp(x)", mpmath.exp, (0.3, -2.0)),
+    ("expm1(x)", mpmath.expm1, (1e-9, -2.0)),
+    ("exp2(x)", lambda x: mpf(2) ** x, (0.3, -2.0)),
+    ("log(x)", mpmath.log, (0.3, 7.0)),
+    ("log1p(x)", mpmath.log1p, (1e-9, 7.0)),
+    ("log2(x)", lambda x: mpmath.log(x) / LN2, (0.3, 7.0)),
+    ("log10(x)", mpmath.log10, (0.3, 7.0)),
+    ("sqrt(x)", mpmath.sqrt, (0.3, 7.0)),
+    ("rsqrt(x)", lambda x: 1 / mpmath.sqrt(x), (0.3, 7.0)),
+    ("cbrt(x)", lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), (0.3, -7.0)),
+    ("sign(x)", mpmath.sign, (0.3, -7.0)),
+    ("abs(x)", abs, (0.3, -7.0)),
+    ("floor(x)", mpmath.floor, (0.3,)),
+    ("ceil(x)", mpmath.ceil, (0.3,)),
+    ("round(x)", mpmath.nint, (0.3,)),
+    ("trunc(x)", mpmath.floor, (0.3,)),
+    ("frac(x)", lambda x: x - mpmath.floor(x), (1.3,)),
+    ("sin(x)", mpmath.sin, (0.3, -2.0)),
+    ("cos(x)", mpmath.cos, (0.3, -2.0)),
+    ("tan(x)", mpmath.tan, (0.3, -2.0)),
+    ("asin(x)", mpmath.asin, (0.3, -0.8)),
+    ("acos(x)", mpmath.acos, (0.3, -0.8)),
+    ("atan(x)", mpmath.atan, (0.3, -2.0, 30.0)),
+    ("atan2(x, 1 + x**2)", lambda x: mpmath.atan2(x, 1 + x**2), (0.3, -2.0)),
+    ("hypot(x, 1 + x**2)", lambda x: mpmath.hypot(x, 1 + x**2), (0.3, -2.0)),
+    ("sinh(x)", mpmath.sinh, (0.3, -2.0)),
+    ("cosh(x)", mpmath.cosh, (0.3, -2.0)),
+    ("tanh(x)", mpmath.tanh, (0.3, -2.0, 20.0)),
+    ("asinh(x)", mpmath.asinh, (0.3, -2.0)),
+    ("acosh(x)", mpmath.acosh, (1.5, 4.0)),
+    ("atanh(x)", mpmath.atanh, (0.3, -0.8)),
+    ("deg2rad(x)", mpmath.radians, (0.3,)),
+    ("rad2deg(x)", mpmath.degrees, (0.3,)),
+    ("where(x > 0, sin(x), log(x))", mpmath.sin, (0.3,)),
+    ("maximum(sin(x), cos(x))", lambda x: max(mpmath.sin(x), mpmath.cos(x)), (0.3, 1.3)),
+    ("minimum(sin(x), cos(x))", lambda x: min(mpmath.sin(x), mpmath.cos(x)), (0.3, 1.3)),
+    ("max(x**2, x)", lambda x: max(x**2, x), (0.3, 1.3)),
+    ("min(x**2, x)", lambda x: min(x**2, x), (0.3, 1.3)),
+    ("amax([x**2, x])", lambda x: max(x**2, x), (0.3, 1.3)),
+    ("amin([x**2, x])", lambda x: min(x**2, x), (0.3, 1.3)),
+    ("clamp(sin(x), 0, 0.5)", lambda x: min(max(mpmath.sin(x), 0), mpf(0.5)), (0.3, 1.3, -0.3)),
+    ("sigmoid(x)", _sigmoid, (0.3, -2.0, 30.0)),
+    ("logsigmoid(x)", lambda x: mpmath.log(_sigmoid(x)), (0.3, -2.0)),
+    ("softplus(x)", _softplus, (0.3, -2.0, -20.0)),
+    ("silu(x)", lambda x: x * _sigmoid(x), (0.3, -2.0)),
+    ("mish(x)", lambda x: x * mpmath.tanh(_softplus(x)), (0.3, -2.0)),
+    ("gelu(x)", lambda x: x * _ncdf(x), (0.3, -2.0)),
+    ("gelu(x, 'tanh')", _gelu_tanh, (0.3, -2.0)),
+    ("relu(x)*sin(x)", lambda x: max(x, 0) * mpmath.sin(x), (0.3, -2.0)),
+    ("leaky_relu(sin(x), 0.1)", lambda x: mpmath.sin(x) * (1 if x > 0 else mpf(0.1)), (0.3, -2.0)),
+    ("hardtanh(sin(x), -0.5, 0.5)", lambda x: min(max(mpmath.sin(x), mpf(-0.5)), mpf(0.5)), (0.3, 1.3)),
+    ("relu6(exp(x))", lambda x: min(mpmath.exp(x), 6), (0.3, 2.0)),
+    ("hardsigmoid(sin(x))", lambda x: mpmath.sin(x) / 6 + mpf(1) / 2, (0.3,)),
+    ("softsign(x)", lambda x: x / (1 + abs(x)), (0.3, -2.0)),
+    ("elu(x, 1.5)", lambda x: x if x > 0 else mpf(1.5) * mpmath.expm1(x), (0.3, -2.0)),
+    ("celu(x, 1.5)", lambda x: x if x > 0 else mpf(1.5) * mpmath.expm1(x / mpf(1.5)), (0.3, -2.0)),
+    ("selu(x)", _selu, (0.3, -2.0)),
+    ("softmax([x, 2*x])[0]", lambda x: _sigmoid(-x), (0.3, -2.0)),
+    ("log_softmax([x, 2*x])[0]", lambda x: mpmath.log(_sigmoid(-x)), (0.3, -2.0)),
+    ("erf(x)", mpmath.erf, (0.3, -2.0)),
+    ("erfc(x)", mpmath.erfc, (0.3, -2.0, 6.0)),
+    ("erfinv(x)", _erfinv, (0.3, -0.8)),
+    ("ndtr(x)", _ncdf, (0.3, -2.0, -9.0)),
+    ("ndtri(x)", lambda x: mpmath.sqrt(2) * _erfinv(2 * x - 1), (0.3, 0.9)),
+    ("log_ndtr(x)", lambda x: mpmath.log(_ncdf(x)), (0.3, -2.0, -20.0)),
+    ("sinc(x)", mpmath.sincpi, (0.3, -2.0)),
+    ("lgamma(x)", mpmath.loggamma, (0.3, 2.5)),
+    ("digamma(x)", mpmath.digamma, (0.3, 2.5)),
+    ("gamma(x)", mpmath.gamma, (0.3, 2.5)),
+    ("polygamma(2, x)", lambda x: mpmath.psi(2, x), (0.3, 2.5)),
+    ("zeta(3, x)", lambda x: mpmath.zeta(3, x), (0.7, 2.5)),
+    ("beta(x, 1.5)", lambda x: mpmath.beta(x, mpf(1.5)), (0.7, 2.5)),
+    ("i0(x)", lambda x: mpmath.besseli(0, x), (0.3, -2.0)),
+    ("i1(x)", lambda x: mpmath.besseli(1, x), (0.3, -2.0)),
+    ("j0(x)", lambda x: mpmath.besselj(0, x), (0.3, -2.0)),
+    ("j1(x)", lambda x: mpmath.besselj(1, x), (0.3, -2.0)),
+    ("i0e(x)", lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(0, x), (0.3, -2.0)),
+    ("i1e(x)", lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(1, x), (0.3, -2.0)),
+    ("logaddexp(x, 1)", lambda x: mpmath.log(mpmath.exp(x) + mpmath.e), (0.3, -2.0)),
+    ("logaddexp2(x, 1)", lambda x: mpmath.log(mpf(2) ** x + 2) / LN2, (0.3, -2.0)),
+    ("logit(x)", lambda x: mpmath.log(x / (1 - x)), (0.3, 0.9)),
+    ("xlogy(x, 1 + x)", lambda x: x * mpmath.log(1 + x), (0.3, 2.0)),
+    ("xlog1py(x, x)", lambda x: x * mpmath.log(1 + x), (0.3, 2.0)),
+    ("normal_logpdf(x, 0.5, 2)", lambda x: mpmath.log(mpmath.npdf(x, mpf(0.5), 2)), (0.3, -2.0)),
+    ("normal_logpdf(1, 0.5, x)", lambda x: mpmath.log(mpmath.npdf(1, mpf(0.5), x)), (0.3, 2.0)),
+    ("binomial_logpmf(3, 7, x)", lambda x: _log_binomial(mpf(3), mpf(7), x), (0.3, 0.9)),
+    ("poisson_logpmf(3, x)", lambda x: 3 * mpmath.log(x) - x - mpmath.log(6), (0.3, 2.0)),
+    ("mse_loss([sin(x), x], [1, 2])", lambda x: ((mpmath.sin(x) - 1) ** 2 + (x - 2) ** 2) / 2, (0.3,)),
+    ("huber_loss(exp(x), 0)", lambda x: mpmath.exp(x) - mpf(0.5), (0.3,)),
+    ("smooth_l1_loss(exp(x), 0)", lambda x: mpmath.exp(x) - mpf(0.5), (0.3,)),
+    ("l1_loss(exp(x), 0)", mpmath.exp, (0.3,)),
+    ("binary_cross_entropy(x, 1)", lambda x: -mpmath.log(x), (0.3, 0.9)),
+    ("binary_cross_entropy_with_logits(x, 1)", lambda x: -mpmath.log(_sigmoid(x)), (0.3, -2.0)),
+    ("nll_loss([x, exp(x)], 1)", lambda x: -mpmath.exp(x), (0.3,)),
+    ("cross_entropy([x, 2*x], 0)", lambda x: -mpmath.log(_sigmoid(-x)), (0.3, -2.0)),
+    ("kl_div(log(x), 0.5)", lambda x: mpf(0.5) * (mpmath.log(mpf(0.5)) - mpmath.log(x)), (0.3,)),
+    ("sum([x, x**2, 3])", lambda x: x + x**2 + 3, (0.3,)),
+    ("mean([exp(x), x**2])", lambda x: (mpmath.exp(x) + x**2) / 2, (0.3,)),
+    ("[x, exp(x)] @ [sin(x), 2]", lambda x: x * mpmath.sin(x) + 2 * mpmath.exp(x), (0.3,)),
+    ("sum(mm([[x, 1]], [[x], [exp(x)]]))", lambda x: x**2 + mpmath.exp(x), (0.3,)),
+    ("(([[x, 1], [2, x]] @ [x, 1])[1])", lambda x: 3 * x, (0.3,)),
+    ("trace(outer([x, 2], [x, exp(x)]))", lambda x: x**2 + 2 * mpmath.exp(x), (0.3,)),
+    ("f(n) = x if n <= 1 else sin(f(n - 1)); f(4)", lambda x: mpmath.sin(mpmath.sin(mpmath.sin(x))), (0.3,)),
+]
+
+
+@pytest.mark.parametrize(("expression", "truth", "x"), [(e, f, x) for e, f, points in TRUTH for x in points])
+def test_against_mpmath(expression: str, truth: Callable[[Any], Any], x: float) -> None:
+    found = taylor.series(Session(expression, {"x": x}), ORDER)
+    with mpmath.workdps(60):
+        exact = [mpmath.diff(truth, mpf(x), k) / math.factorial(k) for k in range(ORDER + 1)]
+        size = max(map(abs, exact))
+        for k, (a, b) in enumerate(zip(found, exact, strict=True)):
+            assert abs(a - mpmath.re(b)) <= 1e-9 * abs(b) + 1e-13 * size, (k, a, b)
+
+
+def test_every_function_of_numbers_is_in_the_table() -> None:
+    text = " ".join(expression for expression, _, _ in TRUTH)
+    operators = {"add", "sub", "neg", "pos", "mul", "div", "pow", "floor_divide", "matmul"}
+    shapes = {op.name for op in OPS if op.section in ("shape", "views")} | {"bmm", "mv", "dot"}
+    missing = [op.name for op in OPS if op.samples and f"{op.name}(" not in text and op.name not in operators | shapes]
+    assert missing == []
+
+
+# Every function, at every sample of its declaration, in a direction that moves all elements of one argument.
+
+
+def _moving(op: Op, sample: tuple[Any, ...]) -> list[int]:
+    takes = [op.variadic or (i < len(op.parameters) and op.parameters[i] in op.tensors) for i in range(len(sample))]
+    return [
+        i for i, value in enumerate(sample) if takes[i] and np.array(value).dtype.kind == "f" and not (op.name == "clamp" and i)
+    ]
+
+
+def _total(result: Any) -> Any:
+    total: Any = 0.0
+    for part in result if isinstance(result, tuple) else (result,):
+        if isinstance(part, Tensor) and part.requires_grad:
+            weights = np.linspace(0.5, 1.5, part.numel()).reshape(part.shape)
+            total = total + (part * weights).sum()
+    return total
+
+
+def _arguments(op: Op, sample: tuple[Any, ...], place: int, moving: Any) -> list[Any]:
+    tensors = _moving(op, sample)
+    return [moving if i == place else Tensor(np.array(v)) if i in tensors else v for i, v in enumerate(sample)]
+
+
+def _swept(total: Any, t: Tensor, order: int) -> list[float]:
+    found = []
+    for _ in range(order):
+        (total,) = grad(total, [t], create_graph=True, allow_unused=True) if getattr(total, "requires_grad", False) else (None,)
+        found.append(0.0 if total is None else float(total.item()))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("op", "sample", "place"),
+    [pytest.param(op, s, i, id=f"{op.name}{s}{i}") for op in OPS for s in op.samples for i in _moving(op, s)],
+)
+def test_against_sweeps(op: Op, sample: tuple[Any, ...], place: int) -> None:
+    t = ad.tensor(0.0, requires_grad=True)
+    by_sweeps = _swept(_total(op.function(*_arguments(op, sample, place, np.array(sample[place]) + t))), t, 4)
+    expansion = Expansion(4)
+    variable = expansion.variable(np.array(sample[place])[()])
+    total = _total(op.function(*_arguments(op, sample, place, variable)))
+    found = expansion.coefficients(total) if isinstance(total, Series) else np.zeros(5)
+    assert taylor.scaled(found)[1:] == pytest.approx(by_sweeps, rel=1e-9, abs=1e-11)
+
+
+@given(FORMULAS, POINTS)
+@settings(max_examples=80, deadline=None)
+def test_random_expressions(formula: Formula, x: float) -> None:
+    session = Session(formula.text, {"x": x}, {"y": 0.5})
+    assume(session.differentiable)
+    found = taylor.derivatives(session, 4)
+    assert found is not None
+    swept = partials(session.output, session.variables, 4)
+    with mpmath.workdps(50):
+        exact = [mpmath.diff(lambda v: formula.function(v, mpf(0.5)), mpf(x), k) for k in range(5)]
+        size = 1 + max(abs(float(value)) for value in exact)
+    for k in range(1, 5):
+        assert abs(found[("x",) * k] - float(exact[k])) <= 1e-10 * size
+        assert abs(found[("x",) * k] - float(swept[("x",) * k])) <= 1e-10 * size
+
+
+# High orders
+
+HARD = "exp(sin(x)*cos(x)) + log(x**2 + 1)/(1 + x**2)"
+
+
+@pytest.mark.parametrize("x", [-2.3, -0.5, 0.0, 1e-3, 0.7, 3.1, 11.0])
+def test_order_30(x: float) -> None:
+    derivatives = ad.evaluate(HARD, {"x": x}, order=30).derivatives
+    with mpmath.workdps(60):
+        exact = mpmath.taylor(lambda v: mpmath.exp(mpmath.sin(v) * mpmath.cos(v)) + mpmath.log(v**2 + 1) / (1 + v**2), mpf(x), 30)
+        for k in range(2, 31):
+            truth = exact[k] * math.factorial(k)
+            assert abs(derivatives[("x",) * k] - truth) <= 1e-10 * abs(truth)
+
+
+def test_a_long_chain_does_not_recurse() -> None:
+    depth = 3000
+    result = ad.evaluate("sin(" * depth + "x" + ")" * depth, {"x": 1.0}, order=3)
+    assert math.isfinite(result.derivatives["x", "x", "x"])
+
+
+def test_a_factorial_that_is_no_float() -> None:
+    found = taylor.expand(Session("1/(1 - x/100)", {"x": 0.0}), 180)
+    assert found.coefficients[180] == pytest.approx(1e-360, abs=1e-300)
+    found = taylor.expand(Session("1/(1 - x/5)", {"x": 0.0}), 180)
+    assert found.derivatives[180] == pytest.approx(float(mpf(math.factorial(180)) / mpf(5) ** 180), rel=1e-12)
+
+
+# Edges
+
+
+def _derivatives(expression: str, x: float, order: int = 4) -> list[float]:
+    found = ad.evaluate(expression, {"x": x}, order=order).derivatives
+    return [float(found[("x",) * k]) for k in range(2, order + 1)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "x", "expected"),
+    [
+        ("x**2", 0.0, [2, 0, 0]),
+        ("x**3", 0.0, [0, 6, 0]),
+        ("(x**2)**2", 0.0, [0, 0, 24]),
+        ("x**0", 0.0, [0, 0, 0]),
+        ("x**1.5", 0.0, [math.inf, -math.inf, math.inf]),
+        ("sqrt(x)", 0.0, [-math.inf, math.inf, -math.inf]),
+        ("abs(x)", 0.0, [0, 0, 0]),
+        ("abs(x)**3", 0.0, [0, 0, 0]),
+        ("relu(x)", 0.0, [0, 0, 0]),
+        ("max(x, x**2)", 1.0, [1, 0, 0]),
+        ("1/x", 0.0, [math.inf, -math.inf, math.inf]),
+        ("where(x > 0, x**2, log(-x))", 1.0, [2, 0, 0]),
+        ("sqrt(x) if x > 0 else x**3", 0.0, [0, 6, 0]),
+        ("where(x > 0, [sqrt(x), 1], [x**2, x]).sum()", 0.0, [2, 0, 0]),
+        ("asin(x)", 1.0, [math.inf, math.inf, math.inf]),
+        ("3 + floor(x)", 0.5, [0, 0, 0]),
+        ("x > 0", 0.5, [0, 0, 0]),
+    ],
+)
+def test_edges(expression: str, x: float, expected: list[float]) -> None:
+    assert _derivatives(expression, x) == expected
+
+
+def test_a_value_that_is_nan_has_derivatives_by_convention() -> None:
+    found = taylor.derivatives(Session("log(x)", {"x": -2.0}), 3)
+    assert found == {("x",): -0.5, ("x", "x"): -0.25, ("x", "x", "x"): -0.25}
+
+
+def test_derivatives_by_hand_are_swept() -> None:
+    source = "f(a) = a**3 with grad (5*a**2); f(x)"
+    assert taylor.derivatives(Session(source, {"x": 2.0}), 3) is None
+    assert _derivatives(source, 2.0, 3) == [20, 10]
+    assert _derivatives("f(a) = a**3 with grad (5*a**2); f(2)*x**2", 3.0, 2) == [16]
+
+
+def test_a_gradient_to_start_from() -> None:
+    result = ad.evaluate("[x**3, x**2]", {"x": 2.0}, order=3, gradient=[1.0, 10.0])
+    assert result.hessian == {"x": {"x": 32.0}}
+    assert ad.evaluate("[x**3]", {"x": 2.0}, order=3).hessian == {"x": {"x": 12.0}}
+
+
+def test_float32() -> None:
+    result = ad.evaluate("exp(sin(x))", {"x": 0.7}, order=3, dtype="float32")
+    exact = ad.evaluate("exp(sin(x))", {"x": 0.7}, order=3)
+    for index, value in result.derivatives.items():
+        assert value.dtype == np.float32
+        assert value == pytest.approx(exact.derivatives[index], rel=1e-5)
+
+
+def test_each_mixed_partial_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweeps = []
+    monkeypatch.setattr(partials_module, "grad", lambda *a, **k: sweeps.append(a) or grad(*a, **k))
+    session = Session("exp(x*y*z)", {"x": 0.1, "y": 0.2, "z": 0.3})
+    found = session.partials(3)
+    assert len(found) == 3 + 6 + 10
+    assert len(sweeps) == 1 + 3 + 6  # one for each partial of the orders below
+    assert all(list(index) == sorted(index) for index in found)
+
+
+def test_too_many_partials() -> None:
+    session = Session("a*b*c*d*e*f*g*h*i*j", {name: 0.1 for name in "abcdefghij"})
+    with pytest.raises(LimitError, match="order 12 are 293,930 numbers"):
+        session.partials(12)
+    source, big = "sum(x**3)", {"x": np.ones(400)}
+    with pytest.raises(LimitError, match="160,000 numbers"):
+        ad.evaluate(source, big, order=2)
+    assert "error: the partial derivatives of order 5 are 19,200,000 numbers" in run(
+        'autodiff grad "sum(x)*sum(y)" --at "x=ones(20)" --at "y=ones(20)" --order 5'
+    )
+    assert ad.evaluate(source, big, order=2, limited=False).hessian["x"]["x"].shape == (400, 400)
+
+
+# The command; its formats are in tests/cases/taylor.txt
+
+
+def test_elements_of_a_vector_have_series_of_their_own() -> None:
+    found = taylor.expand(Session("exp(k*x)", {"x": [0.0, 1.0]}, {"k": [1.0, 2.0]}), 3)
+    assert found.coefficients == pytest.approx(
+        np.array([[1, math.e**2], [1, 2 * math.e**2], [0.5, 2 * math.e**2], [1 / 6, 4 / 3 * math.e**2]])
+    )
+    whole = taylor.expand(Session("sum(x**2)", {"x": [1.0, 2.0]}), 2)
+    assert whole.coefficients.tolist() == [5, 6, 2]
+    product = taylor.expand(Session("outer(x, x)", {"x": [1.0, 2.0]}), 2)
+    assert product.coefficients[1].tolist() == [[2, 3], [3, 4]]
+
+
+def test_arguments_that_broadcast() -> None:
+    session = Session("atan2(x, reshape(x, 2, 1)*y) + hypot(x, y)*where(x > 1, x, [[1], [2]])", {"x": [0.5, 2.0]}, {"y": 3.0})
+    found = taylor.expand(session, 3).coefficients
+    for i, a in enumerate((0.5, 2.0)):
+        for j, b in enumerate((0.5, 2.0)):
+            one = f"atan2({a} + t, ({b} + t)*3) + hypot({a} + t, 3)*" + (f"({a} + t)" if a > 1 else f"{j + 1}")
+            assert found[:, j, i] == pytest.approx(taylor.expand(Session(one, {"t": 0.0}), 3).coefficients)
+
+
+def test_what_cannot_be_expanded() -> None:
+    with pytest.raises(UsageError, match="in one variable, not in x and y"):
+        taylor.expand(Session("x*y", {"x": 1.0, "y": 2.0}), 2)
+    with pytest.raises(MissingValue):
+        taylor.expand(Session("1 + 1"), 2)
+    with pytest.raises(UsageError, match="0 or more"):
+        taylor.expand(Session("x", {"x": 1.0}), -1)
+    with pytest.raises(LimitError):
+        taylor.expand(Session("x", {"x": 1.0}), 5000)
+    assert taylor.expand(Session("x", {"x": 1.0}, limited=False), 1500).coefficients[1] == 1
+    with pytest.raises(NoSeriesError, match="by hand"):
+        taylor.expand(Session("f(a) = a**2 with grad (2*a); f(x)", {"x": [1.0, 2.0]}), 2)
+    by_hand = taylor.expand(Session("f(a) = a**2 with grad (3*a); f(x)", {"x": 2.0}), 2)
+    assert by_hand.coefficients.tolist() == [4, 6, 1.5]
+
+
+def test_json() -> None:
+    document = json.loads(run("autodiff taylor exp(x) --at x=0 --order 3 --json"))
+    assert list(document) == [
+        *("schema", "command", "expression", "dtype", "order", "variable", "at", "coefficients", "derivatives", "notes")
+    ]
+    assert document["coefficients"] == [1, 1, 0.5, 1 / 6]
+    assert document["derivatives"] == [1, 1, 1, 1]
