@@ -330,7 +330,7 @@ atan = declare(
 atan2 = declare(
     "atan2",
     np.arctan2,
-    {"y": lambda g, y, x: g * (x * _inverse_square(y, x)), "x": lambda g, y, x: g * (-y * _inverse_square(y, x))},
+    {"y": lambda g, y, x: g * _over_square(x, y, x), "x": lambda g, y, x: g * _over_square(-y, y, x)},
     series="chain",
     aliases=("arctan2",),
     summary="angle of the point (x, y), from -pi to pi",
@@ -343,9 +343,10 @@ atan2 = declare(
 )
 
 
-def _inverse_square(y: Any, x: Any) -> Any:
-    length = y * y + x * x
-    return where(length == 0, 0.0, reciprocal(length))
+def _over_square(of: Any, y: Any, x: Any) -> Any:
+    """``of`` over the square of the distance from the origin, 0 there."""
+    length = x * x + y * y
+    return where(length == 0, 0.0, of / length)
 
 
 hypot = declare(
