@@ -9,6 +9,7 @@ from autodiff_cli.ops.elementary import *  # noqa: F403
 from autodiff_cli.ops.reduce import *  # noqa: F403
 from autodiff_cli.ops.gather import *  # noqa: F403
 from autodiff_cli.ops.extremes import *  # noqa: F403
+from autodiff_cli.ops.arrange import *  # noqa: F403
 from autodiff_cli.ops.norms import *  # noqa: F403
 from autodiff_cli.ops.linalg import *  # noqa: F403
 from autodiff_cli.ops.factorials import *  # noqa: F403

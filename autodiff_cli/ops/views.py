@@ -11,7 +11,7 @@ from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.several import declare_several
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
-from autodiff_cli.ops.shape import cat, clone, dimension, expand, getitem, permuted, reshape, select_key, slice_key, stack
+from autodiff_cli.ops.shape import cat, clone, dimension, getitem, permuted, reshape, select_key, slice_key, stack
 
 __all__ = ["chunk", "contiguous", "diagonal", "movedim", "narrow", "ravel", "select", "split", "unbind", "unflatten"]
 
@@ -205,7 +205,6 @@ def _install(name: str, method: Any) -> None:
 _install("__iter__", lambda self: iter(unbind(self)) if self.shape else _no_iteration())
 _install("view_as", lambda self, other: reshape(self, other.shape))
 _install("reshape_as", lambda self, other: reshape(self, other.shape))
-_install("expand_as", lambda self, other: expand(self, other.shape))
 
 
 def _no_iteration() -> Any:
