@@ -22,7 +22,7 @@ SAMPLES = [pytest.param(op, sample, id=f"{op.name}{sample}") for op in DIFFERENT
 def _arguments(op: Op, sample: tuple[Any, ...]) -> list[Any]:
     arguments: list[Any] = []
     for i, value in enumerate(sample):
-        takes_tensor = op.variadic or (i < len(op.parameters) and op.parameters[i] in op.tensors)
+        takes_tensor = op.variadic or op.parameters[min(i, len(op.parameters) - 1)] in op.tensors
         if not takes_tensor or value is None:
             arguments.append(value)
             continue

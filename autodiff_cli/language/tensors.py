@@ -129,7 +129,7 @@ class Tensors:
             arguments = [arguments] if op.tensors else arguments
         else:
             arguments = [
-                self.operand(v, node) if i < len(parameters) and parameters[i] in op.tensors else static(v, op)
+                self.operand(v, node) if parameters[min(i, len(parameters) - 1)] in op.tensors else static(v, op)
                 for i, v in enumerate(given)
             ]
         keywords = {p: self.operand(v, node) if p in op.tensors else static(v, op) for p, v in keywords.items()}

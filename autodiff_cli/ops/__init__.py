@@ -12,6 +12,9 @@ from autodiff_cli.ops.extremes import *  # noqa: F403
 from autodiff_cli.ops.arrange import *  # noqa: F403
 from autodiff_cli.ops.norms import *  # noqa: F403
 from autodiff_cli.ops.linalg import *  # noqa: F403
+from autodiff_cli.ops.contract import *  # noqa: F403
+from autodiff_cli.ops.inverse import *  # noqa: F403
+from autodiff_cli.ops.decompose import *  # noqa: F403
 from autodiff_cli.ops.factorials import *  # noqa: F403
 from autodiff_cli.ops.special import *  # noqa: F403
 from autodiff_cli.ops.logarithms import *  # noqa: F403
