@@ -128,13 +128,14 @@ def arguments_wanted(op: Op) -> str:
     return how_many(op.required, len(op.parameters))
 
 
+_CHECK_THEMSELVES = ("dot", "einsum", "inner", "kron", "tensordot", "vdot")
 _PRODUCTS = ("matmul", "mm", "mv", "bmm", "dot")
 
 
 def check_result(op: Op, tensors: list[Tensor]) -> None:
     """Refuse a result that broadcasting or a product would make too large, before it is allocated."""
     most = math.prod(tensor.numel() for tensor in tensors)
-    if most <= MOST_ELEMENTS or op.name == "dot":
+    if most <= MOST_ELEMENTS or op.name in _CHECK_THEMSELVES:
         return
     if op.name in _PRODUCTS:
         check_size((*tensors[0].shape[:-1], *tensors[1].shape[max(tensors[1].ndim - 1, 1) :]))

@@ -10,7 +10,7 @@ from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.ops.creation import check_size
-from autodiff_cli.ops.gather import index_select
+from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.reduce import dimensions, sum
 from autodiff_cli.ops.shape import cat, dimension, expand, flatten, reshape, unsqueeze
 from autodiff_cli.ops.views import diagonal

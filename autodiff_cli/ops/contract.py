@@ -10,6 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.errors import ArgumentError, ShapeError
+from autodiff_cli.ops.creation import check_size
 from autodiff_cli.ops.linalg import matmul, mm
 from autodiff_cli.ops.reduce import sum
 from autodiff_cli.ops.shape import dimension, permuted, reshape, t, transpose
@@ -27,6 +28,8 @@ _Labels = tuple[int, ...]
 
 
 def _contraction(x: Any, y: Any, of_x: _Labels, of_y: _Labels, of_out: _Labels) -> Any:
+    lengths = {label: n for v, of in ((x, of_x), (y, of_y)) for label, n in zip(of, v.shape, strict=True) if n != 1}
+    check_size(tuple(lengths.get(label, 1) for label in of_out))
     product: Any = np.einsum
     return product(x, of_x, y, of_y, of_out, optimize=True)[()]
 
@@ -173,6 +176,7 @@ def tensordot(x: Any, y: Any, dims: Any = 2) -> Any:
     shape = (*(x.shape[d] for d in free_x), *(y.shape[d] for d in free_y))
     rows = int(np.prod(shape[: len(free_x)], dtype=np.int64))
     columns = int(np.prod(shape[len(free_x) :], dtype=np.int64))
+    check_size(shape)
     left = reshape(permuted(x, (*free_x, *of_x)), (rows, summed))
     return reshape(mm(left, reshape(permuted(y, (*of_y, *free_y)), (summed, columns))), shape)
 
@@ -199,6 +203,7 @@ def kron(x: Any, y: Any) -> Any:
     """Kronecker's product: every element of x times all of y"""
     ndim = max(len(x.shape), len(y.shape))
     of_x, of_y = ((*(1,) * (ndim - len(v.shape)), *v.shape) for v in (x, y))
+    check_size(tuple(n * m for n, m in zip(of_x, of_y, strict=True)))
     left = reshape(x, [n for pair in zip(of_x, (1,) * ndim, strict=True) for n in pair])
     right = reshape(y, [n for pair in zip((1,) * ndim, of_y, strict=True) for n in pair])
     return reshape(left * right, [n * m for n, m in zip(of_x, of_y, strict=True)])

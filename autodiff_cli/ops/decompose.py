@@ -13,8 +13,8 @@ from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
 from autodiff_cli.ops.arrange import diag_embed
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.extremes import amax, amin
-from autodiff_cli.ops.inverse import check_matrix, mT, solve, symmetric
 from autodiff_cli.ops.linalg import matmul
+from autodiff_cli.ops.matrices import check_matrix, mT, solve, symmetric
 from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.reduce import of_type, sum
 from autodiff_cli.ops.shape import cat, dimension, getitem, unsqueeze

@@ -11,7 +11,7 @@ from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.several import declare_several
 from autodiff_cli.errors import IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import isnan, maximum, minimum, where
-from autodiff_cli.ops.gather import dropped
+from autodiff_cli.ops.positions import dropped
 from autodiff_cli.ops.reduce import SAMPLES, STATICS, dimensions, reduction, spread, sum
 from autodiff_cli.ops.shape import dimension, reshape
 

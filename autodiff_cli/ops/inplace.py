@@ -17,7 +17,7 @@ from autodiff_cli.autograd.node import mark_changed, tensor_on
 from autodiff_cli.autograd.tensor import Tensor, View, adopt
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.gather import index_putted
+from autodiff_cli.ops.positions import index_putted
 from autodiff_cli.ops.shape import getitem, reshape
 
 __all__: list[str] = []
