@@ -2,12 +2,8 @@
 
 import math
 
-import numpy as np
-
-from autodiff_cli.autograd.dtypes import float32 as float32
-from autodiff_cli.autograd.dtypes import float64 as float64
+from autodiff_cli.autograd.dtypes import dtype as dtype
 from autodiff_cli.autograd.dtypes import get_default_dtype as get_default_dtype
-from autodiff_cli.autograd.dtypes import int64 as int64
 from autodiff_cli.autograd.dtypes import set_default_dtype as set_default_dtype
 from autodiff_cli.autograd.modes import enable_grad as enable_grad
 from autodiff_cli.autograd.modes import inference_mode as inference_mode
@@ -23,6 +19,7 @@ from autodiff_cli.language.evaluate import Result as Result
 from autodiff_cli.language.evaluate import evaluate as evaluate
 from autodiff_cli.ops import *  # noqa: F403
 
-# PyTorch's other names of types, and its numbers.
-bool, float, double, long = np.dtype(np.bool_), float32, float64, int64
+# PyTorch's names of types, and its numbers.
+bool, int64, float32, float64 = map(dtype, ("bool", "int64", "float32", "float64"))
+float, double, long = float32, float64, int64
 e, inf, nan, pi = math.e, math.inf, math.nan, math.pi

@@ -94,7 +94,7 @@ def gradgradcheck(
     """``gradcheck`` of the gradient of ``func``: second derivatives, also by the incoming gradients."""
     _check_switches("gradgradcheck", others)
     arguments = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    outputs = [o for o in _outputs(func(*arguments)) if o.is_floating_point()]
+    outputs = [o for o in _outputs(func(*arguments)) if o.requires_grad]
     if grad_outputs is None:
         generator = np.random.default_rng(0)
         given = [Tensor(np.asarray(generator.standard_normal(o.shape)), requires_grad=True, dtype=o.dtype) for o in outputs]
@@ -103,7 +103,7 @@ def gradgradcheck(
 
     def gradient(*everything: Any) -> Any:
         values, starts = everything[: len(arguments)], everything[len(arguments) :]
-        results = [o for o in _outputs(func(*values)) if o.is_floating_point()]
+        results = [o for o in _outputs(func(*values)) if o.requires_grad]
         wanted = [v for v in values if isinstance(v, Tensor) and v.requires_grad]
         found = grad(results, wanted, list(starts), create_graph=True, allow_unused=True)
         return tuple(f for f in found if f is not None)

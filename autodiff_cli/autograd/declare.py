@@ -263,6 +263,21 @@ def _settled(data: Any, *inputs: Any) -> Any:
     return data
 
 
+_NO_BOOLEANS = {
+    "sub": "Subtraction, the `-` operator, with two bool tensors is not supported. "
+    "Use the `^` or `logical_xor()` operator instead.",
+    "neg": "Negation, the `-` operator, on a bool tensor is not supported. "
+    "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+}
+
+
+def _counted(name: str, values: Any) -> Any:
+    """Booleans as numbers, where that may be meant."""
+    if name in _NO_BOOLEANS:
+        raise DtypeError(_NO_BOOLEANS[name])
+    return values.astype(np.int64)
+
+
 def argument_names(partial: Partial) -> tuple[str, ...]:
     code = partial.__code__
     return code.co_varnames[: code.co_argcount]
@@ -293,7 +308,7 @@ def _unary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
         if type(x) is not Tensor:
             return on_series(function, (x,)) if isinstance(x, Tensor) else forward(x)
         values = x._data
-        data = forward(values if values.dtype.kind != "b" else values.astype(np.int64))
+        data = forward(values if values.dtype.kind != "b" else _counted(name, values))
         if not x._requires_grad or not is_grad_enabled():
             return _constant(_settled(data, values))
         if node_type is None:
@@ -530,6 +545,8 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
     if isinstance(error, IndexError):
         return IndexOutOfRange(f"{name}: {error}; the shape is {shapes[0]}")
     if isinstance(error, TypeError) or not shapes:
+        if name in _NO_BOOLEANS and all(getattr(v, "dtype", None) == np.bool_ for v in values):
+            return DtypeError(_NO_BOOLEANS[name])
         types = " and ".join(str(getattr(v, "dtype", type(v).__name__)) for v in values)
         return DtypeError(f"{name} does not work on {types}")
     if len(shapes) == 2:

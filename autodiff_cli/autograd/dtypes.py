@@ -19,6 +19,34 @@ bool_: DType = np.dtype(np.bool_)
 _default = float64
 
 
+class dtype:
+    """A type by PyTorch's name; NumPy takes it wherever it takes a type, and it is equal to NumPy's own."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, name: str) -> None:
+        self.dtype: DType = np.dtype(name)
+
+    @property
+    def is_floating_point(self) -> bool:
+        """True for float32 and float64."""
+        return self.dtype.kind == "f"
+
+    @property
+    def itemsize(self) -> int:
+        """How many bytes an element takes."""
+        return self.dtype.itemsize
+
+    def __eq__(self, other: object) -> bool:
+        return self.dtype == getattr(other, "dtype", other)
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        return f"torch.{self.dtype}"
+
+
 def get_default_dtype() -> DType:
     """The type of tensors made from Python floats: float64 unless changed."""
     return _default

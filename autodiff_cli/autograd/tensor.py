@@ -19,7 +19,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import DType, as_float, to_array
 from autodiff_cli.autograd.node import AccumulateGrad, Edge, Node, RemovableHandle, tensor_on
-from autodiff_cli.errors import DtypeError, GraphError, ShapeError
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 
 ONLY_FLOATING = "only Tensors of floating point dtype can require gradients"
 
@@ -161,6 +161,10 @@ class Tensor:
         """The number of elements."""
         return int(self._data.size)
 
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in memory in the order of their positions."""
+        return bool(np.asarray(self._data).flags.c_contiguous)
+
     @property
     def dtype(self) -> DType:
         """The type of the elements, as a NumPy dtype."""
@@ -200,7 +204,7 @@ class Tensor:
 
     def __len__(self) -> int:
         if not self._data.shape:
-            raise ShapeError("len() of a 0-d tensor")
+            raise ArgumentError("len() of a 0-d tensor")
         return int(self._data.shape[0])
 
     def __bool__(self) -> bool:

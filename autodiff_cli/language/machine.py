@@ -275,10 +275,9 @@ class Machine:
                     raise ArgumentError(f"{name} got two values for '{keyword}'")
                 named[keyword] = value
         found = self.find(name, node, node.kind == "method")
-        if node.kind == "method" and name in ("max", "min") and len(given) > 1 and not isinstance(given[1], Tensor):
-            raise ArgumentError(
-                f"x.{name}({given[1]}) could mean two things", hint=f"write {name}(x, {given[1]}) or x.a{name}(dim={given[1]})"
-            )
+        if node.kind == "call" and name in ("max", "min") and len(positional) == 2:
+            # max(x, 2) compares; the method's x.max(2) and max(x, dim=2) go along a dimension, as in PyTorch.
+            found = FUNCTIONS[f"{name}imum"]
         self.call_found(found, positional, named, node, values, work)
 
     def call_found(
@@ -417,7 +416,7 @@ class Machine:
     def keys(self, values: Iterable[Any]) -> list[Any]:
         """The values between the brackets of an index, as a tensor takes them."""
         keys = [whole(key, "a position") if isinstance(key, float) else key for key in values]
-        return [self.tensors.of(key) if isinstance(key, list) and holds_tensor(key) else positions(key) for key in keys]
+        return [positions(self.tensors.of(key) if isinstance(key, list) and holds_tensor(key) else key) for key in keys]
 
     def element(self, thing: Any, keys: list[Any], node: Syntax) -> Any:
         """``thing[keys]``."""

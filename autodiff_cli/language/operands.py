@@ -45,9 +45,15 @@ def ragged() -> ArgumentError:
 def positions(key: Any) -> Any:
     """A list of positions, or a mask, as an array; any other key as it is."""
     try:
-        return np.asarray(key) if isinstance(key, list) else key
+        found = np.asarray(key) if isinstance(key, list) else key
     except ValueError:
         raise ragged() from None
+    if isinstance(found, Tensor) and not found.requires_grad:
+        found = found._data
+    # Every number that a program is given is a floating-point one.
+    if isinstance(found, (np.ndarray, np.generic)) and found.dtype.kind == "f" and np.all(found == np.floor(found)):
+        return found.astype(np.int64)
+    return key if isinstance(key, Tensor) else found
 
 
 def described(value: Any) -> str:
@@ -56,6 +62,8 @@ def described(value: Any) -> str:
         return "none"
     if isinstance(value, str):
         return f"the text '{value}'"
+    if isinstance(value, tuple):
+        return "a tuple"
     if isinstance(value, Node):
         return f"the node {value.name()}"
     return _KINDS.get(type(value).__name__, "a number")
@@ -64,7 +72,6 @@ def described(value: Any) -> str:
 _KINDS = {
     "Tensor": "a tensor",
     "list": "a list",
-    "tuple": "a tuple",
     "slice": "a slice",
     "ellipsis": "...",
     "UserFunction": "a function",
@@ -117,21 +124,18 @@ def listed(value: Any) -> str:
     return str(value).replace("True", "true").replace("False", "false")
 
 
-def along(op: Op, parameter: str) -> str | None:
-    return f"along a dimension: a{op.name}(x, dim=0)" if op.name in ("max", "min") and parameter == "dim" else None
-
-
 def arguments_wanted(op: Op) -> str:
     return how_many(op.required, len(op.parameters))
 
 
+_CHECK_THEMSELVES = ("dot", "einsum", "inner", "kron", "tensordot", "vdot")
 _PRODUCTS = ("matmul", "mm", "mv", "bmm", "dot")
 
 
 def check_result(op: Op, tensors: list[Tensor]) -> None:
     """Refuse a result that broadcasting or a product would make too large, before it is allocated."""
     most = math.prod(tensor.numel() for tensor in tensors)
-    if most <= MOST_ELEMENTS or op.name == "dot":
+    if most <= MOST_ELEMENTS or op.name in _CHECK_THEMSELVES:
         return
     if op.name in _PRODUCTS:
         check_size((*tensors[0].shape[:-1], *tensors[1].shape[max(tensors[1].ndim - 1, 1) :]))

@@ -12,7 +12,6 @@ from autodiff_cli.autograd.op import FUNCTIONS, KEYWORD_ALIASES, Op
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, Span
 from autodiff_cli.language.operands import (
-    along,
     arguments_wanted,
     described,
     holds_tensor,
@@ -85,7 +84,9 @@ class Tensors:
         if isinstance(value, list) and holds_tensor(value):
             return self._stacked(value, node)
         if not isinstance(value, list) and not is_plain(value):
-            raise ArgumentError(f"a number or a tensor is expected, not {described(value)}")
+            names = getattr(value, "_fields", None)
+            hint = f"take one of its elements: .{names[0]} or [0]" if names else None
+            raise ArgumentError(f"a number or a tensor is expected, not {described(value)}", hint=hint)
         try:
             tensor = Tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
         except (ValueError, TypeError):
@@ -128,7 +129,7 @@ class Tensors:
             arguments = [arguments] if op.tensors else arguments
         else:
             arguments = [
-                self.operand(v, node) if i < len(parameters) and parameters[i] in op.tensors else static(v, op)
+                self.operand(v, node) if parameters[min(i, len(parameters) - 1)] in op.tensors else static(v, op)
                 for i, v in enumerate(given)
             ]
         keywords = {p: self.operand(v, node) if p in op.tensors else static(v, op) for p, v in keywords.items()}
@@ -151,7 +152,7 @@ def _keywords(op: Op, given: int, named: Mapping[str, Any]) -> dict[str, Any]:
     for keyword, value in named.items():
         parameter = keyword if keyword in parameters else KEYWORD_ALIASES.get(keyword, keyword)
         if parameter not in parameters or (op.variadic and parameter == parameters[0]):
-            hint = along(op, parameter) or suggestion(keyword, parameters) or f"it is {op.signature}"
+            hint = suggestion(keyword, parameters) or f"it is {op.signature}"
             raise ArgumentError(f"{op.name} has no parameter '{keyword}'", hint=hint)
         if parameter in parameters[:given] and not op.variadic:
             raise ArgumentError(f"{op.name} got two values for '{parameter}'", hint=f"it is {op.signature}")

@@ -7,7 +7,14 @@ from autodiff_cli.ops.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.comparison import *  # noqa: F403
 from autodiff_cli.ops.elementary import *  # noqa: F403
 from autodiff_cli.ops.reduce import *  # noqa: F403
+from autodiff_cli.ops.positions import *  # noqa: F403
+from autodiff_cli.ops.extremes import *  # noqa: F403
+from autodiff_cli.ops.arrange import *  # noqa: F403
+from autodiff_cli.ops.norms import *  # noqa: F403
 from autodiff_cli.ops.linalg import *  # noqa: F403
+from autodiff_cli.ops.contract import *  # noqa: F403
+from autodiff_cli.ops.matrices import *  # noqa: F403
+from autodiff_cli.ops.decompose import *  # noqa: F403
 from autodiff_cli.ops.factorials import *  # noqa: F403
 from autodiff_cli.ops.special import *  # noqa: F403
 from autodiff_cli.ops.logarithms import *  # noqa: F403

@@ -185,8 +185,8 @@ gelu = declare(
 
 _threshold = declare(
     "threshold_backward",
-    lambda x, y: np.where(y > 0, x, 0.0)[()],
-    {"x": lambda g, y: where(y > 0, g, 0.0), "y": lambda g: zeros_like(g)},
+    lambda x, y: np.where(y <= 0, 0.0, x)[()],  # nan passes
+    {"x": lambda g, y: where(y <= 0, 0.0, g), "y": lambda g: zeros_like(g)},
     series="chain",
     node="ThresholdBackwardBackward0",
     public=False,

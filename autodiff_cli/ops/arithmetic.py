@@ -274,11 +274,18 @@ describe(
 
 def _with_alpha(operation: Function) -> Function:
     """``x.add(y, alpha=2)``: the second operand scaled."""
-    return lambda self, other, *, alpha=1: operation(self, other if alpha == 1 else other * alpha)
+
+    def scaled(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+        return operation(x, y if alpha == 1 else y * alpha)
+
+    scaled.__name__ = scaled.__qualname__ = operation.__name__
+    scaled.__doc__ = operation.__doc__
+    return scaled
 
 
-Tensor.add = _with_alpha(add)  # type: ignore[attr-defined]
-Tensor.sub = _with_alpha(sub)  # type: ignore[attr-defined]
+# The operators keep the shorter way.
+add = Tensor.add = _with_alpha(add)  # type: ignore[attr-defined]
+sub = Tensor.sub = _with_alpha(sub)  # type: ignore[attr-defined]
 
 
 def addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:

@@ -17,18 +17,18 @@ from autodiff_cli.errors import MissingPackage
 
 
 @functools.cache
-def _scipy() -> Any:
+def _scipy(module: str = "special") -> Any:
     try:
-        return import_module("scipy.special")
+        return import_module(f"scipy.{module}")
     except ImportError:
         raise MissingPackage("this function needs SciPy", hint="pip install 'autodiff-cli[special]'") from None
 
 
-def from_scipy(name: str) -> Callable[..., Any]:
-    """The function of ``scipy.special`` of this name."""
+def from_scipy(name: str, module: str = "special") -> Callable[..., Any]:
+    """The function of this name of ``scipy.special``, or of another module of SciPy."""
 
     def forward(*args: Any) -> Any:
-        return getattr(_scipy(), name)(*args)
+        return getattr(_scipy(module), name)(*args)
 
     return forward
 

@@ -147,7 +147,7 @@ Tensor.where = _method_where  # type: ignore[attr-defined]
 
 
 def _larger_share(g: Any, x: Any, y: Any) -> Any:
-    return where(x > y, g, where(x == y, g / 2, 0.0))
+    return where(x == y, g / 2, where(x < y, 0.0, g))  # nan is neither
 
 
 maximum = declare(

@@ -17,6 +17,7 @@ from autodiff_cli.autograd.node import mark_changed, tensor_on
 from autodiff_cli.autograd.tensor import Tensor, View, adopt
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.creation import zeros_like
+from autodiff_cli.ops.positions import index_putted
 from autodiff_cli.ops.shape import getitem, reshape
 
 __all__: list[str] = []
@@ -28,6 +29,8 @@ _NAMES = (
     *("exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan"),
     *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid", "relu", "clamp", "floor", "ceil", "round", "trunc", "frac"),
     *("erf", "erfc", "erfinv", "lgamma", "digamma", "logit", "sinc", "xlogy", "hypot", "i0", "addcmul", "addcdiv", "lerp"),
+    *("masked_fill", "index_add", "index_copy", "index_fill", "index_put", "scatter", "scatter_add", "tril", "triu"),
+    *("cumsum", "cumprod"),
 )
 _OPERATORS = {
     "add": "iadd",
@@ -176,21 +179,6 @@ _assigned: Any = declare(
 )
 
 
-def _put(x: Any, value: Any, key: Any) -> Any:
-    out = np.array(x)
-    out[key] = value
-    return out
-
-
-_index_put: Any = declare(
-    "index_put",
-    _put,
-    {"x": lambda g, key, value_shape: _index_put(g, np.zeros(value_shape), key), "value": lambda g, key: getitem(g, key)},
-    statics={"key": ()},
-    public=False,
-)
-
-
 def zero_(self: Tensor) -> Tensor:
     """All elements 0, in place."""
     return change(self, lambda old: _zeroed(old))
@@ -216,7 +204,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         change(view, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value))
         return
     parts = tuple(part._data if isinstance(part, Tensor) else part for part in parts)
-    change(self, lambda old: _index_put(old, value if isinstance(value, Tensor) else np.asarray(value, old.dtype), parts))
+    change(self, lambda old: index_putted(old, value if isinstance(value, Tensor) else np.asarray(value, old.dtype), parts, False))
 
 
 for _name, _method in (("zero_", zero_), ("fill_", fill_), ("copy_", copy_), ("__setitem__", setitem)):

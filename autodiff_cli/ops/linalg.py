@@ -34,6 +34,10 @@ def _product(x: Any, y: Any) -> Any:
     try:
         return np.matmul(x, y)
     except ValueError:
+        if x.ndim == y.ndim == 2:
+            raise ShapeError(
+                f"mat1 and mat2 shapes cannot be multiplied ({x.shape[0]}x{x.shape[1]} and {y.shape[0]}x{y.shape[1]})"
+            ) from None
         raise ShapeError(
             f"shapes {list(x.shape)} and {list(y.shape)} cannot be multiplied: "
             f"{x.shape[-1]} columns of the first do not meet {y.shape[max(y.ndim - 2, 0)]} rows of the second"

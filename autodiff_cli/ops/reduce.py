@@ -1,4 +1,4 @@
-"""Reductions over all elements or along dimensions."""
+"""Sums, means, products and spreads: over all elements, or along dimensions."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
-from autodiff_cli.autograd.dtypes import as_float
 from autodiff_cli.autograd.op import describe
-from autodiff_cli.errors import ArgumentError
-from autodiff_cli.ops.comparison import maximum, minimum, where
-from autodiff_cli.ops.shape import dimension, expand, reshape
+from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
+from autodiff_cli.ops.comparison import where
+from autodiff_cli.ops.shape import dimension, expand, reshape, to
+from autodiff_cli.ops.views import neighbour
 
-__all__ = ["amax", "amin", "max", "mean", "min", "sum"]
+__all__ = ["count_nonzero", "cumprod", "cumsum", "mean", "prod", "std", "sum", "var"]
 
-_SAMPLES = (([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True))
+SAMPLES = (([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True))
 
 
 def dimensions(dim: Any, ndim: int) -> tuple[int, ...]:
-    """The dimensions that ``dim`` means: all for ``None``, else one or several."""
-    if dim is None:
+    """The dimensions that ``dim`` means: all for ``None`` and for none at all, else one or several."""
+    if dim is None or (isinstance(dim, (list, tuple)) and not dim):
         return tuple(range(ndim))
     given = dim if isinstance(dim, (list, tuple)) else (dim,)
     chosen = tuple(dimension(d, ndim) for d in given)
-    if len(set(chosen)) < len(chosen):
-        raise ArgumentError(f"a dimension appears twice in {list(given)}")
+    for d in chosen:
+        if chosen.count(d) > 1:
+            raise ShapeError(f"dim {d} appears multiple times in the list of dims")
     return chosen if ndim else ()
 
 
@@ -36,121 +37,252 @@ def kept_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
     return tuple(1 if i in reduced else n for i, n in enumerate(shape))
 
 
-def _spread(g: Any, shape: tuple[int, ...], dim: Any) -> Any:
-    """The gradient of a reduction, repeated over what was reduced."""
+def spread(g: Any, shape: tuple[int, ...], dim: Any) -> Any:
+    """The result of a reduction, or its gradient, repeated over what was reduced."""
     if not g.shape:
         return expand(g, shape)
     return expand(reshape(g, kept_shape(shape, dim)), shape)
 
 
-def _reduction(ufunc: Any) -> Any:
-    return lambda x, dim, keepdim: ufunc.reduce(x, axis=dimensions(dim, x.ndim), keepdims=bool(keepdim))
+def reduction(ufunc: Any) -> Any:
+    """The forward computation of a reduction by a ufunc."""
+    return lambda x, dim, keepdim: ufunc.reduce(x, axis=dimensions(dim, x.ndim), keepdims=bool(keepdim))[()]
 
 
-def _count(shape: tuple[int, ...], dim: Any) -> int:
+def count(shape: tuple[int, ...], dim: Any) -> int:
+    """How many elements are reduced to one."""
     return math.prod(shape if dim is None else [shape[i] for i in dimensions(dim, len(shape))])
 
 
-_STATICS = {"dim": None, "keepdim": False}
+STATICS: dict[str, Any] = {"dim": None, "keepdim": False}
 
 
-def _mean(x: Any, dim: Any, keepdim: bool) -> Any:
-    total = _reduction(np.add)(as_float(x), dim, keepdim)
-    return total / _count(x.shape, dim)
+def of_type(x: Any, dtype: Any) -> Any:
+    """``x`` converted before it is reduced, where a type is asked for."""
+    return x if dtype is None else to(x, dtype)
 
 
-def _summation(name: str, forward: Any, partial: Any, **description: Any) -> Any:
-    """A reduction that PyTorch gives one node for all elements (0) and another along dimensions (1)."""
+def two_nodes(
+    name: str, forward: Any, partial: Any, numbers: tuple[int, int] = (0, 1), series: Any = None, **description: Any
+) -> Any:
+    """A reduction that PyTorch gives one node for all elements and another along dimensions."""
     whole, along = (
-        declare(
-            name, forward, {"x": partial}, series="linear", node=f"{name.capitalize()}Backward{i}", statics=_STATICS, public=False
-        )
-        for i in (0, 1)
+        declare(name, forward, {"x": partial}, node=f"{name.capitalize()}Backward{i}", statics=STATICS, series=series, public=False)
+        for i in numbers
     )
 
-    def function(x: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    def function(x: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+        x = of_type(x, dtype)
         return whole(x, dim, keepdim) if dim is None and not keepdim else along(x, dim, keepdim)
 
     function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__
     function.__doc__ = description["summary"]
-    return describe(function, tensors=("x",), samples=_SAMPLES, **description)
+    return describe(function, tensors=("x",), **{"samples": SAMPLES, **description})
 
 
-sum = _summation(
+def _mean(x: Any, dim: Any, keepdim: bool) -> Any:
+    if x.dtype.kind != "f":
+        kind = {"i": "Long", "b": "Bool"}.get(x.dtype.kind, x.dtype)
+        raise DtypeError(
+            f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {kind}",
+            hint="convert it first: mean(x, dtype='float64')",
+        )
+    with np.errstate(all="ignore"):
+        return reduction(np.add)(x, dim, keepdim) / x.dtype.type(count(x.shape, dim))
+
+
+sum = two_nodes(
     "sum",
-    _reduction(np.add),
-    lambda g, x_shape, dim: _spread(g, x_shape, dim),
+    reduction(np.add),
+    lambda g, x_shape, dim: spread(g, x_shape, dim),
+    series="linear",
     summary="sum of all elements, or along dim",
     formula="1",
 )
-mean = _summation(
+mean = two_nodes(
     "mean",
     _mean,
-    lambda g, x_shape, dim: _spread(g / _count(x_shape, dim), x_shape, dim),
+    lambda g, x_shape, dim: spread(g / count(x_shape, dim), x_shape, dim),
+    series="linear",
     summary="mean of all elements, or along dim",
     formula="1/n",
 )
 
-
-def _share(g: Any, x: Any, out: Any, dim: Any) -> Any:
-    """The gradient of an extreme value, shared evenly among the elements that reach it."""
-    chosen = x == expand(reshape(out, kept_shape(x.shape, dim)), x.shape)
-    return where(chosen, _spread(g, x.shape, dim) / _spread(sum(chosen, dim), x.shape, dim), 0.0)
+# Running sums and products, from the front or from the back.  Where y[k] = x[k] + decay[k]*y[k - 1], both derivatives are
+# of the same form; it is what differentiates products without dividing by what may be 0.
 
 
-def _extreme_series(ufunc: Any, x: Any, dim: Any, keepdim: Any) -> Any:
-    """The mean of the elements that reach the extreme value."""
-    chosen = x == ufunc.reduce(x._data, axis=dimensions(dim, x.ndim), keepdims=True)
-    return sum(where(chosen, x, 0.0), dim, keepdim) / sum(chosen, dim, keepdim)
+def _running(ufunc: Any) -> Any:
+    def forward(x: Any, dim: int, reverse: bool) -> Any:
+        at = dimension(dim, x.ndim)
+        x = x.astype(np.int64) if x.dtype.kind == "b" else x
+        return np.flip(ufunc.accumulate(np.flip(x, at), at), at) if reverse else ufunc.accumulate(x, at)
+
+    return forward
 
 
-def _extreme(name: str, ufunc: Any, summary: str, node: str | None = None, public: bool = True) -> Any:
-    description: dict[str, Any] = {
-        "summary": summary,
-        "formula": "1 at the extreme element, 0 elsewhere",
-        "domain": "everywhere",
-        "smooth": "one element is the extreme one",
-        "convention": "elements that share the extreme value share the derivative evenly (PyTorch)",
-        "samples": _SAMPLES,
-        "edges": (([5.0, 1.0, 5.0],),),
-    }
-    return declare(
-        name,
-        _reduction(ufunc),
-        {"x": lambda g, x, out, dim: _share(g, x, out, dim)},
-        series=lambda x, dim, keepdim: _extreme_series(ufunc, x, dim, keepdim),
-        node=node,
-        statics=_STATICS,
-        public=public,
-        selects=True,
-        **(description if public else {}),
-    )
+_ALONG: dict[str, Any] = {"dim": 0, "reverse": False}
+running_sum: Any = declare(
+    "cumsum",
+    _running(np.add),
+    {"x": lambda g, dim, reverse: running_sum(g, dim, not reverse)},
+    statics=_ALONG,
+    series="linear",
+    public=False,
+)
 
 
-amax = _extreme("amax", np.maximum, "largest element, or largest along dim")
-amin = _extreme("amin", np.minimum, "smallest element, or smallest along dim")
-_max_of_all = _extreme("max", np.maximum, "", "MaxBackward1", public=False)
-_min_of_all = _extreme("min", np.minimum, "", "MinBackward1", public=False)
+def _recur(x: Any, decay: Any, dim: int, reverse: bool) -> Any:
+    out = np.array(x, np.result_type(x, decay))
+    at = dimension(dim, out.ndim)
+    steps, factors = np.moveaxis(out, at, 0), np.moveaxis(decay, at, 0)
+    if reverse:
+        steps, factors = steps[::-1], factors[::-1]
+    for k in range(1, len(steps)):
+        steps[k] += factors[k] * steps[k - 1]
+    return out
 
 
-def max(x: Any, y: Any = None) -> Any:
-    """the largest element of x; of two arguments the larger, element by element"""
-    return _max_of_all(x) if y is None else maximum(x, y)
+recurrence: Any = declare(
+    "recurrence",
+    _recur,
+    {
+        "x": lambda g, decay, dim, reverse: recurrence(g, neighbour(decay, dim, not reverse, 0.0), dim, not reverse),
+        "decay": lambda g, decay, out, dim, reverse: (
+            recurrence(g, neighbour(decay, dim, not reverse, 0.0), dim, not reverse) * neighbour(out, dim, reverse, 0.0)
+        ),
+    },
+    statics=_ALONG,
+    public=False,
+)
+running_product: Any = declare(
+    "cumprod",
+    _running(np.multiply),
+    {
+        "x": lambda g, x, out, dim, reverse: (
+            recurrence(g, neighbour(x, dim, not reverse, 0.0), dim, not reverse) * neighbour(out, dim, reverse, 1.0)
+        )
+    },
+    statics=_ALONG,
+    public=False,
+)
 
 
-def min(x: Any, y: Any = None) -> Any:
-    """the smallest element of x; of two arguments the smaller, element by element"""
-    return _min_of_all(x) if y is None else minimum(x, y)
+def lanes(x: Any, operation: Any, dim: Any, *rest: Any) -> Any:
+    """``operation`` along a dimension; a number is a vector of one for it."""
+    at = dimension(dim, len(x.shape))
+    return operation(x, at, *rest) if len(x.shape) else reshape(operation(reshape(x, (1,)), 0, *rest), ())
 
 
-for _function, _other in ((max, "amax"), (min, "amin")):
-    describe(
-        _function,
-        tensors=("x", "y"),
-        formula="1 at the extreme element, 0 elsewhere",
-        domain="everywhere",
-        smooth="one element is the extreme one",
-        convention=f"elements that share the extreme value share the derivative evenly (PyTorch); along a dimension: {_other}",
-        samples=(([1.0, -2.0, 3.0],), (1.5, -0.5)),
-        edges=((1.0, 1.0), ([5.0, 1.0, 5.0],)),
-    )
+def cumsum(x: Any, dim: int = 0, dtype: Any = None) -> Any:
+    """sums of the elements up to each along dim"""
+    return lanes(of_type(x, dtype), running_sum, dim, False)
+
+
+def cumprod(x: Any, dim: int = 0, dtype: Any = None) -> Any:
+    """products of the elements up to each along dim"""
+    return lanes(of_type(x, dtype), running_product, dim, False)
+
+
+describe(cumsum, formula="cumsum of g from the back", samples=SAMPLES[:2])
+describe(
+    cumprod,
+    formula="products of the other elements",
+    convention="right where elements are 0, at every order",
+    samples=(*SAMPLES[:2], ([2.0, 0.0, 4.0, 0.0, 3.0],)),
+)
+
+
+def _others(x: Any, dim: Any) -> Any:
+    """For each element the product of the others along dim."""
+    if dim is None:
+        return reshape(_others(reshape(x, (-1,)), 0), x.shape)
+    before = neighbour(running_product(x, dim, False), dim, False, 1.0)
+    return before * neighbour(running_product(x, dim, True), dim, True, 1.0)
+
+
+def _prod(x: Any, dim: Any, keepdim: bool) -> Any:
+    at: Any = None if dim is None else dimension(dim, x.ndim)
+    kept: Any = bool(keepdim)
+    return np.multiply.reduce(x, axis=at if x.ndim else None, keepdims=kept)[()]
+
+
+prod = two_nodes(
+    "prod",
+    _prod,
+    lambda g, x, dim: spread(g, x.shape, dim) * _others(x, dim if x.shape else None),
+    summary="product of all elements, or along dim",
+    formula="products of the other elements",
+    convention="right where elements are 0, at every order",
+    samples=(*SAMPLES, ([2.0, 0.0, 4.0],), ([[0.0, 2.0], [0.0, 3.0]], 0), (2.0,)),
+)
+
+# Variance and standard deviation
+
+
+def _var(x: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    if x.dtype.kind != "f":
+        raise DtypeError("std and var only support floating point and complex dtypes")
+    with np.errstate(all="ignore"):
+        rest = x - _mean(x, dim, True)
+        free = x.dtype.type(max(count(x.shape, dim) - correction, 0))
+        return reduction(np.add)(rest * rest, dim, keepdim) / free
+
+
+def _var_slope(g: Any, x: Any, dim: Any, correction: Any) -> Any:
+    free = count(x.shape, dim) - correction
+    return (x - mean(x, dim, True)) * (spread(g, x.shape, dim) * (2 / free if free else np.inf))
+
+
+def over(g: Any, size: Any) -> Any:
+    """g/size, and 0 where size is 0: of the slopes at a kink the smallest."""
+    return where(size == 0, 0.0, g / where(size == 0, 1.0, size))
+
+
+def _spread_measure(name: str, forward: Any, partial: Any, **description: Any) -> Any:
+    made = declare(name, forward, {"x": partial}, statics={"dim": None, "correction": 1, "keepdim": False}, public=False)
+
+    def function(x: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, correction: Any = None) -> Any:
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        if unbiased is not None and correction is not None:
+            raise ArgumentError(f"{name}: give 'correction' or 'unbiased', not both")
+        if correction is None:
+            correction = 1 if unbiased is None else int(unbiased)
+        return made(x, dim, correction, keepdim)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__
+    function.__doc__ = description["summary"]
+    samples = (([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, False, True))
+    return describe(function, tensors=("x",), samples=samples, **description)
+
+
+var = _spread_measure(
+    "var",
+    _var,
+    lambda g, x, dim, correction: _var_slope(g, x, dim, correction),
+    summary="variance, divided by n - 1 unless unbiased=false or a correction says otherwise",
+    formula="2*(x - mean(x))/(n - 1)",
+    convention="nan where n is not more than the correction (PyTorch)",
+)
+std = _spread_measure(
+    "std",
+    lambda x, dim, correction, keepdim: np.sqrt(_var(x, dim, correction, keepdim)),
+    lambda g, x, out, dim, correction: _var_slope(over(g, out * 2), x, dim, correction),
+    summary="standard deviation, the square root of var",
+    formula="(x - mean(x))/((n - 1)*std(x))",
+    smooth="not all elements are equal",
+    domain="everywhere",
+    convention="0 where all elements are equal (PyTorch)",
+    edges=(([1.0, 1.0],),),
+)
+
+count_nonzero = declare(
+    "count_nonzero",
+    lambda x, dim: np.asarray(np.count_nonzero(x, axis=dimensions(dim, x.ndim)))[()],
+    {"x": None},
+    statics={"dim": None},
+    summary="how many elements are not 0, in all or along dim",
+)

@@ -33,6 +33,7 @@ __all__ = [
     "to",
     "transpose",
     "unsqueeze",
+    "view",
 ]
 
 
@@ -160,9 +161,22 @@ def reshape(x: Any, *shape: Any) -> Any:
     return _view(x, _wanted_shape(shape))
 
 
+def view(x: Any, *shape: Any) -> Any:
+    """The same elements in another shape, in the same memory; one length may be -1."""
+    made = reshape(x, *shape)
+    if isinstance(x, Tensor) and x.numel() and not np.may_share_memory(made._data, x._data):
+        raise ShapeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        )
+    return made
+
+
+describe(
+    view, parameters=("x", "shape"), tensors=("x",), spread=True, formula="reshape(g, shape of x)", samples=(([[1.0, 2.0]], [2]),)
+)
 describe(
     reshape,
-    aliases=("view",),
     parameters=("x", "shape"),
     tensors=("x",),
     spread=True,
@@ -234,6 +248,7 @@ transpose: Function = declare(
     series="linear",
     statics={"dim0": -2, "dim1": -1},
     view=True,
+    aliases=("swapaxes", "swapdims"),
     summary="two dimensions exchanged, the last two if left out",
     formula="transpose(g)",
     samples=(([[1.0, 2.0], [3.0, 4.0]], 0, 1),),
@@ -397,6 +412,8 @@ def getitem(x: Any, key: Any) -> Any:
             result = unsqueeze(result, dim)
             dim += 1
         elif isinstance(part, slice):
+            if part.step is not None and part.step < 0:
+                raise ArgumentError("step must be greater than zero", hint=f"flip(x, [{dim}]) turns a dimension round")
             # A slice of everything is no operation, except where it is all that was asked for.
             if part != slice(None) or whole:
                 result = slice_key(result, (*before, part))
@@ -419,11 +436,16 @@ def _index_part(part: Any) -> Any:
         return _bool_mask(part) if isinstance(part, bool) else part
     if isinstance(part, Tensor):
         part = part._data
+    elif isinstance(part, (float, str)):
+        raise IndexOutOfRange(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+            f"(got {type(part).__name__})"
+        )
     array = np.asarray(part)
-    if array.dtype.kind == "f" and np.all(array == np.floor(array)):
-        array = array.astype(np.int64)
+    if not array.size and array.ndim:
+        array = array.astype(np.int64) if array.dtype.kind == "f" else array
     if array.dtype.kind not in "ib":
-        raise IndexOutOfRange("positions must be whole numbers, slices or masks")
+        raise IndexOutOfRange("tensors used as indices must be long, int, byte or bool tensors")
     return int(array) if array.ndim == 0 and array.dtype.kind == "i" else array
 
 
@@ -463,6 +485,16 @@ def _cat(arrays: Any, dim: int) -> Any:
     common = arrays[0]
     for other in arrays[1:]:
         common = promote(common, other)[0] if common.dtype != other.dtype else common
+    at = dimension(dim, common.ndim)
+    for i, other in enumerate(arrays):
+        if other.ndim != common.ndim:
+            raise ShapeError(f"Tensors must have same number of dimensions: got {common.ndim} and {other.ndim}")
+        for d in range(common.ndim):
+            if d != at and other.shape[d] != common.shape[d]:
+                raise ShapeError(
+                    f"Sizes of tensors must match except in dimension {at}. Expected size {common.shape[d]} but got size "
+                    f"{other.shape[d]} for tensor number {i} in the list."
+                )
     arrays = [a.astype(common.dtype, copy=False) for a in arrays]
     return np.concatenate(arrays, dimension(dim, arrays[0].ndim))
 

@@ -11,7 +11,7 @@ from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.several import declare_several
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
-from autodiff_cli.ops.shape import cat, dimension, expand, getitem, permuted, reshape, select_key, slice_key, stack
+from autodiff_cli.ops.shape import cat, clone, dimension, getitem, permuted, reshape, select_key, slice_key, stack
 
 __all__ = ["chunk", "contiguous", "diagonal", "movedim", "narrow", "ravel", "select", "split", "unbind", "unflatten"]
 
@@ -38,6 +38,17 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Any:
 
 describe(select, tensors=("x",), samples=((_MATRIX, 1, 2),))
 describe(narrow, tensors=("x",), samples=((_MATRIX, 1, 1, 2),))
+
+
+def neighbour(x: Any, dim: int, reverse: bool, edge: float) -> Any:
+    """Along dim for each element the one before it (after it with ``reverse``), ``edge`` where there is none."""
+    at = dimension(dim, len(x.shape))
+    length = x.shape[at]
+    if not length:
+        return x
+    outside = np.full((*x.shape[:at], 1, *x.shape[at + 1 :]), edge, x.dtype)
+    rest = narrow(x, at, 1 if reverse else 0, length - 1)
+    return cat([rest, outside] if reverse else [outside, rest], at)
 
 
 def _diagonal(x: Any, offset: int, dim1: int, dim2: int) -> Any:
@@ -98,8 +109,8 @@ def ravel(x: Any) -> Any:
 
 
 def contiguous(x: Any) -> Any:
-    """x itself: where elements lie in memory is nobody's business here."""
-    return x
+    """x itself, or a copy of it where its elements do not lie in memory in order."""
+    return clone(x) if isinstance(x, Tensor) and not x.is_contiguous() else x
 
 
 describe(movedim, aliases=("moveaxis",), tensors=("x",), samples=((_MATRIX, 0, 1),))
@@ -196,8 +207,7 @@ def _install(name: str, method: Any) -> None:
 _install("__iter__", lambda self: iter(unbind(self)) if self.shape else _no_iteration())
 _install("view_as", lambda self, other: reshape(self, other.shape))
 _install("reshape_as", lambda self, other: reshape(self, other.shape))
-_install("expand_as", lambda self, other: expand(self, other.shape))
 
 
 def _no_iteration() -> Any:
-    raise ShapeError("iteration over a 0-d tensor")
+    raise ArgumentError("iteration over a 0-d tensor")

@@ -1,0 +1,374 @@
+"""Elements in other places: turned round, shifted, repeated, padded; triangles, diagonals and grids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.errors import ArgumentError, ShapeError
+from autodiff_cli.ops.creation import check_size
+from autodiff_cli.ops.positions import index_select
+from autodiff_cli.ops.reduce import dimensions, sum
+from autodiff_cli.ops.shape import cat, dimension, expand, flatten, reshape, unsqueeze
+from autodiff_cli.ops.views import diagonal
+
+__all__ = [
+    "broadcast_tensors",
+    "broadcast_to",
+    "diag",
+    "diag_embed",
+    "diff",
+    "dstack",
+    "expand_as",
+    "flip",
+    "fliplr",
+    "flipud",
+    "hstack",
+    "meshgrid",
+    "pad",
+    "repeat",
+    "repeat_interleave",
+    "roll",
+    "tile",
+    "tril",
+    "triu",
+    "vstack",
+]
+
+_V, _M = [1.0, 2.0, 3.0], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+
+def _listed(values: tuple[Any, ...]) -> tuple[int, ...]:
+    given = values[0] if len(values) == 1 and isinstance(values[0], (list, tuple)) else values
+    return tuple(int(value) for value in given)
+
+
+# Turned round and shifted
+
+_flip: Function = declare(
+    "flip",
+    lambda x, dims: np.flip(x, dimensions(dims, x.ndim)) if dims else x.copy(),
+    {"x": lambda g, dims: _flip(g, dims)},
+    statics={"dims": ()},
+    series="linear",
+    public=False,
+)
+
+
+def flip(x: Any, *dims: Any) -> Any:
+    """the elements in reverse order along dimensions"""
+    return _flip(x, _listed(dims))
+
+
+def fliplr(x: Any) -> Any:
+    """the columns in reverse order"""
+    if len(x.shape) < 2:
+        raise ShapeError("Input must be >= 2-d.")
+    return flip(x, 1)
+
+
+def flipud(x: Any) -> Any:
+    """the rows in reverse order"""
+    if not x.shape:
+        raise ShapeError("Input must be >= 1-d.")
+    return flip(x, 0)
+
+
+def _roll(x: Any, shifts: Any, dims: Any) -> Any:
+    return np.roll(x, shifts, tuple(dimension(d, x.ndim) for d in dims) if x.ndim else ())
+
+
+_rolled: Function = declare(
+    "roll",
+    _roll,
+    {"x": lambda g, shifts, dims: _rolled(g, tuple(-n for n in shifts), dims)},
+    statics={"shifts": (), "dims": ()},
+    series="linear",
+    public=False,
+)
+
+
+def roll(x: Any, shifts: Any, dims: Any = None) -> Any:
+    """the elements moved on along dimensions, those at the end to the front; in all as one dimension if dims is left out"""
+    shifts = _listed((shifts,))
+    if dims is None:
+        if len(shifts) != 1:
+            raise ShapeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
+        return reshape(_rolled(reshape(x, (-1,)), shifts, (0,)), x.shape)
+    dims = _listed((dims,))
+    if len(shifts) != len(dims):
+        raise ShapeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    return _rolled(x, shifts, dims)
+
+
+describe(flip, parameters=("x", "dims"), tensors=("x",), spread=True, formula="flip(g)", samples=((_M, [0]), (_M, [0, 1])))
+describe(fliplr, formula="fliplr(g)", samples=((_M,),))
+describe(flipud, formula="flipud(g)", samples=((_M,),))
+describe(roll, tensors=("x",), formula="roll(g, -shifts)", samples=((_M, 1), (_M, 2, 1), (_M, [1, -1], [0, 1])))
+
+# Triangles and diagonals
+
+
+def _triangle(name: str, cut: Any, summary: str) -> Function:
+    def forward(x: Any, diagonal: int) -> Any:
+        if x.ndim < 2:
+            raise ShapeError(f"{name}: input tensor must have at least 2 dimensions")
+        return cut(x, int(diagonal))
+
+    made: Function = declare(
+        name,
+        forward,
+        {"x": lambda g, diagonal: made(g, diagonal)},
+        statics={"diagonal": 0},
+        summary=summary,
+        formula=f"{name}(g)",
+        samples=((_M,), ([_M, _M], 1)),
+    )
+    return made
+
+
+tril = _triangle("tril", np.tril, "the lower triangle of a matrix, 0 above a diagonal")
+triu = _triangle("triu", np.triu, "the upper triangle of a matrix, 0 below a diagonal")
+
+
+def _embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
+    ndim = x.ndim + 1
+    first, second = dimension(dim1, ndim), dimension(dim2, ndim)
+    if not x.ndim or first == second:
+        raise ShapeError("diagonal dimensions cannot be identical" if x.ndim else "diag_embed needs at least one dimension")
+    length = x.shape[-1] + abs(offset)
+    check_size((*x.shape[:-1], length, length))
+    out = np.zeros((*x.shape[:-1], length, length), x.dtype)
+    places = np.arange(x.shape[-1])
+    rows, columns = places + max(-offset, 0), places + max(offset, 0)
+    out[..., rows, columns] = x
+    return np.moveaxis(out, (-2, -1), (first, second))
+
+
+diag_embed: Function = declare(
+    "diag_embed",
+    _embed,
+    {"x": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
+    statics={"offset": 0, "dim1": -2, "dim2": -1},
+    summary="matrices with the elements of the last dimension on the diagonal, or that many places off it",
+    formula="diagonal(g)",
+    samples=((_M,), (_V, 1), (_M, -1, 0, 2)),
+)
+
+
+def diag(x: Any, diagonal: int = 0) -> Any:
+    """of a vector the matrix with it on the diagonal, of a matrix its diagonal"""
+    ndim = len(x.shape)
+    if ndim not in (1, 2):
+        raise ShapeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+    return diag_embed(x, int(diagonal)) if ndim == 1 else _diagonal_of(x, int(diagonal), 0, 1)
+
+
+_diagonal_of = diagonal
+describe(diag, tensors=("x",), formula="diag(g)", samples=((_V,), (_M,), (_V, -1), (_M, 1)))
+
+# Repeated and padded
+
+
+def _repeat_shape(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
+    if len(sizes) < len(shape):
+        raise ShapeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
+            hint=f"the shape is {list(shape)}: give {len(shape)} numbers or more",
+        )
+    return (*(1,) * (len(sizes) - len(shape)), *shape)
+
+
+def _repeat(x: Any, sizes: tuple[int, ...]) -> Any:
+    whole = _repeat_shape(x.shape, sizes)
+    if any(n < 0 for n in sizes):
+        raise ShapeError(f"Trying to create tensor with negative dimension: {list(sizes)}")
+    check_size(tuple(n * m for n, m in zip(sizes, whole, strict=True)))
+    return np.tile(x, sizes)
+
+
+def _unrepeat(g: Any, shape: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
+    pairs = [n for pair in zip(sizes, _repeat_shape(shape, sizes), strict=True) for n in pair]
+    return reshape(sum(reshape(g, pairs), tuple(range(0, len(pairs), 2))), shape) if pairs else g
+
+
+_repeated: Function = declare(
+    "repeat",
+    _repeat,
+    {"x": lambda g, x_shape, sizes: _unrepeat(g, x_shape, sizes)},
+    statics={"sizes": ()},
+    series="linear",
+    public=False,
+)
+
+
+def repeat(x: Any, *sizes: Any) -> Any:
+    """x repeated that many times along each dimension, new ones in front"""
+    return _repeated(x, _listed(sizes))
+
+
+def tile(x: Any, *dims: Any) -> Any:
+    """as repeat, where missing numbers are 1"""
+    sizes = _listed(dims)
+    return repeat(x, (*(1,) * (len(x.shape) - len(sizes)), *sizes))
+
+
+def repeat_interleave(x: Any, repeats: Any, dim: Any = None) -> Any:
+    """each element, or each slice along dim, repeated in place"""
+    if dim is None:
+        x, dim = flatten(x) if x.shape else reshape(x, (1,)), 0
+    repeats = np.asarray(getattr(repeats, "_data", repeats)).astype(np.int64)
+    return index_select(x, dim, np.repeat(np.arange(x.shape[dimension(dim, len(x.shape))]), repeats))
+
+
+describe(repeat, parameters=("x", "sizes"), tensors=("x",), spread=True, samples=((_M, [2, 1]), (_V, [3, 2])))
+describe(tile, parameters=("x", "dims"), tensors=("x",), spread=True, samples=((_M, [2]),))
+describe(repeat_interleave, tensors=("x",), samples=((_M, 2), (_M, [1, 2], 0)))
+
+
+def _pad(x: Any, widths: tuple[int, ...], value: Any) -> Any:
+    if len(widths) % 2 or len(widths) > 2 * x.ndim:
+        raise ShapeError(
+            f"Padding length must be divisible by 2, but got {len(widths)}"
+            if len(widths) % 2
+            else "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(widths)} and input of dimension {x.ndim}"
+        )
+    pairs = [(0, 0)] * (x.ndim - len(widths) // 2) + [tuple(widths[i : i + 2]) for i in range(len(widths) - 2, -1, -2)]
+    cropped = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, pairs, strict=True))
+    lengths = tuple(n + a + b for n, (a, b) in zip(x.shape, pairs, strict=True))
+    if any(n < 0 for n in lengths):
+        raise ShapeError(f"The input size {list(x.shape)}, plus padding {list(widths)}, resulted in a negative output size")
+    check_size(lengths)
+    return np.pad(x[cropped], [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
+
+
+_padded: Function = declare(
+    "pad",
+    _pad,
+    {"x": lambda g, widths: _padded(g, tuple(-n for n in widths), 0.0)},
+    node="ConstantPadNdBackward0",
+    statics={"widths": (), "value": 0.0},
+    public=False,
+)
+
+
+def pad(x: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+    """one value around x: before and after along the last dimension, then the one before it; negative numbers crop"""
+    if mode != "constant":
+        raise ArgumentError(f"pad knows mode='constant' only, not '{mode}'")
+    return _padded(x, _listed((pad,)), 0.0 if value is None else value)
+
+
+describe(
+    pad, tensors=("x",), methods=(), formula="g without its border", samples=((_M, [1, 2]), (_M, [1, -1, 0, 1], "constant", 5.0))
+)
+
+# Broadcast and joined
+
+
+def broadcast_to(x: Any, size: Any) -> Any:
+    """x repeated along dimensions of length 1, and along new ones in front, until the shape fits"""
+    return expand(x, size)
+
+
+def expand_as(x: Any, other: Any) -> Any:
+    """x repeated until it has the shape of other"""
+    return expand(x, tuple(other.shape))
+
+
+describe(broadcast_to, tensors=("x",), samples=(([1.0, 2.0], [3, 2]),))
+describe(expand_as, tensors=("x", "other"), samples=(([1.0, 2.0], [[0.5, -1.0]]),))
+
+
+def _sequence(tensors: tuple[Any, ...]) -> list[Any]:
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    return [t if hasattr(t, "shape") else np.asarray(t) for t in given]
+
+
+def _at_least(x: Any, ndim: int) -> Any:
+    """x with dimensions added as ``vstack`` and ``dstack`` mean it: a vector is a row."""
+    while len(x.shape) < ndim:
+        x = reshape(x, (1,)) if not x.shape else unsqueeze(x, 0 if len(x.shape) == 1 else 2)
+    return x
+
+
+def _stacking(name: str, prepare: Any, summary: str) -> Any:
+    def function(*tensors: Any) -> Any:
+        parts = _sequence(tensors)
+        if not parts:
+            raise ArgumentError(f"{name} expects a non-empty TensorList")
+        return prepare(parts)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = summary
+    return describe(
+        function, parameters=("tensors",), defaults=(), tensors=("tensors",), variadic=True, samples=(([1.0, 2.0], [3.0, 4.0]),)
+    )
+
+
+def _side_by_side(parts: list[Any]) -> Any:
+    parts = [_at_least(part, 1) for part in parts]
+    return cat(parts, 0 if len(parts[0].shape) == 1 else 1)
+
+
+vstack = _stacking("vstack", lambda parts: cat([_at_least(p, 2) for p in parts], 0), "tensors below each other, vectors as rows")
+hstack = _stacking("hstack", _side_by_side, "tensors side by side")
+dstack = _stacking("dstack", lambda parts: cat([_at_least(p, 3) for p in parts], 2), "tensors behind each other")
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
+    """tensors repeated until all have one shape"""
+    parts = _sequence(tensors)
+    try:
+        shape = np.broadcast_shapes(*(tuple(part.shape) for part in parts))
+    except ValueError:
+        raise ShapeError(f"shapes {', '.join(str(list(part.shape)) for part in parts)} do not broadcast") from None
+    return tuple(expand(part, shape) for part in parts)
+
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
+    """of vectors the tensors of a grid: the i-th of them changes along dimension i ('xy': the first two the other way round)"""
+    if indexing not in ("ij", "xy"):
+        raise ArgumentError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    parts = _sequence(tensors)
+    for part in parts:
+        if len(part.shape) > 1:
+            raise ShapeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {part!r}")
+    places = list(range(len(parts)))
+    if indexing == "xy" and len(parts) > 1:
+        places[:2] = [1, 0]
+    lengths = [1] * len(parts)
+    for part, place in zip(parts, places, strict=True):
+        lengths[place] = part.shape[0] if part.shape else 1
+    grids = []
+    for part, place in zip(parts, places, strict=True):
+        shape = tuple(n if i == place else 1 for i, n in enumerate(lengths))
+        grids.append(expand(reshape(part, shape), tuple(lengths)))
+    return tuple(grids)
+
+
+describe(broadcast_tensors, parameters=("tensors",), tensors=("tensors",), variadic=True, samples=(([1.0, 2.0], [[3.0], [4.0]]),))
+describe(
+    meshgrid,
+    parameters=("tensors", "indexing"),
+    defaults=("ij",),
+    tensors=("tensors",),
+    variadic=True,
+    samples=(([1.0, 2.0], [3.0, 4.0, 5.0]),),
+)
+
+
+def diff(x: Any, n: int = 1, dim: int = -1) -> Any:
+    """differences of neighbours along dim, n times"""
+    at = dimension(dim, len(x.shape))
+    for _ in range(n):
+        before = (slice(None),) * at
+        x = x[(*before, slice(1, None))] - x[(*before, slice(None, -1))]
+    return x
+
+
+describe(diff, tensors=("x",), formula="g of the one before - g of the one after", samples=((_V,), (_M, 2), (_M, 1, 0)))

@@ -1,0 +1,342 @@
+"""More products: sums over chosen dimensions, and what is made of them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.errors import ArgumentError, ShapeError
+from autodiff_cli.ops.creation import check_size
+from autodiff_cli.ops.linalg import matmul, mm
+from autodiff_cli.ops.reduce import sum
+from autodiff_cli.ops.shape import dimension, permuted, reshape, t, transpose
+from autodiff_cli.ops.views import diagonal
+
+__all__ = ["addmm", "baddbmm", "chain_matmul", "cross", "einsum", "inner", "kron", "linear", "tensordot", "vdot"]
+
+_V, _W, _A, _B = [1.0, 2.0], [3.0, -4.0], [[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]]
+_C, _D = [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]], [[1.5], [0.2], [-0.7]]
+
+# Einstein's sum.  What only one operand has is summed there, and what it repeats is its diagonal; then two operands at a
+# time are contracted, and the gradient of one is the contraction of the other with that of the result.
+
+_Labels = tuple[int, ...]
+
+
+def _contraction(x: Any, y: Any, of_x: _Labels, of_y: _Labels, of_out: _Labels) -> Any:
+    lengths = {label: n for v, of in ((x, of_x), (y, of_y)) for label, n in zip(of, v.shape, strict=True) if n != 1}
+    check_size(tuple(lengths.get(label, 1) for label in of_out))
+    product: Any = np.einsum
+    return product(x, of_x, y, of_y, of_out, optimize=True)[()]
+
+
+_contract: Function = declare(
+    "einsum",
+    _contraction,
+    {
+        "x": lambda g, y, of_x, of_y, of_out: _contract(g, y, of_out, of_y, of_x),
+        "y": lambda g, x, of_x, of_y, of_out: _contract(g, x, of_out, of_x, of_y),
+    },
+    statics={"of_x": (), "of_y": (), "of_out": ()},
+    public=False,
+)
+
+
+def _terms(equation: str, ndims: list[int]) -> tuple[list[list[int]], list[int]]:
+    """The labels of each operand and of the result, as numbers; those of '...' are negative."""
+    given, arrow, wanted = equation.replace(" ", "").partition("->")
+    inputs = given.split(",")
+    if len(inputs) != len(ndims):
+        word = "fewer" if len(ndims) < len(inputs) else "more"
+        raise ArgumentError(f"einsum(): {word} operands were provided than specified in the equation")
+    longest = 0
+    labels = []
+    for i, (text, ndim) in enumerate(zip(inputs, ndims, strict=True)):
+        named = len(text.replace("...", ""))
+        if "..." not in text and named != ndim:
+            raise ArgumentError(
+                f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions "
+                f"({ndim}) for operand {i} and no ellipsis was given"
+            )
+        if named > ndim:
+            raise ArgumentError(
+                f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions ({ndim}) "
+                f"for operand {i}"
+            )
+        longest = max(longest, ndim - named)
+        labels.append(_labels(text, ndim - named))
+    if arrow:
+        out = _labels(wanted, longest)
+        for label in out:
+            if out.count(label) > 1:
+                raise ArgumentError(f"einsum(): output subscript {chr(label)} appears more than once in the output")
+            if label > 0 and not any(label in each for each in labels):
+                raise ArgumentError(
+                    f"einsum(): output subscript {chr(label)} does not appear in the equation for any input operand"
+                )
+    else:
+        every = [label for each in labels for label in each]
+        out = [*range(-longest, 0), *sorted(label for label in set(every) if label > 0 and every.count(label) == 1)]
+    return labels, out
+
+
+def _labels(text: str, hidden: int) -> list[int]:
+    before, dots, after = text.partition("...")
+    for letter in before + after:
+        if not letter.isalpha():
+            raise ArgumentError(f"einsum(): invalid subscript given: '{letter}'; subscripts must be in [a-zA-Z]")
+    return [*map(ord, before), *(range(-hidden, 0) if dots else ()), *map(ord, after)]
+
+
+def _simplified(x: Any, labels: list[int], needed: set[int]) -> tuple[Any, list[int]]:
+    """An operand without repeated labels and without those that nothing else needs."""
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            if x.shape[first] != x.shape[second]:
+                raise ShapeError(
+                    f"einsum(): subscript {chr(label)} is repeated for dimensions of {x.shape[first]} and {x.shape[second]}"
+                )
+            x = diagonal(x, 0, first, second)
+            labels = [*(b for i, b in enumerate(labels) if i not in (first, second)), label]
+    alone = [i for i, label in enumerate(labels) if label not in needed]
+    if alone:
+        x = sum(x, alone)
+        labels = [label for label in labels if label in needed]
+    return x, labels
+
+
+def _arranged(x: Any, labels: list[int], out: list[int]) -> Any:
+    order = tuple(labels.index(label) for label in out)
+    return permuted(x, order) if order != tuple(range(len(order))) else x
+
+
+def einsum(equation: str, *operands: Any) -> Any:
+    """sums of products by an equation such as 'ij,jk->ik'"""
+    parts = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
+    if not parts:
+        raise ArgumentError("einsum(): must provide at least one operand")
+    labels, out = _terms(equation, [len(part.shape) for part in parts])
+    result, of_result = parts[0], labels[0]
+    for i in range(1, len(parts)):
+        later = {label for each in labels[i + 1 :] for label in each} | set(out)
+        result, of_result = _simplified(result, of_result, later | set(labels[i]))
+        other, of_other = _simplified(parts[i], labels[i], later | set(of_result))
+        kept = [label for label in dict.fromkeys(of_result + of_other) if label in later]
+        numbers = {label: n for n, label in enumerate(dict.fromkeys(of_result + of_other))}
+        of = [tuple(numbers[label] for label in each) for each in (of_result, of_other, out if i == len(parts) - 1 else kept)]
+        result, of_result = _contract(result, other, *of), out if i == len(parts) - 1 else kept
+    if len(parts) == 1:
+        result, of_result = _simplified(result, of_result, set(out))
+    return _arranged(result, of_result, out)
+
+
+describe(
+    einsum,
+    parameters=("equation", "operands"),
+    tensors=("operands",),
+    methods=(),
+    spread=True,
+    formula="einsum of g with the other operands",
+    samples=(
+        ("ij,jk->ik", _A, _B),
+        ("ii->i", _A),
+        ("ij->", _A),
+        ("i,ij,j", _V, _A, _W),
+        ("...i,i->...", _A, _V),
+        ("ij,kj->ki", _A, _B),
+    ),
+)
+
+# Made of products that are there
+
+
+def tensordot(x: Any, y: Any, dims: Any = 2) -> Any:
+    """sum of products over the last dims of x and the first of y, or over pairs of lists of dimensions"""
+    if isinstance(dims, (list, tuple)):
+        of_x, of_y = ([d] if isinstance(d, (int, np.integer)) else list(d) for d in dims)
+    else:
+        if dims < 0 or dims > min(len(x.shape), len(y.shape)):
+            raise ShapeError(f"tensordot expects dims >= 0 and no more than both tensors have, but got dims={dims}")
+        of_x, of_y = list(range(len(x.shape) - dims, len(x.shape))), list(range(dims))
+    of_x, of_y = [dimension(d, len(x.shape)) for d in of_x], [dimension(d, len(y.shape)) for d in of_y]
+    if [x.shape[d] for d in of_x] != [y.shape[d] for d in of_y]:
+        raise ShapeError(
+            f"contracted dimensions need to match, but first has sizes {[x.shape[d] for d in of_x]} "
+            f"and second has {[y.shape[d] for d in of_y]}"
+        )
+    free_x = [d for d in range(len(x.shape)) if d not in of_x]
+    free_y = [d for d in range(len(y.shape)) if d not in of_y]
+    summed = int(np.prod([x.shape[d] for d in of_x], dtype=np.int64))
+    shape = (*(x.shape[d] for d in free_x), *(y.shape[d] for d in free_y))
+    rows = int(np.prod(shape[: len(free_x)], dtype=np.int64))
+    columns = int(np.prod(shape[len(free_x) :], dtype=np.int64))
+    check_size(shape)
+    left = reshape(permuted(x, (*free_x, *of_x)), (rows, summed))
+    return reshape(mm(left, reshape(permuted(y, (*of_y, *free_y)), (summed, columns))), shape)
+
+
+def inner(x: Any, y: Any) -> Any:
+    """sum of products over the last dimension of both"""
+    if not x.shape or not y.shape:
+        return x * y
+    if x.shape[-1] != y.shape[-1]:
+        raise ShapeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(x.shape)} and {list(y.shape)}"
+        )
+    return matmul(x, y) if len(x.shape) == len(y.shape) == 1 else tensordot(x, y, [[-1], [-1]])
+
+
+def vdot(x: Any, y: Any) -> Any:
+    """product of two vectors"""
+    if len(x.shape) != 1 or len(y.shape) != 1:
+        raise ShapeError(f"1D tensors expected, but got {len(x.shape)}D and {len(y.shape)}D tensors")
+    return matmul(x, y)
+
+
+def kron(x: Any, y: Any) -> Any:
+    """Kronecker's product: every element of x times all of y"""
+    ndim = max(len(x.shape), len(y.shape))
+    of_x, of_y = ((*(1,) * (ndim - len(v.shape)), *v.shape) for v in (x, y))
+    check_size(tuple(n * m for n, m in zip(of_x, of_y, strict=True)))
+    left = reshape(x, [n for pair in zip(of_x, (1,) * ndim, strict=True) for n in pair])
+    right = reshape(y, [n for pair in zip((1,) * ndim, of_y, strict=True) for n in pair])
+    return reshape(left * right, [n * m for n, m in zip(of_x, of_y, strict=True)])
+
+
+describe(tensordot, formula="tensordot of g with the other", samples=((_A, _B), (_A, _B, 1), (_A, _B, [[0], [1]])))
+describe(inner, formula="g @ y, g.T @ x", samples=((_V, _W), (_A, _V), (_A, _B)))
+describe(vdot, formula="y, x", samples=((_V, _W),))
+describe(kron, formula="sums of g times the other", samples=((_A, _B), (_V, _A)))
+
+
+def _addmm(x: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
+    if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
+        shown = " and ".join("x".join(map(str, m.shape)) for m in (mat1, mat2))
+        raise ShapeError(f"mat1 and mat2 shapes cannot be multiplied ({shown})")
+    product = alpha * (mat1 @ mat2) if alpha != 1 else mat1 @ mat2
+    total = product + (beta * x if beta != 1 else x)
+    if total.shape != product.shape:
+        raise ShapeError(
+            f"The expanded size of the tensor ({list(product.shape)}) must match the existing size ({list(np.shape(x))})"
+        )
+    return total
+
+
+addmm = declare(
+    "addmm",
+    _addmm,
+    {
+        "x": lambda g, beta: g * beta,
+        "mat1": lambda g, mat2, alpha: mm(g, t(mat2)) * alpha,
+        "mat2": lambda g, mat1, alpha: mm(t(mat1), g) * alpha,
+    },
+    statics={"beta": 1, "alpha": 1},
+    summary="beta*x + alpha*(mat1 @ mat2)",
+    formula="beta, alpha*(g @ mat2.T), alpha*(mat1.T @ g)",
+    samples=((_A, _A, _B), (_V, _A, _B, 2, 0.5)),
+)
+
+
+def baddbmm(x: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta*x + alpha*(batch1 @ batch2) for batches of matrices"""
+    return x * beta + matmul(batch1, batch2) * alpha
+
+
+def linear(x: Any, weight: Any, bias: Any = None) -> Any:
+    """x @ weight.T + bias"""
+    if bias is not None and len(x.shape) == 2:
+        return addmm(bias, x, t(weight))
+    product = matmul(x, t(weight) if len(weight.shape) < 3 else transpose(weight, -2, -1))
+    return product if bias is None else product + bias
+
+
+def chain_matmul(*matrices: Any) -> Any:
+    """the product of several matrices, multiplied in the cheapest order"""
+    parts = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
+    if len(parts) < 2:
+        raise ArgumentError(f"multi_dot(): expected at least 2 tensors but got {len(parts)}")
+    row, column = len(parts[0].shape) == 1, len(parts[-1].shape) == 1
+    if row:
+        parts[0] = reshape(parts[0], (1, -1))
+    if column:
+        parts[-1] = reshape(parts[-1], (-1, 1))
+    for left, right in itertools.pairwise(parts):
+        if len(left.shape) != 2 or len(right.shape) != 2 or left.shape[1] != right.shape[0]:
+            raise ShapeError(f"multi_dot(): shapes {list(left.shape)} and {list(right.shape)} cannot be multiplied")
+    product = _cheapest(parts)
+    shape = product.shape[1 if row else 0 : 1 if column else 2]
+    return reshape(product, shape) if row or column else product
+
+
+def _cheapest(parts: list[Any]) -> Any:
+    """The product in the order of the fewest multiplications."""
+    n = len(parts)
+    sizes = [part.shape[0] for part in parts] + [parts[-1].shape[1]]
+    costs: dict[tuple[int, int], tuple[int, Any]] = {(i, i + 1): (0, None) for i in range(n)}
+    for length in range(2, n + 1):
+        for i in range(n - length + 1):
+            j = i + length
+            costs[i, j] = min((costs[i, k][0] + costs[k, j][0] + sizes[i] * sizes[k] * sizes[j], k) for k in range(i + 1, j))
+
+    def product(i: int, j: int) -> Any:
+        return parts[i] if j == i + 1 else mm(product(i, costs[i, j][1]), product(costs[i, j][1], j))
+
+    return product(0, n)
+
+
+describe(baddbmm, tensors=("x", "batch1", "batch2"), samples=(([_A, _B], [_A, _B], [_B, _A], 2, 3),))
+describe(linear, tensors=("x", "weight", "bias"), methods=(), samples=((_A, _B, _V), (_V, _A), ([_A, _B], _A, _V)))
+describe(
+    chain_matmul,
+    parameters=("matrices",),
+    tensors=("matrices",),
+    variadic=True,
+    aliases=("multi_dot",),
+    formula="products of g with the others",
+    samples=((_A, _C, _D), (_V, _A, _W)),
+)
+
+
+def _cross(x: Any, y: Any, dim: int) -> Any:
+    a, b = np.moveaxis(x, dim, 0), np.moveaxis(y, dim, 0)
+    parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    return np.stack(parts, dim)
+
+
+_crossed: Function = declare(
+    "cross",
+    _cross,
+    {"x": lambda g, y, dim: _crossed(y, g, dim), "y": lambda g, x, dim: _crossed(g, x, dim)},
+    node="LinalgCrossBackward0",
+    statics={"dim": -1},
+    public=False,
+)
+
+
+def cross_along(x: Any, y: Any, dim: int = -1) -> Any:
+    """``torch.linalg.cross``: along the last dimension if none is given."""
+    if len(x.shape) != len(y.shape):
+        raise ShapeError(f"linalg.cross: inputs must have the same number of dimensions: {len(x.shape)} and {len(y.shape)}")
+    at = dimension(dim, len(x.shape))
+    if not x.shape or x.shape[at] != 3 or y.shape[at] != 3:
+        lengths = [v.shape[at] if v.shape else 1 for v in (x, y)]
+        raise ShapeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
+    return _crossed(x, y, at - len(x.shape))
+
+
+def cross(x: Any, y: Any, dim: Any = None) -> Any:
+    """vector product along dim, the first dimension of length 3 if left out"""
+    if dim is None:
+        if 3 not in x.shape:
+            raise ShapeError("no dimension of size 3 in input")
+        dim = tuple(x.shape).index(3)
+    return cross_along(x, y, dim)
+
+
+describe(cross, formula="cross(y, g), cross(g, x)", samples=(([1.0, 2.0, 3.0], [0.5, -1.0, 2.0]), (_C, [[0.3, 1.0, -2.0]], 1)))

@@ -1,0 +1,270 @@
+"""Eigenvalues, singular values and orthogonal factors, in batches; norms of matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd.several import declare_several
+from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
+from autodiff_cli.ops.arrange import diag_embed
+from autodiff_cli.ops.creation import zeros_like
+from autodiff_cli.ops.extremes import amax, amin
+from autodiff_cli.ops.linalg import matmul
+from autodiff_cli.ops.matrices import check_matrix, mT, solve, symmetric
+from autodiff_cli.ops.norms import vector_norm
+from autodiff_cli.ops.reduce import of_type, sum
+from autodiff_cli.ops.shape import cat, dimension, getitem, unsqueeze
+from autodiff_cli.ops.views import movedim
+
+__all__ = ["eigh", "eigvalsh", "matrix_norm", "qr", "svd", "svdvals"]
+
+_A = [[2.0, 1.0], [0.5, 3.0]]
+_TALL, _WIDE = [[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]], [[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]]
+_BATCH = [_A, [[1.0, -2.0], [0.7, 0.4]]]
+
+
+def _gaps(values: Any) -> Any:
+    """Differences of each two values, 1 on the diagonal so that one may divide by them."""
+    eye = np.eye(values.shape[-1], dtype=values.dtype)
+    return unsqueeze(values, -2) - unsqueeze(values, -1) + eye
+
+
+def _off_diagonal(x: Any) -> Any:
+    n = x.shape[-1]
+    return x * (1 - np.eye(n, dtype=x.dtype))
+
+
+def _eigh(x: Any) -> Any:
+    check_matrix("linalg.eigh", x)
+    return _converged("linalg.eigh", np.linalg.eigh, symmetric(x))
+
+
+def _converged(name: str, function: Any, *arguments: Any) -> Any:
+    try:
+        return tuple(function(*arguments))
+    except np.linalg.LinAlgError:
+        raise ShapeError(f"{name}: The algorithm failed to converge because the input matrix is ill-conditioned.") from None
+
+
+def _eigh_slope(g: list[Any], eigenvalues: Any, eigenvectors: Any) -> Any:
+    inner = None if g[0] is None else diag_embed(g[0])
+    if g[1] is not None:
+        turned = _off_diagonal(matmul(mT(eigenvectors), g[1])) / _gaps(eigenvalues)
+        inner = turned if inner is None else inner + turned
+    return symmetric(matmul(eigenvectors, matmul(inner, mT(eigenvectors))))
+
+
+_EIGEN: dict[str, Any] = {
+    "domain": "x is symmetric",
+    "convention": "the symmetric part of x is what counts, and has a symmetric derivative",
+}
+eigh: Function = declare_several(
+    "eigh",
+    _eigh,
+    lambda g, eigenvalues, eigenvectors: _eigh_slope(g, eigenvalues, eigenvectors),
+    results=("eigenvalues", "eigenvectors"),
+    node="LinalgEighBackward0",
+    summary="eigenvalues of a symmetric matrix in ascending order, and its eigenvectors as columns",
+    formula="V @ (diag(gL) + (V.mT @ gV)/gaps) @ V.mT, gaps[i, j] = L[j] - L[i]",
+    smooth="no two eigenvalues are equal",
+    samples=((_A,), (_BATCH,)),
+    **_EIGEN,
+)
+
+
+def eigvalsh(x: Any) -> Any:
+    """eigenvalues of a symmetric matrix in ascending order"""
+    return eigh(x)[0]
+
+
+describe(
+    eigvalsh,
+    formula="V @ diag(g) @ V.mT",
+    smooth="no two eigenvalues are equal",
+    samples=((_A,), (_BATCH,)),
+    **_EIGEN,
+)
+
+# Singular values
+
+
+def _svd(x: Any, full_matrices: bool) -> Any:
+    check_matrix("linalg.svd", x, square=False)
+    return _converged("linalg.svd", np.linalg.svd, x, bool(full_matrices))
+
+
+def _skew(x: Any) -> Any:
+    return x - mT(x)
+
+
+def _across(basis: Any, x: Any) -> Any:
+    """What of ``x`` the columns of ``basis`` do not span."""
+    return x - matmul(basis, matmul(mT(basis), x))
+
+
+def _svd_slope(g: list[Any], u: Any, s: Any, vh: Any, full_matrices: bool) -> Any:
+    k = s.shape[-1]
+    if full_matrices and u.shape[-2] != vh.shape[-1]:
+        # The columns beyond the singular values may turn freely, and have no derivative (PyTorch leaves them out).
+        u, vh = getitem(u, (..., slice(0, k))), getitem(vh, (..., slice(0, k), slice(None)))
+        g = [
+            None if g[0] is None else getitem(g[0], (..., slice(0, k))),
+            g[1],
+            None if g[2] is None else getitem(g[2], (..., slice(0, k), slice(None))),
+        ]
+    row, column, v = unsqueeze(s, -2), unsqueeze(s, -1), mT(vh)
+    squares = _gaps(s * s)
+    inner = None if g[1] is None else diag_embed(g[1])
+    extra = None
+    if g[0] is not None:
+        turned = _off_diagonal(_skew(matmul(mT(u), g[0]))) / squares * row
+        inner = turned if inner is None else inner + turned
+        if u.shape[-2] > k:
+            extra = matmul(_across(u, g[0]) / row, vh)
+    if g[2] is not None:
+        turned = _off_diagonal(_skew(matmul(vh, mT(g[2])))) / squares * column
+        inner = turned if inner is None else inner + turned
+        if vh.shape[-1] > k:
+            beside = matmul(u, mT(_across(v, mT(g[2])) / row))
+            extra = beside if extra is None else extra + beside
+    total = matmul(u, matmul(inner, vh))
+    return total if extra is None else total + extra
+
+
+svd: Function = declare_several(
+    "svd",
+    _svd,
+    lambda g, U, S, Vh, full_matrices: _svd_slope(g, U, S, Vh, full_matrices),
+    results=("U", "S", "Vh"),
+    node="LinalgSvdBackward0",
+    statics={"full_matrices": True},
+    summary="U, S, Vh with x = U @ diag(S) @ Vh, S in descending order; fewer columns with full_matrices=false",
+    formula="U @ diag(g) @ Vh for S alone",
+    domain="everywhere",
+    smooth="no two singular values are equal, and none is 0 where x is not square",
+    convention="the signs of the vectors are those that LAPACK gives",
+    samples=((_A,), (_BATCH,), (_TALL, False), (_WIDE, False)),
+)
+
+
+def svdvals(x: Any) -> Any:
+    """singular values of a matrix in descending order"""
+    return svd(x, False)[1]
+
+
+describe(
+    svdvals,
+    formula="U @ diag(g) @ Vh",
+    domain="everywhere",
+    smooth="no two singular values are equal, and none is 0",
+    samples=((_A,), (_BATCH,), (_TALL,), (_WIDE,)),
+)
+
+# Orthogonal and triangular factors
+
+
+def _qr(x: Any, mode: Any) -> Any:
+    if mode not in ("reduced", "complete", "r"):
+        raise ArgumentError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+    check_matrix("linalg.qr", x, square=False)
+    if mode == "r":
+        return np.zeros(0, x.dtype), np.linalg.qr(x, "r")
+    return tuple(np.linalg.qr(x, mode))
+
+
+def _qr_slope(g: list[Any], x: Any, q: Any, r: Any, mode: str) -> Any:
+    rows, columns = x.shape[-2:]
+    if mode == "r":
+        raise GraphError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. "
+            "Please use linalg.qr(A, mode='reduced') if you are going to require gradients through Q."
+        )
+    if mode == "complete" and rows > columns:
+        raise GraphError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+    g_q = zeros_like(q) if g[0] is None else g[0]
+    g_r = zeros_like(r) if g[1] is None else g[1]
+    if columns <= rows:
+        return _tall_slope(g_q, g_r, q, r)
+    # The columns to the right of a square are Q @ their part of R.
+    left, right = (..., slice(0, rows)), (..., slice(rows, None))
+    beside = getitem(g_r, right)
+    g_q = g_q + matmul(getitem(x, right), mT(beside))
+    return cat([_tall_slope(g_q, getitem(g_r, left), q, getitem(r, left)), matmul(q, beside)], -1)
+
+
+def _tall_slope(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
+    n = r.shape[-1]
+    inner = matmul(r, mT(g_r)) - matmul(mT(g_q), q)
+    lower = np.tri(n, dtype=r.dtype)
+    mirrored = inner * lower + mT(inner * np.tri(n, k=-1, dtype=r.dtype))
+    return mT(solve(r, mT(g_q + matmul(q, mirrored))))
+
+
+qr: Function = declare_several(
+    "qr",
+    _qr,
+    lambda g, x, Q, R, mode: _qr_slope(g, x, Q, R, mode),
+    results=("Q", "R"),
+    node="LinalgQrBackward0",
+    statics={"mode": "reduced"},
+    summary="Q with orthonormal columns and R upper triangular with x = Q @ R",
+    formula="(gQ + Q @ M) @ inv(R).mT, M the lower triangle of R @ gR.mT - gQ.mT @ Q, mirrored",
+    domain="everywhere",
+    smooth="the first columns of x are linearly independent",
+    convention="the signs are those that LAPACK gives",
+    samples=((_A,), (_BATCH,), (_TALL,), (_WIDE,)),
+)
+
+# Norms of matrices
+
+
+def matrix_norm(x: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, dtype: Any = None) -> Any:
+    """norm of a matrix: 'fro', 'nuc', 1 and -1 of its columns, inf and -inf of its rows, 2 and -2 of its singular values"""
+    x = of_type(x, dtype)
+    ndim = len(x.shape)
+    if ndim < 2:
+        raise ShapeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if not isinstance(dim, (list, tuple)) or len(dim) != 2:
+        raise ShapeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
+    rows, columns = (dimension(d, ndim) for d in dim)
+    if rows == columns:
+        raise ShapeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if ord == "fro":
+        return vector_norm(x, 2, (rows, columns), keepdim)
+    if ord in ("nuc", 2, -2):
+        values = svdvals(movedim(x, (rows, columns), (-2, -1)))
+        found = sum(values, -1) if ord == "nuc" else (amax if ord == 2 else amin)(values, -1)
+        for d in sorted((rows, columns)) if keepdim else ():
+            found = unsqueeze(found, d)
+        return found
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise ArgumentError(f"linalg.matrix_norm: Order {ord} not supported.")
+    summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = vector_norm(x, 1, summed, True)
+    found = (amax if ord > 0 else amin)(sums, (summed, kept), keepdim)
+    return found
+
+
+describe(
+    matrix_norm,
+    tensors=("x",),
+    formula="x/norm(x) for 'fro', U @ Vh for 'nuc'",
+    domain="everywhere",
+    smooth="the extreme column, row or singular value is one, and not 0",
+    samples=tuple((_WIDE, ord) for ord in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)),
+)
+
+
+def norm_of(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """``torch.linalg.norm``: of all elements without an order; else of a vector, or of a matrix along two dimensions."""
+    if ord is None or (dim is None and len(x.shape) == 1) or (dim is not None and not isinstance(dim, (list, tuple))):
+        return vector_norm(x, 2 if ord is None else ord, dim, keepdim, dtype)
+    if dim is None:
+        if len(x.shape) != 2:
+            raise ShapeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {len(x.shape)}D.")
+        dim = (0, 1)
+    return vector_norm(x, ord, dim, keepdim, dtype) if len(dim) == 1 else matrix_norm(x, ord, dim, keepdim, dtype)

@@ -1,0 +1,369 @@
+"""The largest, the smallest, the middle: of all elements or along a dimension, with their positions; sorting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd.several import declare_several
+from autodiff_cli.errors import IndexOutOfRange, ShapeError
+from autodiff_cli.ops.comparison import isnan, maximum, minimum, where
+from autodiff_cli.ops.positions import dropped
+from autodiff_cli.ops.reduce import SAMPLES, STATICS, dimensions, reduction, spread, sum
+from autodiff_cli.ops.shape import dimension, reshape
+
+__all__ = [
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "argsort",
+    "cummax",
+    "cummin",
+    "kthvalue",
+    "max",
+    "median",
+    "min",
+    "msort",
+    "sort",
+    "topk",
+]
+
+
+def share(g: Any, x: Any, out: Any, dim: Any, nans: bool = True) -> Any:
+    """The gradient of an extreme value, shared evenly among the elements that reach it; nan is reached by nan, or by none."""
+    out = spread(out, x.shape, dim)
+    chosen = (x == out) | (isnan(x) & isnan(out)) if nans else x == out
+    if not nans:
+        return spread(g, x.shape, dim) * where(chosen, 1.0, 0.0) / spread(sum(chosen, dim), x.shape, dim)
+    return where(chosen, spread(g, x.shape, dim) / spread(sum(chosen, dim), x.shape, dim), 0.0)
+
+
+def _needs_elements(name: str, x: Any, dim: Any) -> None:
+    if x.size:
+        return
+    if dim is None:
+        raise ShapeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+            "Specify the reduction dim with the 'dim' argument."
+        )
+    for d in dimensions(dim, x.ndim):
+        if not x.shape[d]:
+            raise IndexOutOfRange(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
+_KINK: dict[str, Any] = {
+    "formula": "1 at the extreme element, 0 elsewhere",
+    "domain": "everywhere",
+    "smooth": "one element is the extreme one",
+}
+_SHARED = "elements that share the extreme value share the derivative evenly (PyTorch)"
+_TIE = (([5.0, 1.0, 5.0],),)
+
+
+def _extreme_series(ufunc: Any, x: Any, dim: Any, keepdim: Any) -> Any:
+    """The mean of the elements that reach the extreme value."""
+    chosen = x == ufunc.reduce(x._data, axis=dimensions(dim, x.ndim), keepdims=True)
+    return sum(where(chosen, x, 0.0), dim, keepdim) / sum(chosen, dim, keepdim)
+
+
+def _extreme(name: str, ufunc: Any, summary: str, node: str | None = None, public: bool = True) -> Any:
+    forward = reduction(ufunc)
+    nans = not public  # amax and amin answer nan for a nan (PyTorch)
+
+    def checked(x: Any, dim: Any, keepdim: bool) -> Any:
+        _needs_elements(name, x, dim)
+        return forward(x, dim, keepdim)
+
+    description = {"summary": summary, "convention": _SHARED, "samples": SAMPLES, "edges": _TIE, **_KINK}
+    return declare(
+        name,
+        checked,
+        {"x": lambda g, x, out, dim: share(g, x, out, dim, nans)},
+        series=lambda x, dim, keepdim: _extreme_series(ufunc, x, dim, keepdim),
+        selects=True,
+        node=node,
+        statics=STATICS,
+        public=public,
+        **(description if public else {}),
+    )
+
+
+amax = _extreme("amax", np.maximum, "largest element, or largest along dim")
+amin = _extreme("amin", np.minimum, "smallest element, or smallest along dim")
+_max_of_all = _extreme("max", np.maximum, "", "MaxBackward1", public=False)
+_min_of_all = _extreme("min", np.minimum, "", "MinBackward1", public=False)
+
+# With positions.  Each forward computation finds them; the values are what stands there.
+
+
+def _lanes(x: Any) -> Any:
+    """A number as a vector of one."""
+    return x if x.ndim else x.reshape(1)
+
+
+def _with_positions(x: Any, at: int, index: Any, keepdim: bool) -> tuple[Any, Any]:
+    """Values and positions of one element along each lane, given the positions with the dimension kept."""
+    values = np.take_along_axis(_lanes(x), index, at)
+    if not x.ndim:
+        return x, np.int64(index[0])
+    if keepdim:
+        return values, index
+    return np.squeeze(values, at)[()], np.squeeze(index, at)[()]
+
+
+def _back(g: Any, indices: Any, x_shape: tuple[int, ...], dim: int, keepdim: bool = True) -> Any:
+    """The gradient of values that stood at positions along dim."""
+    values, indices = g[0], np.asarray(getattr(indices, "_data", indices))
+    at = dimension(dim, len(x_shape))
+    if not keepdim and x_shape:
+        kept = (*x_shape[:at], 1, *x_shape[at + 1 :])
+        values, indices = reshape(values, kept), indices.reshape(kept)
+    return dropped(values, x_shape, at, indices)
+
+
+def _selecting(name: str, positions: Any, summary: str, node: str | None = None, **description: Any) -> Function:
+    """An operation with values and indices that picks one element along each lane."""
+
+    def forward(x: Any, dim: int, keepdim: bool) -> Any:
+        _needs_elements(name, x, dim)
+        at = dimension(dim, x.ndim)
+        return _with_positions(x, at, positions(_lanes(x), at), keepdim)
+
+    made: Function = declare_several(
+        name,
+        forward,
+        lambda g, indices, x_shape, dim, keepdim: _back(g, indices, x_shape, dim, keepdim),
+        results=("values", "indices"),
+        constant=("indices",),
+        node=node,
+        statics={"dim": -1, "keepdim": False},
+        public=False,
+        **description,
+    )
+    return made
+
+
+def _middle(x: Any, at: int) -> Any:
+    """Where the lower one of the two in the middle stands; the first nan if there is one."""
+    order = np.argsort(x, axis=at, kind="stable")
+    middle = np.take(order, [(x.shape[at] - 1) // 2], at)
+    bad = np.isnan(x)
+    return np.where(np.any(bad, at, keepdims=True), np.argmax(bad, at, keepdims=True), middle)
+
+
+_max_along = _selecting("max", lambda x, at: np.argmax(x, at, keepdims=True), "", "MaxBackward0")
+_min_along = _selecting("min", lambda x, at: np.argmin(x, at, keepdims=True), "", "MinBackward0")
+_median_along = _selecting("median", _middle, "", "MedianBackward1")
+
+
+def _is_dimension(y: Any) -> bool:
+    return isinstance(y, (int, np.integer)) and not isinstance(y, bool)
+
+
+def _extremes(of_all: Any, along: Any, of_two: Any, x: Any, y: Any, keepdim: Any, dim: Any) -> Any:
+    if dim is None and _is_dimension(y):
+        y, dim = None, y
+    if y is not None:
+        return of_two(x, y)
+    return of_all(x, None, False) if dim is None else along(x, dim, keepdim)
+
+
+def max(x: Any, y: Any = None, keepdim: bool = False, dim: Any = None) -> Any:
+    """the largest element of x; along dim with its positions; of two tensors the larger, element by element"""
+    return _extremes(_max_of_all, _max_along, maximum, x, y, keepdim, dim)
+
+
+def min(x: Any, y: Any = None, keepdim: bool = False, dim: Any = None) -> Any:
+    """the smallest element of x; along dim with its positions; of two tensors the smaller, element by element"""
+    return _extremes(_min_of_all, _min_along, minimum, x, y, keepdim, dim)
+
+
+for _function in (max, min):
+    describe(
+        _function,
+        tensors=("x", "y"),
+        convention=f"{_SHARED}; along a dimension the first one has it",
+        samples=(([1.0, -2.0, 3.0],), (1.5, -0.5), ([[1.0, 2.0], [4.0, 3.0]], None, True, 1)),
+        edges=((1.0, 1.0), *_TIE),
+        **_KINK,
+    )
+
+
+def _middle_value(x: Any) -> Any:
+    if not x.size:
+        return x.dtype.type(np.nan)
+    return x.reshape(-1)[_middle(x.reshape(-1), 0)[0]]
+
+
+_median_of_all = declare(
+    "median", _middle_value, {"x": lambda g, x, out: share(g, x, out, None)}, node="MedianBackward0", public=False
+)
+
+
+def median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """the element in the middle, the lower one of two; along dim with its positions"""
+    return _median_of_all(x) if dim is None else _median_along(x, dim, keepdim)
+
+
+describe(
+    median,
+    tensors=("x",),
+    formula="1 at the element in the middle, 0 elsewhere",
+    domain="everywhere",
+    smooth="no other element has this value",
+    convention="equal elements share the derivative evenly; along a dimension one of them has it (PyTorch)",
+    samples=(([1.0, -2.0, 3.0, 7.0],), ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], 0, True)),
+    edges=_TIE,
+)
+
+
+def _position(name: str, find: Any, summary: str) -> Any:
+    def forward(x: Any, dim: Any, keepdim: bool) -> Any:
+        if not x.size and dim is None:
+            raise IndexOutOfRange(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        _needs_elements(name, x, dim)
+        if dim is None:
+            return find(x).reshape((1,) * x.ndim if keepdim else ())[()]
+        at = dimension(dim, x.ndim)
+        return find(x, at, keepdims=bool(keepdim))[()] if x.ndim else np.int64(0)
+
+    return declare(name, forward, {"x": None}, statics=STATICS, summary=summary)
+
+
+argmax = _position("argmax", np.argmax, "position of the largest element, in all as if in one dimension, or along dim")
+argmin = _position("argmin", np.argmin, "position of the smallest element, in all as if in one dimension, or along dim")
+
+# Running extremes and sorting
+
+
+def _running(ufunc: Any) -> Any:
+    def forward(x: Any, dim: int) -> Any:
+        at = dimension(dim, x.ndim)
+        lanes = _lanes(x)
+        values = ufunc.accumulate(lanes, at)
+        reached = (lanes == values) | np.isnan(lanes)  # the last one to do so, and any nan after a nan
+        places = np.arange(lanes.shape[at]).reshape([-1 if d == at else 1 for d in range(lanes.ndim)])
+        indices = np.maximum.accumulate(np.where(reached, places, 0), at)
+        return values.reshape(x.shape)[()], indices.reshape(x.shape)[()]
+
+    return forward
+
+
+def _ordered(x: Any, dim: int, descending: bool) -> Any:
+    """Positions in order, equal ones as they stand, nan as the largest."""
+    if not descending:
+        return np.argsort(x, axis=dim, kind="stable")
+    return x.shape[dim] - 1 - np.flip(np.argsort(np.flip(x, dim), axis=dim, kind="stable"), dim)
+
+
+def _sort(x: Any, dim: int, descending: bool) -> Any:
+    at = dimension(dim, x.ndim)
+    indices = _ordered(_lanes(x), at, descending)
+    values = np.take_along_axis(_lanes(x), indices, at)
+    return values.reshape(x.shape)[()], indices.reshape(x.shape)[()]
+
+
+def _topk(x: Any, k: int, dim: int, largest: bool) -> Any:
+    at = dimension(dim, x.ndim)
+    if not 0 <= k <= _lanes(x).shape[at]:
+        raise ShapeError("selected index k out of range")
+    indices = np.take(_ordered(_lanes(x), at, largest), np.arange(k), at)
+    shape = indices.shape if x.ndim or k != 1 else ()
+    return np.take_along_axis(_lanes(x), indices, at).reshape(shape)[()], indices.reshape(shape)[()]
+
+
+_RESULTS: dict[str, Any] = {"results": ("values", "indices"), "constant": ("indices",)}
+_ORDER: dict[str, Any] = {
+    "formula": "g back at the positions",
+    "domain": "everywhere",
+    "smooth": "no two elements are equal",
+    "edges": _TIE,
+}
+_FIVE = [[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]]
+
+
+def _running_extreme(name: str, ufunc: Any, summary: str) -> Function:
+    made: Function = declare_several(
+        name,
+        _running(ufunc),
+        lambda g, indices, x_shape, dim: _back(g, indices, x_shape, dim),
+        statics={"dim": 0},
+        summary=summary,
+        convention="of equal elements the last one has the derivative (PyTorch)",
+        samples=((_FIVE, 1),),
+        **_RESULTS,
+        **_ORDER,
+    )
+    return made
+
+
+cummax = _running_extreme("cummax", np.maximum, "the largest up to each element along dim, and their positions")
+cummin = _running_extreme("cummin", np.minimum, "the smallest up to each element along dim, and their positions")
+_sort_of: Function = declare_several(
+    "sort",
+    _sort,
+    lambda g, indices, x_shape, dim: _back(g, indices, x_shape, dim),
+    statics={"dim": -1, "descending": False},
+    public=False,
+    **_RESULTS,
+)
+_top: Function = declare_several(
+    "topk",
+    _topk,
+    lambda g, indices, x_shape, dim: _back(g, indices, x_shape, dim),
+    statics={"k": 1, "dim": -1, "largest": True},
+    public=False,
+    **_RESULTS,
+)
+_kth: Function = declare_several(
+    "kthvalue",
+    lambda x, k, dim, keepdim: _kth_of(x, k, dim, keepdim),
+    lambda g, indices, x_shape, dim, keepdim: _back(g, indices, x_shape, dim, keepdim),
+    statics={"k": 1, "dim": -1, "keepdim": False},
+    public=False,
+    **_RESULTS,
+)
+
+
+def _kth_of(x: Any, k: int, dim: int, keepdim: bool) -> Any:
+    at = dimension(dim, x.ndim)
+    if not 1 <= k <= _lanes(x).shape[at]:
+        raise ShapeError("kthvalue(): selected number k out of range for dimension " + str(at))
+    return _with_positions(x, at, np.take(_ordered(_lanes(x), at, False), [k - 1], at), keepdim)
+
+
+def sort(x: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """the elements in order along dim, the last if left out, and where they stood"""
+    return _sort_of(x, dim, descending)
+
+
+def argsort(x: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """the positions of the elements in order along dim"""
+    return sort(x, dim, descending)[1]
+
+
+def msort(x: Any) -> Any:
+    """the elements in order along the first dimension"""
+    return sort(x, 0)[0]
+
+
+def topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """the k largest, or smallest, elements along dim in order, and where they stood"""
+    return _top(x, int(k), dim, largest)
+
+
+def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """the k-th smallest element along dim, and where it stands"""
+    return _kth(x, int(k), dim, keepdim)
+
+
+_STABLE = "equal elements keep their order, nan comes last"
+describe(sort, tensors=("x",), convention=_STABLE, samples=((_FIVE,), (_FIVE, 0, True)), **_ORDER)
+describe(msort, tensors=("x",), convention=_STABLE, samples=((_FIVE,),), **_ORDER)
+describe(argsort, tensors=("x",))
+describe(topk, tensors=("x",), samples=((_FIVE, 2), (_FIVE, 1, 0, False)), **{**_ORDER, "edges": (([5.0, 1.0, 5.0], 2),)})
+describe(kthvalue, tensors=("x",), samples=((_FIVE, 2),), **{**_ORDER, "edges": (([5.0, 1.0, 5.0], 2),)})

@@ -1,0 +1,423 @@
+"""Inverses, determinants, linear equations and functions of square matrices, in batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd.several import declare_several
+from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
+from autodiff_cli.ops.borrowed import from_scipy
+from autodiff_cli.ops.comparison import eq, where
+from autodiff_cli.ops.creation import zeros_like
+from autodiff_cli.ops.linalg import matmul
+from autodiff_cli.ops.shape import cat, getitem, reshape, transpose, unindexed, unsqueeze
+
+__all__ = [
+    "cholesky",
+    "det",
+    "inv",
+    "logdet",
+    "matrix_exp",
+    "matrix_power",
+    "pinv",
+    "slogdet",
+    "solve",
+]
+
+A = [[2.0, 1.0], [0.5, 3.0]]
+BATCH = [A, [[1.0, -2.0], [0.7, 0.4]]]
+SINGULAR = [[1.0, 2.0], [2.0, 4.0]]
+_SQUARE: dict[str, Any] = {"domain": "x is not singular", "samples": ((A,), (BATCH,))}
+
+
+def mT(x: Any) -> Any:
+    """The matrices transposed."""
+    return transpose(x, -2, -1)
+
+
+def check_matrix(name: str, x: Any, square: bool = True) -> None:
+    """Refuse what is no matrix of floating-point numbers, in PyTorch's words."""
+    if x.ndim < 2:
+        raise ShapeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    if square and x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"{name}: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
+    if x.dtype.kind != "f":
+        raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}")
+
+
+def _zero_pivot(matrix: Any) -> int:
+    """Which element of the diagonal elimination finds to be 0, counted from 1; 0 if none."""
+    rows = np.array(matrix)
+    for k in range(len(rows)):
+        best = k + int(np.argmax(np.abs(rows[k:, k])))
+        if rows[best, k] == 0:
+            return k + 1
+        rows[[k, best]] = rows[[best, k]]
+        rows[k + 1 :] -= np.outer(rows[k + 1 :, k] / rows[k, k], rows[k])
+    return 0
+
+
+def _at_fault(name: str, x: Any, find: Any) -> tuple[str, int]:
+    """Which matrix of a batch cannot be worked on, as PyTorch says it, and what ``find`` has to say of it."""
+    for i, matrix in enumerate(x.reshape(-1, *x.shape[-2:])):
+        found = find(matrix)
+        if found:
+            return (f"{name}: (Batch element {i}):" if x.ndim > 2 else f"{name}:"), found
+    return f"{name}:", x.shape[-1]
+
+
+@np.errstate(all="ignore")
+def _inv(x: Any) -> Any:
+    check_matrix("linalg.inv", x)
+    try:
+        return np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        where_, k = _at_fault("linalg.inv", x, _zero_pivot)
+        raise ShapeError(
+            f"{where_} The diagonal element {k} is zero, the inversion could not be completed because the input matrix is "
+            "singular.",
+            hint="pinv(x) is its pseudo-inverse",
+        ) from None
+
+
+inv: Function = declare(
+    "inv",
+    _inv,
+    {"x": lambda g, out: -matmul(mT(out), matmul(g, mT(out)))},
+    node="LinalgInvExBackward0",
+    aliases=("inverse",),
+    summary="inverse of a matrix, or of each in a batch",
+    formula="-inv(x).mT @ g @ inv(x).mT",
+    **_SQUARE,
+)
+
+# The determinant is a polynomial, and has derivatives where the matrix is singular too: the cofactors.  They are
+# det(x)*inv(x).mT where that loses no digits, at every order; elsewhere they are determinants of the minors.
+
+_MOST_CONDITION = 1e5
+
+
+def _is_sound(x: Any) -> bool:
+    """Whether all matrices of a batch are far from being singular."""
+    data = getattr(x, "_data", x)
+    with np.errstate(all="ignore"):
+        sizes = np.linalg.svd(data, compute_uv=False)
+        return bool(np.all(sizes[..., -1:] * _MOST_CONDITION > sizes[..., :1])) if sizes.size else True
+
+
+def _lift(g: Any) -> Any:
+    """One number for each matrix, as matrices of one element."""
+    return unsqueeze(unsqueeze(g, -1), -1)
+
+
+def _others(n: int) -> tuple[Any, Any, Any]:
+    """The rows and columns of all minors, and their signs."""
+    left = np.array([[k for k in range(n) if k != i] for i in range(n)], np.int64).reshape(n, n - 1)
+    places = np.arange(n)
+    return left[:, None, :, None], left[None, :, None, :], (-1.0) ** (places[:, None] + places)
+
+
+def _minors(x: Any) -> Any:
+    n = x.shape[-1]
+    rows, columns, _ = _others(n)
+    lead = x.shape[:-2]
+    flat = reshape(x, (-1, n, n))
+    every = np.arange(flat.shape[0]).reshape(-1, 1, 1, 1, 1)
+    return reshape(getitem(flat, (every, rows, columns)), (*lead, n, n, n - 1, n - 1))
+
+
+def _from_minors(g: Any, shape: tuple[int, ...]) -> Any:
+    """The adjoint of ``_minors``."""
+    n = shape[-1]
+    rows, columns, _ = _others(n)
+    count = int(np.prod(shape[:-2], dtype=np.int64))
+    every = np.arange(count).reshape(-1, 1, 1, 1, 1)
+    return reshape(unindexed(reshape(g, (count, n, n, n - 1, n - 1)), (count, n, n), (every, rows, columns)), shape)
+
+
+def _cofactor_values(x: Any) -> Any:
+    n = x.shape[-1]
+    if n == 0:
+        return x
+    u, sizes, vh = np.linalg.svd(x)
+    others = np.ones_like(sizes)
+    for i in range(n):
+        others[..., i] = np.prod(np.delete(sizes, i, -1), -1)
+    sign = np.linalg.det(u) * np.linalg.det(vh)
+    return sign[..., None, None] * ((u * others[..., None, :]) @ vh)
+
+
+def _cofactors_slope(g: Any, x: Any) -> Any:
+    if x.shape[-1] < 2:
+        return zeros_like(g)
+    signs = _others(x.shape[-1])[2].astype(x.dtype)
+    minors = _minors(x)
+    return _from_minors(_lift(g * signs) * cofactors(minors), x.shape)
+
+
+_cofactors: Function = declare("cofactors", _cofactor_values, {"x": lambda g, x: _cofactors_slope(g, x)}, public=False)
+
+
+def cofactors(x: Any) -> Any:
+    """What a determinant changes by with each element."""
+    return _lift(det(x)) * mT(inv(x)) if _is_sound(x) else _cofactors(x)
+
+
+def _det(x: Any) -> Any:
+    check_matrix("linalg.det", x)
+    with np.errstate(all="ignore"):
+        return np.linalg.det(x)
+
+
+det: Function = declare(
+    "det",
+    _det,
+    {"x": lambda g, x, out: _lift(g) * (_lift(out) * mT(inv(x)) if _is_sound(x) else _cofactors(x))},
+    node="LinalgDetBackward0",
+    summary="determinant of a matrix, or of each in a batch",
+    formula="the cofactors: det(x)*inv(x).mT where x is not singular",
+    convention="right where x is singular, at every order",
+    samples=((A,), (BATCH,), (SINGULAR,), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]],)),
+)
+
+
+def _slogdet(x: Any) -> Any:
+    check_matrix("linalg.slogdet", x)
+    with np.errstate(all="ignore"):
+        sign, logarithm = np.linalg.slogdet(x)
+    return sign[()], logarithm[()]
+
+
+def _slogdet_slope(g: list[Any], x: Any) -> Any:
+    if g[1] is None:
+        return zeros_like(x)
+    return _lift(g[1]) * (mT(inv(x)) if _is_sound(x) else _cofactors(x) / _lift(det(x)))
+
+
+slogdet: Function = declare_several(
+    "slogdet",
+    _slogdet,
+    lambda g, x: _slogdet_slope(g, x),
+    results=("sign", "logabsdet"),
+    constant=("sign",),
+    node="LinalgSlogdetBackward0",
+    summary="sign of the determinant and logarithm of its absolute value, without overflow",
+    formula="inv(x).mT",
+    convention="of a singular matrix the logarithm is -inf and its derivative infinite",
+    edges=((SINGULAR,),),
+    **_SQUARE,
+)
+
+
+def logdet(x: Any) -> Any:
+    """logarithm of the determinant, without overflow"""
+    sign, logarithm = slogdet(x)
+    return where(eq(sign, -1.0), np.nan, logarithm)
+
+
+describe(
+    logdet,
+    formula="inv(x).mT",
+    domain="det(x) > 0",
+    convention="nan where the determinant is negative, with the derivative 0 (PyTorch)",
+    samples=((A,), (BATCH,)),
+    edges=(([[1.0, 2.0], [3.0, 4.0]],),),
+)
+
+# Linear equations
+
+
+def _is_vector(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> bool:
+    """Whether the right side holds vectors, as PyTorch decides it, and not matrices."""
+    return len(b_shape) == 1 or (len(a_shape) - 1 == len(b_shape) and tuple(b_shape) == tuple(a_shape[:-1]))
+
+
+def _solve(a: Any, b: Any) -> Any:
+    check_matrix("linalg.solve", a)
+    vector = _is_vector(a.shape, b.shape)
+    right = b[..., None] if vector else b
+    if right.ndim < 2 or right.shape[-2] != a.shape[-1]:
+        shown = f"{right.shape[-2]}x{right.shape[-1]}" if right.ndim > 1 else "a number"
+        raise ShapeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation AX = B ({a.shape[-2]}x{a.shape[-1]} and {shown})"
+        )
+    try:
+        with np.errstate(all="ignore"):
+            out = np.linalg.solve(a, right)
+    except np.linalg.LinAlgError:
+        raise ShapeError(
+            "torch.linalg.solve: The solver failed because the input matrix is singular.", hint="pinv(A) @ b is a nearest solution"
+        ) from None
+    return out[..., 0] if vector else out
+
+
+def _solve_matrix_slope(g: Any, a: Any, out: Any) -> Any:
+    right = solve(mT(a), g)
+    if _is_vector(a.shape, g.shape):
+        return -unsqueeze(right, -1) * unsqueeze(out, -2)
+    return -matmul(right, mT(out))
+
+
+_solve_left: Function = declare(
+    "solve",
+    _solve,
+    {"x": lambda g, x, out: _solve_matrix_slope(g, x, out), "y": lambda g, x: solve(mT(x), g)},
+    node="LinalgSolveExBackward0",
+    public=False,
+)
+
+
+def solve(A: Any, B: Any, left: bool = True) -> Any:
+    """the X of A @ X = B, where B is a vector or a matrix; of X @ A = B with left=false"""
+    return _solve_left(A, B) if left else mT(_solve_left(mT(A), mT(B)))
+
+
+describe(
+    solve,
+    tensors=("A", "B"),
+    formula="-solve(A.mT, g) @ X.mT, solve(A.mT, g)",
+    domain="A is not singular",
+    samples=((A, [1.0, -2.0]), (A, SINGULAR), (BATCH, [SINGULAR, A]), (A, SINGULAR, False), (BATCH, [1.0, 2.0])),
+)
+
+# Factors and functions
+
+
+def symmetric(x: Any) -> Any:
+    """The symmetric part of a matrix."""
+    return (x + mT(x)) / 2
+
+
+def _first_indefinite(matrix: Any) -> int:
+    """The order of the first leading minor that is not positive definite, 0 if none."""
+    for k in range(1, len(matrix) + 1):
+        try:
+            np.linalg.cholesky(matrix[:k, :k])
+        except np.linalg.LinAlgError:
+            return k
+    return 0
+
+
+def _cholesky(x: Any) -> Any:
+    check_matrix("linalg.cholesky", x)
+    x = symmetric(x)
+    try:
+        return np.linalg.cholesky(x)
+    except np.linalg.LinAlgError:
+        where_, k = _at_fault("linalg.cholesky", x, _first_indefinite)
+        raise ShapeError(
+            f"{where_} The factorization could not be completed because the input is not positive-definite "
+            f"(the leading minor of order {k} is not positive-definite)."
+        ) from None
+
+
+def _half_lower(n: int, dtype: Any) -> Any:
+    """Keeps the lower triangle, and half of the diagonal."""
+    return (np.tri(n, dtype=dtype) - np.eye(n, dtype=dtype) / 2).astype(dtype)
+
+
+def _cholesky_slope(g: Any, out: Any) -> Any:
+    lower = matmul(mT(out), g) * _half_lower(out.shape[-1], out.dtype)
+    return symmetric(solve(mT(out), mT(solve(mT(out), mT(lower)))))
+
+
+_cholesky_lower: Function = declare(
+    "cholesky", _cholesky, {"x": lambda g, out: _cholesky_slope(g, out)}, node="LinalgCholeskyExBackward0", public=False
+)
+
+
+def cholesky(x: Any, upper: bool = False) -> Any:
+    """the lower triangular L with L @ L.mT = x; its transpose with upper=true"""
+    return mT(_cholesky_lower(x)) if upper else _cholesky_lower(x)
+
+
+_P = [[4.0, 1.0], [1.0, 3.0]]
+describe(
+    cholesky,
+    tensors=("x",),
+    formula="the symmetric part of inv(L).mT @ P @ inv(L), P the lower triangle of L.mT @ g with half of its diagonal",
+    domain="x is symmetric and positive definite",
+    convention="the symmetric part of x is factored, and has a symmetric derivative (PyTorch)",
+    samples=((_P,), ([_P, [[2.0, -0.5], [-0.5, 1.0]]],), (_P, True)),
+)
+
+
+def _pinv(x: Any, rtol: Any) -> Any:
+    check_matrix("linalg.pinv", x, square=False)
+    if not x.size:
+        return np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
+    return np.linalg.pinv(x, max(x.shape[-2:]) * np.finfo(x.dtype).eps if rtol is None else rtol)
+
+
+def _pinv_slope(g: Any, x: Any, out: Any) -> Any:
+    p = mT(out)
+    rows = matmul(mT(g), matmul(out, p))
+    columns = matmul(matmul(p, out), mT(g))
+    first = rows - matmul(x, matmul(out, rows))
+    return first + columns - matmul(matmul(columns, out), x) - matmul(p, matmul(g, p))
+
+
+pinv: Function = declare(
+    "pinv",
+    _pinv,
+    {"x": lambda g, x, out: _pinv_slope(g, x, out)},
+    node="LinalgPinvBackward0",
+    statics={"rtol": None},
+    aliases=("pinverse",),
+    summary="pseudo-inverse of a matrix of any shape",
+    formula="-P.mT @ g @ P.mT + (I - x @ P) @ g.mT @ P @ P.mT + P.mT @ P @ g.mT @ (I - P @ x) with P = pinv(x)",
+    smooth="the rank of x does not change",
+    domain="everywhere",
+    samples=((A,), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]],), ([[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]],)),
+)
+
+
+def matrix_power(x: Any, n: int) -> Any:
+    """x @ x @ ... @ x, n times; of the inverse for a negative n"""
+    if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
+        check_matrix("linalg.matrix_power", getattr(x, "_data", x))
+    if int(n) != n:
+        raise ArgumentError(f"matrix_power needs a whole number, not {n}")
+    n = int(n)
+    base = inv(x) if n < 0 else x
+    result = None
+    for bit in reversed(bin(abs(n))[2:]):
+        if bit == "1":
+            result = base if result is None else matmul(result, base)
+        base = base if abs(n) < 2 else matmul(base, base)
+    return x * 0.0 + np.eye(x.shape[-1], dtype=x.dtype) if result is None else result
+
+
+describe(matrix_power, tensors=("x",), domain="n >= 0, or x is not singular", samples=((A, 3), (BATCH, 2), (A, -2), (A, 0)))
+
+_expm = from_scipy("expm", "linalg")
+
+
+def _exponential(x: Any) -> Any:
+    check_matrix("linalg.matrix_exp", x)
+    if not x.size:
+        return x
+    return np.asarray(_expm(x)).astype(x.dtype, copy=False)
+
+
+def _exponential_slope(g: Any, x: Any) -> Any:
+    # exp of [[x.T, g], [0, x.T]] has the derivative in its upper right corner.
+    n, t = x.shape[-1], mT(x)
+    block = cat([cat([t, g], -1), cat([zeros_like(g), t], -1)], -2)
+    return getitem(matrix_exp(block), (..., slice(0, n), slice(n, None)))
+
+
+matrix_exp: Function = declare(
+    "matrix_exp",
+    _exponential,
+    {"x": lambda g, x: _exponential_slope(g, x)},
+    node="LinalgMatrixExpBackward0",
+    aliases=("expm",),
+    summary="exponential of a matrix: I + x + x @ x/2 + ...",
+    formula="the upper right corner of matrix_exp([[x.mT, g], [0, x.mT]])",
+    samples=((A,), (BATCH,)),
+)

@@ -1,0 +1,187 @@
+"""Norms, and sums of exponentials on a logarithmic scale."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.dtypes import as_float
+from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
+from autodiff_cli.ops.comparison import where
+from autodiff_cli.ops.creation import zeros_like
+from autodiff_cli.ops.elementary import abs, exp, sign
+from autodiff_cli.ops.extremes import share
+from autodiff_cli.ops.reduce import SAMPLES, dimensions, lanes, of_type, over, recurrence, reduction, spread
+from autodiff_cli.ops.shape import dimension
+from autodiff_cli.ops.views import neighbour
+
+__all__ = ["logcumsumexp", "logsumexp", "norm", "vector_norm"]
+
+# Powers of the size of a number, odd and even: each is the other's derivative.  At 0 the odd one is 0, of whatever order.
+
+
+@np.errstate(all="ignore")
+def _odd(x: Any, p: float) -> Any:
+    return np.where(x == 0, x.dtype.type(0), np.sign(x) * np.abs(x) ** p)[()]
+
+
+_odd_power: Function = declare(
+    "odd_power", _odd, {"x": lambda g, x, p: _power_slope(g, x, p, _even_power)}, statics={"p": 1.0}, public=False
+)
+_even_power: Function = declare(
+    "even_power",
+    np.errstate(all="ignore")(lambda x, p: np.abs(x) ** p),
+    {"x": lambda g, x, p: _power_slope(g, x, p, _odd_power)},
+    statics={"p": 1.0},
+    public=False,
+)
+
+
+def _power_slope(g: Any, x: Any, p: float, other: Function) -> Any:
+    return zeros_like(g) if p == 0 else g * (other(x, p - 1) * p)
+
+
+@np.errstate(all="ignore")
+def _norm(x: Any, p: float, dim: Any, keepdim: bool) -> Any:
+    if x.dtype.kind != "f":
+        raise DtypeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
+    size = np.abs(x)
+    if (p < 0 or math.isinf(p)) and not x.size and not all(x.shape[d] for d in dimensions(dim, x.ndim)):
+        raise ShapeError(
+            f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not have an identity"
+        )
+    if math.isinf(p):
+        return reduction(np.maximum if p > 0 else np.minimum)(size, dim, keepdim)
+    if p == 0:
+        return reduction(np.add)((x != 0).astype(x.dtype), dim, keepdim)
+    total = _root_of_powers(size, p, dim, keepdim)
+    if p <= 1 or np.all(np.isfinite(total) & (total > 0)) or not x.size:
+        return total
+    # The powers overflow, or vanish: of numbers scaled to 1 they do not.
+    largest = reduction(np.maximum)(size, dim, True)
+    scale = np.where((largest > 0) & np.isfinite(largest), largest, 1)
+    scaled = _root_of_powers(size / scale, p, dim, True) * scale
+    return np.reshape(scaled, np.shape(total))[()].astype(x.dtype)
+
+
+def _root_of_powers(size: Any, p: float, dim: Any, keepdim: bool) -> Any:
+    if p == 1:
+        return reduction(np.add)(size, dim, keepdim)
+    if p == 2:
+        return np.sqrt(reduction(np.add)(size * size, dim, keepdim))
+    return reduction(np.add)(size**p, dim, keepdim) ** (1 / p)
+
+
+def _norm_slope(g: Any, x: Any, out: Any, p: float, dim: Any) -> Any:
+    if p == 0:
+        return zeros_like(x)
+    if p == 1:
+        return spread(g, x.shape, dim) * sign(x)
+    if math.isinf(p):
+        return sign(x) * share(g, abs(x), out, dim)
+    ratio = over(x, spread(out, x.shape, dim))
+    return spread(g, x.shape, dim) * (ratio if p == 2 else _odd_power(ratio, p - 1))
+
+
+_vector_norm: Function = declare(
+    "linalg_vector_norm",
+    _norm,
+    {"x": lambda g, x, out, ord, dim: _norm_slope(g, x, out, ord, dim)},
+    statics={"ord": 2, "dim": None, "keepdim": False},
+    public=False,
+)
+
+
+def _order(p: Any) -> float:
+    if p is None or p == "fro":
+        return 2
+    if isinstance(p, (str, bool)):
+        raise ArgumentError(f"'{p}' is no order of a norm of vectors", hint="use a number, inf, -inf or 'fro'")
+    return float(p)
+
+
+def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """(sum of abs(x)**ord)**(1/ord) over all elements, or along dim; inf: the largest abs(x), -inf: the smallest"""
+    return _vector_norm(of_type(x, dtype), _order(ord), dim, keepdim)
+
+
+def norm(x: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """(sum of abs(x)**p)**(1/p) over all elements, or along dim; p may be inf and -inf"""
+    return vector_norm(x, p, dim, keepdim, dtype)
+
+
+_DESCRIPTION: dict[str, Any] = {
+    "tensors": ("x",),
+    "formula": "sign(x)*(abs(x)/norm(x))**(p - 1)",
+    "domain": "everywhere",
+    "smooth": "norm(x) != 0 for p = 2; no element is 0 for p < 2; one element is the extreme one for inf",
+    "convention": "the derivative at 0 is 0; elements of one size share the derivative of inf and -inf (PyTorch)",
+    "edges": (([0.0, 0.0],), ([0.0, 0.0], 3), ([0.0, 0.0], 1.5), ([3.0, -3.0], math.inf)),
+}
+_ORDERS = tuple(([[1.0, -2.0], [3.0, 0.5]], p, 1) for p in (1, 2, 3, 1.5, 0.5, -1, math.inf, -math.inf))
+describe(vector_norm, samples=_ORDERS, **_DESCRIPTION)
+describe(norm, samples=(([3.0, -4.0],), *_ORDERS), **_DESCRIPTION)
+
+
+# log(sum(exp(x)))
+
+
+@np.errstate(all="ignore")
+def _logsumexp(x: Any, dim: Any, keepdim: bool) -> Any:
+    x = as_float(x)
+    axes = dimensions(dim, x.ndim)
+    largest = np.max(x, axis=axes, keepdims=True, initial=-math.inf)
+    largest = np.where(np.isinf(largest), x.dtype.type(0), largest)
+    total = np.log(np.add.reduce(np.exp(x - largest), axis=axes, keepdims=True)) + largest
+    return (total if keepdim else np.squeeze(total, axes))[()]
+
+
+def _weight(x: Any, out: Any) -> Any:
+    """exp(x - out), 0 where x is -inf, and so is the sum perhaps."""
+    nothing = x == -math.inf
+    return exp(where(nothing, -math.inf, x - where(nothing, 0.0, out)))
+
+
+logsumexp = declare(
+    "logsumexp",
+    _logsumexp,
+    {"x": lambda g, x, out, dim: spread(g, x.shape, dim) * _weight(x, spread(out, x.shape, dim))},
+    statics={"dim": None, "keepdim": False},
+    summary="log(sum(exp(x))) over all elements, or along dim, without overflow",
+    formula="softmax(x)",
+    convention="the derivative by an element that is -inf is 0, also where all of them are",
+    samples=SAMPLES,
+    edges=(([-math.inf, 1.0],),),
+)
+
+
+@np.errstate(all="ignore")
+def _running_logsumexp(x: Any, dim: int) -> Any:
+    return np.logaddexp.accumulate(as_float(x), dimension(dim, x.ndim))
+
+
+def _running_slope(g: Any, x: Any, out: Any, dim: int) -> Any:
+    # What reaches an element is that of the next one, times the share that the sum up to here has in the sum up to there.
+    decay = _weight(out, neighbour(out, dim, True, 0.0))
+    return recurrence(g, decay, dim, True) * _weight(x, out)
+
+
+_logcumsumexp: Function = declare(
+    "logcumsumexp",
+    _running_logsumexp,
+    {"x": lambda g, x, out, dim: _running_slope(g, x, out, dim)},
+    statics={"dim": 0},
+    public=False,
+)
+
+
+def logcumsumexp(x: Any, dim: int = 0) -> Any:
+    """log of the sums of exp(x) up to each element along dim, without overflow"""
+    return lanes(x, _logcumsumexp, dim)
+
+
+describe(logcumsumexp, tensors=("x",), formula="sums of g*exp(x - out) from the back", samples=SAMPLES[:2])

@@ -1,0 +1,391 @@
+"""Elements taken by their positions or by a mask, and put where positions or a mask say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError, DtypeError, IndexOutOfRange, ShapeError
+from autodiff_cli.ops.comparison import where
+from autodiff_cli.ops.shape import dimension, expand, getitem, reshape, unindexed
+
+__all__ = [
+    "gather",
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "index_put",
+    "index_select",
+    "masked_fill",
+    "masked_select",
+    "scatter",
+    "scatter_add",
+    "take",
+    "take_along_dim",
+]
+
+_V, _M = [1.0, -2.0, 3.0], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+
+def as_positions(index: Any, name: str) -> Any:
+    """Positions as an array of whole numbers."""
+    array = np.asarray(getattr(index, "_data", index))
+    if array.dtype.kind == "f" and np.all(array == np.floor(array)):
+        array = array.astype(np.int64)
+    if array.dtype.kind != "i":
+        raise DtypeError(f"{name}(): Expected dtype int32/int64 for index")
+    return array
+
+
+def _check(index: Any, length: int, message: str, negative: bool = False) -> None:
+    wrong = index[(index >= length) | (index < (-length if negative else 0))]
+    if wrong.size:
+        raise IndexOutOfRange(message.format(wrong.flat[0]))
+
+
+# One position for each element of the result.  ``_picked`` and ``_dropped`` are each other's adjoint.
+
+
+def _at(x_shape: tuple[int, ...], dim: int, index: Any) -> tuple[Any, ...]:
+    """The key of the elements that ``gather`` takes."""
+    places: list[Any] = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    places[dim] = index
+    return tuple(places)
+
+
+def _pick(x: Any, dim: int, index: Any) -> Any:
+    return x[_at(x.shape, dim, index)] if x.ndim else np.full(index.shape, x)[()]
+
+
+def _drop(g: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
+    out = np.zeros(shape, g.dtype)
+    np.add.at(out, _at(shape, dim, index) if shape else (), g if shape else np.sum(g))
+    return out[()]
+
+
+picked: Function = declare(
+    "gather",
+    _pick,
+    {"x": lambda g, x_shape, dim, index: dropped(g, x_shape, dim, index)},
+    statics={"dim": 0, "index": None},
+    public=False,
+)
+dropped: Function = declare(
+    "scatter_add",
+    _drop,
+    {"x": lambda g, dim, index: picked(g, dim, index)},
+    statics={"shape": (), "dim": 0, "index": None},
+    public=False,
+)
+
+
+def _positions_along(name: str, x: Any, dim: Any, index: Any) -> tuple[int, Any]:
+    index = as_positions(index, name)
+    ndim = len(x.shape)
+    at = dimension(dim, ndim)
+    if max(index.ndim, 1) != max(ndim, 1):
+        raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
+    for d in range(ndim):
+        if d != at and index.shape[d] > x.shape[d]:
+            raise ShapeError(
+                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
+                f"{list(x.shape)} apart from dimension {at}"
+            )
+    length = x.shape[at] if ndim else 1
+    _check(index, length, f"index {{}} is out of bounds for dimension {at} with size {length}")
+    return at, index
+
+
+def gather(x: Any, dim: int, index: Any) -> Any:
+    """elements at positions along dim, one for each element of index"""
+    return picked(x, *_positions_along("gather", x, dim, index))
+
+
+def take_along_dim(x: Any, indices: Any, dim: Any = None) -> Any:
+    """as gather, where x and the positions broadcast; positions in all of x if dim is left out"""
+    indices = as_positions(indices, "take_along_dim")
+    if dim is None:
+        return gather(reshape(x, (-1,)), 0, indices.reshape(-1))
+    at = dimension(dim, len(x.shape))
+    if indices.ndim != len(x.shape):
+        raise ShapeError(
+            f"take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {len(x.shape)} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+    common = list(np.broadcast_shapes(*((*s[:at], 1, *s[at + 1 :]) for s in (x.shape, indices.shape))))
+    wide, long = list(common), list(common)
+    wide[at], long[at] = x.shape[at], indices.shape[at]
+    return gather(x if tuple(wide) == tuple(x.shape) else expand(x, wide), at, np.broadcast_to(indices, long))
+
+
+_take: Function = declare(
+    "take",
+    lambda x, index: x.reshape(-1)[index],
+    {"x": lambda g, x_shape, index: reshape(unindexed(g, (int(np.prod(x_shape)),), (index,)), x_shape)},
+    statics={"index": None},
+    series="linear",
+    selects=True,
+    public=False,
+)
+
+
+def take(x: Any, index: Any) -> Any:
+    """elements at positions in x as if it had one dimension"""
+    index = as_positions(index, "take")
+    length = int(np.prod(x.shape))
+    _check(index, length, f"out of range: tried to access index {{}} on a tensor of {length} elements.", negative=True)
+    return _take(x, index)
+
+
+def _whole(dim: int, index: Any) -> tuple[Any, ...]:
+    return (*(slice(None),) * dim, index)
+
+
+_selected: Function = declare(
+    "index_select",
+    lambda x, dim, index: x[_whole(dim, index)],
+    {"x": lambda g, x_shape, dim, index: unindexed(g, x_shape, _whole(dim, index))},
+    statics={"dim": 0, "index": None},
+    series="linear",
+    selects=True,
+    public=False,
+)
+
+
+def _slices(name: str, x: Any, dim: Any, index: Any) -> tuple[int, Any]:
+    index = as_positions(index, name)
+    at = dimension(dim, len(x.shape))
+    if index.ndim > 1:
+        raise IndexOutOfRange(f"{name}(): Index is supposed to be a vector")
+    _check(index, x.shape[at] if x.shape else 1, "index out of range in self")
+    return at, index.reshape(-1)
+
+
+def index_select(x: Any, dim: int, index: Any) -> Any:
+    """the slices at positions along dim"""
+    at, index = _slices("index_select", x, dim, index)
+    if not x.shape:
+        return reshape(_selected(reshape(x, (1,)), 0, index[:1]), ())
+    return _selected(x, at, index)
+
+
+describe(
+    gather, tensors=("x", "index"), formula="g added up at the positions", samples=((_M, 1, [[2, 2], [0, 1]]), (_V, 0, [1, 1]))
+)
+describe(
+    take_along_dim,
+    tensors=("x", "indices"),
+    aliases=("take_along_axis",),
+    formula="g added up at the positions",
+    samples=((_M, [[2, 0]], 1), (_M, [4, 4])),
+)
+describe(take, tensors=("x", "index"), formula="g added up at the positions", samples=((_M, [[4, 4], [0, -1]]),))
+describe(index_select, tensors=("x", "index"), formula="g added up at the positions", samples=((_M, 1, [2, 2, 0]),))
+
+# Masks
+
+
+def _mask(name: str, mask: Any) -> Any:
+    mask = np.asarray(getattr(mask, "_data", mask))
+    if mask.dtype.kind != "b":
+        raise DtypeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}", hint="write x > 0")
+    return mask
+
+
+_masked: Function = declare(
+    "masked_select",
+    lambda x, mask: x[mask].reshape(-1),
+    {"x": lambda g, x_shape, mask: unindexed(g, x_shape, (mask,))},
+    statics={"mask": None},
+    series="linear",
+    selects=True,
+    public=False,
+)
+
+
+def masked_select(x: Any, mask: Any) -> Any:
+    """the elements where the mask is true, in one dimension"""
+    mask = _mask("masked_select", mask)
+    shape = np.broadcast_shapes(x.shape, mask.shape)
+    return _masked(x if shape == tuple(x.shape) else expand(x, shape), np.broadcast_to(mask, shape))
+
+
+def _fill(x: Any, value: Any, mask: Any) -> Any:
+    filled: Any = np.where(mask, value, x)
+    return filled[()]
+
+
+_fill_number: Function = declare(
+    "masked_fill",
+    lambda x, mask, value: _fill(x, x.dtype.type(value), mask),
+    {"x": lambda g, mask: where(mask, 0.0, g)},
+    statics={"mask": None, "value": 0.0},
+    public=False,
+)
+_fill_tensor: Function = declare(
+    "masked_fill",
+    _fill,
+    {"x": lambda g, mask: where(mask, 0.0, g), "value": lambda g, mask: where(mask, g, 0.0)},
+    node="MaskedFillBackward1",
+    statics={"mask": None},
+    public=False,
+)
+
+
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    """x with one value where the mask is true"""
+    mask = _mask("masked_fill", mask)
+    if not isinstance(value, Tensor):
+        return _fill_number(x, mask, value)
+    if value.shape:
+        raise ShapeError(f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
+    return _fill_tensor(x, value, mask)
+
+
+describe(masked_select, tensors=("x", "mask"), formula="g where the mask is true, else 0", samples=((_V, [True, False, True]),))
+describe(
+    masked_fill,
+    tensors=("x", "mask", "value"),
+    formula="0 where the mask is true, else g",
+    samples=((_V, [True, False, True], 5.0), (_M, [True, False, True], 2.0)),
+)
+
+# Put at positions: instead of what is there, or added to it.
+
+
+def _put(x: Any, source: Any, key: Any, accumulate: bool) -> Any:
+    out = np.array(x)
+    if accumulate:
+        np.add.at(out, key, source)
+    else:
+        out[key] = source
+    return out[()]
+
+
+def _putting(name: str) -> Function:
+    """Tensors put: ``x`` keeps what is not overwritten, ``source`` has the gradient at its positions."""
+    made: Function = declare(
+        name,
+        _put,
+        {
+            "x": lambda g, key, accumulate: g if accumulate else _index_filled(g, key, 0.0),
+            "source": lambda g, key: getitem(g, key),
+        },
+        statics={"key": (), "accumulate": False},
+        public=False,
+    )
+    return made
+
+
+def _filling(name: str, node: str) -> Function:
+    """One number put."""
+    made: Function = declare(
+        name,
+        lambda x, key, value: _put(x, value, key, False),
+        {"x": lambda g, key: _index_filled(g, key, 0.0)},
+        node=node,
+        statics={"key": (), "value": 0.0},
+        public=False,
+    )
+    return made
+
+
+_scattered, _scatter_added, _index_added, _index_copied, index_putted = map(
+    _putting, ("scatter", "scatter_add", "index_add", "index_copy", "index_put")
+)
+_index_filled, _scatter_filled = _filling("index_fill", "IndexFillBackward0"), _filling("scatter", "ScatterBackward1")
+
+
+def _as_source(value: Any) -> bool:
+    """Whether what is put is a tensor or an array, not one plain number."""
+    return bool(getattr(value, "shape", ())) or isinstance(value, Tensor)
+
+
+def _scatter_key(name: str, x: Any, dim: Any, index: Any, src: Any) -> tuple[tuple[Any, ...], Any]:
+    at, index = _positions_along(name, x, dim, index)
+    if getattr(src, "shape", ()):
+        if len(src.shape) != index.ndim or any(n > m for n, m in zip(index.shape, src.shape, strict=True)):
+            raise ShapeError(f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)} in every dimension")
+        if tuple(src.shape) != index.shape:
+            src = getitem(src, tuple(slice(n) for n in index.shape))
+    return (_at(x.shape, at, index) if x.shape else ()), src
+
+
+def scatter(x: Any, dim: int, index: Any, src: Any) -> Any:
+    """x with elements of src, or one number, at positions along dim"""
+    key, src = _scatter_key("scatter", x, dim, index, src)
+    return _scattered(x, src, key, False) if _as_source(src) else _scatter_filled(x, key, src)
+
+
+def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
+    """x with elements of src added at positions along dim"""
+    key, src = _scatter_key("scatter_add", x, dim, index, src)
+    return _scatter_added(x, src, key, True)
+
+
+def index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+    """x with slices of source, times alpha, added at positions along dim"""
+    at, index = _slices("index_add", x, dim, index)
+    return _index_added(x, source if alpha == 1 else source * alpha, _whole(at, index), True)
+
+
+def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
+    """x with slices of source at positions along dim"""
+    at, index = _slices("index_copy", x, dim, index)
+    return _index_copied(x, source, _whole(at, index), False)
+
+
+def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
+    """x with one value in the slices at positions along dim"""
+    at, index = _slices("index_fill", x, dim, index)
+    key = _whole(at, index)
+    return _index_copied(x, value, key, False) if _as_source(value) else _index_filled(x, key, value)
+
+
+def index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """x with values at the positions that a tuple of indices names, added up with accumulate=true"""
+    given = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
+    key = tuple(np.asarray(getattr(part, "_data", part)) for part in given)
+    key = tuple(part if part.dtype.kind == "b" else as_positions(part, "index_put") for part in key)
+    if len(key) > len(x.shape):
+        raise ArgumentError(f"index_put: {len(key)} indices for a tensor of {len(x.shape)} dimensions")
+    return index_putted(x, values, key, bool(accumulate))
+
+
+_PUT: dict[str, Any] = {"convention": "where one position is written twice, both sources get the gradient (PyTorch)"}
+_SCATTERED = (_M, 1, [[2, 0], [1, 2]], [[10.0, 20.0], [30.0, 40.0]])
+describe(
+    scatter,
+    tensors=("x", "index", "src"),
+    formula="g but 0 at the positions, g at the positions",
+    samples=(_SCATTERED, (_V, 0, [1], 5.0)),
+    **_PUT,
+)
+describe(
+    scatter_add, tensors=("x", "index", "src"), formula="g, g at the positions", samples=(_SCATTERED, (_V, 0, [1, 1], [5.0, 6.0]))
+)
+describe(
+    index_add,
+    tensors=("x", "index", "source"),
+    formula="g, alpha*g at the positions",
+    samples=((_V, 0, [1, 1], [5.0, 6.0]), (_M, 1, [2, 0], [[1.0, 2.0], [3.0, 4.0]], 2)),
+)
+describe(
+    index_copy,
+    tensors=("x", "index", "source"),
+    formula="g but 0 at the positions, g at the positions",
+    samples=((_M, 1, [2, 0], [[1.0, 2.0], [3.0, 4.0]]),),
+    **_PUT,
+)
+describe(index_fill, tensors=("x", "index", "value"), formula="g but 0 at the positions", samples=((_M, 1, [2, 0], 7.0),))
+describe(
+    index_put,
+    tensors=("x", "indices", "values"),
+    formula="g but 0 at the positions, g at the positions",
+    samples=((_V, [1], 7.0), (_V, [1, 1], [5.0, 6.0], True)),
+    **_PUT,
+)
