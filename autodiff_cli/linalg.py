@@ -4,6 +4,7 @@ from autodiff_cli.ops.contract import chain_matmul as multi_dot
 from autodiff_cli.ops.contract import cross_along as cross
 from autodiff_cli.ops.decompose import *  # noqa: F403
 from autodiff_cli.ops.decompose import norm_of as norm
+from autodiff_cli.ops.determinants import *  # noqa: F403
 from autodiff_cli.ops.linalg import matmul as matmul
 from autodiff_cli.ops.matrices import *  # noqa: F403
 from autodiff_cli.ops.norms import vector_norm as vector_norm

@@ -14,6 +14,7 @@ from autodiff_cli.ops.norms import *  # noqa: F403
 from autodiff_cli.ops.linalg import *  # noqa: F403
 from autodiff_cli.ops.contract import *  # noqa: F403
 from autodiff_cli.ops.matrices import *  # noqa: F403
+from autodiff_cli.ops.determinants import *  # noqa: F403
 from autodiff_cli.ops.decompose import *  # noqa: F403
 from autodiff_cli.ops.factorials import *  # noqa: F403
 from autodiff_cli.ops.special import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Inverses, determinants, linear equations and functions of square matrices, in batches."""
+"""Inverses, linear equations, Cholesky's factor and functions of square matrices, in batches."""
 
 from __future__ import annotations
 
@@ -8,30 +8,25 @@ import numpy as np
 
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.op import Function, describe
-from autodiff_cli.autograd.several import declare_several
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.ops.borrowed import from_scipy
-from autodiff_cli.ops.comparison import eq, where
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.shape import cat, getitem, reshape, transpose, unindexed, unsqueeze
+from autodiff_cli.ops.shape import cat, getitem, transpose, unsqueeze
 
 __all__ = [
     "cholesky",
-    "det",
     "inv",
-    "logdet",
     "matrix_exp",
     "matrix_power",
     "pinv",
-    "slogdet",
     "solve",
 ]
 
 A = [[2.0, 1.0], [0.5, 3.0]]
 BATCH = [A, [[1.0, -2.0], [0.7, 0.4]]]
 SINGULAR = [[1.0, 2.0], [2.0, 4.0]]
-_SQUARE: dict[str, Any] = {"domain": "x is not singular", "samples": ((A,), (BATCH,))}
+SQUARE: dict[str, Any] = {"domain": "x is not singular", "samples": ((A,), (BATCH,))}
 
 
 def mT(x: Any) -> Any:
@@ -92,140 +87,7 @@ inv: Function = declare(
     aliases=("inverse",),
     summary="inverse of a matrix, or of each in a batch",
     formula="-inv(x).mT @ g @ inv(x).mT",
-    **_SQUARE,
-)
-
-# The determinant is a polynomial, and has derivatives where the matrix is singular too: the cofactors.  They are
-# det(x)*inv(x).mT where that loses no digits, at every order; elsewhere they are determinants of the minors.
-
-_MOST_CONDITION = 1e5
-
-
-def _is_sound(x: Any) -> bool:
-    """Whether all matrices of a batch are far from being singular."""
-    data = getattr(x, "_data", x)
-    with np.errstate(all="ignore"):
-        sizes = np.linalg.svd(data, compute_uv=False)
-        return bool(np.all(sizes[..., -1:] * _MOST_CONDITION > sizes[..., :1])) if sizes.size else True
-
-
-def _lift(g: Any) -> Any:
-    """One number for each matrix, as matrices of one element."""
-    return unsqueeze(unsqueeze(g, -1), -1)
-
-
-def _others(n: int) -> tuple[Any, Any, Any]:
-    """The rows and columns of all minors, and their signs."""
-    left = np.array([[k for k in range(n) if k != i] for i in range(n)], np.int64).reshape(n, n - 1)
-    places = np.arange(n)
-    return left[:, None, :, None], left[None, :, None, :], (-1.0) ** (places[:, None] + places)
-
-
-def _minors(x: Any) -> Any:
-    n = x.shape[-1]
-    rows, columns, _ = _others(n)
-    lead = x.shape[:-2]
-    flat = reshape(x, (-1, n, n))
-    every = np.arange(flat.shape[0]).reshape(-1, 1, 1, 1, 1)
-    return reshape(getitem(flat, (every, rows, columns)), (*lead, n, n, n - 1, n - 1))
-
-
-def _from_minors(g: Any, shape: tuple[int, ...]) -> Any:
-    """The adjoint of ``_minors``."""
-    n = shape[-1]
-    rows, columns, _ = _others(n)
-    count = int(np.prod(shape[:-2], dtype=np.int64))
-    every = np.arange(count).reshape(-1, 1, 1, 1, 1)
-    return reshape(unindexed(reshape(g, (count, n, n, n - 1, n - 1)), (count, n, n), (every, rows, columns)), shape)
-
-
-def _cofactor_values(x: Any) -> Any:
-    n = x.shape[-1]
-    if n == 0:
-        return x
-    u, sizes, vh = np.linalg.svd(x)
-    others = np.ones_like(sizes)
-    for i in range(n):
-        others[..., i] = np.prod(np.delete(sizes, i, -1), -1)
-    sign = np.linalg.det(u) * np.linalg.det(vh)
-    return sign[..., None, None] * ((u * others[..., None, :]) @ vh)
-
-
-def _cofactors_slope(g: Any, x: Any) -> Any:
-    if x.shape[-1] < 2:
-        return zeros_like(g)
-    signs = _others(x.shape[-1])[2].astype(x.dtype)
-    minors = _minors(x)
-    return _from_minors(_lift(g * signs) * cofactors(minors), x.shape)
-
-
-_cofactors: Function = declare("cofactors", _cofactor_values, {"x": lambda g, x: _cofactors_slope(g, x)}, public=False)
-
-
-def cofactors(x: Any) -> Any:
-    """What a determinant changes by with each element."""
-    return _lift(det(x)) * mT(inv(x)) if _is_sound(x) else _cofactors(x)
-
-
-def _det(x: Any) -> Any:
-    check_matrix("linalg.det", x)
-    with np.errstate(all="ignore"):
-        return np.linalg.det(x)
-
-
-det: Function = declare(
-    "det",
-    _det,
-    {"x": lambda g, x, out: _lift(g) * (_lift(out) * mT(inv(x)) if _is_sound(x) else _cofactors(x))},
-    node="LinalgDetBackward0",
-    summary="determinant of a matrix, or of each in a batch",
-    formula="the cofactors: det(x)*inv(x).mT where x is not singular",
-    convention="right where x is singular, at every order",
-    samples=((A,), (BATCH,), (SINGULAR,), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]],)),
-)
-
-
-def _slogdet(x: Any) -> Any:
-    check_matrix("linalg.slogdet", x)
-    with np.errstate(all="ignore"):
-        sign, logarithm = np.linalg.slogdet(x)
-    return sign[()], logarithm[()]
-
-
-def _slogdet_slope(g: list[Any], x: Any) -> Any:
-    if g[1] is None:
-        return zeros_like(x)
-    return _lift(g[1]) * (mT(inv(x)) if _is_sound(x) else _cofactors(x) / _lift(det(x)))
-
-
-slogdet: Function = declare_several(
-    "slogdet",
-    _slogdet,
-    lambda g, x: _slogdet_slope(g, x),
-    results=("sign", "logabsdet"),
-    constant=("sign",),
-    node="LinalgSlogdetBackward0",
-    summary="sign of the determinant and logarithm of its absolute value, without overflow",
-    formula="inv(x).mT",
-    convention="of a singular matrix the logarithm is -inf and its derivative infinite",
-    edges=((SINGULAR,),),
-    **_SQUARE,
-)
-
-
-def logdet(x: Any) -> Any:
-    """logarithm of the determinant, without overflow"""
-    sign, logarithm = slogdet(x)
-    return where(eq(sign, -1.0), np.nan, logarithm)
-
-
-describe(
-    logdet,
-    formula="inv(x).mT",
-    domain="det(x) > 0",
-    convention="nan where the determinant is negative, with the derivative 0 (PyTorch)",
-    samples=((A,), (BATCH,)),
-    edges=(([[1.0, 2.0], [3.0, 4.0]],),),
+    **SQUARE,
 )
 
 # Linear equations
