@@ -151,6 +151,7 @@ maximum = declare(
     domain="everywhere",
     smooth="x != y",
     convention="one half each where both are equal (PyTorch)",
+    kink=lambda x, y: x == y,
     samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0])),
     edges=((1.0, 1.0),),
 )
@@ -163,6 +164,7 @@ minimum = declare(
     domain="everywhere",
     smooth="x != y",
     convention="one half each where both are equal (PyTorch)",
+    kink=lambda x, y: x == y,
     samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0])),
     edges=((1.0, 1.0),),
 )
@@ -209,6 +211,11 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
     return _clamp_numbers(x, min, max)
 
 
+def _at_bound(x: Any, min: Any, max: Any) -> Any:
+    low = False if min is None else x == min
+    return low if max is None else low | (x == max)
+
+
 describe(
     clamp,
     aliases=("clip",),
@@ -216,7 +223,8 @@ describe(
     formula="1 where min <= x <= max else 0",
     domain="everywhere",
     smooth="x is not at a bound",
-    convention="1 at the bounds (PyTorch)",
+    convention="the derivative by x at the bounds is 1, as inside (PyTorch)",
+    kink=_at_bound,
     samples=((0.5, 0.0, 1.0), ([-2.0, 0.3, 5.0], -1.0, 1.0)),
     edges=((0.0, 0.0, 1.0), (1.0, 0.0, 1.0)),
 )

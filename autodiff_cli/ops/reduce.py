@@ -93,6 +93,12 @@ def _share(g: Any, x: Any, out: Any, dim: Any) -> Any:
     return where(chosen, _spread(g, x.shape, dim) / _spread(sum(chosen, dim), x.shape, dim), 0.0)
 
 
+def _shared(ufunc: Any, x: Any, dim: Any) -> Any:
+    """The elements that share the extreme value with another."""
+    reached = x == ufunc.reduce(x, axis=dimensions(dim, np.ndim(x)), keepdims=True)
+    return reached & (np.add.reduce(reached, axis=dimensions(dim, np.ndim(x)), keepdims=True) > 1)
+
+
 def _extreme(name: str, ufunc: Any, summary: str, node: str | None = None, public: bool = True) -> Any:
     description: dict[str, Any] = {
         "summary": summary,
@@ -102,6 +108,7 @@ def _extreme(name: str, ufunc: Any, summary: str, node: str | None = None, publi
         "convention": "elements that share the extreme value share the derivative evenly (PyTorch)",
         "samples": _SAMPLES,
         "edges": (([5.0, 1.0, 5.0],),),
+        "kink": lambda x, dim: _shared(ufunc, x, dim),
     }
     return declare(
         name,
@@ -130,7 +137,11 @@ def min(x: Any, y: Any = None) -> Any:
     return _min_of_all(x) if y is None else minimum(x, y)
 
 
-for _function, _other in ((max, "amax"), (min, "amin")):
+def _ties(ufunc: Any) -> Any:
+    return lambda x, y: _shared(ufunc, x, None) if y is None else x == y
+
+
+for _function, _other, _ufunc in ((max, "amax", np.maximum), (min, "amin", np.minimum)):
     describe(
         _function,
         tensors=("x", "y"),
@@ -138,6 +149,7 @@ for _function, _other in ((max, "amax"), (min, "amin")):
         domain="everywhere",
         smooth="one element is the extreme one",
         convention=f"elements that share the extreme value share the derivative evenly (PyTorch); along a dimension: {_other}",
+        kink=_ties(_ufunc),
         samples=(([1.0, -2.0, 3.0],), (1.5, -0.5)),
         edges=((1.0, 1.0), ([5.0, 1.0, 5.0],)),
     )
