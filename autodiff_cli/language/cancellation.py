@@ -1,8 +1,9 @@
 """Where an evaluation lost its digits: an error bound carried along the trace.
 
-Each value has a relative error in units of the type's precision: what was given is exact, an operation that rounds adds
-one half, and what it was given is multiplied by its relative condition number ``abs(x*f'(x)/f(x))``.  Whether an addition,
-product, quotient or root rounded at all is computed, so that ``5 - 5`` and ``x**2 - 2*x + 1`` at 1 are exact.
+Each value has an error in units of the type's precision: what was given is exact, an operation that rounds adds one half of
+its result, and errors of arguments are multiplied by the derivative; in proportion to the values that is the condition number
+``abs(x*f'(x)/f(x))``.  Whether an addition, product, quotient or root rounded at all is computed, so that ``5 - 5`` and
+``x**2 - 2*x + 1`` at 1 are exact.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import numpy as np
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.language.trace import Step, Trace, flat, invoke, pointwise, raw
-from autodiff_cli.language.wording import first_place
 
 MOST_STEPS = 2_000
 """Longer programs are not looked at: that would take longer than the evaluation."""
@@ -25,7 +25,7 @@ MOST_ELEMENTS, SAMPLE = 10_000, 1_000
 
 _EXACT = {
     *("neg", "pos", "abs", "maximum", "minimum", "max", "min", "clamp", "where", "relu", "floor", "ceil", "round", "trunc"),
-    *("sign", "hardtanh", "relu6", "remainder", "fmod"),
+    *("sign", "hardtanh", "relu6", "remainder", "fmod", "frac", "floor_divide"),
 }
 """Operations that do not round."""
 
@@ -59,7 +59,7 @@ def lost_digits(trace: Trace, output: Tensor, dtype: str) -> list[Lost]:
         if type(step[3]) is Tensor or isinstance(step[3], float):
             errors.add(step)
     known = errors.of(output) if errors.made(output) or output.shape else errors.of(float(output._data))
-    if not np.any(np.asarray(known) > errors.limit):
+    if not np.any(_relative(known, output._data) > errors.limit):
         return []
     return errors.lost
 
@@ -89,43 +89,41 @@ class _Errors:
         op, _, _, result, _ = step
         if type(result) is Tensor and (result.dtype.kind != "f" or id(result) in self._of):
             return
-        sampled = None
+        shape = np.shape(raw(result))
+        places = _sample(shape) if op is not None and pointwise(step) else None
         if op is not None and pointwise(step):
-            places = _sample(np.shape(raw(result)))
             error, before = self._pointwise(step, places)
-            if places is not None:
-                sampled = SAMPLE
         elif op is not None and op.name in ("sum", "mean"):
             error, before = self._sum(step)
         else:
-            given = [float(np.max(self.of(value), initial=0.0)) for value in flat(step)]
-            before = np.float64(max(given, default=0.0))
-            joins = op is None or op.section in ("shape", "views", "creation", "reduce")
-            error = before + (0.0 if joins else 0.5)
-        mask = np.asarray((error > self.limit) & (before <= self.limit))
+            error, before = self._other(step)
+        numbers = np.asarray(raw(result) if places is None else raw(result)[places], np.float64)
+        relative = np.broadcast_to(_relative(error, numbers), numbers.shape)
+        mask = (relative > self.limit) & (before <= self.limit)
         if mask.any():
-            flat_place = int(np.argmax(np.where(mask, error, -1.0)))
-            place = tuple(int(i) for i in np.unravel_index(flat_place, mask.shape))
-            worst = float(np.ravel(error)[flat_place])
-            shape = np.shape(raw(result))
-            if sampled is not None:
-                places = _sample(shape)
-                assert places is not None
-                whole = np.zeros(shape, bool)
-                whole[tuple(p[mask] for p in places)] = True
-                mask, place = whole, tuple(int(p[flat_place]) for p in places)
-            elif mask.shape != shape:
-                mask, place = np.broadcast_to(mask, shape), first_place(np.ones(shape, bool))
-            self.lost.append(Lost(step, mask, place, worst, self._eps, sampled))
-        if sampled is not None or np.shape(error) != np.shape(raw(result)):
-            error = float(np.max(error, initial=0.0))
+            self._found(step, mask, relative, places)
+        if places is not None:
+            error = np.float64(np.max(error, initial=0.0))
         if type(result) is Tensor:
             self._of[id(result)] = error
         else:
             self._plain[result] = max(float(np.max(error)), self._plain.get(result, 0.0))
 
+    def _found(self, step: Step, mask: Any, relative: Any, places: tuple[Any, ...] | None) -> None:
+        worst = int(np.argmax(np.where(mask, relative, -1.0)))
+        if places is None:
+            place = tuple(int(i) for i in np.unravel_index(worst, mask.shape))
+            whole = mask
+        else:
+            place = tuple(int(p[worst]) for p in places)
+            whole = np.zeros(np.shape(raw(step[3])), bool)
+            whole[tuple(p[mask] for p in places)] = True
+        self.lost.append(
+            Lost(step, whole, place, float(np.ravel(relative)[worst]), self._eps, None if places is None else mask.size)
+        )
+
     def _pointwise(self, step: Step, places: tuple[Any, ...] | None) -> tuple[Any, Any]:
-        """Errors of the result, and the largest of those of the arguments, at these places."""
+        """The error of the result, and the largest relative one of the arguments, at these places."""
         op = step[0]
         assert op is not None
         shape = np.shape(raw(step[3]))
@@ -138,25 +136,31 @@ class _Errors:
         errors = {key: pick(self.of(value)) for key, value in slots if np.any(self.of(value))}
         result = np.asarray(pick(raw(step[3])), np.float64)
         numbers = [v for v in values.values() if isinstance(v, (np.ndarray, np.generic, float, int))]
-        rounds = np.where(_is_exact(op.name, numbers, result), 0.0, 0.5)
-        total = rounds * np.abs(result)
+        total = np.where(_is_exact(op.name, numbers, result), 0.0, 0.5 * np.abs(result))
         before: Any = np.zeros(result.shape)
         if errors:
             for key, slope in _slopes(step, values, list(errors)).items():
-                part = np.abs(slope * np.asarray(values[key], np.float64)) * errors[key]
+                part = np.abs(slope) * errors[key]
                 total = total + np.where(np.isfinite(part), part, 0.0)
-                before = np.maximum(before, errors[key])
-        with np.errstate(all="ignore"):
-            error = np.where(total > 0, total / np.abs(result), 0.0)
-        error = np.where(np.isfinite(result), error, 0.0)
+                before = np.maximum(before, _relative(errors[key], np.asarray(values[key], np.float64)))
+        error = np.where(np.isfinite(result), total, 0.0)
         if op.name == "sub" and len(step[1]) == 2:
-            a, b = step[1]
-            zero = result == 0
-            if zero.any() and np.any(error[zero] > self.limit):
-                equal = self._equal(a, b, lambda v: np.broadcast_to(pick(v), result.shape)[zero])
+            zero = (result == 0) & (error > 0)
+            if zero.any():
+                equal = self._equal(step[1][0], step[1][1], lambda v: np.broadcast_to(pick(v), result.shape)[zero])
                 if equal is not None:
                     error[zero] = np.where(equal, 0.0, error[zero])
         return error, before
+
+    def _other(self, step: Step) -> tuple[Any, Any]:
+        """What joins and selects hands errors on; of anything else the worst relative error is taken to stay."""
+        op = step[0]
+        errors = [(self.of(value), np.asarray(raw(value), np.float64)) for value in flat(step) if np.any(self.of(value))]
+        before = max((float(np.max(_relative(error, values))) for error, values in errors), default=0.0)
+        if op is None or op.section in ("shape", "views", "creation", "reduce"):
+            return np.float64(max((float(np.max(error)) for error, _ in errors), default=0.0)), before
+        kept = before if before < math.inf else 0.0
+        return (kept + 0.5) * np.abs(np.asarray(raw(step[3]), np.float64)), before
 
     def _equal(self, a: Any, b: Any, pick: Callable[[Any], Any]) -> Any:
         """Where two values are equal because they were computed in the same way from equal numbers."""
@@ -187,16 +191,20 @@ class _Errors:
         x = next(iter(flat(step)))
         values, result = np.asarray(raw(x), np.float64), np.asarray(raw(step[3]), np.float64)
         given = self.of(x)
-        before = np.float64(np.max(given, initial=0.0))
-        size = float(result) if result.shape == () else None
-        if size is None:
-            return np.full(result.shape, float(before) + 0.5), np.full(result.shape, before)
+        before = float(np.max(_relative(given, values), initial=0.0))
+        if result.shape:
+            return float(np.max(given, initial=0.0)) * values.size / result.size + 0.5 * np.abs(result), before
         count = values.size if step[0] is not None and step[0].name == "mean" else 1
-        absolute = float(np.sum(np.abs(values) * given)) / max(count, 1) if before else 0.0
-        if values.size <= MOST_ELEMENTS and np.all(np.isfinite(values)):
-            absolute += abs(math.fsum(values.ravel().tolist()) / max(count, 1) - size) / self._eps
-        whole = bool(absolute)
-        return np.float64(absolute / abs(size) if size else math.inf if whole else 0.0), before
+        error = float(np.sum(np.broadcast_to(given, values.shape))) / max(count, 1)
+        if values.size <= MOST_ELEMENTS and np.all(np.isfinite(values)) and np.isfinite(result):
+            error += abs(math.fsum(values.ravel().tolist()) / max(count, 1) - float(result)) / self._eps
+        return np.float64(error), before
+
+
+def _relative(error: Any, values: Any) -> Any:
+    """Errors in proportion to values; infinite where nothing is left of a value."""
+    with np.errstate(all="ignore"):
+        return np.where(np.asarray(error) > 0, error / np.abs(values), 0.0)
 
 
 def _sample(shape: tuple[int, ...]) -> tuple[Any, ...] | None:

@@ -30,6 +30,7 @@ MOST_ELEMENTS = 10_000
 STRICT = False
 """Whether a mistake in here is raised; tests do, but no user loses an answer to a note about it."""
 
+_NAMES = {"kink": "kinks", "domain": "ends of domains", "nonfinite": "of nan and inf", "cancellation": "places that lose digits"}
 _NEAR, _NEARER = 1e-8, 1e-12
 """Steps to the side, relative to the place."""
 
@@ -72,7 +73,7 @@ def _limited(notes: list[Note]) -> list[Note]:
         else:
             places.add(place)
             kept.append(one)
-    return kept + [note(kind, f"and {count} more of this kind: {kind}") for kind, count in more.items()]
+    return kept + [note(kind, f"and {count} more {_NAMES[kind]}") for kind, count in more.items()]
 
 
 # Kinks
@@ -169,9 +170,7 @@ class _Sides:
         if jump and self._left == self._right == self.used:
             return jump
         left, right = ("does not exist" if math.isnan(side) else f"is {_short(side)}" for side in (self._left, self._right))
-        again = right.removeprefix("is ") if left.startswith("is ") and right.startswith("is ") else right
-        if not left.startswith("is ") and right.startswith("is "):
-            again = f"it {right}"
+        again = right.removeprefix("is ") if left.startswith("is ") and right.startswith("is ") else f"it {right}"
         return f"from the left it {left}, from the right {again}" + (f"; {jump}" if jump else "")
 
     def _limit(self, scale: float) -> tuple[float, tuple[float, float]]:
@@ -455,7 +454,7 @@ def _first_slope(session: Session, order: int) -> tuple[Step, str, str] | None:
 def _arriving(session: Session, order: int = 1) -> tuple[Trace, dict[int, Any]]:
     """The evaluation once more, as backward has freed its graph: the gradient of every step's result.
 
-    With a higher order a gradient of 0 that changes with the result counts too: its second derivative is none.
+    With order 2 a gradient of 0 that changes with the result counts too, as its own derivative is none; above, any does.
     """
     evaluator = session.evaluated_again()
     output = evaluator.as_tensor(evaluator.run())
@@ -469,6 +468,8 @@ def _arriving(session: Session, order: int = 1) -> tuple[Trace, dict[int, Any]]:
     inputs = list(results.values())
     found = grad(output, inputs, start, create_graph=order > 1, allow_unused=True)
     gradients = {key: None if g is None else g._data for key, g in zip(results, found, strict=True)}
+    if order > 2:
+        return trace, {key: None if g is None else np.ones_like(g) for key, g in gradients.items()}
     recorded = [g.sum() for g in found if g is not None and g.requires_grad]
     if order > 1 and recorded:
         again = grad(recorded, inputs, [one.detach() * 0 + 1 for one in recorded], allow_unused=True)

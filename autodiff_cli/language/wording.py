@@ -82,11 +82,7 @@ def arguments_at(
     texts: dict[Any, str] = {}
     for i, (key, value) in enumerate([*enumerate(step[1]), *step[2].items()]):
         numbers: Any = raw(value)
-        if (
-            isinstance(numbers, (bool, str))
-            or getattr(numbers, "dtype", np.float64) == np.bool_
-            or not hasattr(numbers, "__float__")
-        ):
+        if isinstance(numbers, (bool, str)) or not hasattr(numbers, "__float__") or np.result_type(numbers) == np.bool_:
             continue
         if trees and trees[i].kind in ("number", "neg") and not _names(trees[i]):
             continue

@@ -93,6 +93,7 @@ softplus = declare(
     smooth="everywhere without a threshold, else beta*x is not at it",
     kink=lambda x, beta, threshold: np.equal(x * beta, math.nan if threshold is None else threshold),
     samples=(*_ANY, ([0.5, -2.0], 2.0), ([0.5, 2.0], 1, 1.5)),
+    edges=((1.5, 1, 1.5),),
 )
 
 
@@ -296,7 +297,7 @@ def _bent_slope(g: Any, x: Any, left: float, inner: float, right: float) -> Any:
 _KINK: dict[str, Any] = {
     "domain": "everywhere",
     "samples": (*_ANY, ([0.5, -2.0], 1.5)),
-    "edges": ((0.0,),),
+    "edges": ((0.0,), (0.0, 1.5)),
     "methods": (),
 }
 elu = declare(

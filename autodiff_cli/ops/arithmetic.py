@@ -120,7 +120,7 @@ floor_divide = declare(
     inside=lambda y: y != 0,
     kink=lambda x, y: np.remainder(x, y) == 0,
     samples=((7.5, 2.0),),
-    edges=((4.0, 2.0),),
+    edges=((4.0, 2.0), (1.0, 0.0)),
 )
 
 _remainder_tensor = declare(
@@ -152,7 +152,7 @@ describe(
     inside=lambda y: y != 0,
     kink=lambda x, y: np.remainder(x, y) == 0,
     samples=((7.5, 3.0), (-7.5, 2.0)),
-    edges=((6.0, 3.0),),
+    edges=((6.0, 3.0), (1.0, 0.0)),
 )
 
 _fmod_tensor = declare(
@@ -179,7 +179,7 @@ describe(
     inside=lambda y: y != 0,
     kink=lambda x, y: (np.fmod(x, y) == 0) & (x != 0),
     samples=((7.5, 3.0), (-7.5, 2.0)),
-    edges=((6.0, 3.0),),
+    edges=((6.0, 3.0), (1.0, 0.0)),
 )
 
 # Three powers, as in PyTorch: a constant exponent never takes a logarithm and is right at 0 at every order.

@@ -126,7 +126,7 @@ where: Function = declare(
     summary="x where the condition is true, else y",
     formula="1 or 0",
     methods=(),
-    convention="what is not chosen gets 0",
+    convention="what is not chosen gets 0 (PyTorch)",
     samples=((True, 1.5, -0.5), ([True, False], [1.0, 2.0], [3.0, 4.0])),
 )
 

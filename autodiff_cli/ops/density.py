@@ -58,6 +58,7 @@ describe(
     domain="std > 0",
     inside=lambda std: std > 0,
     samples=((0.7,), (0.7, -1.2, 2.5), ([0.5, 3.0], 1.0, [0.4, 2.0])),
+    edges=((0.7, 0.0, 0.0), (0.7, 0.0, -1.0)),
 )
 
 
@@ -111,7 +112,7 @@ binomial_logpmf = declare(
     convention="counts between whole numbers are allowed, with gamma functions for factorials",
     inside=_is_binomial,
     samples=((3.0, 10.0, 0.4), (2.0, 7.5, [0.1, 0.6])),
-    edges=((0.0, 5.0, 0.0), (5.0, 5.0, 1.0)),
+    edges=((0.0, 5.0, 0.0), (5.0, 5.0, 1.0), (3.0, 5.0, 1.5)),
 )
 
 
@@ -132,5 +133,5 @@ poisson_logpmf = declare(
     convention="counts between whole numbers are allowed, with gamma functions for factorials",
     inside=lambda k, rate: (k >= 0) & ((rate > 0) | ((k == 0) & (rate == 0))),
     samples=((3.0, 2.5), ([2.0, 0.5], [4.0, 1.5])),
-    edges=((0.0, 0.0),),
+    edges=((0.0, 0.0), (2.0, -1.0)),
 )

@@ -129,7 +129,7 @@ sqrt = declare(
     inside=lambda x: x >= 0,
     kink=lambda x: x == 0,
     samples=_POSITIVE,
-    edges=((0.0,),),
+    edges=((0.0,), (-1.0,)),
 )
 rsqrt = declare(
     "rsqrt",
@@ -286,7 +286,7 @@ asin = declare(
     inside=lambda x: np.abs(x) <= 1,
     kink=lambda x: np.abs(x) == 1,
     samples=_INSIDE,
-    edges=((-1.0,), (1.0,)),
+    edges=((-1.0,), (1.0,), (1.5,)),
 )
 acos = declare(
     "acos",
@@ -301,7 +301,7 @@ acos = declare(
     inside=lambda x: np.abs(x) <= 1,
     kink=lambda x: np.abs(x) == 1,
     samples=_INSIDE,
-    edges=((-1.0,), (1.0,)),
+    edges=((-1.0,), (1.0,), (1.5,)),
 )
 atan = declare(
     "atan",
@@ -324,7 +324,7 @@ atan2 = declare(
     convention="both derivatives at (0, 0) are 0, and at the jump on the negative axis those of both sides (PyTorch)",
     kink=lambda y, x: (y == 0) & (x <= 0),
     samples=((0.7, -1.2), (-1.5, 2.0)),
-    edges=((0.0, 0.0),),
+    edges=((0.0, 0.0), (0.0, -1.0)),
 )
 
 
@@ -393,7 +393,7 @@ acosh = declare(
     inside=lambda x: x >= 1,
     kink=lambda x: x == 1,
     samples=((1.5,), (4.0,)),
-    edges=((1.0,),),
+    edges=((1.0,), (0.5,)),
 )
 atanh = declare(
     "atanh",

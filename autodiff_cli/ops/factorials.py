@@ -125,6 +125,7 @@ zeta: Function = declare(
     convention="the derivative by x is not implemented (as in PyTorch)",
     inside=lambda x, q: (x > 1) & (q > 0),
     samples=((2, 0.7), (3, [1.5, 4.0])),
+    edges=((1, 0.7), (2, 0.0)),
 )
 
 
@@ -273,4 +274,5 @@ beta = declare(
     domain="a > 0, b > 0",
     inside=lambda a, b: (a > 0) & (b > 0),
     samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2.0])),
+    edges=((0.0, 1.5),),
 )

@@ -49,7 +49,7 @@ xlogy = declare(
     convention="where x = 0 and y <= 0 both derivatives are 0; PyTorch has nan by y at (0, 0)",
     inside=lambda x, y: (y > 0) | (x == 0),
     samples=_PAIRS,
-    edges=((0.0, 0.0), (0.0, 2.0), (0.0, -1.0)),
+    edges=((0.0, 0.0), (0.0, 2.0), (0.0, -1.0), (1.0, -1.0)),
 )
 xlog1py = declare(
     "xlog1py",
@@ -63,7 +63,7 @@ xlog1py = declare(
     convention="where x = 0 and y <= -1 both derivatives are 0; PyTorch has nan by y at (0, -1)",
     inside=lambda x, y: (y > -1) | (x == 0),
     samples=_PAIRS,
-    edges=((0.0, -1.0), (0.0, 2.0), (0.0, -2.0)),
+    edges=((0.0, -1.0), (0.0, 2.0), (0.0, -2.0), (1.0, -2.0)),
 )
 
 

@@ -159,6 +159,7 @@ huber_loss = declare(
     convention="the second derivative at abs(d) = delta is 0 (PyTorch)",
     bend=lambda x, target, delta: np.abs(x - target) == delta,
     samples=(*_PAIRS, (_X, _TARGET, "mean", 0.5)),
+    edges=((1.0, 0.0),),
 )
 
 # Of probabilities
@@ -236,6 +237,7 @@ describe(
     inside=lambda target, log_target: (target >= 0) | np.bool_(log_target),
     kink=lambda target, log_target: (target == 0) & ~np.bool_(log_target),
     samples=(([-0.5, -1.0], [0.3, 0.7]), ([-0.5, -1.0], [-0.3, -1.7], "sum", True), ([[-0.5, -1.0]], [[0.3, 0.7]], "batchmean")),
+    edges=(([-0.5, -1.0], [0.0, 0.7]), ([-0.5, -1.0], [-0.1, 0.7])),
 )
 
 # Of classes: x has one column (the second dimension, or the only one) for each

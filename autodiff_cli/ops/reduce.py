@@ -107,7 +107,7 @@ def _extreme(name: str, ufunc: Any, summary: str, node: str | None = None, publi
         "smooth": "one element is the extreme one",
         "convention": "elements that share the extreme value share the derivative evenly (PyTorch)",
         "samples": _SAMPLES,
-        "edges": (([5.0, 1.0, 5.0],),),
+        "edges": (([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],)),
         "kink": lambda x, dim: _shared(ufunc, x, dim),
     }
     return declare(
