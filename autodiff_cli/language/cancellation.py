@@ -191,11 +191,15 @@ class _Errors:
         x = next(iter(flat(step)))
         values, result = np.asarray(raw(x), np.float64), np.asarray(raw(step[3]), np.float64)
         given = self.of(x)
-        before = float(np.max(_relative(given, values), initial=0.0))
+        looked = _sample(values.shape)
+        some = given, values
+        if looked is not None:
+            some = given if not np.ndim(given) else given[looked], values[looked]
+        before = float(np.max(_relative(*some), initial=0.0))
         if result.shape:
             return float(np.max(given, initial=0.0)) * values.size / result.size + 0.5 * np.abs(result), before
         count = values.size if step[0] is not None and step[0].name == "mean" else 1
-        error = float(np.sum(np.broadcast_to(given, values.shape))) / max(count, 1)
+        error = (float(np.sum(given)) if np.ndim(given) else float(given) * values.size) / max(count, 1)
         if values.size <= MOST_ELEMENTS and np.all(np.isfinite(values)) and np.isfinite(result):
             error += abs(math.fsum(values.ravel().tolist()) / max(count, 1) - float(result)) / self._eps
         return np.float64(error), before
