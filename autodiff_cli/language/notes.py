@@ -15,6 +15,7 @@ from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.op import Op
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import AutodiffError
 from autodiff_cli.language.cancellation import lost_digits
 from autodiff_cli.language.hints import way_out
 from autodiff_cli.language.trace import Met, Step, Trace, flat, invoke, kinks, pointwise, raw
@@ -206,7 +207,10 @@ class _Sides:
         given = {key: raw_or_tensor(value) for key, value in values.items()}
         given[self.key] = leaf
         arguments = [given[i] for i in range(len(self._step[1]))]
-        output = invoke(op, arguments, {name: given[name] for name in self._step[2]})
+        try:
+            output = invoke(op, arguments, {name: given[name] for name in self._step[2]})
+        except AutodiffError:  # a function that refuses what is outside of its domain
+            return math.nan, math.nan
         total = output.sum() if output.shape else output
         value = float(total._data)
         place = self._place if self._shape is None else ()
@@ -399,7 +403,7 @@ def _born(birth: _Birth, session: Session) -> tuple[str, str]:
         return f"{birth.name}, as it was given{among(birth.mask)}", str(np.asarray(value)[place])
     step = birth.step
     kind = str(np.asarray(raw(step[3]))[place])
-    texts = arguments_at(step, place, birth.mask.shape, pointwise(step), session.expression)
+    texts = arguments_at(step, place, birth.mask.shape, True, session.expression) if pointwise(step) else {}
     text = shortened(session.expression, step[4].span)
     with_ = f" with {', '.join(texts.values())}" if texts else ""
     out = way_out(step[4], session.evaluator.tree, overflow=True)
