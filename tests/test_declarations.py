@@ -12,6 +12,7 @@ from autodiff_cli.autograd.checking import gradcheck, gradgradcheck
 from autodiff_cli.autograd.op import FUNCTIONS, Op
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError
 
 assert ad.sin is not None  # declares the functions
 OPS = list({op.name: op for op in FUNCTIONS.values()}.values())
@@ -89,7 +90,7 @@ def test_edges_are_evaluated_and_documented(op: Op) -> None:
     for edge in op.edges:
         arguments = _arguments(op, edge)
         output = op.function(*arguments)
-        inputs = [a for a in arguments if isinstance(a, Tensor)]
+        inputs = [a for a in arguments if isinstance(a, Tensor) and a.requires_grad]
         if isinstance(output, Tensor) and output.requires_grad:
             found = grad(output.sum(), inputs)
             assert all(f is not None and f.shape == a.shape for f, a in zip(found, inputs, strict=True))
@@ -105,6 +106,77 @@ WITHOUT_DERIVATIVE = {
 
 def test_every_differentiable_function_has_samples() -> None:
     assert {op.name for op in OPS} - {op.name for op in DIFFERENTIABLE} == WITHOUT_DERIVATIVE
+
+
+NO_POINT_OUTSIDE = {"tan", "binary_cross_entropy"}
+"""Functions whose domain leaves out points that are no floating-point numbers, or that are refused."""
+
+
+def _plain(arguments: tuple[Any, ...]) -> list[Any]:
+    return [np.array(value) if isinstance(value, (list, float)) else value for value in arguments]
+
+
+def _meets(op: Op, predicate: Any, arguments: tuple[Any, ...]) -> bool:
+    return predicate is not None and bool(np.any(op.mask(predicate, _plain(arguments), {})))
+
+
+def _is_outside(op: Op, arguments: tuple[Any, ...]) -> bool:
+    return op.inside is not None and not np.all(op.mask(op.inside, _plain(arguments), {}))
+
+
+def missing(op: Op) -> list[str]:
+    """What a declaration should say and does not."""
+    everywhere = ("", "everywhere")
+    lacks = []
+    # A matrix as a whole has a domain: outside of it there is an error, and no value to be noted.
+    of_matrices = op.section in ("matrices", "determinants", "decompose")
+    if op.inside is not None and op.domain in everywhere:
+        lacks.append("domain=: it has inside=, so say in words where the value exists")
+    if op.inside is None and op.domain not in everywhere and not of_matrices:
+        lacks.append(f"inside=: a predicate on arrays for its domain, '{op.domain}'")
+    if op.kink is not None and op.smooth in everywhere:
+        lacks.append("smooth=: it has kink=, so say in words where the derivative exists")
+    if op.kink is None and op.smooth not in (*everywhere, op.domain) and not of_matrices:
+        lacks.append(f"kink=: a predicate on arrays, for the derivative exists only where '{op.smooth}'")
+    if (op.kink is not None or op.bend is not None) and "PyTorch" not in op.convention:
+        lacks.append("convention=: what is answered at the kink and where that comes from; '(PyTorch)' if it is PyTorch's")
+    if op.inside is not None and op.name not in NO_POINT_OUTSIDE and not any(_is_outside(op, edge) for edge in op.edges):
+        lacks.append("edges=: no point outside of inside= is among them")
+    for predicate, name in ((op.kink, "kink"), (op.bend, "bend")):
+        if predicate is not None and not any(_meets(op, predicate, edge) for edge in op.edges):
+            lacks.append(f"edges=: no point where {name}= holds is among them")
+    for edge in op.edges:
+        if not (_is_outside(op, edge) or _meets(op, op.kink, edge) or _meets(op, op.bend, edge) or op.convention):
+            lacks.append(f"kink=, inside= or convention=: nothing is said about the edge {edge}")
+    for sample in op.samples:
+        if _is_outside(op, sample):
+            lacks.append(f"inside=: the sample {sample} is outside")
+        if _meets(op, op.kink, sample) or _meets(op, op.bend, sample):
+            lacks.append(f"samples=: {sample} is at a kink, and belongs to edges=")
+    if not op.samples and op.name not in WITHOUT_DERIVATIVE:
+        lacks.append("samples=: arguments inside the domain and away from kinks (or put it into WITHOUT_DERIVATIVE)")
+    if not op.summary:
+        lacks.append("summary=: one line that says what it is")
+    return lacks
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+def test_the_declaration_is_whole(op: Op) -> None:
+    with np.errstate(all="ignore"):
+        lacks = missing(op)
+    assert not lacks, f"the declaration of {op.name} in ops/{op.section}.py lacks\n  " + "\n  ".join(lacks)
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if op.inside is not None], ids=lambda op: op.name)
+def test_outside_the_value_is_no_number(op: Op) -> None:
+    for edge in op.edges:
+        if _is_outside(op, edge):
+            try:
+                with np.errstate(all="ignore"):
+                    value = op.function(*_plain(edge))
+            except ArgumentError:
+                continue
+            assert not np.all(np.isfinite(value)), edge
 
 
 def test_aliases_are_the_same_function() -> None:

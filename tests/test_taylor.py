@@ -226,10 +226,12 @@ LATER_ROOMS = (
 
 
 def _moving(op: Op, sample: tuple[Any, ...]) -> list[int]:
+    """The arguments that a number can be added to."""
+    if op.name in ("einsum", "index_put"):
+        return []
     takes = [op.variadic or (i < len(op.parameters) and op.parameters[i] in op.tensors) for i in range(len(sample))]
-    return [
-        i for i, value in enumerate(sample) if takes[i] and np.array(value).dtype.kind == "f" and not (op.name == "clamp" and i)
-    ]
+    moves = [i for i, value in enumerate(sample) if takes[i] and np.array(value).dtype.kind == "f"]
+    return moves[:1] if op.name == "clamp" else moves
 
 
 def _total(result: Any) -> Any:

@@ -98,7 +98,7 @@ def test_the_graph_that_a_program_prints(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def _run(step: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, Any, Any]:
-    code = main([*shlex.split(COMMANDS[step])[1:], "--json"])
+    code = main([*shlex.split(COMMANDS[step])[1:], "--json", "--quiet-notes"])
     out, err = capsys.readouterr()
     return code, json.loads(out) if out else None, json.loads(err)["error"] if err else None
 

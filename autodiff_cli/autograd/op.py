@@ -6,12 +6,14 @@ anyone asks about it; ``declare`` in the module beside this one adds how it runs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autodiff_cli.autograd.tensor import Tensor
 
 Function = Callable[..., Any]
+Predicate = Callable[..., Any]
+"""A mask from arrays; its parameters are some of the operation's own, by name."""
 
 FUNCTIONS: dict[str, Op] = {}
 """Every function of the language by each of its names."""
@@ -36,6 +38,9 @@ class Op:
         summary: one line of prose.
         formula: the derivative, in the language itself, where one line can say it.
         domain: where the value exists; ``smooth``: where the derivative does, if that is less.
+        inside: the domain as a predicate on arrays, over parameters by name; none means everywhere.
+        kink: where the value exists and the derivative does not: a predicate too, with a mask as its result.
+        bend: where the derivative has a kink of its own, for what is of order 2.
         spread: whether the last parameter may be given as several arguments, as the shape of ``reshape``.
         reflected: the function of an operator whose left side is a plain number: ``reflected(y, x)`` is ``x - y``.
         convention: what is answered at a kink, and where that comes from.
@@ -45,12 +50,15 @@ class Op:
 
     __slots__ = (
         "aliases",
+        "bend",
         "convention",
         "defaults",
         "domain",
         "edges",
         "formula",
         "function",
+        "inside",
+        "kink",
         "name",
         "parameters",
         "reflected",
@@ -80,6 +88,9 @@ class Op:
     convention: str
     samples: tuple[tuple[Any, ...], ...]
     edges: tuple[tuple[Any, ...], ...]
+    inside: Predicate | None
+    kink: Predicate | None
+    bend: Predicate | None
 
     @property
     def signature(self) -> str:
@@ -106,6 +117,14 @@ class Op:
             "smooth": self.smooth or "everywhere",
             "convention": self.convention,
         }
+
+    def mask(self, predicate: Predicate, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """What ``inside``, ``kink`` or ``bend`` says of the arguments of a call, which are plain arrays."""
+        values = dict(zip(self.parameters[self.required :], self.defaults, strict=True))
+        values.update(zip(self.parameters, given, strict=False))
+        values.update(named)
+        code = predicate.__code__
+        return predicate(*[values[name] for name in code.co_varnames[: code.co_argcount]])
 
     @property
     def required(self) -> int:
@@ -146,6 +165,9 @@ def describe(
     convention: str = "",
     samples: Sequence[tuple[Any, ...]] = (),
     edges: Sequence[tuple[Any, ...]] = (),
+    inside: Predicate | None = None,
+    kink: Predicate | None = None,
+    bend: Predicate | None = None,
 ) -> Function:
     """Put a function into the language and onto ``Tensor``: as methods, and as ``operator`` with its reflected form.
 
@@ -170,6 +192,9 @@ def describe(
     op.convention = convention
     op.samples = tuple(samples)
     op.edges = tuple(edges)
+    op.inside = inside
+    op.kink = kink
+    op.bend = bend
     for each in (op.name, *op.aliases):
         FUNCTIONS[each] = op
     if op.tensors and not variadic:

@@ -24,8 +24,11 @@ from autodiff_cli.cli import options
 @click.option("--hook", "hooks", multiple=True, metavar='NAME="EXPR"', help="What to make of a gradient, such as y=2*grad.")
 @click.option("--no-grad", is_flag=True, help="Evaluate without recording.")
 @options.strict
+@options.quiet_notes
 @options.output
-def command(expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, **switches: Any) -> None:
+def command(
+    expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, quiet_notes: bool, **switches: Any
+) -> None:
     """Evaluate EXPR, run backward, and show every tensor with its gradient.
 
     \b
@@ -48,7 +51,7 @@ def command(expr: str, style: str, as_json: bool, quiet: bool, precision: int, c
 
         lines = [*document["tensors"], *document.get("derivatives", [])]
         sys.stdout.write(records.render(style, document, records.tensor_records(document), lines))
-    options.say_notes(result.notes)
+    options.say_notes(result.notes, quiet_notes)
 
 
 def evaluated(expr: str, name: str, **switches: Any) -> Any:

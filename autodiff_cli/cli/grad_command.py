@@ -17,8 +17,11 @@ from autodiff_cli.cli.eval_command import evaluated
 @options.order
 @options.gradient
 @options.strict
+@options.quiet_notes
 @options.output
-def command(expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, **switches: Any) -> None:
+def command(
+    expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, quiet_notes: bool, **switches: Any
+) -> None:
     """The gradient of EXPR by every variable of --at.
 
     \b
@@ -45,4 +48,4 @@ def command(expr: str, style: str, as_json: bool, quiet: bool, precision: int, c
         from autodiff_cli.report import records
 
         sys.stdout.write(records.render(style, document, records.gradient_records(document)))
-    options.say_notes(result.notes)
+    options.say_notes(result.notes, quiet_notes)

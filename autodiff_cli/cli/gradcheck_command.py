@@ -19,9 +19,18 @@ from autodiff_cli.cli import options
 @click.option("--eps", default=1e-6, show_default=True, type=float, metavar="H", help="Step of the differences.")
 @click.option("--atol", type=float, metavar="TOL", help="Absolute tolerance.  [default: 1e-5, for a claim 1e-9]")
 @click.option("--rtol", type=float, metavar="TOL", help="Relative tolerance.  [default: 1e-3, for a claim 1e-9]")
+@options.quiet_notes
 @options.output
 def command(
-    expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, claim: tuple[str, ...], **switches: Any
+    expr: str,
+    style: str,
+    as_json: bool,
+    quiet: bool,
+    precision: int,
+    color: str,
+    quiet_notes: bool,
+    claim: tuple[str, ...],
+    **switches: Any,
 ) -> None:
     """Compare every derivative of EXPR with finite differences; exit with 1 if one is wrong.
 
@@ -54,6 +63,8 @@ def command(
         from autodiff_cli.report import records
 
         sys.stdout.write(records.render(style, document, document["checks"]))
+    # With --json a failure is one object on standard error, and the notes are in the other one.
+    options.say_notes(report.notes, quiet_notes or (style == "json" and not report.passed))
     if report.failure is not None:
         from autodiff_cli.errors import GradcheckError
 

@@ -149,6 +149,7 @@ start = _stack([_at, _const, _dtype, _no_limits])
 order = click.option("--order", default=1, show_default=True, metavar="N", type=int, help="Highest order of derivative.")
 gradient = click.option("--gradient", metavar="EXPR", help="What backward starts from, for an output that is no scalar.")
 strict = click.option("--strict", is_flag=True, help="Exit with 4 if something is nan or infinite.")
+quiet_notes = click.option("--quiet-notes", is_flag=True, help="No notes on standard error.")
 output = _stack(
     [
         click.option(
@@ -186,7 +187,7 @@ def chosen_format(style: str, as_json: bool) -> str:
     return style
 
 
-def say_notes(notes: list[dict[str, Any]]) -> None:
-    """Notes go to standard error."""
-    for note in notes:
+def say_notes(notes: list[dict[str, Any]], quiet: bool) -> None:
+    """Notes go to standard error, unless nobody wants them there."""
+    for note in [] if quiet else notes:
         sys.stderr.write(f"note: {note['message']}\n")

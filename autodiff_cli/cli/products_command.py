@@ -16,6 +16,7 @@ vector = click.option("--vector", multiple=True, metavar="NAME=VALUE", help="Wha
 @options.expression
 @options.values
 @options.strict
+@options.quiet_notes
 @options.output
 def jacobian(expr: str, **switches: Any) -> None:
     """The derivative of every element of EXPR by every element of every variable.
@@ -31,6 +32,7 @@ def jacobian(expr: str, **switches: Any) -> None:
 @options.expression
 @options.values
 @options.strict
+@options.quiet_notes
 @options.output
 def hessian(expr: str, **switches: Any) -> None:
     """The second derivatives of EXPR by every pair of elements of the variables.
@@ -47,6 +49,7 @@ def hessian(expr: str, **switches: Any) -> None:
 @options.values
 @vector
 @options.strict
+@options.quiet_notes
 @options.output
 def jvp(expr: str, **switches: Any) -> None:
     """The Jacobian of EXPR times a vector: how the output changes in a direction. No matrix is built.
@@ -63,6 +66,7 @@ def jvp(expr: str, **switches: Any) -> None:
 @options.values
 @options.gradient
 @options.strict
+@options.quiet_notes
 @options.output
 def vjp(expr: str, **switches: Any) -> None:
     """A vector (--gradient) times the Jacobian of EXPR: one sweep. No matrix is built.
@@ -79,6 +83,7 @@ def vjp(expr: str, **switches: Any) -> None:
 @options.values
 @vector
 @options.strict
+@options.quiet_notes
 @options.output
 def hvp(expr: str, **switches: Any) -> None:
     """The Hessian of EXPR times a vector. No matrix is built.
@@ -90,7 +95,9 @@ def hvp(expr: str, **switches: Any) -> None:
     _run("hvp", expr, **switches)
 
 
-def _run(command: str, expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, **switches: Any) -> None:
+def _run(
+    command: str, expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, quiet_notes: bool, **switches: Any
+) -> None:
     from autodiff_cli.language.evaluate import check_finite
     from autodiff_cli.language.products import product
     from autodiff_cli.language.session import Session, plain
@@ -123,4 +130,4 @@ def _run(command: str, expr: str, style: str, as_json: bool, quiet: bool, precis
 
         rows = [{"name": name, "value": plain(value)} for name, value in result.numbers()]
         sys.stdout.write(records.render(style, document, rows))
-    options.say_notes(result.notes)
+    options.say_notes(result.notes, quiet_notes)

@@ -15,8 +15,11 @@ from autodiff_cli.cli import options
 @options.values
 @options.order
 @options.strict
+@options.quiet_notes
 @options.output
-def command(expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, **switches: Any) -> None:
+def command(
+    expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, quiet_notes: bool, **switches: Any
+) -> None:
     """The Taylor series of EXPR in one variable around its value: the coefficient of each power, and the derivatives.
 
     \b
@@ -52,4 +55,4 @@ def command(expr: str, style: str, as_json: bool, quiet: bool, precision: int, c
         from autodiff_cli.report import records
 
         sys.stdout.write(records.render(style, result.to_dict(), result.records()))
-    options.say_notes(result.notes)
+    options.say_notes(result.notes, quiet_notes)

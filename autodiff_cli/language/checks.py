@@ -14,7 +14,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import MissingValue, ShapeError, UnknownName, UsageError
 from autodiff_cli.language.evaluator import Evaluator
 from autodiff_cli.language.operands import suggestion
-from autodiff_cli.language.session import Session, plain
+from autodiff_cli.language.session import Notes, Session, plain
 
 
 class Report:
@@ -25,6 +25,7 @@ class Report:
         self.checks: list[dict[str, Any]] = []
         self.failure: str | None = None
         self.hint: str | None = None
+        self.notes: list[dict[str, Any]] = []
 
     @property
     def passed(self) -> bool:
@@ -37,6 +38,7 @@ class Report:
             "expression": self.expression,
             "passed": self.passed,
             "checks": self.checks,
+            "notes": self.notes,
         }
 
 
@@ -86,7 +88,13 @@ def check(
             _second(report, session, runner, eps, atol, rtol)
         for text in claims:
             _claim(report, session, text, *claim_tolerance)
+    derivatives = [(f"the derivative by {_by(entry['wrt'])}", np.asarray(entry["analytic"])) for entry in report.checks]
+    report.notes = Notes(session, session.notes(), lambda: derivatives, order).read()
     return report
+
+
+def _by(wrt: Any) -> str:
+    return wrt if isinstance(wrt, str) else ", ".join(wrt)
 
 
 class _Runner:

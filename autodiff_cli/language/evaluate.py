@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from autodiff_cli.autograd.partials import Index
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, GraphError, LimitError, NotFiniteError, UsageError
-from autodiff_cli.language.session import Row, Session, note, plain
+from autodiff_cli.language.session import Notes, Row, Session, plain
+from autodiff_cli.language.wording import note
 
 MOST_ORDERS = 1000
 
@@ -26,7 +28,7 @@ class Result:
             variable followed by that of the second.
         derivatives: all partial derivatives of order 2 and above by the combination of variables, each mixed one once.
         tensors: one row for each tensor, in the order of evaluation.
-        notes: what is worth knowing: ``{"kind", "span", "message"}``.
+        notes: what is worth knowing, ``{"kind", "span", "message"}``; worked out when it is first read.
     """
 
     def __init__(self, command: str, expression: str, dtype: str, order: int) -> None:
@@ -40,7 +42,11 @@ class Result:
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.hessian: dict[str, dict[str, Any]] = {}
         self.derivatives: dict[Index, Any] = {}
-        self.notes: list[dict[str, Any]] = []
+        self._notes: Notes | None = None
+
+    @property
+    def notes(self) -> list[dict[str, Any]]:
+        return [] if self._notes is None else self._notes.read()
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object, with numbers that are not finite still as floats."""
@@ -64,10 +70,14 @@ class Result:
 
     def numbers(self) -> list[tuple[str, Any]]:
         """Every value and derivative with what it is called."""
-        named = [("the value", self.value)]
-        named += [(f"the derivative by {name}", value) for name, value in self.grad.items() if value is not None]
-        named += [(f"the derivative by {', '.join(index)}", value) for index, value in self.derivatives.items()]
-        return named
+        return [("the value", self.value), *_derivatives(self.grad, self.derivatives)]
+
+
+def _derivatives(gradient: Mapping[str, Any], higher: Mapping[Index, Any]) -> list[tuple[str, Any]]:
+    """Every derivative with what it is called."""
+    named = [(f"the derivative by {name}", value) for name, value in gradient.items() if value is not None]
+    named += [(f"the derivative by {', '.join(index)}", value) for index, value in higher.items()]
+    return named
 
 
 def evaluate(
@@ -123,7 +133,7 @@ def evaluate(
     session = Session(expression, at, const, wrt, dtype, no_grad, limited, gradient)
     result = Result(command, expression, dtype, order)
     result.value = session.output._data
-    result.notes = session.notes()
+    first = session.notes()
     with np.errstate(all="ignore"):
         # The higher orders come first: backward frees the graph.
         higher = order > 1 and bool(session.variables) and not no_grad
@@ -144,7 +154,9 @@ def evaluate(
         zero = np.zeros(leaf.shape, leaf.dtype)[()] if asked else None
         result.grad[name] = zero if leaf.grad is None else leaf.grad._data
     if hooks and higher:
-        result.notes.append(note("hook", "hooks change gradients, not the derivatives of order 2 and above"))
+        first.append(note("hook", "hooks change gradients, not the derivatives of order 2 and above"))
+    # Not the result itself, which would keep itself alive.
+    result._notes = Notes(session, first, partial(_derivatives, result.grad, result.derivatives), order)
     result.tensors = session.rows()
     if create_graph:
         result.tensors += session.gradient_rows()

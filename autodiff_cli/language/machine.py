@@ -20,6 +20,7 @@ from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, NoSeri
 from autodiff_cli.language.operands import check_gather, check_result, holds_tensor, nesting, number, positions, suggestion, whole
 from autodiff_cli.language.syntax import Syntax
 from autodiff_cli.language.tensors import Tensors
+from autodiff_cli.language.trace import invoke
 
 CONSTANTS: dict[str, Any] = {
     "pi": math.pi,
@@ -352,7 +353,9 @@ class Machine:
         arguments = [self.tensors.of(value) for value in given]
         if any(type(argument) is not Tensor for argument in arguments):
             raise NoSeriesError(f"the derivatives of '{function.name}' are written by hand: it has no rule for power series")
-        return self.tensors.keep(ByHand.apply(*arguments), node)
+        result = self.tensors.keep(ByHand.apply(*arguments), node)
+        self.tensors.trace(None, arguments, {}, result, node)
+        return result
 
     def _contribution(self, gradient: Tensor, derivative: Tensor, argument: Tensor, node: Syntax) -> Tensor:
         """The chain rule for a derivative by hand; one number stands for all elements of the argument."""
@@ -433,7 +436,9 @@ class Machine:
             raise ArgumentError("a plain number has no positions to index", span=node.span)
         if self.limited:
             check_gather(thing, keys)
-        return self.tensors.keep(thing[tuple(keys)], node)
+        result = self.tensors.keep(thing[tuple(keys)], node)
+        self.tensors.trace(None, (thing,), {}, result, node)
+        return result
 
     def _attribute(self, node: Syntax, extra: Any, values: list[Any], work: list[Work]) -> None:
         values.append(self.attribute(values.pop(), node.children[1].text, node))
@@ -448,7 +453,9 @@ class Machine:
         tensor = self.tensors.of(thing, node.children[0])
         if name in ("shape", "ndim"):
             return list(tensor.shape) if name == "shape" else tensor.ndim
-        return self.tensors.keep(getattr(tensor, name), node)
+        result = self.tensors.keep(getattr(tensor, name), node)
+        self.tensors.trace(None, (tensor,), {}, result, node)
+        return result
 
     def _list(self, node: Syntax, count: int, values: list[Any], work: list[Work]) -> None:
         items = _take(values, count)
@@ -467,15 +474,17 @@ class Machine:
         if self.limited and len(tensors) > 1:
             check_result(op, tensors)
         try:
-            number_first = len(arguments) == 2 and isinstance(arguments[1], Tensor) and not isinstance(arguments[0], Tensor)
-            if op.reflected is not None and number_first:
-                result = op.reflected(arguments[1], arguments[0])
-            else:
-                result = op.function(*arguments, **keywords)
+            result = invoke(op, arguments, keywords)
         except (AttributeError, TypeError, ValueError) as error:
             if isinstance(error, AutodiffError):
                 raise
             raise ArgumentError(f"{op.name} cannot work on these arguments", hint=f"it is {op.signature}") from None
+        result = self._listed(result, node)
+        self.tensors.trace(op, arguments, keywords, result, node)
+        return result
+
+    def _listed(self, result: Any, node: Syntax) -> Any:
+        """A result as a value of the language, its tensors listed."""
         if isinstance(result, Tensor):
             return self.tensors.keep(result, node)
         if isinstance(result, tuple):

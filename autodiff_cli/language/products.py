@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from autodiff_cli.autograd.partials import MOST_PARTIALS
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName
 from autodiff_cli.language.operands import suggestion
-from autodiff_cli.language.session import Session, plain
+from autodiff_cli.language.session import Notes, Session, plain
 from autodiff_cli.language.values import variables
+
+_ORDER = {"hessian": 2, "hvp": 2}
 
 
 class Product:
@@ -33,7 +36,12 @@ class Product:
         self.value = session.output._data
         self.shapes = {name: leaf.shape for name, leaf in session.variables.items()}
         self.found = found
-        self.notes = session.notes()
+        self._notes = Notes(session, session.notes(), partial(_flat, command, found), _ORDER.get(command, 1))
+
+    @property
+    def notes(self) -> list[dict[str, Any]]:
+        """What is worth knowing."""
+        return self._notes.read()
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object."""
@@ -49,15 +57,19 @@ class Product:
 
     def numbers(self) -> list[tuple[str, Any]]:
         """Every derivative with what it is called."""
-        if not isinstance(self.found, dict):
-            return [(self.command, self.found)]
-        flat = []
-        for name, value in self.found.items():
-            if isinstance(value, dict):
-                flat += [(f"d_{name}_{other}", block) for other, block in value.items()]
-            else:
-                flat.append((f"d_{name}", value))
-        return flat
+        return _flat(self.command, self.found)
+
+
+def _flat(command: str, found: Any) -> list[tuple[str, Any]]:
+    if not isinstance(found, dict):
+        return [(command, found)]
+    flat = []
+    for name, value in found.items():
+        if isinstance(value, dict):
+            flat += [(f"d_{name}_{other}", block) for other, block in value.items()]
+        else:
+            flat.append((f"d_{name}", value))
+    return flat
 
 
 def _plain(found: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,9 @@ from autodiff_cli.errors import ShapeError, UnknownName, UsageError
 from autodiff_cli.language.evaluator import Evaluator
 from autodiff_cli.language.operands import suggestion
 from autodiff_cli.language.syntax import walk
+from autodiff_cli.language.trace import Trace
 from autodiff_cli.language.values import constant, variables
+from autodiff_cli.language.wording import note
 
 
 class Row:
@@ -104,6 +106,8 @@ class Session:
         self.leaves = variables({**values, **constants}, kind, self.wrt)
         self.variables = {name: self.leaves[name] for name in self.wrt}
         self.evaluator = Evaluator(expression, self.leaves, kind, limited)
+        self.trace: Trace = []
+        self.evaluator.tensors.steps = self.trace
         with np.errstate(all="ignore"), set_grad_enabled(not no_grad):
             self.output = self.evaluator.as_tensor(self.evaluator.run())
         self.gradient = self._gradient(gradient)
@@ -203,8 +207,14 @@ class Session:
         gradients = [(name, leaf.grad) for name, leaf in self.variables.items()]
         return [Row(gradient, f"{name}.grad", f"{name}.grad") for name, gradient in gradients if gradient is not None]
 
+    def evaluated_again(self) -> Evaluator:
+        """An evaluator of the same expression at the same point, with a trace of its own."""
+        evaluator = Evaluator(self.expression, self.leaves, np.dtype(self.dtype), self.evaluator.limited)
+        evaluator.tensors.steps = []
+        return evaluator
+
     def notes(self) -> list[dict[str, Any]]:
-        """What a person should know about this evaluation."""
+        """What a person should know before anything was differentiated."""
         used = {node.text for node in walk(self.evaluator.tree) if node.kind == "NAME"}
         notes = [note("unused", f"'{name}' does not occur in the expression") for name in self.leaves if name not in used]
         if self.wrt and not self.differentiable:
@@ -239,5 +249,38 @@ def leaves(at: Mapping[str, Any], const: Mapping[str, Any], dtype: str) -> dict[
     return variables({**values, **constants}, np.dtype(dtype), values)
 
 
-def note(kind: str, message: str) -> dict[str, Any]:
-    return {"kind": kind, "span": None, "message": message}
+class Notes:
+    """Notes that are worked out when they are read: nobody waits for what nobody asks for.
+
+    Args:
+        session: the evaluation.
+        first: those that are known at once.
+        numbers: gives the derivatives, with what they are called.
+        order: the highest order of them.
+    """
+
+    def __init__(
+        self, session: Session, first: list[dict[str, Any]], numbers: Callable[[], list[tuple[str, Any]]], order: int
+    ) -> None:
+        self._known = first
+        self._pending: tuple[Any, ...] | None = (session, numbers, order)
+
+    def read(self) -> list[dict[str, Any]]:
+        """All of them."""
+        if self._pending is not None:
+            from autodiff_cli.language.notes import notes_on
+
+            session, numbers, order = self._pending
+            self._pending = None
+            self._known = [*self._known, *notes_on(session, numbers(), order)]
+        return self._known
+
+    def __reduce__(self) -> Any:
+        # A session has functions in it, which cannot be pickled.
+        return _known, (self.read(),)
+
+
+def _known(notes: list[dict[str, Any]]) -> Notes:
+    made = Notes.__new__(Notes)
+    made._known, made._pending = notes, None
+    return made

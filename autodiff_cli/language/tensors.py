@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,6 +23,7 @@ from autodiff_cli.language.operands import (
     weak_operand,
 )
 from autodiff_cli.language.syntax import Syntax
+from autodiff_cli.language.trace import Trace
 
 _MOST_TEXT = 400
 
@@ -38,6 +39,7 @@ class Tensors:
 
     Attributes:
         made: every tensor, in order, with the expression that made it.
+        steps: what was done, for notes; nothing is kept while it is ``None``.
     """
 
     def __init__(self, source: str, dtype: Any, given: Iterable[Tensor] = (), listing: bool = True) -> None:
@@ -45,7 +47,13 @@ class Tensors:
         self.dtype = dtype
         self.listing = listing
         self.made: list[tuple[Tensor, str]] = []
+        self.steps: Trace | None = None
         self._known = {id(tensor) for tensor in given}
+
+    def trace(self, op: Op | None, arguments: Sequence[Any], keywords: Mapping[str, Any], result: Any, node: Syntax) -> None:
+        """Keep a step, if anybody wants to know."""
+        if self.steps is not None and self.listing:
+            self.steps.append((op, arguments, keywords, result, node))
 
     def keep(self, tensor: Tensor, node: Syntax, text: str | None = None) -> Tensor:
         """List a tensor that an expression made, once."""
@@ -100,7 +108,10 @@ class Tensors:
         inner = [node if isinstance(item, list) and holds_tensor(item) else None for item in items]
         tensors = [self.of(item, at) for item, at in zip(items, inner, strict=True)]
         stacked: Tensor = FUNCTIONS["stack"].function(tensors)
-        return stacked if node is None else self.keep(stacked, node)
+        if node is None:
+            return stacked
+        self.trace(None, tensors, {}, stacked, node)
+        return self.keep(stacked, node)
 
     def operand(self, value: Any, node: Syntax) -> Any:
         """An argument of arithmetic: numbers stay plain, and weak; anything else becomes a tensor."""

@@ -106,8 +106,12 @@ softplus = declare(
     methods=(),
     summary="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x is above a threshold",
     formula="sigmoid(beta*x)",
-    convention="there is no threshold unless one is given, as nothing overflows; PyTorch's is 20",
+    convention="the derivative at the threshold is sigmoid(beta*x) (PyTorch); there is none unless one is given, PyTorch's is 20",
+    domain="everywhere",
+    smooth="everywhere without a threshold, else beta*x is not at it",
+    kink=lambda x, beta, threshold: np.equal(x * beta, math.nan if threshold is None else threshold),
     samples=(*_ANY, ([0.5, -2.0], 2.0), ([0.5, 2.0], 1, 1.5)),
+    edges=((1.5, 1, 1.5),),
 )
 
 
@@ -211,6 +215,7 @@ relu = declare(
     domain="everywhere",
     smooth="x != 0",
     convention="the derivative at 0 is 0 (PyTorch)",
+    kink=lambda x: x == 0,
     samples=_ANY,
     edges=((0.0,),),
 )
@@ -226,6 +231,7 @@ leaky_relu = declare(
     domain="everywhere",
     smooth="x != 0",
     convention="the derivative at 0 is negative_slope (PyTorch)",
+    kink=lambda x: x == 0,
     samples=(*_ANY, ([0.5, -2.0], 0.2)),
     edges=((0.0,),),
 )
@@ -242,6 +248,7 @@ hardtanh: Function = declare(
     domain="everywhere",
     smooth="x is not at a bound",
     convention="the derivative at the bounds is 0 (PyTorch)",
+    kink=lambda x, min_val, max_val: (x == min_val) | (x == max_val),
     samples=(*_ANY, ([0.5, -2.0], -3.0, 0.2)),
     edges=((-1.0,), (1.0,)),
 )
@@ -259,6 +266,7 @@ describe(
     domain="everywhere",
     smooth="x is not 0 or 6",
     convention="the derivative at 0 and 6 is 0 (PyTorch)",
+    kink=lambda x: (x == 0) | (x == 6),
     samples=(*_ANY, (7.0,)),
     edges=((0.0,), (6.0,)),
 )
@@ -274,6 +282,7 @@ hardsigmoid = declare(
     domain="everywhere",
     smooth="x is not -3 or 3",
     convention="the derivative at -3 and 3 is 0 (PyTorch)",
+    kink=lambda x: np.abs(x) == 3,
     samples=(*_ANY, (4.0,)),
     edges=((-3.0,), (3.0,)),
 )
@@ -288,7 +297,8 @@ describe(
     softsign,
     methods=(),
     formula="1/(1 + abs(x))**2",
-    convention="the derivative at 0 is 1 (PyTorch)",
+    convention="the derivative at 0 is 1, the second one there 0 (PyTorch)",
+    bend=lambda x: x == 0,
     samples=_ANY,
     edges=((0.0,),),
 )
@@ -319,7 +329,7 @@ def _bent_slope(g: Any, x: Any, left: float, inner: float, right: float) -> Any:
 _KINK: dict[str, Any] = {
     "domain": "everywhere",
     "samples": (*_ANY, ([0.5, -2.0], 1.5)),
-    "edges": ((0.0,),),
+    "edges": ((0.0,), (0.0, 1.5)),
     "methods": (),
 }
 elu = declare(
@@ -332,6 +342,8 @@ elu = declare(
     formula="1 where x > 0 else alpha*exp(x)",
     smooth="x != 0, or alpha = 1",
     convention="the derivative at 0 is alpha (PyTorch)",
+    kink=lambda x, alpha: (x == 0) & (alpha != 1),
+    bend=lambda x: x == 0,
     **_KINK,
 )
 
@@ -350,6 +362,8 @@ celu = declare(
     statics={"alpha": 1.0},
     summary="x where it is positive, else alpha*(exp(x/alpha) - 1)",
     formula="1 where x > 0 else exp(x/alpha)",
+    convention="the second derivative at 0 is 0 (PyTorch)",
+    bend=lambda x: x == 0,
     **_KINK,
 )
 selu = declare(
@@ -364,6 +378,7 @@ selu = declare(
     domain="everywhere",
     smooth="x != 0",
     convention="the derivative at 0 is 1.7580... (PyTorch)",
+    kink=lambda x: x == 0,
     samples=_ANY,
     edges=((0.0,),),
 )

@@ -116,6 +116,8 @@ div: Function = declare(
     summary="x / y",
     formula="1/y, -x/y**2",
     domain="y != 0",
+    convention="at y = 0 value and derivatives are those of IEEE arithmetic: infinite, or nan at 0/0 (PyTorch)",
+    inside=lambda y: y != 0,
     samples=_PAIR,
     edges=((1.0, 0.0),),
 )
@@ -131,9 +133,11 @@ floor_divide = declare(
     formula="0, 0",
     domain="y != 0",
     smooth="x / y is no whole number",
-    convention="0 at the jumps, as floor",
+    convention="the derivative is 0 at the jumps too, as that of floor (PyTorch has none)",
+    inside=lambda y: y != 0,
+    kink=lambda x, y: np.remainder(x, y) == 0,
     samples=((7.5, 2.0),),
-    edges=((4.0, 2.0),),
+    edges=((4.0, 2.0), (1.0, 0.0)),
 )
 
 _remainder_tensor = declare(
@@ -168,9 +172,11 @@ describe(
     formula="1, -floor(x/y)",
     domain="y != 0",
     smooth="x / y is no whole number",
-    convention="1 at the jumps (PyTorch)",
+    convention="at the jumps the derivative by x is 1, that by y of one side (PyTorch)",
+    inside=lambda y: y != 0,
+    kink=lambda x, y: np.remainder(x, y) == 0,
     samples=((7.5, 3.0), (-7.5, 2.0)),
-    edges=((6.0, 3.0),),
+    edges=((6.0, 3.0), (1.0, 0.0)),
 )
 
 _fmod_tensor = declare(
@@ -195,10 +201,12 @@ describe(
     fmod,
     formula="1, -trunc(x/y)",
     domain="y != 0",
-    smooth="x / y is no whole number",
-    convention="1 at the jumps (PyTorch)",
+    smooth="x is 0 or x / y is no whole number",
+    convention="at the jumps the derivative by x is 1, that by y of one side (PyTorch)",
+    inside=lambda y: y != 0,
+    kink=lambda x, y: (np.fmod(x, y) == 0) & (x != 0),
     samples=((7.5, 3.0), (-7.5, 2.0)),
-    edges=((6.0, 3.0),),
+    edges=((6.0, 3.0), (1.0, 0.0)),
 )
 
 # Three powers, as in PyTorch: a constant exponent never takes a logarithm and is right at 0 at every order.
@@ -249,6 +257,16 @@ _power_of_number = declare(
 )
 
 
+def _power_exists(x: Any, y: Any) -> Any:
+    return (x > 0) | ((y == np.floor(y)) & (x != 0)) | ((x == 0) & (y >= 0))
+
+
+def _power_kink(x: Any, y: Any) -> Any:
+    if np.ndim(y) == 0 and not 0 <= y < 1:  # most powers: no need to look at x
+        return np.False_
+    return (x == 0) & (y >= 0) & (y < 1)
+
+
 def pow(x: Any, y: Any) -> Any:
     """x to the power y."""
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
@@ -265,10 +283,13 @@ describe(
     operator="pow",
     aliases=("power",),
     formula="y*x**(y - 1), x**y*log(x)",
-    domain="x > 0, or y a whole number; not x = 0 with y < 0",
-    convention="the derivative by the exponent is 0 at x = 0, y >= 0 and nan at x < 0 (PyTorch)",
+    domain="x > 0, or x = 0 and y >= 0, or y a whole number and x != 0",
+    convention="by the base inf at x = 0 with 0 < y < 1; by the exponent 0 at x = 0, y >= 0 and nan at x < 0 (PyTorch)",
+    smooth="x > 0, or x = 0 and y >= 1, or y a whole number and x != 0",
+    inside=_power_exists,
+    kink=_power_kink,
     samples=((1.3, 2.5), (2.0, 3.0), (0.7, -1.5)),
-    edges=((0.0, 2.0), (0.0, 1.0), (0.0, 0.0), (-2.0, 3.0)),
+    edges=((0.0, 2.0), (0.0, 1.0), (0.0, 0.0), (0.0, 0.5), (0.0, -1.0), (-2.0, 3.0), (-2.0, 0.5)),
 )
 
 

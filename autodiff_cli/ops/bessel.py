@@ -144,6 +144,7 @@ i0e = declare(
     domain="everywhere",
     smooth="x != 0",
     convention="the derivative at 0 is 0 (PyTorch)",
+    kink=lambda x: x == 0,
     samples=(*_ANY, (30.0,)),
     edges=((0.0,),),
 )
@@ -158,6 +159,7 @@ i1e = declare(
     formula="i0e(x) - i1e(x)*(sign(x) + 1/x)",
     domain="everywhere",
     convention="the derivative at 0 is 1/2 (PyTorch)",
+    bend=lambda x: x == 0,
     samples=(*_ANY, (30.0,)),
     edges=((0.0,),),
 )

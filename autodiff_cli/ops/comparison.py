@@ -131,7 +131,7 @@ where: Function = declare(
     summary="x where the condition is true, else y",
     formula="1 or 0",
     methods=(),
-    convention="what is not chosen gets 0",
+    convention="what is not chosen gets 0 (PyTorch)",
     samples=((True, 1.5, -0.5), ([True, False], [1.0, 2.0], [3.0, 4.0])),
 )
 
@@ -161,6 +161,7 @@ maximum = declare(
     domain="everywhere",
     smooth="x != y",
     convention="one half each where both are equal (PyTorch)",
+    kink=lambda x, y: x == y,
     samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0])),
     edges=((1.0, 1.0),),
 )
@@ -175,6 +176,7 @@ minimum = declare(
     domain="everywhere",
     smooth="x != y",
     convention="one half each where both are equal (PyTorch)",
+    kink=lambda x, y: x == y,
     samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0])),
     edges=((1.0, 1.0),),
 )
@@ -225,6 +227,11 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
     return _clamp_numbers(x, min, max)
 
 
+def _at_bound(x: Any, min: Any, max: Any) -> Any:
+    low = False if min is None else x == min
+    return low if max is None else low | (x == max)
+
+
 describe(
     clamp,
     aliases=("clip",),
@@ -232,7 +239,8 @@ describe(
     formula="1 where min <= x <= max else 0",
     domain="everywhere",
     smooth="x is not at a bound",
-    convention="1 at the bounds (PyTorch)",
+    convention="the derivative by x at the bounds is 1, as inside (PyTorch)",
+    kink=_at_bound,
     samples=((0.5, 0.0, 1.0), ([-2.0, 0.3, 5.0], -1.0, 1.0)),
     edges=((0.0, 0.0, 1.0), (1.0, 0.0, 1.0)),
 )

@@ -59,7 +59,9 @@ describe(
     methods=(),
     formula="with z = (x - mean)/std: -z/std, z/std, (z**2 - 1)/std",
     domain="std > 0",
+    inside=lambda std: std > 0,
     samples=((0.7,), (0.7, -1.2, 2.5), ([0.5, 3.0], 1.0, [0.4, 2.0])),
+    edges=((0.7, 0.0, 0.0), (0.7, 0.0, -1.0)),
 )
 
 
@@ -94,6 +96,10 @@ def _binomial(k: Any, n: Any, p: Any) -> Any:
     return np.where(k == 0, none, np.where(rest == 0, all_, middle))[()]
 
 
+def _is_binomial(k: Any, n: Any, p: Any) -> Any:
+    return (k >= 0) & (k <= n) & (((p > 0) & (p < 1)) | ((p == 0) & (k == 0)) | ((p == 1) & (k == n)))
+
+
 binomial_logpmf = declare(
     "binomial_logpmf",
     in_one_type(_binomial),
@@ -108,8 +114,9 @@ binomial_logpmf = declare(
     formula="by p: k/p - (n - k)/(1 - p)",
     domain="0 <= k <= n, 0 < p < 1, or p = 0 = k, or p = 1 and k = n",
     convention="counts between whole numbers are allowed, with gamma functions for factorials",
+    inside=_is_binomial,
     samples=((3.0, 10.0, 0.4), (2.0, 7.5, [0.1, 0.6])),
-    edges=((0.0, 5.0, 0.0), (5.0, 5.0, 1.0)),
+    edges=((0.0, 5.0, 0.0), (5.0, 5.0, 1.0), (3.0, 5.0, 1.5)),
 )
 
 
@@ -129,6 +136,7 @@ poisson_logpmf = declare(
     formula="by rate: k/rate - 1",
     domain="k >= 0, rate > 0, or k = 0 = rate",
     convention="counts between whole numbers are allowed, with gamma functions for factorials",
+    inside=lambda k, rate: (k >= 0) & ((rate > 0) | ((k == 0) & (rate == 0))),
     samples=((3.0, 2.5), ([2.0, 0.5], [4.0, 1.5])),
-    edges=((0.0, 0.0),),
+    edges=((0.0, 0.0), (2.0, -1.0)),
 )

@@ -90,6 +90,7 @@ log = declare(
     formula="1/x",
     domain="x > 0",
     convention="at 0 the value is -inf and the derivative inf; below 0 the value is nan and the derivative 1/x (PyTorch)",
+    inside=lambda x: x > 0,
     samples=_POSITIVE,
     edges=((0.0,), (-1.0,)),
 )
@@ -102,6 +103,8 @@ log1p = declare(
     summary="log(1 + x), exact for small x",
     formula="1/(1 + x)",
     domain="x > -1",
+    convention="at -1 the value is -inf and the derivative inf; below it the value is nan (PyTorch)",
+    inside=lambda x: x > -1,
     samples=_POSITIVE,
     edges=((-1.0,),),
 )
@@ -113,6 +116,8 @@ log2 = declare(
     summary="logarithm to base 2",
     formula="1/(x*log(2))",
     domain="x > 0",
+    convention="at 0 the value is -inf and the derivative inf; below 0 the value is nan (PyTorch)",
+    inside=lambda x: x > 0,
     samples=_POSITIVE,
     edges=((0.0,),),
 )
@@ -124,6 +129,8 @@ log10 = declare(
     summary="logarithm to base 10",
     formula="1/(x*log(10))",
     domain="x > 0",
+    convention="at 0 the value is -inf and the derivative inf; below 0 the value is nan (PyTorch)",
+    inside=lambda x: x > 0,
     samples=_POSITIVE,
     edges=((0.0,),),
 )
@@ -139,9 +146,11 @@ sqrt = declare(
     formula="1/(2*sqrt(x))",
     domain="x >= 0",
     smooth="x > 0",
-    convention="the derivative at 0 is inf",
+    convention="the derivative at 0 is inf (PyTorch)",
+    inside=lambda x: x >= 0,
+    kink=lambda x: x == 0,
     samples=_POSITIVE,
-    edges=((0.0,),),
+    edges=((0.0,), (-1.0,)),
 )
 rsqrt = declare(
     "rsqrt",
@@ -151,6 +160,8 @@ rsqrt = declare(
     summary="1 / sqrt(x)",
     formula="-x**-1.5/2",
     domain="x > 0",
+    convention="at 0 the value is inf and the derivative -inf (PyTorch)",
+    inside=lambda x: x > 0,
     samples=_POSITIVE,
     edges=((0.0,),),
 )
@@ -163,7 +174,8 @@ cbrt = declare(
     formula="1/(3*cbrt(x)**2)",
     domain="everywhere",
     smooth="x != 0",
-    convention="the derivative at 0 is inf",
+    convention="the derivative at 0 is inf, its limit from both sides; PyTorch has no cbrt",
+    kink=lambda x: x == 0,
     samples=_ANY,
     edges=((0.0,),),
 )
@@ -175,7 +187,8 @@ reciprocal = declare(
     summary="1 / x",
     formula="-1/x**2",
     domain="x != 0",
-    convention="at 0 the value is inf and the derivative -inf",
+    convention="at 0 the value is inf and the derivative -inf (PyTorch)",
+    inside=lambda x: x != 0,
     samples=_ANY,
     edges=((0.0,),),
 )
@@ -206,7 +219,8 @@ sign = declare(
     formula="0",
     domain="everywhere",
     smooth="x != 0",
-    convention="0 at the jump",
+    convention="the derivative at the jump is 0 (PyTorch)",
+    kink=lambda x: x == 0,
     samples=_ANY,
     edges=((0.0,),),
 )
@@ -222,12 +236,13 @@ abs = declare(
     domain="everywhere",
     smooth="x != 0",
     convention="the derivative at 0 is 0 (PyTorch)",
+    kink=lambda x: x == 0,
     samples=_ANY,
     edges=((0.0,),),
 )
 
 
-def _step(name: str, forward: Any, summary: str) -> Any:
+def _step(name: str, forward: Any, summary: str, kink: Any, jumps: str) -> Any:
     return declare(
         name,
         forward,
@@ -236,17 +251,25 @@ def _step(name: str, forward: Any, summary: str) -> Any:
         summary=summary,
         formula="0",
         domain="everywhere",
-        smooth="x is no jump",
-        convention="0 at the jumps",
+        smooth=f"x is {jumps}",
+        convention="the derivative at the jumps is 0 (PyTorch)",
+        kink=kink,
         samples=_ANY,
-        edges=((2.0,), (2.5,)),
+        edges=((2.5,),) if name == "round" else ((2.0,),),
     )
 
 
-floor = _step("floor", np.floor, "rounded down")
-ceil = _step("ceil", np.ceil, "rounded up")
-round = _step("round", np.round, "rounded to the nearest whole number, halves to the even one")
-trunc = _step("trunc", np.trunc, "rounded towards 0")
+_WHOLE = "no whole number"
+floor = _step("floor", np.floor, "rounded down", lambda x: x == np.floor(x), _WHOLE)
+ceil = _step("ceil", np.ceil, "rounded up", lambda x: x == np.floor(x), _WHOLE)
+round = _step(
+    "round",
+    np.round,
+    "rounded to the nearest whole number, halves to the even one",
+    lambda x: x - np.floor(x) == 0.5,
+    "not halfway between two whole numbers",
+)
+trunc = _step("trunc", np.trunc, "rounded towards 0", lambda x: (x == np.trunc(x)) & (x != 0), "0 or no whole number")
 
 
 frac = declare(
@@ -257,8 +280,9 @@ frac = declare(
     summary="x - trunc(x), what follows the point",
     formula="1",
     domain="everywhere",
-    smooth="x is no whole number",
-    convention="1 at the jumps",
+    smooth="x is 0 or no whole number",
+    convention="the derivative at the jumps is 1 (PyTorch)",
+    kink=lambda x: (x == np.trunc(x)) & (x != 0),
     samples=_ANY,
     edges=((2.0,),),
 )
@@ -293,6 +317,7 @@ tan = declare(
     summary="tangent of x in radians",
     formula="tan(x)**2 + 1",
     domain="cos(x) != 0",
+    inside=lambda x: np.cos(x) != 0,
     samples=_ANY,
 )
 asin = declare(
@@ -305,9 +330,11 @@ asin = declare(
     formula="1/sqrt(1 - x**2)",
     domain="-1 <= x <= 1",
     smooth="-1 < x < 1",
-    convention="the derivative at -1 and 1 is inf",
+    convention="the derivative at -1 and 1 is inf (PyTorch)",
+    inside=lambda x: np.abs(x) <= 1,
+    kink=lambda x: np.abs(x) == 1,
     samples=_INSIDE,
-    edges=((-1.0,), (1.0,)),
+    edges=((-1.0,), (1.0,), (1.5,)),
 )
 acos = declare(
     "acos",
@@ -319,9 +346,11 @@ acos = declare(
     formula="-1/sqrt(1 - x**2)",
     domain="-1 <= x <= 1",
     smooth="-1 < x < 1",
-    convention="the derivative at -1 and 1 is -inf",
+    convention="the derivative at -1 and 1 is -inf (PyTorch)",
+    inside=lambda x: np.abs(x) <= 1,
+    kink=lambda x: np.abs(x) == 1,
     samples=_INSIDE,
-    edges=((-1.0,), (1.0,)),
+    edges=((-1.0,), (1.0,), (1.5,)),
 )
 atan = declare(
     "atan",
@@ -343,9 +372,10 @@ atan2 = declare(
     formula="x/(x**2 + y**2), -y/(x**2 + y**2)",
     domain="everywhere",
     smooth="not both 0, and not y = 0 with x < 0",
-    convention="both derivatives at (0, 0) are 0 (PyTorch)",
+    convention="both derivatives at (0, 0) are 0, and at the jump on the negative axis those of both sides (PyTorch)",
+    kink=lambda y, x: (y == 0) & (x <= 0),
     samples=((0.7, -1.2), (-1.5, 2.0)),
-    edges=((0.0, 0.0),),
+    edges=((0.0, 0.0), (0.0, -1.0)),
 )
 
 
@@ -365,6 +395,7 @@ hypot = declare(
     domain="everywhere",
     smooth="not both 0",
     convention="both derivatives at (0, 0) are 0, the subgradient of least norm; PyTorch gives nan",
+    kink=lambda x, y: (x == 0) & (y == 0),
     samples=((0.7, -1.2), (3.0, 4.0)),
     edges=((0.0, 0.0),),
 )
@@ -428,9 +459,11 @@ acosh = declare(
     formula="1/sqrt(x**2 - 1)",
     domain="x >= 1",
     smooth="x > 1",
-    convention="the derivative at 1 is inf",
+    convention="the derivative at 1 is inf (PyTorch)",
+    inside=lambda x: x >= 1,
+    kink=lambda x: x == 1,
     samples=((1.5,), (4.0,)),
-    edges=((1.0,),),
+    edges=((1.0,), (0.5,)),
 )
 atanh = declare(
     "atanh",
@@ -441,7 +474,8 @@ atanh = declare(
     summary="inverse hyperbolic tangent",
     formula="1/(1 - x**2)",
     domain="-1 < x < 1",
-    convention="the derivative at -1 and 1 is inf",
+    convention="at -1 and 1 the value is infinite and the derivative inf (PyTorch)",
+    inside=lambda x: np.abs(x) < 1,
     samples=_INSIDE,
     edges=((1.0,),),
 )

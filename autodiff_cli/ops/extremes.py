@@ -42,6 +42,25 @@ def share(g: Any, x: Any, out: Any, dim: Any, nans: bool = True) -> Any:
     return where(chosen, spread(g, x.shape, dim) / spread(sum(chosen, dim), x.shape, dim), 0.0)
 
 
+def _shared(ufunc: Any, x: Any, dim: Any) -> Any:
+    """The elements that share the extreme value with another."""
+    reached = x == ufunc.reduce(x, axis=dimensions(dim, np.ndim(x)), keepdims=True)
+    return reached & (np.add.reduce(reached, axis=dimensions(dim, np.ndim(x)), keepdims=True) > 1)
+
+
+def _repeated(x: Any, dim: Any = None) -> Any:
+    """The elements whose value occurs more than once."""
+    flat = np.ravel(x)
+    return (np.count_nonzero(flat[:, None] == flat, axis=1) > 1).reshape(np.shape(x)) if flat.size <= _MOST_COMPARED else False
+
+
+_MOST_COMPARED = 2000
+
+
+def _ties(ufunc: Any) -> Any:
+    return lambda x, y: _shared(ufunc, x, None) if y is None else x == y
+
+
 def _needs_elements(name: str, x: Any, dim: Any) -> None:
     if x.size:
         return
@@ -61,7 +80,7 @@ _KINK: dict[str, Any] = {
     "smooth": "one element is the extreme one",
 }
 _SHARED = "elements that share the extreme value share the derivative evenly (PyTorch)"
-_TIE = (([5.0, 1.0, 5.0],),)
+_TIE = (([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],))
 
 
 def _extreme_series(ufunc: Any, x: Any, dim: Any, keepdim: Any) -> Any:
@@ -79,6 +98,7 @@ def _extreme(name: str, ufunc: Any, summary: str, node: str | None = None, publi
         return forward(x, dim, keepdim)
 
     description = {"summary": summary, "convention": _SHARED, "samples": SAMPLES, "edges": _TIE, **_KINK}
+    description["kink"] = lambda x, dim: _shared(ufunc, x, dim)
     return declare(
         name,
         checked,
@@ -182,9 +202,10 @@ def min(x: Any, y: Any = None, keepdim: bool = False, dim: Any = None) -> Any:
     return _extremes(_min_of_all, _min_along, minimum, x, y, keepdim, dim)
 
 
-for _function in (max, min):
+for _function, _ufunc in ((max, np.maximum), (min, np.minimum)):
     describe(
         _function,
+        kink=_ties(_ufunc),
         tensors=("x", "y"),
         convention=f"{_SHARED}; along a dimension the first one has it",
         samples=(([1.0, -2.0, 3.0],), (1.5, -0.5), ([[1.0, 2.0], [4.0, 3.0]], None, True, 1)),
@@ -215,6 +236,7 @@ describe(
     formula="1 at the element in the middle, 0 elsewhere",
     domain="everywhere",
     smooth="no other element has this value",
+    kink=lambda x: _repeated(x),
     convention="equal elements share the derivative evenly; along a dimension one of them has it (PyTorch)",
     samples=(([1.0, -2.0, 3.0, 7.0],), ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], 0, True)),
     edges=_TIE,
@@ -281,6 +303,7 @@ _ORDER: dict[str, Any] = {
     "formula": "g back at the positions",
     "domain": "everywhere",
     "smooth": "no two elements are equal",
+    "kink": lambda x: _repeated(x),
     "edges": _TIE,
 }
 _FIVE = [[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]]
@@ -361,9 +384,17 @@ def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     return _kth(x, int(k), dim, keepdim)
 
 
-_STABLE = "equal elements keep their order, nan comes last"
+_CHOSEN: dict[str, Any] = {**_ORDER, "edges": (([5.0, 1.0, 5.0], 2),)}
+_EITHER = "of equal elements one has the derivative (PyTorch)"
+_STABLE = "equal elements keep their order, nan comes last (PyTorch)"
 describe(sort, tensors=("x",), convention=_STABLE, samples=((_FIVE,), (_FIVE, 0, True)), **_ORDER)
 describe(msort, tensors=("x",), convention=_STABLE, samples=((_FIVE,),), **_ORDER)
 describe(argsort, tensors=("x",))
-describe(topk, tensors=("x",), samples=((_FIVE, 2), (_FIVE, 1, 0, False)), **{**_ORDER, "edges": (([5.0, 1.0, 5.0], 2),)})
-describe(kthvalue, tensors=("x",), samples=((_FIVE, 2),), **{**_ORDER, "edges": (([5.0, 1.0, 5.0], 2),)})
+describe(
+    topk,
+    tensors=("x",),
+    convention=_EITHER,
+    samples=((_FIVE, 2), (_FIVE, 1, 0, False)),
+    **{**_ORDER, "edges": (([5.0, 1.0, 5.0], 2),)},
+)
+describe(kthvalue, tensors=("x",), convention=_EITHER, samples=((_FIVE, 2),), **_CHOSEN)

@@ -77,6 +77,7 @@ lgamma = declare(
     formula="digamma(x)",
     domain="x is not 0, -1, -2, ...",
     convention="inf at 0, -1, -2, ...; the derivative at 0 is -inf (PyTorch)",
+    inside=lambda x: (x > 0) | (x != np.floor(x)),
     samples=_GAMMAS,
     edges=((0.0,), (-1.0,)),
 )
@@ -90,6 +91,7 @@ digamma: Function = declare(
     formula="polygamma(1, x)",
     domain="x is not 0, -1, -2, ...",
     convention="-inf at 0, nan at -1, -2, ... (PyTorch)",
+    inside=lambda x: (x > 0) | (x != np.floor(x)),
     samples=_GAMMAS,
     edges=((0.0,), (-1.0,)),
 )
@@ -102,6 +104,7 @@ gamma = declare(
     formula="gamma(x)*digamma(x)",
     domain="x is not 0, -1, -2, ...",
     convention="inf at 0, nan at -1, -2, ...",
+    inside=lambda x: (x > 0) | (x != np.floor(x)),
     samples=_GAMMAS,
     edges=((0.0,), (-1.0,)),
 )
@@ -126,7 +129,9 @@ zeta: Function = declare(
     formula="by q: -x*zeta(x + 1, q)",
     domain="x > 1, q > 0",
     convention="the derivative by x is not implemented (as in PyTorch)",
+    inside=lambda x, q: (x > 1) & (q > 0),
     samples=((2, 0.7), (3, [1.5, 4.0])),
+    edges=((1, 0.7), (2, 0.0)),
 )
 
 
@@ -187,6 +192,8 @@ describe(
     methods=(),
     formula="by x: polygamma(n + 1, x)",
     domain="n = 0, 1, 2, ...; x is not 0, -1, -2, ...",
+    convention="at 0, -1, -2, ... infinite, or nan (PyTorch)",
+    inside=lambda x: (x > 0) | (x != np.floor(x)),
     samples=((1, 0.3), (2, 2.5), (1, -1.6), (2, [-0.3, 4.0])),
     edges=((1, 0.0), (2, -1.0)),
 )
@@ -274,5 +281,7 @@ beta = declare(
     summary="gamma(a)*gamma(b)/gamma(a + b)",
     formula="beta(a, b)*(digamma(a) - digamma(a + b)), beta(a, b)*(digamma(b) - digamma(a + b))",
     domain="a > 0, b > 0",
+    inside=lambda a, b: (a > 0) & (b > 0),
     samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2.0])),
+    edges=((0.0, 1.5),),
 )

@@ -54,8 +54,9 @@ xlogy = declare(
     formula="log(y), x/y",
     domain="y > 0, or x = 0",
     convention="where x = 0 and y <= 0 both derivatives are 0; PyTorch has nan by y at (0, 0)",
+    inside=lambda x, y: (y > 0) | (x == 0),
     samples=_PAIRS,
-    edges=((0.0, 0.0), (0.0, 2.0), (0.0, -1.0)),
+    edges=((0.0, 0.0), (0.0, 2.0), (0.0, -1.0), (1.0, -1.0)),
 )
 xlog1py = declare(
     "xlog1py",
@@ -68,8 +69,9 @@ xlog1py = declare(
     formula="log1p(y), x/(1 + y)",
     domain="y > -1, or x = 0",
     convention="where x = 0 and y <= -1 both derivatives are 0; PyTorch has nan by y at (0, -1)",
+    inside=lambda x, y: (y > -1) | (x == 0),
     samples=_PAIRS,
-    edges=((0.0, -1.0), (0.0, 2.0), (0.0, -2.0)),
+    edges=((0.0, -1.0), (0.0, 2.0), (0.0, -2.0), (1.0, -2.0)),
 )
 
 
@@ -96,6 +98,14 @@ def _logit_slope(g: Any, x: Any, eps: Any) -> Any:
     return where((x >= low) & (x <= 1 - low), g * _odds_slope(x), outside)
 
 
+def _has_odds(x: Any, eps: Any) -> Any:
+    return (x > 0) & (x < 1) if eps is None else np.isfinite(x)
+
+
+def _at_eps(x: Any, eps: Any) -> Any:
+    return np.zeros(np.shape(x), bool) if eps is None else (x == eps) | (x == 1 - eps)
+
+
 logit = declare(
     "logit",
     _logit,
@@ -104,10 +114,13 @@ logit = declare(
     statics={"eps": None},
     summary="log(x/(1 - x)), the inverse of sigmoid; x is first kept between eps and 1 - eps if eps is given",
     formula="1/(x*(1 - x))",
-    domain="0 < x < 1",
-    convention="at 0 and 1 the value is infinite and the derivative inf, outside nan; 0 outside of eps and 1 - eps (PyTorch)",
+    domain="0 < x < 1, or everywhere if eps is given",
+    convention="infinite at 0 and 1, nan outside; with eps the derivative is 0 outside, and at the bounds that inside (PyTorch)",
+    smooth="0 < x < 1, and x is not eps or 1 - eps",
+    inside=_has_odds,
+    kink=_at_eps,
     samples=((0.3,), (0.9,), ([0.5, 0.01],), (0.3, 0.1), ([0.05, 0.95, 0.4], 0.1)),
-    edges=((0.0,), (1.0,), (1.5,), (0.0, 1e-3)),
+    edges=((0.0,), (1.0,), (1.5,), (0.0, 1e-3), (0.25, 0.25)),
 )
 
 

@@ -94,6 +94,7 @@ describe(
     domain="everywhere",
     smooth="x != target",
     convention="the derivative where they are equal is 0 (PyTorch)",
+    kink=lambda x, target: x == target,
     samples=_PAIRS,
     edges=((1.0, 1.0),),
 )
@@ -125,7 +126,11 @@ smooth_l1_loss = declare(
     methods=(),
     summary="with d = x - target: d**2/(2*beta) where abs(d) < beta, else abs(d) - beta/2",
     formula="clamp(d, -beta, beta)/(beta*n), and its opposite",
-    convention="sign(d) with beta = 0, which is 0 at 0 (PyTorch)",
+    convention="with beta = 0 it is sign(d), which is 0 at 0; the second derivative at abs(d) = beta is 0 (PyTorch)",
+    domain="everywhere",
+    smooth="beta > 0, or x != target",
+    kink=lambda x, target, beta: (x == target) & (beta == 0),
+    bend=lambda x, target, beta: np.abs(x - target) == beta,
     samples=(*_PAIRS, (_X, _TARGET, "mean", 0.5), (_X, _TARGET, "mean", 0.0)),
     edges=((1.0, 0.0), (0.0, 0.0, "mean", 0.0)),
 )
@@ -154,7 +159,10 @@ huber_loss = declare(
     methods=(),
     summary="with d = x - target: d**2/2 where abs(d) <= delta, else delta*(abs(d) - delta/2)",
     formula="clamp(d, -delta, delta)/n, and its opposite",
+    convention="the second derivative at abs(d) = delta is 0 (PyTorch)",
+    bend=lambda x, target, delta: np.abs(x - target) == delta,
     samples=(*_PAIRS, (_X, _TARGET, "mean", 0.5)),
+    edges=((1.0, 0.0),),
 )
 
 # Of probabilities
@@ -185,6 +193,8 @@ binary_cross_entropy = declare(
     domain="0 <= x <= 1",
     smooth="0 < x < 1",
     convention="logarithms stop at -100, and x*(1 - x) at 1e-12 (PyTorch)",
+    inside=lambda x: (x >= 0) & (x <= 1),
+    kink=lambda x: (x == 0) | (x == 1),
     samples=(([0.5, 0.1, 0.9], [0.0, 1.0, 0.8]), (0.3, 0.6, "sum")),
     edges=((0.0, 0.0), (1.0, 0.0)),
 )
@@ -226,9 +236,13 @@ describe(
     kl_div,
     methods=(),
     formula="by x: -target/n",
-    domain="target >= 0",
-    smooth="target > 0",
+    domain="target >= 0, or log_target",
+    smooth="target > 0, or log_target",
+    convention="at target = 0 the derivative by target is that of xlogy there, 0 (PyTorch has nan)",
+    inside=lambda target, log_target: (target >= 0) | np.bool_(log_target),
+    kink=lambda target, log_target: (target == 0) & ~np.bool_(log_target),
     samples=(([-0.5, -1.0], [0.3, 0.7]), ([-0.5, -1.0], [-0.3, -1.7], "sum", True), ([[-0.5, -1.0]], [[0.3, 0.7]], "batchmean")),
+    edges=(([-0.5, -1.0], [0.0, 0.7]), ([-0.5, -1.0], [-0.1, 0.7])),
 )
 
 # Of classes: x has one column (the second dimension, or the only one) for each

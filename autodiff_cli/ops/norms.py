@@ -114,6 +114,14 @@ def norm(x: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: 
     return vector_norm(x, p, dim, keepdim, dtype)
 
 
+def _corner(x: Any, p: Any) -> Any:
+    """Where a norm of this order has none of its slopes for sure."""
+    size, order = np.abs(x), 2.0 if isinstance(p, str) else float(p)
+    if math.isinf(order):
+        return (size == (size.max() if order > 0 else size.min())) & (np.count_nonzero(size == size.max()) > 1)
+    return size == 0 if order < 2 else np.full(np.shape(x), not size.any())
+
+
 _DESCRIPTION: dict[str, Any] = {
     "tensors": ("x",),
     "formula": "sign(x)*(abs(x)/norm(x))**(p - 1)",
@@ -123,8 +131,8 @@ _DESCRIPTION: dict[str, Any] = {
     "edges": (([0.0, 0.0],), ([0.0, 0.0], 3), ([0.0, 0.0], 1.5), ([3.0, -3.0], math.inf)),
 }
 _ORDERS = tuple(([[1.0, -2.0], [3.0, 0.5]], p, 1) for p in (1, 2, 3, 1.5, 0.5, -1, math.inf, -math.inf))
-describe(vector_norm, samples=_ORDERS, **_DESCRIPTION)
-describe(norm, samples=(([3.0, -4.0],), *_ORDERS), **_DESCRIPTION)
+describe(vector_norm, kink=lambda x, ord: _corner(x, ord), samples=_ORDERS, **_DESCRIPTION)
+describe(norm, kink=lambda x, p: _corner(x, p), samples=(([3.0, -4.0],), *_ORDERS), **_DESCRIPTION)
 
 
 # log(sum(exp(x)))

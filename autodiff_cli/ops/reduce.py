@@ -274,6 +274,7 @@ std = _spread_measure(
     summary="standard deviation, the square root of var",
     formula="(x - mean(x))/((n - 1)*std(x))",
     smooth="not all elements are equal",
+    kink=lambda x: np.full(np.shape(x), np.ptp(x) == 0),
     domain="everywhere",
     convention="0 where all elements are equal (PyTorch)",
     edges=(([1.0, 1.0],),),

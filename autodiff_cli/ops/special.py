@@ -107,6 +107,7 @@ erfinv: Function = declare(
     formula="sqrt(pi)/2*exp(erfinv(x)**2)",
     domain="-1 < x < 1",
     convention="at -1 and 1 the value is infinite and the derivative inf (PyTorch)",
+    inside=lambda x: np.abs(x) < 1,
     samples=((0.3,), (-0.8,), ([0.5, -0.1],)),
     edges=((-1.0,), (1.0,)),
 )
@@ -219,6 +220,7 @@ ndtri: Function = declare(
     formula="sqrt(2*pi)*exp(ndtri(x)**2/2)",
     domain="0 < x < 1",
     convention="at 0 and 1 the value is infinite and the derivative inf (PyTorch)",
+    inside=lambda x: (x > 0) & (x < 1),
     samples=((0.3,), (0.02,), ([0.5, 0.9],)),
     edges=((0.0,), (1.0,)),
 )

@@ -1,0 +1,92 @@
+"""What an evaluation did, step by step, as far as notes about it need that.
+
+Only evaluations whose tensors are listed keep a trace.  A step is a plain tuple, as one is made for every operation;
+what it means is worked out when somebody reads the notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.op import Op
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.language.syntax import Syntax
+
+Step = tuple[Op | None, Sequence[Any], Mapping[str, Any], Any, Syntax]
+"""The function, its arguments, its keywords, its result, and where that stands.
+
+Without a function it is a way that values take: an index, a list, a call of a function with derivatives by hand.
+"""
+Trace = list[Step]
+
+
+def invoke(op: Op, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+    """Call a function as the language does; an operator whose left side is a plain number has its own way."""
+    if op.reflected is not None and len(arguments) == 2 and type(arguments[1]) is Tensor and type(arguments[0]) is not Tensor:
+        return op.reflected(arguments[1], arguments[0])
+    return op.function(*arguments, **keywords)
+
+
+def raw(value: Any) -> Any:
+    """The numbers of a tensor; anything else as it is."""
+    return value._data if type(value) is Tensor else value
+
+
+def flat(step: Step) -> Iterator[Any]:
+    """All that a step was given, sequences of tensors one by one."""
+    for value in (*step[1], *step[2].values()):
+        if isinstance(value, (list, tuple)):
+            yield from value
+        else:
+            yield value
+
+
+_NOT_POINTWISE = ("creation", "linalg", "shape", "views")
+
+
+def pointwise(step: Step) -> bool:
+    """Whether each element of the result comes from one element of each argument, which may broadcast."""
+    op = step[0]
+    if op is None or op.section in _NOT_POINTWISE or op.variadic or "dim" in op.parameters:
+        return False
+    shapes = [np.shape(raw(value)) for value in (*step[1], *step[2].values()) if type(value) is Tensor]
+    return bool(np.shape(raw(step[3])) == np.broadcast_shapes(*shapes))
+
+
+class Met:
+    """A kink that an evaluation met.
+
+    Attributes:
+        index: which step it is, ``step``.
+        mask: at which elements.
+        order: 1 for a kink of the value, 2 for one of the derivative.
+    """
+
+    __slots__ = ("index", "mask", "order", "step")
+
+    def __init__(self, index: int, step: Step, mask: Any, order: int) -> None:
+        self.index = index
+        self.step = step
+        self.mask = np.broadcast_to(mask, step[3].shape) if pointwise(step) else np.asarray(mask)
+        self.order = order
+
+
+def kinks(trace: Trace, order: int) -> list[Met]:
+    """The kinks among these steps, for derivatives up to an order."""
+    met = []
+    for i, step in enumerate(trace):
+        op = step[0]
+        if op is None or (op.kink is None and op.bend is None):
+            continue
+        if type(step[3]) is Tensor and step[3]._requires_grad:
+            given, named = [raw(value) for value in step[1]], {name: raw(value) for name, value in step[2].items()}
+            for predicate, at_order in ((op.kink, 1), (op.bend, 2)):
+                if predicate is not None and at_order <= order:
+                    mask = op.mask(predicate, given, named)
+                    if np.any(mask):
+                        met.append(Met(i, step, mask, at_order))
+                        break
+    return met

@@ -1,0 +1,61 @@
+"""``docs/functions.md``: every function of the language, from its declaration.
+
+``python -m autodiff_cli.report.functions_page docs/functions.md`` writes it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from autodiff_cli import ops  # noqa: F401  declares the functions
+from autodiff_cli.autograd.op import FUNCTIONS, Op
+
+_HEAD = """# Functions
+
+Written by `python -m autodiff_cli.report.functions_page docs/functions.md` from the declarations, which `autodiff functions
+NAME` shows too. Where nothing is said, value and derivative exist everywhere. *At kinks* says what is answered where the
+value exists and the derivative does not, and whether PyTorch answers the same; a note says so when it happens.
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    sections: dict[str, list[Op]] = {}
+    for op in {op.name: op for op in FUNCTIONS.values()}.values():
+        sections.setdefault(op.section, []).append(op)
+    contents = " · ".join(f"[{name}](#{name})" for name in sections)
+    parts = [_HEAD, contents + "\n"]
+    for name, functions in sections.items():
+        parts.append(f"## {name.capitalize()}\n\n{_about(name)}\n")
+        parts += [_entry(op) for op in functions]
+    return "\n".join(parts)
+
+
+def _about(section: str) -> str:
+    """The first paragraph of what the module says of itself."""
+    text = sys.modules[f"autodiff_cli.ops.{section}"].__doc__ or ""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def _entry(op: Op) -> str:
+    aliases = f" Also `{'`, `'.join(op.aliases)}`." if op.aliases else ""
+    lines = [f"### `{op.signature}`", "", f"{_prose(op.summary)}.{aliases}", ""]
+    known = op.to_dict()
+    rows = (
+        ("derivative", f"`{op.formula}`" if op.formula else ""),
+        ("value exists", "" if known["domain"] == "everywhere" else _prose(op.domain)),
+        ("derivative exists", "" if op.smooth in ("", "everywhere", op.domain) else _prose(op.smooth)),
+        ("at kinks" if op.kink is not None or op.bend is not None else "convention", _prose(op.convention)),
+    )
+    lines += [f"- {label}: {text}" for label, text in rows if text]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _prose(text: str) -> str:
+    """Text in which Markdown sees no markup."""
+    return "".join(f"\\{c}" if c in "*_<>[]`|" else c for c in text)
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(page(), encoding="utf-8")

@@ -1,0 +1,235 @@
+"""Notes: what they say is in ``cases/notes.txt``; here is where they stand, when they come, and what they cost."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+
+import autodiff_cli as ad
+from autodiff_cli.language import hints, notes
+from autodiff_cli.language.parser import parse
+from autodiff_cli.report.functions_page import page
+from tests.shell import ROOT, run
+from tests.test_random_expressions import FORMULAS, POINTS, Formula
+
+
+def _notes(expression: str, at: dict[str, Any] | None = None, **options: Any) -> list[dict[str, Any]]:
+    return ad.evaluate(expression, at=at, **options).notes
+
+
+def _kinds(expression: str, at: dict[str, Any] | None = None, **options: Any) -> list[str]:
+    return [note["kind"] for note in _notes(expression, at, **options)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "at", "kind", "piece"),
+    [
+        ("1 + abs(x - 2)", {"x": 2}, "kink", "abs(x - 2)"),
+        ("1 + x.abs()", {"x": 0}, "kink", "x.abs()"),
+        ("3 + (x % 2)*4", {"x": 4}, "kink", "x % 2"),
+        ("f(a) = relu(a); 2*f(x)", {"x": 0}, "kink", "relu(a)"),
+        ("1 + log(x)", {"x": -1}, "domain", "log(x)"),
+        ("1 + 2/x", {"x": 0}, "nonfinite", "2/x"),
+        ("3 + (1 - cos(x))/x**2", {"x": 1e-9}, "cancellation", "1 - cos(x)"),
+    ],
+)
+def test_where_they_stand(expression: str, at: dict[str, float], kind: str, piece: str) -> None:
+    (note,) = [note for note in _notes(expression, at) if note["kind"] == kind]
+    assert list(note) == ["kind", "span", "message"]
+    start, end = note["span"]
+    # Brackets are no part of a tree.
+    assert expression[start:end].strip("()") == piece.strip("()")
+
+
+def test_json_has_them_and_standard_error_too(capsys: pytest.CaptureFixture[str]) -> None:
+    from autodiff_cli.cli.main import main
+
+    assert main(["grad", "abs(x)", "--at", "x=0", "--json"]) == 0
+    out, err = capsys.readouterr()
+    (note,) = json.loads(out)["notes"]
+    assert note == {"kind": "kink", "span": [0, 6], "message": err.removeprefix("note: ").rstrip("\n")}
+    assert main(["grad", "abs(x)", "--at", "x=0", "--json", "--quiet-notes"]) == 0
+    quiet = capsys.readouterr()
+    assert (quiet.out, quiet.err) == (out, "")
+
+
+@pytest.mark.parametrize(
+    "command", ["eval", "grad", "jacobian", "hessian", "jvp --vector x=1", "vjp", "hvp --vector x=1", "gradcheck"]
+)
+def test_every_command_has_them(command: str) -> None:
+    name, *rest = command.split(" ", 1)
+    printed = run(f'autodiff {name} "relu(x)" --at x=0 {" ".join(rest)} -q')
+    assert "note: relu at x = 0: the" in printed
+    assert "note" not in run(f'autodiff {name} "relu(x)" --at x=0 {" ".join(rest)} -q --quiet-notes')
+
+
+def test_few_of_each_kind() -> None:
+    expression = " + ".join(f"abs({k}*x)" for k in range(1, 20))
+    found = _notes(expression, {"x": 0})
+    assert len(found) == notes.MOST_OF_A_KIND + 1
+    assert found[-1] == {"kind": "kink", "span": None, "message": "and 14 more kinks"}
+
+
+def test_a_function_called_often_says_it_once() -> None:
+    found = _notes("f(a) = abs(a); " + " + ".join(["f(x)"] * 30), {"x": 0})
+    assert [note["message"] for note in found[1:]] == ["and 29 more kinks"]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_arrays_count(dtype: str) -> None:
+    x = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, -1.0]])
+    (note,) = _notes("sum(abs(x))", {"x": x}, dtype=dtype)
+    assert "at x = 0 in 3 of 6 elements, first at [0, 1]:" in note["message"]
+    (note,) = _notes("sum(log(x))", {"x": x}, dtype=dtype)
+    assert note["message"] == "log of 0.0 is -inf in 4 of 6 elements, first at [0, 1]: it exists for x > 0"
+
+
+def test_broadcasting() -> None:
+    (note,) = _notes("sum(max(x, y))", {"x": [[1.0], [2.0]], "y": [2.0, 3.0, 1.0]})
+    assert note["message"].startswith("maximum at x = 1, y = 1 in 2 of 6 elements, first at [0, 2]:")
+
+
+def test_order_2_knows_bends() -> None:
+    assert _kinds("softsign(x)", {"x": 0}) == []
+    assert _kinds("softsign(x)", {"x": 0}, order=2) == ["kink"]
+    assert _kinds("abs(x)**2", {"x": 0}) == []
+    assert _kinds("abs(x)**2", {"x": 0}, order=2) == ["kink"]
+    assert _kinds("where(x > 1, abs(x), x)", {"x": 0}, order=2) == []
+    assert _kinds("sqrt(x)**3", {"x": 0}, order=3)[0] == "kink"
+
+
+def test_what_depends_on_no_kink_has_no_note() -> None:
+    assert _kinds("c*abs(x)", {"x": 0, "c": 0.0}, wrt=["x"]) == []
+    assert _kinds("abs(c) + x", {"x": 1}, const={"c": 0}) == []
+    assert _kinds("relu(relu(x) - 1)", {"x": 0}) == []
+    assert _kinds("y = abs(x); x", {"x": 0}) == []
+    assert _kinds("abs(x)", {"x": 0}, no_grad=True) == ["constant"]
+
+
+def test_values_that_do_not_matter_have_no_note() -> None:
+    assert _kinds("y = log(x); x", {"x": -1}) == []
+    assert _kinds("where(x > 0, log(x), x)", {"x": [-1.0, 1.0]}, gradient=[1.0, 1.0]) == []
+    assert _kinds("exp(-1/x)", {"x": 0}, no_grad=True) == ["constant"]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *("x - x", "5 - 5", "x*2 - x - x", "0.5 + 0.25 - 0.75", "exp(x) - exp(x)", "exp(x) - exp(y)", "x**2 - y**2"),
+        *("f(a) = sin(3*a); f(x) - f(y)", "(x + 1)**2 - x**2 - 2*x - 1", "sum([x, -x])", "1 - cos(0)", "sqrt(4) - 2"),
+        *("6/3 - 2", "x//1 - x", "1 - abs(1)"),
+    ],
+)
+def test_exact_cancellation_is_no_loss(expression: str) -> None:
+    assert _kinds(expression, {"x": 3, "y": 3})[-1:] in ([], ["constant"], ["unused"], ["kink"])
+    assert "cancellation" not in _kinds(expression, {"x": 3, "y": 3})
+
+
+@given(FORMULAS, POINTS, POINTS)
+@settings(max_examples=100, deadline=None)
+def test_no_kink_away_from_kinks(formula: Formula, x: float, y: float) -> None:
+    at = {"x": x + 0.0123, "y": y - 0.0321}
+    assert "kink" not in _kinds(formula.text, at, order=2)
+    value = float(ad.evaluate(formula.text, at).value)
+    assume(min(abs(value), abs(value - 0.1), abs(value - round(value))) > 1e-6)
+    assert "kink" not in _kinds(f"abs({formula.text}) + relu({formula.text}) + max({formula.text}, 0.1) % 1", at)
+
+
+@given(FORMULAS, POINTS, POINTS)
+@settings(max_examples=100, deadline=None)
+def test_a_value_without_digits_has_a_note(formula: Formula, x: float, y: float) -> None:
+    result = ad.evaluate(formula.text, {"x": x, "y": y})
+    with mpmath.workdps(60):
+        truth = formula.function(mpmath.mpf(x), mpmath.mpf(y))
+        lost = abs(mpmath.mpf(float(result.value)) - truth) > mpmath.mpf("1e-6") * abs(truth)
+    if lost:
+        assert "cancellation" in [note["kind"] for note in result.notes]
+
+
+def test_hints_hold() -> None:
+    for overflow in (False, True):
+        for pattern, better in hints._table(overflow):
+            at = {name: value for name, value in (("a", 0.3), ("b", 0.7), ("x", 0.3), ("y", 0.7))}
+            from autodiff_cli.language.syntax import unparse
+
+            text = unparse(pattern)
+            if "softmax" in better or "mean" in text:
+                at = {name: np.array([value, value + 0.2]) for name, value in at.items()}
+            first, second = ad.evaluate(text, const=at).value, ad.evaluate(better, const=at).value
+            assert np.allclose(first, second, rtol=1e-12), text
+
+
+def test_hints_see_through_spelling() -> None:
+    def hint(text: str) -> str | None:
+        tree = parse(text)
+        return hints.way_out(tree.children[0], tree)
+
+    assert hint("ln(1.0 + x*y)") == "log1p(x*y)"
+    assert hint("1 - cos(x + y)") == "2*sin((x + y)/2)**2"
+    assert hint("log(2 + x)") is None
+    assert hint("(x + 1)**2 - y**2") is None
+
+
+def test_notes_are_worked_out_once_and_travel() -> None:
+    result = ad.evaluate("abs(x)", {"x": 0})
+    assert result.notes is result.notes
+    again = pickle.loads(pickle.dumps(ad.evaluate("abs(x)", {"x": 0})))
+    assert again.notes == result.notes
+
+
+def test_a_mistake_in_a_note_costs_the_note_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(notes, "STRICT", False)
+    monkeypatch.setattr(notes, "_kinks", broken)
+    assert _kinds("abs(x) + 1/x", {"x": 0}) == ["nonfinite"]
+
+
+@pytest.mark.parametrize("expression", ["sum(log(x)*x)", "sum(abs(x)/x)", "max(x) - amin(x)", "sum(clamp(x, 0, 1) - cos(x))"])
+@pytest.mark.parametrize("value", [0.0, -1.0, 1e-9, np.nan, np.inf, 1e308])
+def test_notes_are_no_errors(expression: str, value: float) -> None:
+    _notes(expression, {"x": np.array([value, 1.0, value])}, order=2)
+    _notes(expression, {"x": np.zeros((0, 2))}) if "a" not in expression[:4] else None
+
+
+def test_strict_is_as_before() -> None:
+    assert run('autodiff grad "abs(x)" --at x=0 --strict -q').startswith("0.0\nnote: abs")
+    assert "[exit code 4]" in run('autodiff grad "sqrt(x)" --at x=0 --strict -q')
+
+
+def test_large_arrays_are_looked_at_quickly() -> None:
+    x = np.linspace(0.5, 2, 1_000_000)
+
+    def seconds(with_notes: bool) -> float:
+        start = time.perf_counter()
+        result = ad.evaluate("sum(sin(x)*exp(-x**2) + sqrt(x))", {"x": x})
+        assert not with_notes or result.notes == []
+        return time.perf_counter() - start
+
+    plain, noted = (min(seconds(with_notes) for _ in range(4)) for with_notes in (False, True))
+    assert noted < 1.5 * plain  # a few percent, and the noise of a shared machine
+
+
+def test_a_sample_of_a_large_array_is_enough() -> None:
+    (note,) = _notes("sum(1 - cos(x))", {"x": np.full(100_000, 1e-9)})
+    assert "in 1,000 of 1,000 elements looked at, first at [0]" in note["message"]
+
+
+def test_long_programs_have_notes_in_time() -> None:
+    text = "y = abs(x)\n" + "y = sin(y)\n" * 5_000 + "y"
+    start = time.perf_counter()
+    assert _kinds(text, {"x": 0.0}) == ["kink"]
+    assert time.perf_counter() - start < 10
+
+
+def test_the_page_of_functions_is_up_to_date() -> None:
+    stale = "run: python -m autodiff_cli.report.functions_page docs/functions.md"
+    assert (ROOT / "docs" / "functions.md").read_text(encoding="utf-8") == page(), stale
