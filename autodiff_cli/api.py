@@ -18,6 +18,22 @@ from autodiff_cli.autograd.tensor import Variable as Variable
 from autodiff_cli.language.evaluate import Result as Result
 from autodiff_cli.language.evaluate import evaluate as evaluate
 from autodiff_cli.ops import *  # noqa: F403
+from autodiff_cli.ops.activation import *  # noqa: F403
+from autodiff_cli.ops.arrange import *  # noqa: F403
+from autodiff_cli.ops.bessel import *  # noqa: F403
+from autodiff_cli.ops.contract import *  # noqa: F403
+from autodiff_cli.ops.decompose import *  # noqa: F403
+from autodiff_cli.ops.density import *  # noqa: F403
+from autodiff_cli.ops.determinants import *  # noqa: F403
+from autodiff_cli.ops.extremes import *  # noqa: F403
+from autodiff_cli.ops.factorials import *  # noqa: F403
+from autodiff_cli.ops.logarithms import *  # noqa: F403
+from autodiff_cli.ops.loss import *  # noqa: F403
+from autodiff_cli.ops.matrices import *  # noqa: F403
+from autodiff_cli.ops.norms import *  # noqa: F403
+from autodiff_cli.ops.positions import *  # noqa: F403
+from autodiff_cli.ops.special import *  # noqa: F403
+from autodiff_cli.ops.views import *  # noqa: F403
 
 # PyTorch's names of types, and its numbers.
 bool, int64, float32, float64 = map(dtype, ("bool", "int64", "float32", "float64"))

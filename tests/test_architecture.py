@@ -81,6 +81,14 @@ def test_single_numbers_load_no_scipy() -> None:
     assert not any(name.startswith("scipy") for name in loaded)
 
 
+def test_a_small_evaluation_installs_the_common_functions_only() -> None:
+    loaded = _loaded("from autodiff_cli.cli.main import main\nmain(['eval', 'log(x**3)', '--at', 'x=5', '--json'])")
+    assert "autodiff_cli.ops.elementary" in loaded
+    assert not loaded & {"autodiff_cli.ops.special", "autodiff_cli.ops.decompose", "autodiff_cli.ops.loss", "autodiff_cli.api"}
+    loaded = _loaded("from autodiff_cli.cli.main import main\nmain(['eval', 'erf(x) + log(x)', '--at', 'x=5', '--json'])")
+    assert "autodiff_cli.ops.special" in loaded
+
+
 def test_the_library_loads_no_command_line() -> None:
     loaded = _loaded("import autodiff_cli as ad\nad.log(ad.tensor(5.0))\nad.evaluate('x', at={'x': 1})")
     assert not loaded & {"click", "rich", "lark"}

@@ -40,9 +40,9 @@ _ROOMS = ("function", "functional", "graph")
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        import_module("autodiff_cli.ops")
+        import_module("autodiff_cli.ops").install_all()
         return import_module(f"autodiff_cli.autograd.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'autodiff_cli.autograd' has no attribute {name!r}")
-    import_module("autodiff_cli.ops")  # the sweep needs the operations that its adjoints are made of
+    import_module("autodiff_cli.ops").install_all()  # the sweep needs the operations that its adjoints are made of
     return getattr(import_module(f"autodiff_cli.{_HOMES[name]}"), name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -37,6 +36,8 @@ class ExpressionCommand(click.Command):
             if not others:
                 return super().parse_args(context, [*rest, "--", first])
         if unknown and (positional or len(unknown) > 1):
+            from difflib import get_close_matches
+
             close = get_close_matches(unknown[0], takes_value, 1, 0.75)
             meant = f"did you mean '{close[0]}'?" if close else f"see '{context.command_path} --help'"
             raise click.UsageError(f"no option '{unknown[0]}'\n  hint: {meant}", context)

@@ -96,6 +96,7 @@ class Interpreter(Machine):
 
     def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64", limited: bool = True) -> None:
         super().__init__("", variables, np.dtype(dtype), limited, listing=False)
+        FUNCTIONS.complete()  # whose methods are looked up on tensors too
         self.expressions = {name: name for name in variables}
 
     def run(self, text: str) -> Iterator[Shown]:

@@ -131,7 +131,7 @@ class Machine:
         *names, tree = node.children
         value = self.evaluate(tree)
         if isinstance(value, Tensor) and value.shape:
-            value = [self.tensors.keep(part, tree) for part in value]
+            value = [self.tensors.keep(part, tree) for part in FUNCTIONS["unbind"].function(value)]
         if not isinstance(value, (tuple, list)) or len(value) != len(names):
             count = len(value) if isinstance(value, (tuple, list)) else 1
             raise ArgumentError(f"{len(names)} names for {count} value{'s' * (count != 1)}", span=node.span, source=self.source)

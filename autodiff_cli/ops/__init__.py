@@ -1,26 +1,32 @@
-"""Declarations of all operations, by subject.  Importing this package installs them."""
+"""Declarations of all operations, by subject.  Importing this package installs the common ones.
 
-from autodiff_cli.ops.creation import *  # noqa: F403, I001
-from autodiff_cli.ops.shape import *  # noqa: F403
-from autodiff_cli.ops.views import *  # noqa: F403
+The others are installed when a function is looked up that is not there, or when all are asked for: a small evaluation
+should not wait for three hundred declarations.
+"""
+
+from importlib import import_module
+
+from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.ops.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.comparison import *  # noqa: F403
+from autodiff_cli.ops.creation import *  # noqa: F403
 from autodiff_cli.ops.elementary import *  # noqa: F403
-from autodiff_cli.ops.reduce import *  # noqa: F403
-from autodiff_cli.ops.positions import *  # noqa: F403
-from autodiff_cli.ops.extremes import *  # noqa: F403
-from autodiff_cli.ops.arrange import *  # noqa: F403
-from autodiff_cli.ops.norms import *  # noqa: F403
-from autodiff_cli.ops.linalg import *  # noqa: F403
-from autodiff_cli.ops.contract import *  # noqa: F403
-from autodiff_cli.ops.matrices import *  # noqa: F403
-from autodiff_cli.ops.determinants import *  # noqa: F403
-from autodiff_cli.ops.decompose import *  # noqa: F403
-from autodiff_cli.ops.factorials import *  # noqa: F403
-from autodiff_cli.ops.special import *  # noqa: F403
-from autodiff_cli.ops.logarithms import *  # noqa: F403
-from autodiff_cli.ops.bessel import *  # noqa: F403
-from autodiff_cli.ops.density import *  # noqa: F403
-from autodiff_cli.ops.activation import *  # noqa: F403
-from autodiff_cli.ops.loss import *  # noqa: F403
 from autodiff_cli.ops.inplace import *  # noqa: F403
+from autodiff_cli.ops.linalg import *  # noqa: F403
+from autodiff_cli.ops.reduce import *  # noqa: F403
+from autodiff_cli.ops.shape import *  # noqa: F403
+
+COMMON = ("arithmetic", "elementary", "comparison", "reduce", "shape", "linalg", "creation", "inplace")
+FURTHER = (
+    *("views", "positions", "extremes", "arrange", "norms", "contract", "matrices", "determinants", "decompose"),
+    *("factorials", "special", "logarithms", "bessel", "density", "activation", "loss"),
+)
+
+
+def install_all() -> None:
+    """Install every function."""
+    for room in FURTHER:
+        import_module(f"autodiff_cli.ops.{room}")
+
+
+FUNCTIONS.on_missing(install_all)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from autodiff_cli import ops  # noqa: F401  declares the functions
+from autodiff_cli import ops
 from autodiff_cli.autograd.op import FUNCTIONS, Op
 
 _HEAD = """# Functions
@@ -21,9 +21,10 @@ value exists and the derivative does not, and whether PyTorch answers the same; 
 
 def page() -> str:
     """The text of the page."""
-    sections: dict[str, list[Op]] = {}
+    sections: dict[str, list[Op]] = {room: [] for room in (*ops.COMMON, *ops.FURTHER)}
     for op in {op.name: op for op in FUNCTIONS.values()}.values():
-        sections.setdefault(op.section, []).append(op)
+        sections[op.section].append(op)
+    sections = {room: found for room, found in sections.items() if found}
     contents = " · ".join(f"[{name}](#{name})" for name in sections)
     parts = [_HEAD, contents + "\n"]
     for name, functions in sections.items():
