@@ -117,6 +117,8 @@ def with_torch(tree: Tree, point: tuple[float, float]) -> list[list[float]]:
         return lambda *a: function(*(v if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=torch.float64) for v in a))
 
     value = torch.as_tensor(build(tree, lifted, {"x": x, "y": y}), dtype=torch.float64)
+    if not value.requires_grad:
+        return [[value.item()], [0.0] * 2, [0.0] * 3]
     first = torch.autograd.grad(value, (x, y), create_graph=True, materialize_grads=True)
     rows = [
         torch.autograd.grad(g, (x, y), retain_graph=True, materialize_grads=True) if g.requires_grad else (x * 0, y * 0)
