@@ -75,7 +75,15 @@ def precise(name: str) -> Any:
         "logaddexp": lambda a, b: mpmath.log(mpmath.exp(a) + mpmath.exp(b)),
         "abs": abs,
     }
-    return known.get(name) or getattr(mpmath, name)
+    function = known.get(name) or getattr(mpmath, name)
+
+    def real(*arguments: Any) -> Any:
+        value = function(*arguments)
+        if isinstance(value, mpmath.mpc):
+            raise ValueError("outside of the real domain")
+        return value
+
+    return real
 
 
 def exact(tree: Tree, point: tuple[float, float]) -> list[list[Any]] | None:
