@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.arguments import NO_BOOLEANS, bind, common, mismatch, plain
 from autodiff_cli.autograd.dtypes import get_default_dtype, promote
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import (
@@ -31,9 +32,9 @@ from autodiff_cli.autograd.node import (
     SequenceNode,
     next_sequence_nr,
 )
-from autodiff_cli.autograd.op import KEYWORD_ALIASES, Function, describe, how_many
+from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge, view_of
-from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
+from autodiff_cli.errors import ArgumentError, DtypeError
 
 Partial = Callable[..., Any]
 
@@ -263,18 +264,10 @@ def _settled(data: Any, *inputs: Any) -> Any:
     return data
 
 
-_NO_BOOLEANS = {
-    "sub": "Subtraction, the `-` operator, with two bool tensors is not supported. "
-    "Use the `^` or `logical_xor()` operator instead.",
-    "neg": "Negation, the `-` operator, on a bool tensor is not supported. "
-    "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
-}
-
-
 def _counted(name: str, values: Any) -> Any:
     """Booleans as numbers, where that may be meant."""
-    if name in _NO_BOOLEANS:
-        raise DtypeError(_NO_BOOLEANS[name])
+    if name in NO_BOOLEANS:
+        raise DtypeError(NO_BOOLEANS[name])
     return values.astype(np.int64)
 
 
@@ -388,7 +381,7 @@ def _general(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mappi
         if not found:
             return forward(*raw)
         if arity > 1:
-            raw[:arity] = _common(raw[:arity], rule.positions)
+            raw[:arity] = common(raw[:arity], rule.positions)
         try:
             data = forward(*raw)
         except (ValueError, TypeError, IndexError) as error:
@@ -484,78 +477,3 @@ def declare_sequence(
         variadic=True,
         **description,
     )
-
-
-def bind(
-    name: str, parameters: tuple[str, ...], defaults: tuple[Any, ...], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[Any, ...]:
-    """The arguments of a call in the order of the parameters.
-
-    Raises:
-        ArgumentError: if there are too many or too few, or a keyword is unknown or given twice.
-    """
-    first_default = len(parameters) - len(defaults)
-    wanted = how_many(first_default, len(parameters))
-    if len(args) > len(parameters):
-        raise ArgumentError(f"{name} takes {wanted}, not {len(args)}")
-    values = dict(zip(parameters, args, strict=False))
-    for keyword, value in kwargs.items():
-        parameter = keyword if keyword in parameters else KEYWORD_ALIASES.get(keyword, keyword)
-        if parameter not in parameters:
-            raise ArgumentError(f"{name} has no parameter '{keyword}'", hint=f"it has {', '.join(parameters)}")
-        if parameter in values:
-            raise ArgumentError(f"{name} got two values for '{parameter}'")
-        values[parameter] = value
-    for i, parameter in enumerate(parameters):
-        if parameter not in values:
-            if i < first_default:
-                raise ArgumentError(f"{name} takes {wanted}; '{parameter}' is missing")
-            values[parameter] = defaults[i - first_default]
-    return tuple(values[parameter] for parameter in parameters)
-
-
-def plain(value: Any, beside: Any) -> Any:
-    """A value that is no tensor, beside an array: Python and NumPy scalars are weak, arrays are promoted."""
-    if isinstance(value, (float, int)) and not isinstance(value, np.generic):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return promote(value, beside)[0] if value.dtype is not beside.dtype else value
-    raise DtypeError(f"unsupported operand type: {type(value).__name__} beside a tensor")
-
-
-def _common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
-    """Bring the differentiable arrays among the arguments to one type."""
-    arrays = [i for i in positions if isinstance(raw[i], (np.ndarray, np.generic))]
-    if len({raw[i].dtype for i in arrays}) > 1:
-        common = raw[arrays[0]]
-        for i in arrays[1:]:
-            common = promote(common, raw[i])[0]
-        for i in arrays:
-            raw[i] = raw[i].astype(common.dtype, copy=False)
-    return raw
-
-
-def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffError:
-    """What to raise when a forward computation refused its arguments: its own error, or one that shows the shapes."""
-    if isinstance(error, AutodiffError):
-        return error
-    shapes = [list(v.shape) if hasattr(v, "shape") else [] for v in values]
-    if isinstance(error, IndexError):
-        return IndexOutOfRange(f"{name}: {error}; the shape is {shapes[0]}")
-    if isinstance(error, TypeError) or not shapes:
-        if name in _NO_BOOLEANS and all(getattr(v, "dtype", None) == np.bool_ for v in values):
-            return DtypeError(_NO_BOOLEANS[name])
-        types = " and ".join(str(getattr(v, "dtype", type(v).__name__)) for v in values)
-        return DtypeError(f"{name} does not work on {types}")
-    if len(shapes) == 2:
-        for back, (a, b) in enumerate(zip(reversed(shapes[0]), reversed(shapes[1]), strict=False), start=1):
-            if a != b and a != 1 and b != 1 and name != "matmul":
-                dimension = max(len(shapes[0]), len(shapes[1])) - back
-                return ShapeError(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dimension}",
-                    hint=f"{name} was given shapes {shapes[0]} and {shapes[1]}",
-                )
-        return ShapeError(f"shapes {shapes[0]} and {shapes[1]} do not fit in {name}")
-    return ShapeError(f"{name}: {error}", hint=f"shapes: {', '.join(map(str, shapes))}")

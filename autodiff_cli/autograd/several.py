@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import NO_GRAD_VIEW, argument_names, bind, mismatch, shares
+from autodiff_cli.autograd.arguments import bind, mismatch
+from autodiff_cli.autograd.declare import NO_GRAD_VIEW, argument_names, shares
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import Grad, Node, next_sequence_nr, restore, tensor_on
 from autodiff_cli.autograd.op import Function, describe

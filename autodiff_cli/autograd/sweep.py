@@ -15,8 +15,17 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.arrival import (
+    accumulate,
+    as_tensor,
+    run_accumulated_hooks,
+    run_leaf_hooks,
+    run_posthooks,
+    run_prehooks,
+    run_tensor_hooks,
+)
 from autodiff_cli.autograd.modes import is_anomaly_enabled, set_grad_enabled
-from autodiff_cli.autograd.node import AccumulateGrad, Edge, Grad, Hooks, Node, next_sequence_nr, tensor_on
+from autodiff_cli.autograd.node import Edge, Grad, Node, tensor_on
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
 from autodiff_cli.autograd.untaken import Blank, both, fitted, follow
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
@@ -70,7 +79,7 @@ def backward(
     captured = _sweep(roots, keep, create_graph, edges)
     for tensor, edge in zip(wanted, edges, strict=True):
         if edge in captured:
-            _accumulate(tensor, captured[edge], create_graph)
+            accumulate(tensor, captured[edge], create_graph)
 
 
 def grad(
@@ -121,7 +130,7 @@ def grad(
             value = captured[edge]
             # A gradient that repeats one number by its strides is nothing to hand out.
             shared = isinstance(value, np.ndarray) and not value.flags.writeable
-            results.append(_as_tensor(value.copy() if shared else value))
+            results.append(as_tensor(value.copy() if shared else value))
         elif materialize_grads:
             zeros = tensor_on(np.zeros(tensor.shape, tensor.dtype)[()], None)
             results.append(zeros.requires_grad_(create_graph))
@@ -263,14 +272,14 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
     def finish(leaf: Any) -> None:
         """The end of the way for a leaf with hooks."""
         hooked.remove(leaf)
-        gradient = _before_leaf(leaf, pending.pop(leaf), create_graph)
+        gradient = run_leaf_hooks(leaf, pending.pop(leaf), create_graph)
         if targets is not None:
             captured[(leaf, 0)] = gradient
             return
         if leaf._hooks is not None:
-            gradient = _prehooks(leaf, leaf._hooks, gradient, create_graph)
-        _accumulate(leaf.variable, gradient, create_graph)
-        _after_leaf(leaf, gradient)
+            gradient = run_prehooks(leaf, leaf._hooks, gradient, create_graph)
+        accumulate(leaf.variable, gradient, create_graph)
+        run_accumulated_hooks(leaf, gradient)
 
     watching = is_anomaly_enabled()
     for edge, gradient in roots:
@@ -280,7 +289,7 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
         gradient = pending.pop(node)
         hooks = node._hooks
         if hooks is not None:
-            gradient = _tensor_hooks(node, hooks, gradient, create_graph)
+            gradient = run_tensor_hooks(node, hooks, gradient, create_graph)
         if node in wanted:
             for edge in wanted[node]:
                 value = gradient if node._outputs == 1 else gradient[edge[1]]
@@ -289,7 +298,7 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
             if needed is not None and node not in needed.inner:
                 continue
         if hooks is not None and hooks.before:
-            gradient = _prehooks(node, hooks, gradient, create_graph)
+            gradient = run_prehooks(node, hooks, gradient, create_graph)
         parts = node.apply_recorded(gradient, needed) if create_graph else node.apply(gradient, needed)
         blanks = None
         if node.selects or blank:
@@ -301,7 +310,7 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
         if not keep:
             node.release()
         if hooks is not None and hooks.after:
-            parts = _after(hooks, parts, gradient)
+            parts = run_posthooks(hooks, parts, gradient)
         for i, (next_edge, part) in enumerate(zip(node._edges, parts, strict=False)):
             if part is not None and next_edge is not None:
                 if blank or blanks:
@@ -322,7 +331,7 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
     # All other leaves come last: an error in the sweep leaves no half of it behind.
     if targets is None:
         for leaf in leaves:
-            _accumulate(leaf.variable, pending[leaf], create_graph)
+            accumulate(leaf.variable, pending[leaf], create_graph)
     else:
         for leaf in leaves:
             captured[(leaf, 0)] = pending[leaf]
@@ -425,115 +434,3 @@ def _add_output(pending: dict[Node, Grad], heap: list[tuple[int, Node]], node: N
         heappush(heap, (-node.sequence_nr, node))
     before = pending[node][output]
     pending[node][output] = part if before is None else before + part
-
-
-def _as_tensor(value: Grad) -> Tensor:
-    return value if isinstance(value, Tensor) else tensor_on(value, None)
-
-
-def _like(value: Any, create_graph: bool) -> Grad:
-    """What a hook returned, as this sweep carries gradients."""
-    tensor = value if isinstance(value, Tensor) else Tensor(value)
-    return tensor if create_graph else tensor._data
-
-
-def _hooked(hook: Callable[..., Any], gradient: Grad, create_graph: bool) -> Grad:
-    with set_grad_enabled(create_graph):
-        result = hook(_as_tensor(gradient))
-    if result is None:
-        return gradient
-    if not isinstance(result, Tensor):
-        raise DtypeError(f"a hook must return None or a Tensor, not {type(result).__name__}")
-    if result.shape != gradient.shape:
-        raise ShapeError(f"a hook has changed the size of value: from {list(gradient.shape)} to {list(result.shape)}")
-    if not result.is_floating_point():
-        raise DtypeError(f"a hook has changed the type of value: from {gradient.dtype} to {result.dtype}")
-    return _like(result, create_graph)
-
-
-def _tensor_hooks(node: Node, hooks: Hooks, gradient: Grad, create_graph: bool) -> Grad:
-    """Run the hooks on a node's tensors, and keep the gradients that somebody wants kept."""
-    grads = [gradient] if node._outputs == 1 else gradient
-    for output, hook in list(hooks.tensor.values()):
-        if grads[output] is not None:
-            grads[output] = _hooked(hook, grads[output], create_graph)
-    for output, reference in hooks.retaining.items():
-        tensor = reference()
-        if tensor is not None and grads[output] is not None:
-            _accumulate(tensor, grads[output], create_graph)
-    return grads[0] if node._outputs == 1 else grads
-
-
-def _prehooks(node: Node, hooks: Hooks, gradient: Grad, create_graph: bool) -> Grad:
-    """Run the hooks that a node itself has on what arrives at it."""
-    grads = [gradient] if node._outputs == 1 else gradient
-    for hook in list(hooks.before.values()):
-        with set_grad_enabled(create_graph):
-            result = hook(tuple(None if g is None else _as_tensor(g) for g in grads))
-        if result is not None:
-            result = result if isinstance(result, tuple) else (result,)
-            grads = [None if g is None else _like(g, create_graph) for g in result]
-    return grads[0] if node._outputs == 1 else grads
-
-
-def _after(hooks: Hooks, parts: Sequence[Grad | None], gradient: Grad) -> Sequence[Grad | None]:
-    create_graph = any(isinstance(part, Tensor) for part in parts)
-    outputs = tuple(None if g is None else _as_tensor(g) for g in (gradient if isinstance(gradient, list) else [gradient]))
-    for hook in list(hooks.after.values()):
-        inputs = tuple(None if part is None else _as_tensor(part) for part in parts)
-        with set_grad_enabled(create_graph):
-            result = hook(inputs, outputs)
-        if result is not None:
-            result = result if isinstance(result, tuple) else (result,)
-            parts = [None if part is None else _like(part, create_graph) for part in result]
-    return parts
-
-
-def _before_leaf(leaf: AccumulateGrad, gradient: Grad, create_graph: bool) -> Grad:
-    for _, hook in list(leaf.variable.extra().hooks.values()):
-        gradient = _hooked(hook, gradient, create_graph)
-    return gradient
-
-
-def _after_leaf(leaf: AccumulateGrad, gradient: Grad) -> None:
-    for hook in list((leaf.variable.extra().after or {}).values()):
-        hook(leaf.variable)
-    if leaf._hooks is not None and leaf._hooks.after:
-        _after(leaf._hooks, (), gradient)
-
-
-def _accumulate(tensor: Tensor, gradient: Grad, create_graph: bool) -> None:
-    """Add to ``tensor.grad``; in place where nothing is recorded, as PyTorch does."""
-    extra = tensor.extra()
-    before = extra.grad
-    if create_graph:
-        extra.grad = _copied(gradient) if before is None else before + gradient
-    elif before is None:
-        extra.grad = tensor_on(gradient.copy() if isinstance(gradient, np.ndarray) else gradient, None)
-    elif isinstance(before._data, np.ndarray):
-        np.add(before._data, gradient, out=before._data)
-    else:
-        before._data = before._data + gradient
-
-
-class CopyBackwards(Node):
-    """How a recorded gradient becomes ``.grad``: a copy, so that nobody else's tensor is shared."""
-
-    __slots__ = ()
-
-    def apply(self, grad: Grad, needed: Any) -> Sequence[Grad | None]:
-        return (grad,)
-
-    apply_recorded = apply
-
-
-def _copied(gradient: Any) -> Tensor:
-    tensor = _as_tensor(gradient)
-    data = tensor._data.copy() if isinstance(tensor._data, np.ndarray) else tensor._data
-    if not tensor._requires_grad:
-        return tensor_on(data, None)
-    node = CopyBackwards.__new__(CopyBackwards)
-    node._edges = (tensor._edge or leaf_edge(tensor),)
-    node._saved = node._hooks = None
-    node._shape, node._dtype, node.sequence_nr = tensor.shape, tensor.dtype, next_sequence_nr()
-    return tensor_on(data, (node, 0))

@@ -1,0 +1,125 @@
+"""Where a gradient arrives: the hooks that look at it, and adding it to ``.grad``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.node import AccumulateGrad, Grad, Hooks, Node, next_sequence_nr, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, leaf_edge
+from autodiff_cli.errors import DtypeError, ShapeError
+
+
+def as_tensor(value: Grad) -> Tensor:
+    return value if isinstance(value, Tensor) else tensor_on(value, None)
+
+
+def _like(value: Any, create_graph: bool) -> Grad:
+    """What a hook returned, as this sweep carries gradients."""
+    tensor = value if isinstance(value, Tensor) else Tensor(value)
+    return tensor if create_graph else tensor._data
+
+
+def _hooked(hook: Callable[..., Any], gradient: Grad, create_graph: bool) -> Grad:
+    with set_grad_enabled(create_graph):
+        result = hook(as_tensor(gradient))
+    if result is None:
+        return gradient
+    if not isinstance(result, Tensor):
+        raise DtypeError(f"a hook must return None or a Tensor, not {type(result).__name__}")
+    if result.shape != gradient.shape:
+        raise ShapeError(f"a hook has changed the size of value: from {list(gradient.shape)} to {list(result.shape)}")
+    if not result.is_floating_point():
+        raise DtypeError(f"a hook has changed the type of value: from {gradient.dtype} to {result.dtype}")
+    return _like(result, create_graph)
+
+
+def run_tensor_hooks(node: Node, hooks: Hooks, gradient: Grad, create_graph: bool) -> Grad:
+    """Run the hooks on a node's tensors, and keep the gradients that somebody wants kept."""
+    grads = [gradient] if node._outputs == 1 else gradient
+    for output, hook in list(hooks.tensor.values()):
+        if grads[output] is not None:
+            grads[output] = _hooked(hook, grads[output], create_graph)
+    for output, reference in hooks.retaining.items():
+        tensor = reference()
+        if tensor is not None and grads[output] is not None:
+            accumulate(tensor, grads[output], create_graph)
+    return grads[0] if node._outputs == 1 else grads
+
+
+def run_prehooks(node: Node, hooks: Hooks, gradient: Grad, create_graph: bool) -> Grad:
+    """Run the hooks that a node itself has on what arrives at it."""
+    grads = [gradient] if node._outputs == 1 else gradient
+    for hook in list(hooks.before.values()):
+        with set_grad_enabled(create_graph):
+            result = hook(tuple(None if g is None else as_tensor(g) for g in grads))
+        if result is not None:
+            result = result if isinstance(result, tuple) else (result,)
+            grads = [None if g is None else _like(g, create_graph) for g in result]
+    return grads[0] if node._outputs == 1 else grads
+
+
+def run_posthooks(hooks: Hooks, parts: Sequence[Grad | None], gradient: Grad) -> Sequence[Grad | None]:
+    create_graph = any(isinstance(part, Tensor) for part in parts)
+    outputs = tuple(None if g is None else as_tensor(g) for g in (gradient if isinstance(gradient, list) else [gradient]))
+    for hook in list(hooks.after.values()):
+        inputs = tuple(None if part is None else as_tensor(part) for part in parts)
+        with set_grad_enabled(create_graph):
+            result = hook(inputs, outputs)
+        if result is not None:
+            result = result if isinstance(result, tuple) else (result,)
+            parts = [None if part is None else _like(part, create_graph) for part in result]
+    return parts
+
+
+def run_leaf_hooks(leaf: AccumulateGrad, gradient: Grad, create_graph: bool) -> Grad:
+    for _, hook in list(leaf.variable.extra().hooks.values()):
+        gradient = _hooked(hook, gradient, create_graph)
+    return gradient
+
+
+def run_accumulated_hooks(leaf: AccumulateGrad, gradient: Grad) -> None:
+    for hook in list((leaf.variable.extra().after or {}).values()):
+        hook(leaf.variable)
+    if leaf._hooks is not None and leaf._hooks.after:
+        run_posthooks(leaf._hooks, (), gradient)
+
+
+def accumulate(tensor: Tensor, gradient: Grad, create_graph: bool) -> None:
+    """Add to ``tensor.grad``; in place where nothing is recorded, as PyTorch does."""
+    extra = tensor.extra()
+    before = extra.grad
+    if create_graph:
+        extra.grad = _copied(gradient) if before is None else before + gradient
+    elif before is None:
+        extra.grad = tensor_on(gradient.copy() if isinstance(gradient, np.ndarray) else gradient, None)
+    elif isinstance(before._data, np.ndarray):
+        np.add(before._data, gradient, out=before._data)
+    else:
+        before._data = before._data + gradient
+
+
+class CopyBackwards(Node):
+    """How a recorded gradient becomes ``.grad``: a copy, so that nobody else's tensor is shared."""
+
+    __slots__ = ()
+
+    def apply(self, grad: Grad, needed: Any) -> Sequence[Grad | None]:
+        return (grad,)
+
+    apply_recorded = apply
+
+
+def _copied(gradient: Any) -> Tensor:
+    tensor = as_tensor(gradient)
+    data = tensor._data.copy() if isinstance(tensor._data, np.ndarray) else tensor._data
+    if not tensor._requires_grad:
+        return tensor_on(data, None)
+    node = CopyBackwards.__new__(CopyBackwards)
+    node._edges = (tensor._edge or leaf_edge(tensor),)
+    node._saved = node._hooks = None
+    node._shape, node._dtype, node.sequence_nr = tensor.shape, tensor.dtype, next_sequence_nr()
+    return tensor_on(data, (node, 0))
