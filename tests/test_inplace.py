@@ -285,3 +285,21 @@ def test_dead_views_are_forgotten() -> None:
     views = x.extra().views
     assert views is not None
     assert len(views) < 40
+
+
+@pytest.mark.parametrize(("function", "value"), [(ad.tanh, 0.3), (ad.sigmoid, 0.3), (ad.tanh, 3.0), (ad.sigmoid, 40.0)])
+@pytest.mark.parametrize("start", [1.0, [1.0, 0.5]])
+def test_an_input_changed_after_tanh_or_sigmoid_is_found_again(function: Any, value: float, start: Any) -> None:
+    gradients = []
+    for change in (False, True):
+        x = leaf(start)
+        y = x * value
+        z = function(y)
+        if change:
+            y.zero_()
+        (first,) = ad.autograd.grad(z.sum(), x, create_graph=True)
+        assert first is not None
+        (second,) = ad.autograd.grad(first.sum(), x)
+        gradients.append((first.tolist(), second.tolist()))
+    assert np.allclose(gradients[0][0], gradients[1][0], rtol=1e-6, atol=1e-15)
+    assert np.allclose(gradients[0][1], gradients[1][1], rtol=1e-6, atol=1e-12)

@@ -88,6 +88,7 @@ def declare(
     view: bool = False,
     selects: bool = False,
     elementwise: bool | None = None,
+    recover: Callable[[Any], Any] | None = None,
     **description: Any,
 ) -> Function:
     """Declare an operation with a rule of its own.
@@ -103,6 +104,7 @@ def declare(
         view: whether the result shares the memory of the argument, where NumPy can do that.
         selects: whether it takes some elements of its arguments and leaves others; see ``autograd.untaken``.
         elementwise: whether each element depends on its own place only; if left out, as ``ELEMENTWISE`` of the module says.
+        recover: the input from the result, for a rule that saves both, should the input be changed in place.
         description: see ``describe``.
     """
     node = node or f"{''.join(part.capitalize() for part in name.split('_'))}Backward0"
@@ -112,7 +114,14 @@ def declare(
     home = sys._getframe(1).f_globals  # where the declaration stands
     if elementwise is None:
         elementwise = bool(home.get("ELEMENTWISE")) and "dim" not in statics
-    rule = _Rule(name, node, tensors, tuple(statics), partials, {"selects": selects, "elementwise": elementwise})
+    rule = _Rule(
+        name,
+        node,
+        tensors,
+        tuple(statics),
+        partials,
+        {"selects": selects, "elementwise": elementwise} | ({} if recover is None else {"recover": staticmethod(recover)}),
+    )
     if view:
         function = _viewing(name, forward, rule, statics)
     elif not statics and len(tensors) == 1 and differentiable:
@@ -149,7 +158,7 @@ class _Rule:
         tensors: tuple[str, ...],
         statics: tuple[str, ...],
         partials: Mapping[str, Partial | None],
-        traits: Mapping[str, bool],
+        traits: Mapping[str, Any],
     ) -> None:
         self.name = name
         self.traits = traits

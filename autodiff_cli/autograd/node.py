@@ -113,12 +113,9 @@ class Node:
         if isinstance(saved, Changed):
             raise GraphError(saved.message, hint=CHANGED_HINT)
         for entry in saved if isinstance(saved, (list, tuple)) else (saved,):
-            extra = getattr(entry, "_extra", None)
-            root = None if extra is None else entry if extra.base is None else extra.base
-            if root is not None and root._extra is not None and root._extra.changes is not None:
-                later = sum(when > self.sequence_nr for when in root._extra.changes)
-                if later:
-                    raise GraphError(changed_message(entry, root._extra.version, later), hint=CHANGED_HINT)
+            version, later = changes_since(entry, self.sequence_nr)
+            if later:
+                raise GraphError(changed_message(entry, version, later), hint=CHANGED_HINT)
 
     def saved_values(self) -> dict[str, Any]:
         """What is saved for backward, by the names that the partials have for it."""
@@ -277,22 +274,32 @@ class OutputNode(UnaryNode):
 
 
 class BothNode(UnaryNode):
-    """The partial names the input and the output: a pair of the tensor and the array is saved."""
+    """The partial names the input and the output: a pair of the tensor and the array is saved.
+
+    Where the input was changed in place since, ``recover`` finds it from the output, which alone PyTorch saves.
+    """
 
     __slots__ = ()
 
     keeps_output = True
+    recover: ClassVar[Callable[[Any], Any] | None] = None
 
     def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
-        if self._saved is None or last_change[0] > self.sequence_nr:
-            self.check_saved()
-        x, out = self._saved
+        x, out = self._pair()
         return (self.partial(grad, x._data, out),)
 
     def apply_recorded(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
-        self.check_saved()
-        x, out = self._saved
+        x, out = self._pair()
         return (self.partial(grad, restore(x, self._edges[0]), tensor_on(out, (self, 0))),)
+
+    def _pair(self) -> Any:
+        pair = self._saved
+        if pair is not None and last_change[0] <= self.sequence_nr:
+            return pair
+        if self.recover is not None and isinstance(pair, tuple) and changes_since(pair[0], self.sequence_nr)[1]:
+            return tensor_on(type(self).recover(pair[1]), self._edges[0]), pair[1]  # type: ignore[misc]
+        self.check_saved()
+        return pair
 
     def saved_values(self) -> dict[str, Any]:
         return {"x": self._saved[0], "out": tensor_on(self._saved[1], (self, 0))}
@@ -379,6 +386,15 @@ def restore(saved: Any, edge: Edge | None) -> Any:
 
 
 CHANGED_HINT = "use the operation that makes a new tensor, or clone() before the change"
+
+
+def changes_since(entry: Any, sequence_nr: int) -> tuple[int, int]:
+    """How often the memory of a saved value was changed in place, and how often of those after a node was made."""
+    extra = getattr(entry, "_extra", None)
+    root = None if extra is None else (entry if extra.base is None else extra.base)._extra
+    if root is None or root.changes is None:
+        return 0, 0
+    return root.version, sum(when > sequence_nr for when in root.changes)
 
 
 def changed_message(tensor: Tensor, version: int, later: int) -> str:

@@ -68,6 +68,7 @@ sigmoid: Function = declare(
     "sigmoid",
     _sigmoid,
     {"x": lambda g, x, out: g * sigmoid_slope(x, out)},
+    recover=lambda out: np.log(out / (1 - out)),
     series="chain",
     aliases=("expit",),
     summary="1 / (1 + exp(-x))",

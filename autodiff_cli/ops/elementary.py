@@ -434,6 +434,7 @@ tanh: Function = declare(
     "tanh",
     np.tanh,
     {"x": lambda g, x, out: g * tanh_slope(x, out)},
+    recover=np.arctanh,
     series="chain",
     summary="hyperbolic tangent",
     formula="1 - tanh(x)**2",
