@@ -304,3 +304,47 @@ def test_an_error_inside_a_hook_is_placed_in_the_function() -> None:
     with pytest.raises(ShapeError) as caught:
         run(X + "bad(g) = [g, g]\ny = x*1\nh = y.register_hook(bad)\ny.backward()")
     assert caught.value.line == 5
+
+
+@pytest.mark.parametrize("style", ["csv", "tsv", "markdown", "plain"])
+def test_values_of_unequal_shapes_in_every_format(style: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.ad"
+    path.write_text("A = tensor([[2, 1], [1, 3]])\neigh(A)\nprint(A, 1)\n")
+    assert main(["run", str(path), "--format", style]) == 0
+    assert "[[2.0, 1.0], [1.0, 3.0]], 1" in capsys.readouterr().out
+
+
+def test_the_repl_prints_in_every_format(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert repl("x = tensor(1)\nx\nshow\n", monkeypatch, "--format", "csv") == 0
+    out = capsys.readouterr().out
+    assert out.count("1.0") == 2
+
+
+def test_help_explains_statements(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert repl("help grad\nhelp backward\nhelp torch.log\n", monkeypatch) == 0
+    out, err = capsys.readouterr()
+    assert "grad: The gradients of outputs" in out
+    assert "backward: Add the gradient" in out
+    assert "natural logarithm" in out
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("for i in range(3): x = 1", "there is no 'for' in a program"),
+        ("max(1, 2, 3)", "max is of one or of two"),
+        ("x = [1, none]", "none is no element"),
+        ("x = tensor([1, 2])\nselect(x, 0, 0.5)", "whole number"),
+        ("x = tensor([1, 2])\nroll(x, 0.5)", "whole number"),
+        (X + "x.register_hook(5)", "a hook must be a function"),
+    ],
+)
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(AutodiffError) as caught:
+        run(text)
+    assert message in caught.value.message
+
+
+def test_results_have_their_names() -> None:
+    assert texts("x = tensor([3, 1])\nx.max(dim=0).values\nsort(x).indices") == ["tensor(3.)", "tensor([1, 0])"]

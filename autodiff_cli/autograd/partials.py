@@ -14,6 +14,8 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import LimitError
 
 MOST_PARTIALS = 100_000
+MOST_SWEPT = 12
+"""The highest order by sweeps through sweeps without ``--no-limits``: each takes about three times as long as the last."""
 
 Index = tuple[str, ...]
 
@@ -46,10 +48,16 @@ def partials(
         LimitError: if that is more than 100,000 numbers.
     """
     names = list(variables)
-    wanted = count([v.numel() for v in variables.values()], order)
+    sizes = [v.numel() for v in variables.values()]
+    wanted = sum(count(sizes, k) for k in range(1, min(order, MOST_SWEPT + 1) + 1)) if limited else 0
+    if limited and wanted <= MOST_PARTIALS and order > MOST_SWEPT:
+        raise LimitError(
+            f"order {order} needs sweeps through sweeps, which take several times as long with each; the limit is {MOST_SWEPT}",
+            hint="in one variable functions with a rule for power series have no such limit; --no-limits allows it",
+        )
     if limited and wanted > MOST_PARTIALS:
         raise LimitError(
-            f"the partial derivatives of order {order} are {wanted:,} numbers, more than the limit of {MOST_PARTIALS:,}",
+            f"the partial derivatives up to order {order} are {wanted:,} numbers, more than the limit of {MOST_PARTIALS:,}",
             hint="name fewer variables with --wrt, ask for a product with a vector instead, or allow it with --no-limits",
         )
     results: dict[Index, Any] = {}

@@ -335,6 +335,8 @@ class Tensor:
         """Call ``hook(grad)`` whenever the gradient of this tensor is known; what it returns replaces the gradient."""
         if not self._requires_grad:
             raise GraphError("cannot register a hook on a tensor that doesn't require gradient")
+        if not callable(hook):
+            raise DtypeError(f"a hook must be a function, not {type(hook).__name__}")
         if self._edge is None:
             return RemovableHandle(self.extra().hooks, (0, hook))
         node, output = self._edge

@@ -31,7 +31,7 @@ def command(style: str, as_json: bool, quiet: bool, precision: int, color: str, 
     """Type the statements of 'autodiff run' and see at once what they do.
 
     An error is reported, and the session goes on. There are history and completion of names; with prompt_toolkit
-    (pip install 'autodiff-cli[repl]') completion appears while you type.
+    (pip install 'autodiff-cli[repl]') Tab opens a menu of names.
 
     \b
     autodiff repl
@@ -61,10 +61,24 @@ def _run(interpreter: Any, screen: Screen, text: str) -> None:
         with spoken_warnings():
             for shown in interpreter.run(text):
                 screen.show(interpreter, shown)
+                screen.finish({})  # nothing waits for the end of a session
     except AutodiffError as error:
         sys.stderr.write((for_programs if screen.style == "ndjson" else for_people)(error) + "\n")
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
+
+
+def _statement(name: str) -> bool:
+    """Print what a function or a method of programs does, if there is one of this name."""
+    from autodiff_cli.autograd.tensor import Tensor
+    from autodiff_cli.language.interpreter import ACTIONS, METHODS
+
+    thing = ACTIONS.get(name) or (getattr(Tensor, name, None) if name in METHODS[Tensor] else None)
+    words = (getattr(thing, "__doc__", None) or "").partition("\n\n")[0]
+    if not words:
+        return False
+    sys.stdout.write(f"{name}: {' '.join(words.replace('``', '').split())}\n")
+    return True
 
 
 def _help(names: list[str], color: str) -> None:
@@ -74,6 +88,9 @@ def _help(names: list[str], color: str) -> None:
         sys.stdout.write(_HELP)
         return
     for name in names:
+        name = name.rpartition(".")[2]
+        if name not in FUNCTIONS and _statement(name):
+            continue
         if name not in FUNCTIONS:
             from autodiff_cli.language.operands import suggestion
 

@@ -124,6 +124,7 @@ class Screen:
             sys.stdout.write(records.to_json({**head, "steps": self.steps}) + "\n")
         elif self.style not in ("table", "quiet", "ndjson"):
             sys.stdout.write(records.render(self.style, {}, records.step_records(self.steps)))
+        self.steps = []
 
 
 def numbers(value: Any) -> list[Any]:

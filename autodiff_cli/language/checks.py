@@ -156,8 +156,10 @@ def _compare(
     if sides is not None:
         low, high = np.minimum(*sides), np.maximum(*sides)
         broken = high - low > 2 * tolerance
-        if np.any(broken) and np.all(
-            same | (error <= tolerance) | (broken & (analytic >= low - tolerance) & (analytic <= high + tolerance))
+        if (
+            np.all(np.isfinite(analytic))
+            and np.any(broken)
+            and np.all(same | (error <= tolerance) | (broken & (analytic >= low - tolerance) & (analytic <= high + tolerance)))
         ):
             verdict = "kink"
     # The place that is worst, nan before anything else.

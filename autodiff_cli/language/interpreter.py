@@ -325,6 +325,8 @@ class Interpreter(Machine):
         return value if isinstance(value, tuple) or value is None else self.tensors.of(value)
 
     def attribute(self, thing: Any, name: str, node: Syntax) -> Any:
+        if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
+            return super().attribute(thing, name, node)
         known = ATTRIBUTES.get(_kind(thing), ())
         if name in known and hasattr(thing, name):
             return getattr(thing, name)

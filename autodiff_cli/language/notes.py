@@ -36,6 +36,12 @@ _NEAR, _NEARER = 1e-8, 1e-12
 """Steps to the side, relative to the place."""
 
 
+def _beside(texts: Mapping[str, str]) -> str:
+    """`` with x = 0.0``, for those arguments that do not stand in the expression as they are."""
+    shown = [text for text in texts.values() if text]
+    return f" with {', '.join(shown)}" if shown else ""
+
+
 def notes_on(session: Session, numbers: Sequence[tuple[str, Any]], order: int) -> list[Note]:
     """The notes on one evaluation.
 
@@ -375,7 +381,7 @@ def _outside(step: Step, mask: Any, session: Session) -> Note | None:
     else:
         text = shortened(session.expression, step[4].span)
         signature = f"{op.name}({', '.join(op.tensors)})"
-        message = f"{text} with {', '.join(texts.values())} is {result}{among(outside)}: {signature} exists for {op.domain}"
+        message = f"{text}{_beside(texts)} is {result}{among(outside)}: {signature} exists for {op.domain}"
     return note("domain", message, step[4].span)
 
 
@@ -405,7 +411,7 @@ def _born(birth: _Birth, session: Session) -> tuple[str, str]:
     kind = str(np.asarray(raw(step[3]))[place])
     texts = arguments_at(step, place, birth.mask.shape, True, session.expression) if pointwise(step) else {}
     text = shortened(session.expression, step[4].span)
-    with_ = f" with {', '.join(texts.values())}" if texts else ""
+    with_ = _beside(texts)
     out = way_out(step[4], session.evaluator.tree, overflow=True)
     return f"{text}{with_}{among(birth.mask)}{f'; {out} does not overflow' if out and kind != 'nan' else ''}", kind
 
@@ -450,7 +456,7 @@ def _first_slope(session: Session, order: int) -> tuple[Step, str, str] | None:
                 whole = np.shape(raw(value)) == np.shape(raw(result))
                 texts = arguments_at(step, place, bad.shape, pointwise(step) and whole, session.expression)
                 text = shortened(session.expression, step[4].span)
-                with_ = f" with {', '.join(texts.values())}" if texts else ""
+                with_ = _beside(texts)
                 return step, str(np.asarray(slope)[place]), f"{text}{with_}{among(bad)}"
     return None
 
@@ -521,7 +527,7 @@ def _cancellations(session: Session) -> list[Note]:
         step = lost.step
         texts = arguments_at(step, lost.place, lost.mask.shape, pointwise(step), session.expression)
         text = shortened(session.expression, step[4].span)
-        with_ = f" with {', '.join(texts.values())}" if texts else ""
+        with_ = _beside(texts)
         out = way_out(step[4], session.evaluator.tree)
         better = f"; {out} keeps them" if out else ""
         message = f"{text} loses about {lost.digits} of {lost.total} digits{with_}{among(lost.mask, lost.sampled)}{better}"

@@ -27,6 +27,18 @@ def holds_tensor(value: Any) -> bool:
     return False
 
 
+def holds_none(value: list[Any]) -> bool:
+    """Whether ``none`` is anywhere in a nested list, which NumPy would take for nan."""
+    stack: list[Any] = [value]
+    while stack:
+        for item in stack.pop():
+            if item is None:
+                return True
+            if isinstance(item, list):
+                stack.append(item)
+    return False
+
+
 def nesting(value: Any) -> int:
     """How deep a list is nested, 0 for what is none."""
     depth = 0

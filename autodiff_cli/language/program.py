@@ -175,6 +175,13 @@ def _step(tokens: list[Syntax], source: str) -> Step:
     if first.text == "print" and second.kind == "LPAR" and _closing(tokens) == len(tokens) - 2:
         end = tokens[-2]
         return Step("print", span, _expressions([*tokens[2:-2], Syntax("$END", [], "", (end.span[0], end.span[0]))], source))
+    if first.text in ("for", "while", "if", "def", "class", "del", "return", "lambda"):
+        raise ParseError(
+            f"there is no '{first.text}' in a program",
+            span=first.span,
+            source=source,
+            hint="a function is written f(x) = x**2, a choice 'a if condition else b'; for loops use the shell, or Python",
+        )
     if first.text in ("import", "from") and second.kind == "NAME":
         raise ParseError(
             "there is nothing to import", span=span, source=source, hint="leave the line out; 'torch.log' and 'log' are the same"

@@ -14,6 +14,7 @@ from autodiff_cli.errors import ArgumentError, Span
 from autodiff_cli.language.operands import (
     arguments_wanted,
     described,
+    holds_none,
     holds_tensor,
     is_plain,
     listed,
@@ -95,6 +96,8 @@ class Tensors:
             names = getattr(value, "_fields", None)
             hint = f"take one of its elements: .{names[0]} or [0]" if names else None
             raise ArgumentError(f"a number or a tensor is expected, not {described(value)}", hint=hint)
+        if isinstance(value, list) and holds_none(value):
+            raise ArgumentError("none is no element of a list of numbers")
         try:
             tensor = Tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
         except (ValueError, TypeError):

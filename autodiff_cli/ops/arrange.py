@@ -12,7 +12,7 @@ from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.ops.creation import check_size
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.reduce import dimensions, sum
-from autodiff_cli.ops.shape import cat, dimension, expand, flatten, reshape, unsqueeze
+from autodiff_cli.ops.shape import cat, dimension, dimension_length, expand, flatten, reshape, unsqueeze
 from autodiff_cli.ops.views import diagonal
 
 __all__ = [
@@ -43,7 +43,7 @@ _V, _M = [1.0, 2.0, 3.0], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
 def _listed(values: tuple[Any, ...]) -> tuple[int, ...]:
     given = values[0] if len(values) == 1 and isinstance(values[0], (list, tuple)) else values
-    return tuple(int(value) for value in given)
+    return tuple(dimension_length(value) for value in given)
 
 
 # Turned round and shifted
@@ -116,7 +116,7 @@ def _triangle(name: str, cut: Any, summary: str) -> Function:
     def forward(x: Any, diagonal: int) -> Any:
         if x.ndim < 2:
             raise ShapeError(f"{name}: input tensor must have at least 2 dimensions")
-        return cut(x, int(diagonal))
+        return cut(x, dimension_length(diagonal))
 
     made: Function = declare(
         name,
@@ -164,7 +164,7 @@ def diag(x: Any, diagonal: int = 0) -> Any:
     ndim = len(x.shape)
     if ndim not in (1, 2):
         raise ShapeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
-    return diag_embed(x, int(diagonal)) if ndim == 1 else _diagonal_of(x, int(diagonal), 0, 1)
+    return diag_embed(x, dimension_length(diagonal)) if ndim == 1 else _diagonal_of(x, dimension_length(diagonal), 0, 1)
 
 
 _diagonal_of = diagonal

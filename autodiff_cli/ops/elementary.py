@@ -65,7 +65,9 @@ exp = declare(
 expm1 = declare(
     "expm1",
     np.expm1,
-    {"x": lambda g, out: g * (out + 1)},
+    # Not out + 1, as PyTorch has it: nothing would be left of it to the left.
+    {"x": lambda g, x, out: g * where(out < -0.5, exp(x), out + 1)},
+    recover=np.log1p,
     series="chain",
     summary="exp(x) - 1, exact for small x",
     formula="exp(x)",

@@ -9,11 +9,11 @@ import numpy as np
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.several import declare_several
-from autodiff_cli.errors import IndexOutOfRange, ShapeError
+from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import isnan, maximum, minimum, where
 from autodiff_cli.ops.positions import dropped
 from autodiff_cli.ops.reduce import SAMPLES, STATICS, dimensions, reduction, spread, sum
-from autodiff_cli.ops.shape import dimension, reshape
+from autodiff_cli.ops.shape import dimension, dimension_length, reshape
 
 __all__ = [
     "amax",
@@ -192,13 +192,20 @@ def _extremes(of_all: Any, along: Any, of_two: Any, x: Any, y: Any, keepdim: Any
     return of_all(x, None, False) if dim is None else along(x, dim, keepdim)
 
 
+def _check_keepdim(name: str, keepdim: Any) -> None:
+    if not isinstance(keepdim, (bool, np.bool_)):
+        raise ArgumentError(f"{name} is of one or of two", hint=f"{name}([a, b, c]), or {name}({name}(a, b), c)")
+
+
 def max(x: Any, y: Any = None, keepdim: bool = False, dim: Any = None) -> Any:
     """the largest element of x; along dim with its positions; of two tensors the larger, element by element"""
+    _check_keepdim("max", keepdim)
     return _extremes(_max_of_all, _max_along, maximum, x, y, keepdim, dim)
 
 
 def min(x: Any, y: Any = None, keepdim: bool = False, dim: Any = None) -> Any:
     """the smallest element of x; along dim with its positions; of two tensors the smaller, element by element"""
+    _check_keepdim("min", keepdim)
     return _extremes(_min_of_all, _min_along, minimum, x, y, keepdim, dim)
 
 
@@ -376,12 +383,12 @@ def msort(x: Any) -> Any:
 
 def topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """the k largest, or smallest, elements along dim in order, and where they stood"""
-    return _top(x, int(k), dim, largest)
+    return _top(x, dimension_length(k), dim, largest)
 
 
 def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """the k-th smallest element along dim, and where it stands"""
-    return _kth(x, int(k), dim, keepdim)
+    return _kth(x, dimension_length(k), dim, keepdim)
 
 
 _CHOSEN: dict[str, Any] = {**_ORDER, "edges": (([5.0, 1.0, 5.0], 2),)}

@@ -11,7 +11,7 @@ from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.several import declare_several
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
-from autodiff_cli.ops.shape import cat, clone, dimension, getitem, permuted, reshape, select_key, slice_key, stack
+from autodiff_cli.ops.shape import cat, clone, dimension, dimension_length, getitem, permuted, reshape, select_key, slice_key, stack
 
 __all__ = ["chunk", "contiguous", "diagonal", "movedim", "narrow", "ravel", "select", "split", "unbind", "unflatten"]
 
@@ -24,16 +24,16 @@ def _before(dim: Any, ndim: int) -> tuple[slice, ...]:
 
 def select(x: Any, dim: int, index: int) -> Any:
     """One position along dim: the dimension goes."""
-    return getitem(x, (*_before(dim, len(x.shape)), int(index)))
+    return getitem(x, (*_before(dim, len(x.shape)), dimension_length(index)))
 
 
 def narrow(x: Any, dim: int, start: int, length: int) -> Any:
     """A stretch along dim, of a length from a start on."""
     size = x.shape[dimension(dim, len(x.shape))]
-    first = int(start) + (size if start < 0 else 0)
+    first = dimension_length(start) + (size if start < 0 else 0)
     if length < 0 or not 0 <= first <= size - length:
         raise IndexOutOfRange(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return slice_key(x, (*_before(dim, len(x.shape)), slice(first, first + int(length))))
+    return slice_key(x, (*_before(dim, len(x.shape)), slice(first, first + dimension_length(length))))
 
 
 describe(select, tensors=("x",), samples=((_MATRIX, 1, 2),))
@@ -151,10 +151,10 @@ def _lengths(x: Any, split_size: Any, dim: int) -> list[int]:
                 f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension {dim}), "
                 f"but got split_sizes={list(split_size)}"
             )
-        return [int(n) for n in split_size]
+        return [dimension_length(n) for n in split_size]
     if split_size <= 0:
         raise ArgumentError(f"split expects split_size be positive, but got split_size={split_size}")
-    size = int(split_size)
+    size = dimension_length(split_size)
     return [min(size, length - start) for start in range(0, length, size)] or [0]
 
 
@@ -193,7 +193,7 @@ def split(x: Any, split_size: Any, dim: int = 0) -> Any:
 def chunk(x: Any, chunks: int, dim: int = 0) -> Any:
     """A number of pieces along dim, as equal as can be."""
     length = x.shape[dimension(dim, len(x.shape))]
-    return split(x, max(-(-length // int(chunks)), 1), dim)
+    return split(x, max(-(-length // dimension_length(chunks)), 1), dim)
 
 
 describe(split, tensors=("x",), samples=((_MATRIX, 2, 1),))

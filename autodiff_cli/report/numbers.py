@@ -51,7 +51,11 @@ def exact(value: Any) -> str:
 
 
 def exact_array(value: Any) -> str:
-    """An array as nested lists of exact numbers."""
+    """An array, or a list whose parts need not fit together, as nested lists of exact numbers."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(exact_array, value))}]"
+    if value is None or isinstance(value, str):
+        return str(value)
     array = np.asarray(value)
     if array.ndim == 0:
         return exact(array[()])
