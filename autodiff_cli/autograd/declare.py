@@ -33,7 +33,7 @@ from autodiff_cli.autograd.node import (
     next_sequence_nr,
 )
 from autodiff_cli.autograd.op import Function, describe
-from autodiff_cli.autograd.tensor import Tensor, leaf_edge, view_of
+from autodiff_cli.autograd.tensor import Tensor, leaf_edge, shared_array, view_of
 from autodiff_cli.errors import ArgumentError, DtypeError
 
 Partial = Callable[..., Any]
@@ -107,7 +107,7 @@ def declare(
         recover: the input from the result, for a rule that saves both, should the input be changed in place.
         description: see ``describe``.
     """
-    node = node or f"{''.join(part.capitalize() for part in name.split('_'))}Backward0"
+    node = node or node_name(name)
     tensors = tuple(partials)
     statics = dict(statics or {})
     differentiable = any(partials.values())
@@ -280,6 +280,11 @@ def _counted(name: str, values: Any) -> Any:
     return values.astype(np.int64)
 
 
+def node_name(name: str) -> str:
+    """PyTorch's name for the node of an operation: ``log_ndtr`` gives ``LogNdtrBackward0``."""
+    return f"{''.join(part.capitalize() for part in name.split('_'))}Backward0"
+
+
 def argument_names(partial: Partial) -> tuple[str, ...]:
     code = partial.__code__
     return code.co_varnames[: code.co_argcount]
@@ -420,15 +425,14 @@ def _viewing(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mappi
         x = args[0]
         if type(x) is not Tensor:
             return on_series(function, args) if isinstance(x, Tensor) else forward(*args)
-        if type(x._data) is not np.ndarray:
-            x._data = np.array(x._data)  # a NumPy scalar could not be shared
+        source = shared_array(x)
         try:
-            data = forward(x._data, *args[1:])
+            data = forward(source, *args[1:])
         except (ValueError, TypeError, IndexError) as error:
-            raise mismatch(name, error, [x._data]) from None
+            raise mismatch(name, error, [source]) from None
         recording = is_grad_enabled()
         made = rule.record(args, data) if x._requires_grad and recording else _constant(data)
-        if not shares(data, x._data):
+        if not shares(data, source):
             return made
         return view_of(made, x, function, args[1:], NO_GRAD_VIEW if x._requires_grad and not recording else "")
 

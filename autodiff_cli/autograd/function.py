@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from autodiff_cli.autograd.modes import is_grad_enabled, no_grad, set_grad_enabled
-from autodiff_cli.autograd.node import Grad, Node, next_sequence_nr, restore, tensor_on
+from autodiff_cli.autograd.node import Grad, Node, restore, tensor_on
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 
@@ -241,11 +241,7 @@ def _record(node: FunctionNode, outputs: list[Any]) -> None:
     """Put the node behind the outputs."""
     from autodiff_cli.ops.inplace import give_history
 
-    node.sequence_nr = next_sequence_nr()
-    node._outputs = len(outputs)
-    shapes = tuple(t.shape if isinstance(t, Tensor) else None for t in outputs)
-    dtypes = tuple(t.dtype if isinstance(t, Tensor) else None for t in outputs)
-    node._shape, node._dtype = (shapes, dtypes) if len(outputs) != 1 else (shapes[0], dtypes[0])  # type: ignore[assignment]
+    node.describe_outputs([value if isinstance(value, Tensor) else None for value in outputs])
     for i, tensor in enumerate(outputs):
         if isinstance(tensor, Tensor) and tensor.is_floating_point() and not _is_one_of(tensor, node._constant):
             made = tensor_on(tensor._data, (node, i))

@@ -112,7 +112,8 @@ class Node:
             raise GraphError(FREED, hint=FREED_HINT)
         if isinstance(saved, Changed):
             raise GraphError(saved.message, hint=CHANGED_HINT)
-        for entry in saved if isinstance(saved, (list, tuple)) else (saved,):
+        entries = saved.values() if isinstance(saved, dict) else saved if isinstance(saved, (list, tuple)) else (saved,)
+        for entry in entries:
             version, later = changes_since(entry, self.sequence_nr)
             if later:
                 raise GraphError(changed_message(entry, version, later), hint=CHANGED_HINT)
@@ -133,6 +134,14 @@ class Node:
         """The gradients of the inputs for given gradients of the outputs; nothing is accumulated."""
         parts = self.apply_recorded(gradients[0] if self._outputs == 1 else list(gradients), None)
         return parts[0] if len(parts) == 1 else tuple(parts)
+
+    def describe_outputs(self, tensors: Sequence[Any]) -> None:
+        """Note how many outputs there are, with shape and type of each; what is no tensor has none."""
+        shapes: Any = tuple(getattr(t, "shape", None) for t in tensors)
+        dtypes: Any = tuple(getattr(t, "dtype", None) for t in tensors)
+        self._outputs = len(tensors)  # type: ignore[misc]  # nodes of several outputs have room for it
+        self._shape, self._dtype = (shapes, dtypes) if len(tensors) != 1 else (shapes[0], dtypes[0])
+        self.sequence_nr = next_sequence_nr()
 
     def ensure_hooks(self) -> Hooks:
         if self._hooks is None:

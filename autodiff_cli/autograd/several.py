@@ -7,14 +7,12 @@ from collections import namedtuple
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
 from autodiff_cli.autograd.arguments import bind, mismatch
-from autodiff_cli.autograd.declare import NO_GRAD_VIEW, argument_names, shares
+from autodiff_cli.autograd.declare import NO_GRAD_VIEW, argument_names, node_name, shares
 from autodiff_cli.autograd.modes import is_grad_enabled
-from autodiff_cli.autograd.node import Grad, Node, next_sequence_nr, restore, tensor_on
+from autodiff_cli.autograd.node import Grad, Node, restore, tensor_on
 from autodiff_cli.autograd.op import Function, describe
-from autodiff_cli.autograd.tensor import Tensor, leaf_edge, view_of
+from autodiff_cli.autograd.tensor import Tensor, leaf_edge, shared_array, view_of
 from autodiff_cli.errors import NoSeriesError
 
 MULTIPLE_VIEWS = (
@@ -48,18 +46,6 @@ class SeveralNode(Node):
         if isinstance(value, _Result):
             return tensor_on(value._data, (self, value.number) if value.differentiable else None)
         return value
-
-    def check_saved(self) -> None:
-        """See ``Node``: what is saved is a dictionary here."""
-        saved = self._saved
-        if isinstance(saved, dict):
-            self._saved = tuple(saved.values())
-            try:
-                super().check_saved()
-            finally:
-                self._saved = saved
-        else:
-            super().check_saved()
 
     def release(self) -> None:
         if any(hasattr(value, "_data") for value in self._saved.values()):
@@ -107,8 +93,8 @@ def declare_several(
     wanted = argument_names(partial)[1:]
     statics = dict(statics or {})
     parameters, defaults = ("x", *statics), tuple(statics.values())
-    node_name = node or f"{''.join(part.capitalize() for part in name.split('_'))}Backward0"
-    node_type = type(node_name, (SeveralNode,), {"__slots__": (), "partial": staticmethod(partial), "wanted": wanted})
+    node = node or node_name(name)
+    node_type = type(node, (SeveralNode,), {"__slots__": (), "partial": staticmethod(partial), "wanted": wanted})
     together: Any = namedtuple(name, results) if results else tuple
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -118,9 +104,7 @@ def declare_several(
             if view is None:
                 raise NoSeriesError(f"{name} has no rule for power series")
             return tuple(view(x, i, *args[1:]) for i in range(len(forward(x._data, *args[1:]))))
-        data = x._data if type(x) is Tensor else x
-        if view is not None and type(x) is Tensor and type(data) is not np.ndarray:
-            data = x._data = np.array(data)
+        data = x if type(x) is not Tensor else x._data if view is None else shared_array(x)
         try:
             arrays = forward(data, *args[1:])
         except (ValueError, TypeError, IndexError) as error:
@@ -134,7 +118,7 @@ def declare_several(
         if view is not None and tensors and shares(tensors[0]._data, data):
             # In the steps of a view stands how to get one result, not all.
             for i, tensor in enumerate(tensors):
-                several = f"Output {i} of {node_name} is a view and is being modified inplace. {MULTIPLE_VIEWS}"
+                several = f"Output {i} of {node} is a view and is being modified inplace. {MULTIPLE_VIEWS}"
                 barred = NO_GRAD_VIEW if x._requires_grad and not recording else several
                 view_of(tensor, x, _one(view, i), args[1:], barred)
         return together(*tensors) if results else tuple(tensors)
@@ -143,11 +127,7 @@ def declare_several(
         made = node_type.__new__(node_type)
         made._edges = (x._edge or leaf_edge(x),)
         made._hooks = None
-        made._outputs = len(tensors)
-        shapes: Any = tuple(t.shape for t in tensors)
-        dtypes: Any = tuple(t.dtype for t in tensors)
-        made._shape, made._dtype = (shapes, dtypes) if len(tensors) != 1 else (shapes[0], dtypes[0])
-        made.sequence_nr = next_sequence_nr()
+        made.describe_outputs(tensors)
         differentiable = [t.is_floating_point() and not (results and results[i] in constant) for i, t in enumerate(tensors)]
         kept: dict[str, Any] = {"x": x, "x_shape": x.shape, **dict(zip(parameters[1:], args[1:], strict=True))}
         kept |= {n: _Result(t._data, i, differentiable[i]) for i, (n, t) in enumerate(zip(results, tensors, strict=False))}

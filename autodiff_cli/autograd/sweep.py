@@ -27,7 +27,7 @@ from autodiff_cli.autograd.arrival import (
 from autodiff_cli.autograd.modes import is_anomaly_enabled, set_grad_enabled
 from autodiff_cli.autograd.node import Edge, Grad, Node, tensor_on
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
-from autodiff_cli.autograd.untaken import Blank, both, fitted, follow
+from autodiff_cli.autograd.untaken import Blank, both, fitted, follow, undeclared
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
@@ -37,13 +37,9 @@ UNUSED = (
 )
 
 
-def _undeclared(*_: Any) -> Any:
-    raise NotImplementedError("import autodiff_cli.ops, which declares the operations")
-
-
-sum_to: Callable[[Any, tuple[int, ...]], Any] = _undeclared
+sum_to: Callable[[Any, tuple[int, ...]], Any] = undeclared
 """Sum a value down to a shape that broadcasts to it; set by ``autodiff_cli.ops.shape``, which declares it."""
-cast: Callable[[Any, Any], Any] = _undeclared
+cast: Callable[[Any, Any], Any] = undeclared
 """Convert a value to a type; set by ``autodiff_cli.ops.shape``."""
 
 

@@ -355,16 +355,12 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """A tensor over the same memory that has no history and requires no grad."""
-        if not isinstance(self._data, np.ndarray):
-            self._data = np.array(self._data)  # a NumPy scalar could not be shared
-        return share_memory(tensor_on(self._data, None), self)
+        return share_memory(tensor_on(shared_array(self), None), self)
 
     @property
     def data(self) -> Tensor:
         """As ``detach()``, but changes of it are not counted; assigned to, it replaces the values and leaves the history."""
-        if not isinstance(self._data, np.ndarray):
-            self._data = np.array(self._data)
-        return tensor_on(self._data, None)
+        return tensor_on(shared_array(self), None)
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -470,6 +466,13 @@ def root_of(tensor: Tensor) -> Tensor:
     """The tensor whose memory this one is a view of, or itself."""
     base = None if tensor._extra is None else tensor._extra.base
     return tensor if base is None else base
+
+
+def shared_array(tensor: Tensor) -> Any:
+    """The array of a tensor for others to look into; a NumPy scalar, which could not be shared, becomes one."""
+    if not isinstance(tensor._data, np.ndarray):
+        tensor._data = np.array(tensor._data)
+    return tensor._data
 
 
 def share_memory(view: Tensor, tensor: Tensor) -> Tensor:

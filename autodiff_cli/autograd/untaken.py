@@ -15,11 +15,12 @@ import numpy as np
 from autodiff_cli.autograd.node import Grad, LinearNode, Node, OpNode, SequenceNode
 
 
-def _undeclared(*_: Any) -> Any:
+def undeclared(*_: Any) -> Any:
+    """What stands in the place of an operation until ``autodiff_cli.ops`` declares it."""
     raise NotImplementedError("import autodiff_cli.ops, which declares the operations")
 
 
-choose: Callable[[Any, Any, Any], Any] = _undeclared
+choose: Callable[[Any, Any, Any], Any] = undeclared
 """``where``; set by ``autodiff_cli.ops.comparison``, which declares it."""
 
 
