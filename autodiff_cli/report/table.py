@@ -17,6 +17,8 @@ from autodiff_cli.report.numbers import LARGE, human, shape_text
 
 _WIDEST = 100_000
 MOST_ROWS = 60
+_ROOMY = 100
+"""A narrower terminal gets columns closer together, so that expressions keep some room."""
 
 
 def console(color: str = "auto") -> Console:
@@ -71,8 +73,10 @@ def title(text: str) -> Text:
 def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
     """One row for each tensor: leaves in green, gradients in bold, a dim ``None`` where PyTorch has none."""
     table = empty_table()
+    if console().width < _ROOMY:
+        table.padding = (0, 1, 0, 0)
     table.add_column("name", style="bold", overflow="fold")
-    table.add_column("expression", overflow="fold", ratio=None)
+    table.add_column("expression", overflow="fold", min_width=len("expression"))
     table.add_column("value", justify="right", overflow="fold")
     for header in ("requires_\ngrad", "is_\nleaf", "retains_\ngrad"):
         table.add_column(header, no_wrap=True)
