@@ -1,0 +1,255 @@
+"""Reading CSV and TSV: Python's csv where there are quotes, splitting where there are none, Arrow where it pays.
+
+This reader is the truth about what a file holds.  ``fast`` does the same on large pieces and gives up on any doubt.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.data.block import BadRows, Block, Wish
+from autodiff_cli.data.lines import LONGEST, LineFile, decoded
+from autodiff_cli.errors import DataError
+
+FAST_FROM = 1 << 20
+"""Bytes of a piece from which on importing Arrow pays."""
+
+
+@dataclass(slots=True)
+class Piece:
+    """Whole lines.
+
+    Attributes:
+        data: the lines; without carriage returns and quotes if ``rows`` is missing.
+        first: the number of the first line.
+        rows, raws, lines: what csv made of them: cells, the text of each row and its line.
+    """
+
+    data: bytes
+    first: int
+    rows: list[list[str]] | None = None
+    raws: Sequence[str] = ()
+    lines: Sequence[int] = ()
+
+
+class DelimitedReader:
+    """See ``block.Reader``.
+
+    Args:
+        file: open for reading bytes.
+        name: what messages call it.
+        delimiter: what stands between cells.
+        columns: the names of the columns of a file that has no header.
+        unbuffered: hand rows on as they come in.
+
+    Raises:
+        DataError: without a header.
+    """
+
+    def __init__(
+        self, file: Any, name: str, delimiter: str, columns: Sequence[str] | None = None, unbuffered: bool = False
+    ) -> None:
+        self.name = name
+        self.form = self.delimiter = delimiter
+        self._file = LineFile(file, name, unbuffered)
+        self._chunks = self._file.chunks()
+        self._line = 1
+        self._started = b""
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
+        if columns is None:
+            self.columns = tuple(self._header())
+        else:
+            self.columns = tuple(columns)
+
+    @property
+    def parallel(self) -> bool:
+        """Only Arrow works outside of Python's lock."""
+        from importlib.util import find_spec
+
+        return find_spec("pyarrow") is not None
+
+    @property
+    def done(self) -> int:
+        """Bytes that were read."""
+        return self._file.done
+
+    @property
+    def total(self) -> int | None:
+        """Bytes that there are."""
+        return self._file.total
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _header(self) -> list[str]:
+        for chunk in self._chunks:
+            position = 0
+            while position < len(chunk):
+                end = chunk.index(b"\n", position) + 1
+                line = decoded(chunk[position:end], self.name, self._line)
+                if line.strip("\r\n"):
+                    if line.count('"') % 2:
+                        raise DataError(f"{self.name}, line {self._line}: a quote in the header is not closed on its line")
+                    self._line += 1
+                    self._started = chunk[end:]
+                    return next(csv.reader([line], delimiter=self.delimiter))
+                self._line += 1
+                position = end
+        raise DataError(f"{self.name} is empty", hint="a file with columns but no rows has a header")
+
+    def pieces(self) -> Iterator[Piece]:
+        """Whole rows; at least one piece, which may be empty."""
+        yielded = False
+        for chunk in self._remaining():
+            if b"\r" in chunk and b'"' not in chunk:
+                chunk = chunk.replace(b"\r\n", b"\n")
+            piece = self._parsed(chunk) if b'"' in chunk or b"\r" in chunk else Piece(chunk, self._line)
+            self._line += piece.data.count(b"\n")
+            if piece.data:
+                yielded = True
+                yield piece
+        if not yielded:
+            yield Piece(b"", self._line)
+
+    def _remaining(self) -> Iterator[bytes]:
+        if self._started:
+            yield self._started
+        yield from self._chunks
+
+    def _parsed(self, chunk: bytes) -> Piece:
+        """What csv makes of lines with quotes; a row that ends in a later chunk is put back."""
+        text = decoded(chunk, self.name, self._line)
+        lines = [line + "\n" for line in text.split("\n")[:-1]]
+        given = _Given(lines)
+        reader = csv.reader(given, delimiter=self.delimiter)
+        rows, raws, starts = [], [], []
+        used = 0
+        try:
+            for row in reader:
+                if given.exhausted:
+                    break  # the lines ended inside of a quoted cell
+                if row:
+                    rows.append(row)
+                    raws.append("".join(lines[used : reader.line_num]).rstrip("\r\n"))
+                    starts.append(self._line + used)
+                used = reader.line_num
+        except csv.Error:
+            hint = "lines end with a newline, with or without a carriage return before it"
+            raise DataError(f"{self.name}, line {self._line + used}: a carriage return inside of a line", hint=hint) from None
+        if used == len(lines):
+            return Piece(chunk, self._line, rows, raws, starts)
+        rest = "".join(lines[used:]).encode()
+        if self._file.ended:
+            raise DataError(f"{self.name}, line {self._line + used}: a quote that opens here is never closed")
+        self._file.put_back(rest)
+        return Piece(chunk[: len(chunk) - len(rest)], self._line, rows, raws, starts)
+
+    def block(self, piece: Piece, wish: Wish) -> Block:
+        """The rows of a piece.
+
+        Raises:
+            DataError: for a row with too few or too many cells, and a cell that is no number.
+        """
+        rows, raws, lines = piece.rows, piece.raws, piece.lines
+        if rows is None:
+            if len(piece.data) >= FAST_FROM:
+                from autodiff_cli.data import fast
+
+                block = fast.parsed(piece.data, piece.first, self.columns, self.delimiter, wish)
+                if block is not None:
+                    return block
+            raws = decoded(piece.data, self.name, piece.first).split("\n")
+            raws.pop()
+            lines = range(piece.first, piece.first + len(raws))
+            if "" in raws:
+                lines = [line for line, raw in zip(lines, raws, strict=True) if raw]
+                raws = [raw for raw in raws if raw]
+            delimiter = self.delimiter
+            rows = [raw.split(delimiter) for raw in raws]
+        return self._checked(rows, raws, lines, wish)
+
+    def _checked(self, rows: list[list[str]], raws: Sequence[str], lines: Sequence[int], wish: Wish) -> Block:
+        bad = BadRows(self.name, wish.on_error)
+        width = len(self.columns)
+        raw = list(raws) if wish.raw == self.delimiter else None
+        if not set(map(len, rows)) <= {width}:
+            rows, raw = self._mended(rows, raw, lines, bad)
+        place = {name: i for i, name in enumerate(self.columns)}
+        numbers = {}
+        for name in wish.numbers:
+            cells = [row[place[name]] for row in rows]
+            numbers[name], wrong = numbers_in(cells)
+            for position in wrong:
+                bad.cell(position, lines[position], name, cells[position])
+        columns: dict[str, Any] = {}
+        for name in wish.kept if raw is None else ():
+            as_number = name in numbers and not wish.text
+            columns[name] = numbers[name] if as_number else [row[place[name]] for row in rows]
+        return bad.filed(Block(len(rows), numbers, columns, raw, lines))
+
+    def _mended(
+        self, rows: list[list[str]], raw: list[str] | None, lines: Sequence[int], bad: BadRows
+    ) -> tuple[list[list[str]], list[str] | None]:
+        """Rows of the right width, those that had another one noted as bad."""
+        width = len(self.columns)
+        rows = list(rows)
+        for i, row in enumerate(rows):
+            if len(row) == width:
+                continue
+            hint = None
+            if len(row) > width and bad.on_error == "nan":
+                bad.on_error, hint = "stop", "--on-error skip leaves such rows out; there is no column for these cells"
+            cells = f"{len(row)} cell{'s' if len(row) > 1 else ''}, but there are {width} columns"
+            bad.add(i, lines[i], cells, hint)
+            missing = [""] * (width - len(row))
+            rows[i] = [*row, *missing][:width]
+            if raw is not None:
+                raw[i] += self.delimiter * len(missing)
+        return rows, raw
+
+
+class _Given:
+    """Lines for csv, and whether it asked for more than there are."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = iter(lines)
+        self.exhausted = False
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines, None)
+        if line is None:
+            self.exhausted = True
+            raise StopIteration
+        return line
+
+
+def numbers_in(cells: list[str]) -> tuple[Any, list[int]]:
+    """Cells as float64, and the positions of those that are no numbers, which are nan."""
+    try:
+        array = np.fromiter(map(float, cells), np.float64, len(cells))
+    except ValueError:
+        wrong = [i for i, cell in enumerate(cells) if not is_number(cell)]
+        array = np.array([float(cell) if is_number(cell) else np.nan for cell in cells], np.float64)
+        return array, wrong
+    # Python reads 1_000; nobody writes it into a file.
+    wrong = [i for i, cell in enumerate(cells) if "_" in cell] if "_" in "".join(cells) else []
+    array[wrong] = np.nan
+    return array, wrong
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number: digits, a sign, a point, an exponent, or nan and inf."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell

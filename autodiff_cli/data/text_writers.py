@@ -1,0 +1,127 @@
+"""Writing CSV, TSV, NDJSON and JSON.  Rows of the same format are passed on as the text they are."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from autodiff_cli.data.block import Block, Reader
+from autodiff_cli.data.text import cell_values, json_text, json_texts, number_texts
+
+
+class TextWriter:
+    """What writers of text share: bytes to a file."""
+
+    text = False
+    raw = ""
+    goes_back = False
+    _file: Any
+
+    def write(self, encoded: Sequence[Any]) -> None:
+        """Append buffers."""
+        for buffer in encoded:
+            self._file.write(buffer)
+
+    def finish(self) -> None:
+        """There is nothing at the end."""
+
+
+class DelimitedWriter(TextWriter):
+    """CSV or TSV, with a header unless ``bare``."""
+
+    text = True
+
+    def __init__(self, delimiter: str, bare: bool = False) -> None:
+        self.raw = self._delimiter = delimiter
+        self._bare = bare
+
+    def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        """Write the header."""
+        self._file = file
+        self._kept = tuple(kept)
+        if not self._bare:
+            file.write(self._lines([[*kept, *results]]))
+
+    def _lines(self, rows: Any) -> bytes:
+        out = io.StringIO()
+        csv.writer(out, delimiter=self._delimiter, lineterminator="\n").writerows(rows)
+        return out.getvalue().encode()
+
+    def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
+        """Lines as buffers."""
+        if isinstance(block.raw, bytes) and "pyarrow" in sys.modules:
+            from autodiff_cli.data import fast
+
+            return fast.appended(block.raw, self._delimiter, results)
+        numbers = list(map(number_texts, results))
+        raw = block.raw.decode().split("\n")[:-1] if isinstance(block.raw, bytes) else block.raw
+        if raw is None and self._kept:
+            columns = [cell_values(block.columns[name]) for name in self._kept]
+            return [self._lines(zip(*columns, *numbers, strict=True))]
+        cells = zip(*numbers, strict=True) if raw is None else zip(raw, *numbers, strict=True)
+        return ["".join([f"{line}\n" for line in map(self._delimiter.join, cells)]).encode()]
+
+
+class NdjsonWriter(TextWriter):
+    """One JSON object for each row."""
+
+    raw = "ndjson"
+
+    def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        """Remember what the keys are."""
+        self._file = file
+        self._kept = tuple(kept)
+        self._results = _template(results)
+        self._row = "{" + _template([*kept, *results]) + "}"
+
+    def _objects(self, block: Block, results: Sequence[Any]) -> list[str]:
+        numbers = list(map(json_texts, results))
+        if block.raw is not None:
+            appended = map(self._results.__mod__, zip(*numbers, strict=True))
+            # A line is an object without anything around it.
+            opened = [str(line)[:-1].rstrip() for line in block.raw]
+            return [f"{line}{'' if line == '{' else ', '}{more}}}" for line, more in zip(opened, appended, strict=True)]
+        columns = [json_texts(block.columns[name]) for name in self._kept]
+        return list(map(self._row.__mod__, zip(*columns, *numbers, strict=True)))
+
+    def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
+        """Lines as one buffer."""
+        return ["".join([f"{line}\n" for line in self._objects(block, results)]).encode()]
+
+
+def _template(names: Sequence[str]) -> str:
+    """``"x": %s, "y": %s``."""
+    return ", ".join(f"{json_text(name).replace('%', '%%')}: %s" for name in names)
+
+
+class JsonWriter(NdjsonWriter):
+    """One JSON object with all rows in it, after what ``head`` says of them."""
+
+    raw = ""
+
+    def __init__(self, head: dict[str, Any]) -> None:
+        self._head = head
+        self._separator = b"\n"
+
+    def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        """Write all but the rows."""
+        super().begin(file, kept, results, source)
+        head = json_text({**self._head, "columns": [*kept, *results]})
+        file.write(f'{head[:-1]}, "rows": ['.encode())
+
+    def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
+        """Objects as one buffer."""
+        return [",\n".join(self._objects(block, results)).encode()]
+
+    def write(self, encoded: Sequence[Any]) -> None:
+        """Append rows."""
+        if encoded[0]:
+            super().write([self._separator, *encoded])
+            self._separator = b",\n"
+
+    def finish(self) -> None:
+        """Close what is open."""
+        self._file.write(b"]}\n")
