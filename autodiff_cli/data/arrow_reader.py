@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,6 +37,11 @@ class ArrowReader:
         self.name = name
         self.only: list[str] | None = None
         self.done = 0
+        # Arrow reads a file by itself better than through Python.
+        name_of = getattr(file, "name", None)
+        if isinstance(name_of, str) and os.path.isfile(name_of):
+            file.close()
+            file = self._arrow.OSFile(name_of)
         self._file = file
         self._style = style
         self._opened: Any

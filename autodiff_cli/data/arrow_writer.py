@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,8 @@ from autodiff_cli.data.block import Block, Column, Reader
 from autodiff_cli.data.formats import pyarrow
 from autodiff_cli.errors import DataError
 
-GROUP_ROWS = 1 << 20
-"""Rows of a row group of Parquet."""
+GROUP_ROWS, GROUP_BYTES = 1 << 20, 1 << 27
+"""Rows of a row group of Parquet, or bytes, whichever is less."""
 
 
 class ArrowWriter:
@@ -34,10 +36,13 @@ class ArrowWriter:
         self._style = style
         self._sink: Any = None
         self._waiting: list[Any] = []
+        # One table is compressed while the next one is made.
+        self._pool = ThreadPoolExecutor(1, "autodiff-arrow")
+        self._written: Future[None] | None = None
 
     def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Remember what the columns are."""
-        self._file = file
+        self._file = _Sink(file)
         self._kept = tuple(kept)
         self._results = tuple(results)
         self._given = getattr(source, "schema", None)
@@ -55,7 +60,8 @@ class ArrowWriter:
         columns, results = encoded
         arrays = [self._fitting(column, i) for i, column in enumerate(columns)]
         self._waiting.append(self._arrow.RecordBatch.from_arrays([*arrays, *results], schema=self._schema))
-        if sum(batch.num_rows for batch in self._waiting) >= GROUP_ROWS:
+        many = sum(batch.num_rows for batch in self._waiting) >= GROUP_ROWS
+        if many or sum(batch.nbytes for batch in self._waiting) >= GROUP_BYTES:
             self._flush()
 
     def _open(self, columns: list[Column], results: list[Any]) -> None:
@@ -103,15 +109,40 @@ class ArrowWriter:
             raise DataError(message, hint="--no-keep leaves the input columns out, --format ndjson takes any value") from None
 
     def _flush(self) -> None:
-        if self._waiting:
-            table = self._arrow.Table.from_batches(self._waiting, self._schema)
-            if self._style == "parquet":
-                self._sink.write_table(table, GROUP_ROWS)
-            else:
-                self._sink.write_table(table.combine_chunks())
+        table = self._arrow.Table.from_batches(self._waiting, self._schema)
         self._waiting = []
+        self._settle()
+        size = {"row_group_size": GROUP_ROWS} if self._style == "parquet" else {}
+        self._written = self._pool.submit(self._sink.write_table, table, **size)
+
+    def _settle(self) -> None:
+        """Wait for the table that is being written."""
+        if self._written is not None:
+            self._written.result()
 
     def finish(self) -> None:
         """Write the last rows and what says where everything is."""
         self._flush()
+        self._settle()
         self._sink.close()
+
+    def close(self) -> None:
+        """Let go of the file; if ``finish`` was not called, it stays without an end."""
+        self._pool.shutdown(cancel_futures=True)
+        self._file.ended = True
+
+
+class _Sink(io.RawIOBase):
+    """A file for Arrow, which would write the end of a file even after an error."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.ended = False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        if not self.ended:
+            self._file.write(data)
+        return len(data)

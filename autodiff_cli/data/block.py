@@ -118,6 +118,9 @@ class Writer(Protocol):
     def finish(self) -> None:
         """Write what belongs to the end."""
 
+    def close(self) -> None:
+        """Let go of everything, after ``finish`` or after an error."""
+
 
 @dataclass(slots=True)
 class BadRows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -79,3 +80,8 @@ def pyarrow_if_there() -> ModuleType | None:
         return None
     found: ModuleType = pyarrow
     return found
+
+
+def pyarrow_loaded() -> bool:
+    """Whether somebody has imported pyarrow already, so that using it costs no time."""
+    return sys.modules.get("pyarrow") is not None

@@ -93,6 +93,9 @@ class NpyWriter:
         self._file.seek(0)
         self._file.write(header(self._dtype, self._rows))
 
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
 
 class NpzWriter(NpyWriter):
     """An array for each column; they wait in temporary files until all rows are there."""
@@ -124,7 +127,11 @@ class NpzWriter(NpyWriter):
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     member.write(header(dtype, self._rows))
                     shutil.copyfileobj(part, member, 1 << 20)
-                part.close()
+
+    def close(self) -> None:
+        """Remove the temporary files."""
+        for part in self._parts:
+            part.close()
 
 
 def _check(name: str, given: Any, dtype: Any) -> None:

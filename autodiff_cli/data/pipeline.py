@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
@@ -81,7 +82,7 @@ def run(
     source = inputs.open(inputs.paths[0])
     try:
         first = RowMap(task, program, source.columns, spoken(inputs.paths[0]))
-        with output.opened(target, writer.goes_back) as file:
+        with output.opened(target, writer.goes_back) as file, closing(writer):
             writer.begin(file, first.kept, first.results, source)
             for i, path in enumerate(inputs.paths):
                 if i:

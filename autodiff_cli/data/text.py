@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.data.block import Column
+from autodiff_cli.data.formats import pyarrow_loaded
 
 _FAST_FROM = 10_000
 
@@ -65,7 +65,7 @@ def cell_values(column: Column) -> list[Any]:
 
 def number_texts(array: Any) -> list[str]:
     """Numbers as text."""
-    if len(array) > _FAST_FROM and "pyarrow" in sys.modules:
+    if len(array) > _FAST_FROM and pyarrow_loaded():
         from autodiff_cli.data import fast
 
         texts: list[str] = fast.texts(array).to_pylist()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 from autodiff_cli.data.block import Block, Reader
+from autodiff_cli.data.formats import pyarrow_loaded
 from autodiff_cli.data.text import cell_values, json_text, json_texts, number_texts
 
 
@@ -27,6 +27,9 @@ class TextWriter:
 
     def finish(self) -> None:
         """There is nothing at the end."""
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
 
 
 class DelimitedWriter(TextWriter):
@@ -52,7 +55,7 @@ class DelimitedWriter(TextWriter):
 
     def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
         """Lines as buffers."""
-        if isinstance(block.raw, bytes) and "pyarrow" in sys.modules:
+        if isinstance(block.raw, bytes) and pyarrow_loaded():
             from autodiff_cli.data import fast
 
             return fast.appended(block.raw, self._delimiter, results)
