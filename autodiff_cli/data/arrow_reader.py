@@ -109,10 +109,10 @@ class ArrowReader:
         """
         first, batch = piece
         lines = range(first, first + batch.num_rows)
-        bad = BadRows(self.name, wish.on_error, "row")
+        bad = BadRows(f"{self.name}, row", wish.on_error)
         numbers = {name: self._numbers(batch.column(name), name, lines, bad) for name in wish.numbers}
         columns = {name: batch.column(name) for name in wish.kept}
-        return bad.filed(Block(batch.num_rows, numbers, columns, None, lines))
+        return bad.filed(Block(batch.num_rows, numbers, columns, None, bad.where, lines))
 
     def _numbers(self, column: Any, name: str, lines: range, bad: BadRows) -> Any:
         types = self._arrow.types

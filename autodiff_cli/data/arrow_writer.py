@@ -120,6 +120,9 @@ class ArrowWriter:
         if self._written is not None:
             self._written.result()
 
+    def flush(self) -> None:
+        """A file is of use when it is whole."""
+
     def finish(self) -> None:
         """Write the last rows and what says where everything is."""
         self._flush()

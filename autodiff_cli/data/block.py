@@ -25,6 +25,7 @@ class Block:
         columns: the columns that are passed through, as the file has them.
         raw: the rows themselves as text, where the writer can pass them on as they are: one for each row, or all of them
             as bytes in which every row is one line.
+        where: the file, and what a row is called in it.
         lines: where each row stands in its file, as a person counts.
         bad: rows with a cell that is no number.
         first_bad: what is wrong with the first of them.
@@ -34,6 +35,7 @@ class Block:
     numbers: dict[str, Any]
     columns: dict[str, Column]
     raw: list[str] | bytes | None
+    where: str
     lines: Sequence[int]
     bad: int = 0
     first_bad: str = ""
@@ -115,6 +117,9 @@ class Writer(Protocol):
     def write(self, encoded: Any) -> None:
         """Append rows."""
 
+    def flush(self) -> None:
+        """Hand on what there is, where the format allows it."""
+
     def finish(self) -> None:
         """Write what belongs to the end."""
 
@@ -127,15 +132,13 @@ class BadRows:
     """The rows of a block that cannot be used, and what becomes of them.
 
     Attributes:
-        name: the file.
+        where: the file, and what a row is called in it.
         on_error: see ``Wish``.
-        row: what a row is called in messages.
         found: what is wrong, by the position in the block.
     """
 
-    name: str
+    where: str
     on_error: str
-    row: str = "line"
     found: dict[int, str] = field(default_factory=dict)
 
     def add(self, position: int, line: int, wrong: str, hint: str | None = None) -> None:
@@ -144,7 +147,7 @@ class BadRows:
         Raises:
             DataError: if bad rows are errors.
         """
-        message = f"{self.name}, {self.row} {line}: {wrong}"
+        message = f"{self.where} {line}: {wrong}"
         if self.on_error == "stop":
             raise DataError(message, hint=hint or "--on-error skip leaves such rows out, --on-error nan makes such numbers nan")
         self.found.setdefault(position, message)
@@ -183,6 +186,7 @@ def without(block: Block, positions: set[int]) -> Block:
         numbers={name: column[keep] for name, column in block.numbers.items()},
         columns={name: chosen(column) for name, column in block.columns.items()},
         raw=None if raw is None else [raw[i] for i in places],
+        where=block.where,
         lines=[block.lines[i] for i in places],
         bad=block.bad,
         first_bad=block.first_bad,

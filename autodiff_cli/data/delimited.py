@@ -161,7 +161,7 @@ class DelimitedReader:
             if len(piece.data) >= FAST_FROM:
                 from autodiff_cli.data import fast
 
-                block = fast.parsed(piece.data, piece.first, self.columns, self.delimiter, wish)
+                block = fast.parsed(piece.data, self.name, piece.first, self.columns, self.delimiter, wish)
                 if block is not None:
                     return block
             raws = decoded(piece.data, self.name, piece.first).split("\n")
@@ -175,7 +175,7 @@ class DelimitedReader:
         return self._checked(rows, raws, lines, wish)
 
     def _checked(self, rows: list[list[str]], raws: Sequence[str], lines: Sequence[int], wish: Wish) -> Block:
-        bad = BadRows(self.name, wish.on_error)
+        bad = BadRows(f"{self.name}, line", wish.on_error)
         width = len(self.columns)
         raw = list(raws) if wish.raw == self.delimiter else None
         if not set(map(len, rows)) <= {width}:
@@ -191,7 +191,7 @@ class DelimitedReader:
         for name in wish.kept if raw is None else ():
             as_number = name in numbers and not wish.text
             columns[name] = numbers[name] if as_number else [row[place[name]] for row in rows]
-        return bad.filed(Block(len(rows), numbers, columns, raw, lines))
+        return bad.filed(Block(len(rows), numbers, columns, raw, bad.where, lines))
 
     def _mended(
         self, rows: list[list[str]], raw: list[str] | None, lines: Sequence[int], bad: BadRows

@@ -15,11 +15,12 @@ from autodiff_cli.data.block import Block, Wish
 from autodiff_cli.data.formats import pyarrow_if_there
 
 
-def parsed(data: bytes, first: int, columns: Sequence[str], delimiter: str, wish: Wish) -> Block | None:
+def parsed(data: bytes, name: str, first: int, columns: Sequence[str], delimiter: str, wish: Wish) -> Block | None:
     """Rows without quotes and carriage returns, or nothing if they are better looked at closely.
 
     Args:
         data: whole lines.
+        name: what messages call the file.
         first: the number of the first one.
         columns: names of all columns.
         delimiter: what stands between cells.
@@ -53,7 +54,7 @@ def parsed(data: bytes, first: int, columns: Sequence[str], delimiter: str, wish
         return None
     passed = {name: numbers[name] if name in numbers and not wish.text else found[name] for name in kept}
     raw = data if wish.raw == delimiter else None
-    return Block(rows, numbers, passed, raw, range(first, first + rows))
+    return Block(rows, numbers, passed, raw, f"{name}, line", range(first, first + rows))
 
 
 def texts(array: Any) -> Any:

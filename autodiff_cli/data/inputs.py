@@ -19,7 +19,7 @@ def expanded(paths: Sequence[str]) -> list[Path]:
     """Files in the order in which they are read; a pattern that the shell left alone is all files that fit it.
 
     Raises:
-        FileError: if a pattern fits no file.
+        FileError: if a pattern fits no file, and for a folder.
         UsageError: if standard input is among several, or a terminal that nobody mentioned.
     """
     if not paths:
@@ -39,6 +39,8 @@ def expanded(paths: Sequence[str]) -> list[Path]:
             found += fitting
         else:
             found.append(path)
+        if found[-1] is not None and os.path.isdir(found[-1]):
+            raise FileError(f"'{path}' is a folder", hint=f"name its files: {os.path.join(path, '*.csv')}")
     if found.count(None) > 1:
         raise UsageError("standard input can be read once only")
     return found
@@ -52,7 +54,7 @@ def style_of(path: Path, style: str | None) -> str:
     """
     if style is not None:
         return style
-    if path is None or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)):
+    if path is None or (os.path.exists(path) and not os.path.isfile(path)):
         return "csv"
     return format_of(path, READ, "--input-format")
 
@@ -110,8 +112,6 @@ def _opened(path: Path, style: str) -> Any:
     name = spoken(path)
     try:
         if path is not None:
-            if os.path.isdir(path):
-                raise FileError(f"{name} is a folder", hint=f"its files: '{os.path.join(path, '*.csv')}', in quotes or not")
             return open(path, "rb")
         if sys.stdin is None:
             raise FileError("cannot read standard input: it is closed")
@@ -121,9 +121,9 @@ def _opened(path: Path, style: str) -> Any:
         if style != "parquet" and style != "npz" and file.peek(6)[:6] != b"ARROW1":
             return file
         return _on_disk(file)
-    except FileError:
-        raise
     except OSError as error:
+        if isinstance(error, FileError):
+            raise
         raise FileError(f"cannot read {name}: {error.strerror or error}") from None
 
 

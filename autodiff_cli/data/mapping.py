@@ -120,7 +120,7 @@ class RowMap:
         relevant = columns if self.task.keep else self.used
         twice = [name for name in dict.fromkeys(relevant) if list(columns).count(name) > 1]
         if twice:
-            hint = "name all columns anew" if not self.task.keep else "--no-keep leaves the input columns out"
+            hint = "rename one of them in the file" if not self.task.keep else "--no-keep leaves the input columns out"
             raise UsageError(f"{source} has more than one column '{twice[0]}'", hint=hint)
         clash = next((name for name in self.results if name in self.kept), None)
         if clash is not None:
@@ -158,7 +158,8 @@ class RowMap:
             for name, array in zip(self.results, out, strict=True):
                 for i in np.flatnonzero(~np.isfinite(array))[:1]:
                     raise NotFiniteError(
-                        f"{name} is {array[i]} in row {block.lines[i]}", hint="without --strict it is an answer like any other"
+                        f"{block.where} {block.lines[i]}: {name} is {array[i]}",
+                        hint="without --strict it is an answer like any other",
                     )
         return out
 

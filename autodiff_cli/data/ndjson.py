@@ -96,7 +96,7 @@ class NdjsonReader:
         lines: Sequence[int] = range(piece.first, piece.first + len(raws))
         if len(raws) < len(texts) - 1:
             lines = [piece.first + i for i, text in enumerate(texts) if text and not text.isspace()]
-        bad = BadRows(self.name, wish.on_error)
+        bad = BadRows(f"{self.name}, line", wish.on_error)
         rows = [self._object(raw) for raw in raws]
         known = set(self.columns)
         for i, row in enumerate(rows):
@@ -112,7 +112,7 @@ class NdjsonReader:
         numbers = {name: self._numbers(name, rows, lines, bad) for name in wish.numbers}
         raw = [text.strip() for text in raws] if wish.raw == self.form else None
         columns = {name: [row.get(name) for row in rows] for name in (wish.kept if raw is None else ())}
-        return bad.filed(Block(len(rows), numbers, columns, raw, lines))
+        return bad.filed(Block(len(rows), numbers, columns, raw, bad.where, lines))
 
     @staticmethod
     def _object(text: str) -> Any:

@@ -94,7 +94,7 @@ class _NumpyReader:
         """
         first, arrays = piece
         rows = len(next(iter(arrays.values())))
-        bad = BadRows(self.name, wish.on_error, "row")
+        bad = BadRows(f"{self.name}, row", wish.on_error)
         numbers = {}
         for name in wish.numbers:
             array = arrays[name]
@@ -102,7 +102,7 @@ class _NumpyReader:
                 raise DataError(f"{self.name}: column '{name}' holds {described(array.dtype)}, no numbers")
             numbers[name] = np.ascontiguousarray(array, np.float64)
         columns = {name: arrays[name] for name in wish.kept}
-        return bad.filed(Block(rows, numbers, columns, None, range(first, first + rows)))
+        return bad.filed(Block(rows, numbers, columns, None, bad.where, range(first, first + rows)))
 
 
 def described(dtype: Any) -> str:

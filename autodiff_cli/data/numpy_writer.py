@@ -88,6 +88,9 @@ class NpyWriter:
         self._file.write(rows.view(np.uint8).data if len(rows) else b"")
         self._rows += len(rows)
 
+    def flush(self) -> None:
+        """A file is of use when it is whole."""
+
     def finish(self) -> None:
         """Write the number of rows."""
         self._file.seek(0)

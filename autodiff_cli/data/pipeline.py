@@ -84,6 +84,8 @@ def run(
         first = RowMap(task, program, source.columns, spoken(inputs.paths[0]))
         with output.opened(target, writer.goes_back) as file, closing(writer):
             writer.begin(file, first.kept, first.results, source)
+            if inputs.unbuffered:
+                writer.flush()
             for i, path in enumerate(inputs.paths):
                 if i:
                     source.close()
@@ -93,7 +95,7 @@ def run(
                 for rows, bad, wrong, encoded in _encoded(first, source, writer, 1 if alone else threads):
                     writer.write(encoded)
                     if inputs.unbuffered:
-                        file.flush()
+                        writer.flush()
                     summary.rows += rows
                     summary.bad += bad
                     summary.first_bad = summary.first_bad or wrong

@@ -13,20 +13,28 @@ from autodiff_cli.data.text import cell_values, json_text, json_texts, number_te
 
 
 class TextWriter:
-    """What writers of text share: bytes to a file."""
+    """What writers of text share: a head, which waits for the first rows to be right, then buffers."""
 
     text = False
     raw = ""
     goes_back = False
     _file: Any
+    _head = b""
 
     def write(self, encoded: Sequence[Any]) -> None:
         """Append buffers."""
-        for buffer in encoded:
+        for buffer in (self._head, *encoded):
             self._file.write(buffer)
+        self._head = b""
+
+    def flush(self) -> None:
+        """Hand on what there is."""
+        TextWriter.write(self, ())
+        self._file.flush()
 
     def finish(self) -> None:
-        """There is nothing at the end."""
+        """Write the head, if there were no rows."""
+        TextWriter.write(self, ())
 
     def close(self) -> None:
         """There is nothing to let go of."""
@@ -46,7 +54,7 @@ class DelimitedWriter(TextWriter):
         self._file = file
         self._kept = tuple(kept)
         if not self._bare:
-            file.write(self._lines([[*kept, *results]]))
+            self._head = self._lines([[*kept, *results]])
 
     def _lines(self, rows: Any) -> bytes:
         out = io.StringIO()
@@ -106,14 +114,14 @@ class JsonWriter(NdjsonWriter):
     raw = ""
 
     def __init__(self, head: dict[str, Any]) -> None:
-        self._head = head
+        self._about = head
         self._separator = b"\n"
 
     def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Write all but the rows."""
         super().begin(file, kept, results, source)
-        head = json_text({**self._head, "columns": [*kept, *results]})
-        file.write(f'{head[:-1]}, "rows": ['.encode())
+        head = json_text({**self._about, "columns": [*kept, *results]})
+        self._head = f'{head[:-1]}, "rows": ['.encode()
 
     def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
         """Objects as one buffer."""
@@ -127,4 +135,4 @@ class JsonWriter(NdjsonWriter):
 
     def finish(self) -> None:
         """Close what is open."""
-        self._file.write(b"]}\n")
+        super().write([b"]}\n"])

@@ -24,7 +24,7 @@ class MarkdownWriter(TextWriter):
         self._file = file
         self._kept = tuple(kept)
         names = [*kept, *results]
-        file.write(f"{_line(names)}|{' --- |' * len(names)}\n".encode())
+        self._head = f"{_line(names)}|{' --- |' * len(names)}\n".encode()
 
     def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
         """Lines as one buffer."""
