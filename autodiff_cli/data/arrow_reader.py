@@ -37,6 +37,7 @@ class ArrowReader:
         self.name = name
         self.only: list[str] | None = None
         self.done = 0
+        self._groups: range | None = None
         # Arrow reads a file by itself better than through Python.
         name_of = getattr(file, "name", None)
         if isinstance(name_of, str) and os.path.isfile(name_of):
@@ -71,6 +72,17 @@ class ArrowReader:
                 return opened, None
         return ipc.open_stream(file), None
 
+    @property
+    def groups(self) -> list[int]:
+        """How many rows each row group of a Parquet file has."""
+        parts = self._opened.metadata if self._style == "parquet" else None
+        return [] if parts is None else [parts.row_group(i).num_rows for i in range(parts.num_row_groups)]
+
+    def cut(self, start: int, stop: int, first: int) -> None:
+        """Read the row groups from ``start`` to ``stop`` only, and call the first row ``first``."""
+        self._groups = range(start, stop)
+        self.done = first - 1
+
     def pieces(self) -> Iterator[tuple[int, Any]]:
         """Batches, and the number of the first row."""
         empty = True
@@ -85,7 +97,7 @@ class ArrowReader:
     def _batches(self) -> Iterator[Any]:
         try:
             if self._style == "parquet":
-                yield from self._opened.iter_batches(BLOCK_ROWS, columns=self.only, use_threads=True)
+                yield from self._opened.iter_batches(BLOCK_ROWS, self._groups, columns=self.only, use_threads=True)
             elif hasattr(self._opened, "num_record_batches"):
                 for i in range(self._opened.num_record_batches):
                     yield from self._parts(self._opened.get_batch(i))
