@@ -49,12 +49,19 @@ def parsed(data: bytes, name: str, first: int, columns: Sequence[str], delimiter
         if rows != data.count(b"\n"):
             return None
         found = {name: table.column(place).combine_chunks() for name, place in places.items() if place in types}
-        numbers = {n: (found[n].cast(pa.float64()) if n in both else found[n]).to_numpy() for n in wish.numbers}
+        numbers = {n: (_cast(found[n]) if n in both else found[n]).to_numpy() for n in wish.numbers}
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
     passed = {name: numbers[name] if name in numbers and not wish.text else found[name] for name in kept}
     raw = data if wish.raw == delimiter else None
     return Block(rows, numbers, passed, raw, f"{name}, line", range(first, first + rows))
+
+
+def _cast(cells: Any) -> Any:
+    """Text as numbers, with blanks around them as in a CSV file."""
+    from pyarrow import compute
+
+    return compute.cast(compute.ascii_trim(cells, " \t"), "float64")
 
 
 def texts(array: Any) -> Any:
