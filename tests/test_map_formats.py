@@ -321,10 +321,24 @@ def cell(draw: random.Random) -> str:
 
 
 ODD = ["", "N/A", "1_0", "0x1p3", "nan(1)", "1e5e", "1.2.3", "\N{ARABIC-INDIC DIGIT THREE}", "1,2", '"1"', "1\r", "1\n"]
+ROWS = ['"a,b",1,2', '"q""q",1,"2"', '5" pipe,1,2', '"two\nlines",1,2']
+ROWS += ['"a"b,1,2', '"",1,2', '"""a""",1,2', '"a,1,2', 'a,"1,2"']
+ROWS += [
+    '"1",2,3\r',
+    '"a\r\nb",1,2',
+    "a,1,2\r",
+    'a,1,"2"\r\nb,"3",4\r',
+    "",
+    "a,1",
+    "a,1,2,3",
+    '"a""b"c"",d",1,2',
+    'a"",1,2',
+    '""a"",1,2',
+]
 ODD += ["\xa01", "+1.5", "1e400", "1e-400", "-nan", "9" * 400, "infinity", "Infinity"]
 
 
-@pytest.mark.parametrize("odd", [None, *ODD])
+@pytest.mark.parametrize("odd", [None, *[f"a,1,{cell}" for cell in ODD], *ROWS])
 @pytest.mark.parametrize("options", [[], ["--format", "tsv"], ["--no-keep"], ["--format", "ndjson"], ["--on-error", "skip"]])
 def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow")
@@ -334,11 +348,12 @@ def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypa
     words = ["a", "b c", "", "e\N{COMBINING ACUTE ACCENT}"]
     rows = [f"{draw.choice(words)},{cell(draw)},{cell(draw)}\n" for _ in range(200)]
     if odd is not None:
-        rows[150] = f"a,1,{odd}\n"
+        rows[150] = f"{odd}\n"
     data = ("name,x,y\n" + "".join(rows)).encode()
     plain = run_map("x*y", *options, stdin=data)
     monkeypatch.setattr(delimited, "FAST_FROM", 1)
-    monkeypatch.setattr(text, "_FAST_FROM", 1)
+    monkeypatch.setattr(delimited, "FAST_FROM_THEN", 1)
+    monkeypatch.setattr(text, "FAST_FROM", 1)
     parsed = []
     wrapped = fast_csv.parsed
     monkeypatch.setattr(fast_csv, "parsed", lambda *arguments: parsed.append(wrapped(*arguments)) or parsed[-1])
@@ -352,6 +367,25 @@ def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypa
     assert any(block is not None for block in parsed)
     if plain.code == 0:
         assert chunks.out == plain.out
+
+
+@pytest.mark.parametrize(
+    "words", [["a", "b c"], ["a", "b,c"], ["a", 'b"c'], ["a\nb", "c\rd"], ["a", None], [1.5, float("nan")], [1, None]]
+)
+def test_typed_columns_are_written_as_python_does(words: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    columns = {"w": words, "x": [0.1, 1e300], "i": [7, -8], "f": np.array([0.1, 1e10], np.float32), "b": [True, False]}
+    for names in (list(columns), ["w", "x"], ["x", "f", "i"]):
+        pq.write_table(pa.table({name: columns[name] for name in names}), "in.parquet")
+        with mock.patch("autodiff_cli.data.fast.joined", return_value=None):
+            plain = run_map("x", "in.parquet")
+        monkeypatch.setattr("autodiff_cli.data.text_writers.FAST_FROM", 1)
+        assert run_map("x", "in.parquet").text == plain.text
+        assert len(list(csv.reader(io.StringIO(plain.text, newline="")))) == 3
+    np.savez("in.npz", x=np.array([0.1, 2.0]), i=np.array([1, 2], np.uint8))
+    assert run_map("x", "in.npz").text == "x,i,value,d_x\n0.1,1,0.1,1.0\n2.0,2,2.0,1.0\n"
 
 
 def test_arrow_writes_numbers_as_python_does() -> None:
