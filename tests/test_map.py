@@ -131,6 +131,7 @@ def test_variables_that_are_no_columns() -> None:
     assert run_map("x*k", "--at", "k=5", "-q", stdin=data).text == "10.0,5.0,2.0\n"
     assert run_map("x*k", "--const", "k=5", "-q", stdin=data).text == "10.0,5.0\n"
     assert run_map("sum(x*w)", "--const", "w=[1, 2, 3]", "-q", stdin=data).text == "12.0,6.0\n"
+    assert run_map("x*y", "-q", stdin=b"x, y\n2, 3\n").text == "6.0,3.0,2.0\n"
     assert run_map("k**2", "--at", "k=5", "-q", stdin=data).text == "25.0,10.0\n"
     assert run_map("1 + 1", "-q", stdin=data).text == "2.0\n"
     assert run_map("x", "--at", "k=5", stdin=data).err == "note: 'k' does not occur in the expression\n"
@@ -321,6 +322,9 @@ def test_json_keys_that_come_later() -> None:
     data = b'{"x": 1}\n{"x": 2, "z": 1}\n'
     refused(5, "line 2: a key 'z'", "x", "--input-format", "ndjson", "--format", "csv", stdin=data)
     assert run_map("x", "--input-format", "ndjson", "-q", stdin=data).text == "1.0,1.0\n2.0,1.0\n"
+    data = b'{"x": 1}\n{"x": 2, "value": 1}\n'
+    done = run_map("x", "--input-format", "ndjson", "--format", "ndjson", stdin=data)
+    assert (done.code, done.out, "line 2: a key 'value' already" in done.err) == (5, b"", True)
 
 
 def test_strict() -> None:

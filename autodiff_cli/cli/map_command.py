@@ -67,6 +67,7 @@ def command(expr: str, files: tuple[str, ...], target: str | None, threads: int 
         raise click.UsageError("standard input cannot be the expression and the data\n  hint: name a file with the data")
     input_style = switches["input_format"] and formats.named(switches["input_format"], formats.READ, "--input-format")
     paths = inputs.expanded(files)
+    target = None if target == "-" else target
     if switches["in_place"]:
         target = _replaced(paths, target)
     else:
@@ -102,7 +103,7 @@ def _format(target: str | None, source: Inputs, style: str | None, as_json: bool
         chosen = formats.named("json" if as_json else str(style), formats.WRITTEN, "--format")
     elif in_place:
         chosen = style_of(source.paths[0], source.style)
-    elif target not in (None, "-") and (not os.path.exists(str(target)) or os.path.isfile(str(target))):
+    elif target is not None and (not os.path.exists(target) or os.path.isfile(target)):
         chosen = formats.format_of(str(target), formats.WRITTEN, "--format")
     else:
         wanted = os.environ.get("AUTODIFF_FORMAT", "")
@@ -110,7 +111,7 @@ def _format(target: str | None, source: Inputs, style: str | None, as_json: bool
         chosen = "csv" if quiet and chosen not in formats.DELIMITERS else chosen
     if quiet and chosen not in formats.DELIMITERS:
         raise UsageError(f"-q writes bare numbers, which {chosen} has no place for", hint="leave -q or the format away")
-    if chosen in _BINARY and target in (None, "-") and sys.stdout.isatty():
+    if chosen in _BINARY and target is None and sys.stdout.isatty():
         raise UsageError(f"{chosen} is nothing to read on a terminal", hint=f"write it to a file: -o out.{chosen}")
     return chosen
 

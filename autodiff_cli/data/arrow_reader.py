@@ -23,6 +23,8 @@ class ArrowReader:
 
     Attributes:
         schema: types and metadata of the columns.
+        only: the columns to read, if not all.
+        groups: the row groups of Parquet to read, if not all: what another engine takes for a partition.
 
     Raises:
         DataError: if it is something else.
@@ -36,6 +38,7 @@ class ArrowReader:
         self._arrow = pyarrow({"parquet": "Parquet", "arrow": "Arrow IPC", "feather": "Feather"}[style])
         self.name = name
         self.only: list[str] | None = None
+        self.groups: list[int] | None = None
         self.done = 0
         # Arrow reads a file by itself better than through Python.
         name_of = getattr(file, "name", None)
@@ -85,7 +88,7 @@ class ArrowReader:
     def _batches(self) -> Iterator[Any]:
         try:
             if self._style == "parquet":
-                yield from self._opened.iter_batches(BLOCK_ROWS, columns=self.only, use_threads=True)
+                yield from self._opened.iter_batches(BLOCK_ROWS, self.groups, self.only)
             elif hasattr(self._opened, "num_record_batches"):
                 for i in range(self._opened.num_record_batches):
                     yield from self._parts(self._opened.get_batch(i))

@@ -49,12 +49,14 @@ class Wish:
         numbers: columns that have to be numbers.
         kept: columns that are passed through.
         text: pass columns as the text that stands in the file, where it is a text file.
+        new: names that the results have.
         raw: the form of rows that the writer passes on as they are: a delimiter, ``ndjson``, or nothing.
         on_error: what to do about a cell that is no number: ``stop``, ``nan`` or ``skip``.
     """
 
     numbers: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
     text: bool = False
     raw: str = ""
     on_error: str = "stop"
