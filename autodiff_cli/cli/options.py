@@ -128,7 +128,12 @@ def names(text: str | None) -> list[str] | None:
     return listed
 
 
-def _stack(options: list[Command]) -> Command:
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def stack(options: list[Command]) -> Command:
     def decorate(function: Command) -> Command:
         for option in reversed(options):
             function = option(function)
@@ -150,10 +155,10 @@ _const = click.option("--const", multiple=True, metavar="NAME=VALUE", help="Valu
 _dtype = click.option("--dtype", default="float64", show_default=True, metavar="float64|float32", help="Type of all numbers.")
 _no_limits = click.option("--no-limits", is_flag=True, help="Allow tensors and programs of any size.")
 _wrt = click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: every --at]")
-values = _stack([_at, _const, _wrt, _dtype, _no_limits])
-start = _stack([_at, _const, _dtype, _no_limits])
+values = stack([_at, _const, _wrt, _dtype, _no_limits])
+start = stack([_at, _const, _dtype, _no_limits])
 _wrt_rows = click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: all but --const]")
-values_of_rows = _stack([_at, _const, _wrt_rows, _dtype])
+values_of_rows = stack([_at, _const, _wrt_rows, _dtype])
 order = click.option("--order", default=1, show_default=True, metavar="N", type=int, help="Highest order of derivative.")
 gradient = click.option("--gradient", metavar="EXPR", help="What backward starts from, for an output that is no scalar.")
 strict = click.option("--strict", is_flag=True, help="Exit with 4 if something is nan or infinite.")
@@ -164,8 +169,8 @@ _precision = click.option(
 _color = click.option(
     "--color", default="auto", show_default=True, type=click.Choice(["auto", "always", "never"]), help="Colour in tables."
 )
-drawing = _stack([_precision, _color])
-output = _stack(
+drawing = stack([_precision, _color])
+output = stack(
     [
         click.option(
             "--format",

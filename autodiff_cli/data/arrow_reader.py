@@ -23,6 +23,8 @@ class ArrowReader:
 
     Attributes:
         schema: types and metadata of the columns.
+        only: the columns to read, if not all.
+        groups: the row groups of Parquet to read, if not all: what another engine takes for a partition.
 
     Raises:
         DataError: if it is something else.
@@ -36,8 +38,8 @@ class ArrowReader:
         self._arrow = pyarrow({"parquet": "Parquet", "arrow": "Arrow IPC", "feather": "Feather"}[style])
         self.name = name
         self.only: list[str] | None = None
+        self.groups: list[int] | None = None
         self.done = 0
-        self._groups: range | None = None
         # Arrow reads a file by itself better than through Python.
         name_of = getattr(file, "name", None)
         if isinstance(name_of, str) and os.path.isfile(name_of):
@@ -73,14 +75,14 @@ class ArrowReader:
         return ipc.open_stream(file), None
 
     @property
-    def groups(self) -> list[int]:
+    def rows_of_groups(self) -> list[int]:
         """How many rows each row group of a Parquet file has."""
         parts = self._opened.metadata if self._style == "parquet" else None
         return [] if parts is None else [parts.row_group(i).num_rows for i in range(parts.num_row_groups)]
 
     def cut(self, start: int, stop: int, first: int) -> None:
         """Read the row groups from ``start`` to ``stop`` only, and call the first row ``first``."""
-        self._groups = range(start, stop)
+        self.groups = list(range(start, stop))
         self.done = first - 1
 
     def pieces(self) -> Iterator[tuple[int, Any]]:
@@ -97,7 +99,7 @@ class ArrowReader:
     def _batches(self) -> Iterator[Any]:
         try:
             if self._style == "parquet":
-                yield from self._opened.iter_batches(BLOCK_ROWS, self._groups, columns=self.only, use_threads=True)
+                yield from self._opened.iter_batches(BLOCK_ROWS, self.groups, self.only)
             elif hasattr(self._opened, "num_record_batches"):
                 for i in range(self._opened.num_record_batches):
                     yield from self._parts(self._opened.get_batch(i))

@@ -49,12 +49,14 @@ class Wish:
         numbers: columns that have to be numbers.
         kept: columns that are passed through.
         text: pass columns as the text that stands in the file, where it is a text file.
+        new: names that the results have.
         raw: the form of rows that the writer passes on as they are: a delimiter, ``ndjson``, or nothing.
         on_error: what to do about a cell that is no number: ``stop``, ``nan`` or ``skip``.
     """
 
     numbers: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
     text: bool = False
     raw: str = ""
     on_error: str = "stop"
@@ -107,6 +109,9 @@ class Writer(Protocol):
     text: bool
     raw: str
     goes_back: bool
+
+    def like(self, path: str) -> None:
+        """Give the columns the types that they have in a file with the same ones: Arrow, or ``.npy``."""
 
     def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Start a file with these columns."""

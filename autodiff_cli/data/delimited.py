@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.data.block import BadRows, Block, Wish
+from autodiff_cli.data.formats import pyarrow_loaded
 from autodiff_cli.data.lines import LONGEST, LineFile, decoded
 from autodiff_cli.errors import DataError
 
 FAST_FROM = 1 << 20
 """Bytes of a piece from which on importing Arrow pays."""
+FAST_FROM_THEN = 1 << 16
+"""Bytes from which on using it pays, when it is imported."""
 
 
 @dataclass(slots=True)
@@ -25,7 +28,7 @@ class Piece:
     """Whole lines.
 
     Attributes:
-        data: the lines; without carriage returns and quotes if ``rows`` is missing.
+        data: the lines; if ``rows`` is missing, without carriage returns, and every line is a row.
         first: the number of the first line.
         rows, raws, lines: what csv made of them: cells, the text of each row and its line.
     """
@@ -113,9 +116,7 @@ class DelimitedReader:
         """Whole rows; at least one piece, which may be empty."""
         yielded = False
         for chunk in self._remaining():
-            if b"\r" in chunk and b'"' not in chunk:
-                chunk = chunk.replace(b"\r\n", b"\n")
-            piece = self._parsed(chunk) if b'"' in chunk or b"\r" in chunk else Piece(chunk, self._line)
+            piece = self._piece(chunk)
             self._line += piece.data.count(b"\n")
             if piece.data:
                 yielded = True
@@ -123,15 +124,27 @@ class DelimitedReader:
         if not yielded:
             yield Piece(b"", self._line)
 
+    def _piece(self, chunk: bytes) -> Piece:
+        simple = chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk
+        if b"\r" not in simple and (b'"' not in chunk or (_is_large(chunk) and fast().is_regular(simple, self.delimiter))):
+            return Piece(simple, self._line)
+        # Where a row ends, csv alone can say; one that ends in a later chunk is put back.
+        rows, raws, lines, used = self._parsed(chunk, self._line)
+        if used < len(chunk):
+            if self._file.ended:
+                line = self._line + chunk.count(b"\n", 0, used)
+                raise DataError(f"{self.name}, line {line}: a quote that opens here is never closed")
+            self._file.put_back(chunk[used:])
+        return Piece(chunk[:used], self._line, rows, raws, lines)
+
     def _remaining(self) -> Iterator[bytes]:
         if self._started:
             yield self._started
         yield from self._chunks
 
-    def _parsed(self, chunk: bytes) -> Piece:
-        """What csv makes of lines with quotes; a row that ends in a later chunk is put back."""
-        text = decoded(chunk, self.name, self._line)
-        lines = [line + "\n" for line in text.split("\n")[:-1]]
+    def _parsed(self, data: bytes, first: int) -> tuple[list[list[str]], list[str], list[int], int]:
+        """What csv makes of lines: cells, the text of each row, its line, and how many bytes are whole rows."""
+        lines = [line + "\n" for line in decoded(data, self.name, first).split("\n")[:-1]]
         given = _Given(lines)
         reader = csv.reader(given, delimiter=self.delimiter)
         rows, raws, starts = [], [], []
@@ -143,18 +156,13 @@ class DelimitedReader:
                 if row:
                     rows.append(row)
                     raws.append("".join(lines[used : reader.line_num]).rstrip("\r\n"))
-                    starts.append(self._line + used)
+                    starts.append(first + used)
                 used = reader.line_num
         except csv.Error:
             hint = "lines end with a newline, with or without a carriage return before it"
-            raise DataError(f"{self.name}, line {self._line + used}: a carriage return inside of a line", hint=hint) from None
-        if used == len(lines):
-            return Piece(chunk, self._line, rows, raws, starts)
-        rest = "".join(lines[used:]).encode()
-        if self._file.ended:
-            raise DataError(f"{self.name}, line {self._line + used}: a quote that opens here is never closed")
-        self._file.put_back(rest)
-        return Piece(chunk[: len(chunk) - len(rest)], self._line, rows, raws, starts)
+            raise DataError(f"{self.name}, line {first + used}: a carriage return inside of a line", hint=hint) from None
+        whole = len(data) if used == len(lines) else len(data) - len("".join(lines[used:]).encode())
+        return rows, raws, starts, whole
 
     def block(self, piece: Piece, wish: Wish) -> Block:
         """The rows of a piece.
@@ -163,15 +171,14 @@ class DelimitedReader:
             DataError: for a row with too few or too many cells, and a cell that is no number.
         """
         rows, raws, lines = piece.rows, piece.raws, piece.lines
-        if rows is None:
-            if len(piece.data) >= FAST_FROM:
-                from autodiff_cli.data import fast
-
-                block = fast.parsed(piece.data, self.name, piece.first, self.columns, self.delimiter, wish)
-                if block is not None:
-                    return block
-            raws = decoded(piece.data, self.name, piece.first).split("\n")
-            raws.pop()
+        if rows is None and _is_large(piece.data):
+            block: Block | None = fast().parsed(piece.data, self.name, piece.first, self.columns, self.delimiter, wish)
+            if block is not None:
+                return block
+        if rows is None and b'"' in piece.data:
+            rows, raws, lines, _ = self._parsed(piece.data, piece.first)
+        elif rows is None:
+            raws = decoded(piece.data, self.name, piece.first).split("\n")[:-1]
             lines = range(piece.first, piece.first + len(raws))
             if "" in raws:
                 lines = [line for line, raw in zip(lines, raws, strict=True) if raw]
@@ -218,6 +225,17 @@ class DelimitedReader:
             if raw is not None:
                 raw[i] += self.delimiter * len(missing)
         return rows, raw
+
+
+def _is_large(data: bytes) -> bool:
+    return len(data) >= (FAST_FROM_THEN if pyarrow_loaded() else FAST_FROM)
+
+
+def fast() -> Any:
+    """What works with Arrow."""
+    from autodiff_cli.data import fast as module
+
+    return module
 
 
 class _Given:

@@ -87,7 +87,10 @@ class RowMap:
         self._program = program
         self._dtype = np.dtype(task.dtype)
         self._scalars = {name: task.at[name] for name in program.variables if name in task.at}
-        self._columns = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
+        # Many headers have a blank behind the comma.
+        blanks = {column.strip(): column for column in columns if column.strip() not in columns}
+        wanted = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
+        self._columns = {name: blanks.get(column, column) for name, column in wanted.items()}
         self._check_found(columns, source)
         self.used = tuple(dict.fromkeys(self._columns.values()))
         self.kept = tuple(columns) if task.keep else ()
@@ -135,7 +138,7 @@ class RowMap:
     def wish(self, reader: Reader, writer: Writer) -> Wish:
         """What a reader has to deliver."""
         as_it_is = self.task.keep and reader.form == writer.raw and (reader.form == "ndjson" or reader.columns == self.kept)
-        return Wish(self.used, self.kept, writer.text, writer.raw if as_it_is else "", self.task.on_error)
+        return Wish(self.used, self.kept, self.results, writer.text, writer.raw if as_it_is else "", self.task.on_error)
 
     def compute(self, block: Block) -> list[Any]:
         """The results for the rows of a block, one array for each.

@@ -17,6 +17,9 @@ NOT_FINITE = ("nan", "inf", "-inf")
 """Numbers that JSON has no other way to write than as text."""
 
 
+_decode = json.JSONDecoder().raw_decode
+
+
 @dataclass(slots=True)
 class Piece:
     """Whole lines, and the number of the first."""
@@ -68,7 +71,7 @@ class NdjsonReader:
             for i, line in enumerate(chunk.split(b"\n")):
                 if line.strip():
                     self._begun = chunk
-                    row = self._object(decoded(line, self.name, self._line + i))
+                    row = self._object(decoded(line, self.name, self._line + i).strip())
                     if not isinstance(row, dict):
                         raise DataError(f"{self.name}, line {self._line + i}: {row}", hint='a line is one object: {"x": 1.5}')
                     return list(row)
@@ -93,10 +96,10 @@ class NdjsonReader:
             DataError: for a line that is no object, and a value that is no number.
         """
         texts = decoded(piece.data, self.name, piece.first).split("\n")
-        raws = [text for text in texts if text and not text.isspace()]
+        raws = [row for text in texts if (row := text.strip())]
         lines: Sequence[int] = range(piece.first, piece.first + len(raws))
         if len(raws) < len(texts) - 1:
-            lines = [piece.first + i for i, text in enumerate(texts) if text and not text.isspace()]
+            lines = [piece.first + i for i, text in enumerate(texts) if text.strip()]
         bad = BadRows(f"{self.name}, line", wish.on_error)
         rows = [self._object(raw) for raw in raws]
         known = set(self.columns)
@@ -110,18 +113,24 @@ class NdjsonReader:
                 extra = next(key for key in row if key not in known)
                 message = f"{self.name}, line {lines[i]}: a key '{extra}', which the first line does not have"
                 raise DataError(message, hint="--format ndjson passes lines as they are, --no-keep leaves them out")
+            elif wish.raw and not row.keys().isdisjoint(wish.new):
+                taken = next(key for key in row if key in wish.new)
+                message = f"{self.name}, line {lines[i]}: a key '{taken}' already"
+                raise DataError(message, hint="--value-name and --derivative-name call the new ones otherwise")
         numbers = {name: self._numbers(name, rows, lines, bad) for name in wish.numbers}
-        raw = [text.strip() for text in raws] if wish.raw == self.form else None
+        raw = raws if wish.raw == self.form else None
         columns = {name: [row.get(name) for row in rows] for name in (wish.kept if raw is None else ())}
         return bad.filed(Block(len(rows), numbers, columns, raw, bad.where, lines))
 
     @staticmethod
     def _object(text: str) -> Any:
-        """The object of a line, or what is wrong with it."""
+        """The object of a line without blanks around it, or what is wrong with it."""
         try:
-            row = json.loads(text)
+            row, end = _decode(text)
         except (ValueError, RecursionError) as error:
             return f"no JSON ({getattr(error, 'msg', error)})"
+        if end < len(text):
+            return f"no JSON (something follows the {end:,} characters of a value)"
         return row if isinstance(row, dict) else "no JSON object"
 
     def _numbers(self, name: str, rows: list[Any], lines: Sequence[int], bad: BadRows) -> Any:

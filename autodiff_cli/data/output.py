@@ -22,14 +22,14 @@ def opened(path: str | None, goes_back: bool = False) -> Iterator[Any]:
     """A file to write bytes to; on the way out it is there under its name, after an error it is not.
 
     Args:
-        path: ``None`` or ``-`` for standard output.  What is no regular file, such as a pipe or a device, is written to
+        path: ``None`` for standard output.  What is no regular file, such as a pipe or a device, is written to
             directly.
         goes_back: whether the writer goes back to the beginning at the end.
 
     Raises:
         FileError: if it cannot be written.
     """
-    if path is None or path == "-":
+    if path is None:
         out = _standard_output()
         yield from _forwards(out, goes_back)
         out.flush()
@@ -40,7 +40,7 @@ def opened(path: str | None, goes_back: bool = False) -> Iterator[Any]:
             with open(target, "wb") as file:
                 yield from _forwards(file, goes_back)
             return
-        with _terminable():
+        with terminable():
             yield from _replaced(target)
 
 
@@ -65,7 +65,7 @@ def _replaced(target: str) -> Iterator[Any]:
     folder, name = os.path.split(target)
     # In the same folder, as a file is renamed in one step on its own disk only.
     waiting = os.path.join(folder, f".{name[:200]}.{os.urandom(4).hex()}.tmp")
-    file = os.fdopen(os.open(waiting, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666), "w+b")
+    file = os.fdopen(os.open(waiting, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), "w+b")
     try:
         with file:
             yield file
@@ -92,7 +92,7 @@ def _spoken(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
+def terminable() -> Iterator[None]:
     """Signals that end the process do so after the temporary file is gone."""
 
     def end(number: int, _: FrameType | None) -> None:
@@ -130,6 +130,11 @@ class _Decoded(io.RawIOBase):
     def write(self, data: Any) -> int:
         self._stream.write(bytes(data).decode())
         return len(data)
+
+
+def is_folder(path: str | None) -> bool:
+    """Whether the output is a folder of files: ``out/``, one that is there, or ``out/*.csv``."""
+    return path is not None and (path.endswith(("/", os.sep)) or "*" in path or os.path.isdir(path))
 
 
 def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:

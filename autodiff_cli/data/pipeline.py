@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -27,11 +27,13 @@ class Summary:
         rows: rows that were written.
         bad: rows with a cell that was no number.
         first_bad: what was wrong with the first of them.
+        notes: what else a person should know.
     """
 
     rows: int = 0
     bad: int = 0
     first_bad: str = ""
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

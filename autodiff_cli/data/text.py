@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.data.block import Column
-from autodiff_cli.data.formats import pyarrow_loaded
+from autodiff_cli.data.formats import pyarrow_if_there, pyarrow_loaded
 
-_FAST_FROM = 10_000
+FAST_FROM = 50_000
+"""Numbers from which on importing Arrow to write them pays."""
 
 
 def python_values(column: Column) -> list[Any]:
@@ -65,7 +66,7 @@ def cell_values(column: Column) -> list[Any]:
 
 def number_texts(array: Any) -> list[str]:
     """Numbers as text."""
-    if len(array) > _FAST_FROM and pyarrow_loaded():
+    if (len(array) >= FAST_FROM and pyarrow_if_there() is not None) or (len(array) > 1000 and pyarrow_loaded()):
         from autodiff_cli.data import fast
 
         texts: list[str] = fast.texts(array).to_pylist()

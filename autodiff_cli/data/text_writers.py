@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Sequence
 from typing import Any
 
 from autodiff_cli.data.block import Block, Reader
 from autodiff_cli.data.formats import pyarrow_loaded
-from autodiff_cli.data.text import cell_values, json_text, json_texts, number_texts
+from autodiff_cli.data.text import FAST_FROM, cell_values, json_text, json_texts, number_texts
 
 
 class TextWriter:
@@ -20,6 +19,9 @@ class TextWriter:
     goes_back = False
     _file: Any
     _head = b""
+
+    def like(self, path: str) -> None:
+        """Text has no types."""
 
     def write(self, encoded: Sequence[Any]) -> None:
         """Append buffers."""
@@ -57,23 +59,38 @@ class DelimitedWriter(TextWriter):
             self._head = self._lines([[*kept, *results]])
 
     def _lines(self, rows: Any) -> bytes:
-        out = io.StringIO()
-        csv.writer(out, delimiter=self._delimiter, lineterminator="\n").writerows(rows)
-        return out.getvalue().encode()
+        # csv puts cells in quotes that have one of the signs in them which end a line: both kinds should.
+        lines = _Lines()
+        csv.writer(lines, delimiter=self._delimiter, lineterminator="\r\n").writerows(rows)
+        return "".join([f"{line[:-2]}\n" for line in lines]).encode()
 
     def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
         """Lines as buffers."""
-        if isinstance(block.raw, bytes) and pyarrow_loaded():
+        quickly = block.rows >= FAST_FROM or pyarrow_loaded()
+        if isinstance(block.raw, bytes) and pyarrow_loaded() and block.rows:
             from autodiff_cli.data import fast
 
             return fast.appended(block.raw, self._delimiter, results)
+        columns = [block.columns[name] for name in self._kept] if block.raw is None else []
+        if block.raw is None and quickly and block.rows:
+            from autodiff_cli.data import fast
+
+            lines = fast.joined([*columns, *results], self._delimiter)
+            if lines is not None:
+                return lines
         numbers = list(map(number_texts, results))
+        if columns:
+            return [self._lines(zip(*map(cell_values, columns), *numbers, strict=True))]
         raw = block.raw.decode().split("\n")[:-1] if isinstance(block.raw, bytes) else block.raw
-        if raw is None and self._kept:
-            columns = [cell_values(block.columns[name]) for name in self._kept]
-            return [self._lines(zip(*columns, *numbers, strict=True))]
         cells = zip(*numbers, strict=True) if raw is None else zip(raw, *numbers, strict=True)
         return ["".join([f"{line}\n" for line in map(self._delimiter.join, cells)]).encode()]
+
+
+class _Lines(list[str]):
+    """A file for csv, which writes every row at once."""
+
+    def write(self, line: str) -> None:
+        self.append(line)
 
 
 class NdjsonWriter(TextWriter):

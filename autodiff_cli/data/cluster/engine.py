@@ -83,9 +83,9 @@ def run(
             job.save()
             _types(job, first, source)
             notes = cluster.each(work, [(folder, i) for i in range(len(partitions))], lambda note: "error" in note)
-            into = joining.many_files(job, str(target)) if template else joining.one_file(
-                job, writer(form, head, bare), target, source
-            )
+            into: Any = joining.many_files(job, str(target))
+            if not template:
+                into = joining.one_file(job, writer(form, head, bare), target, source)
             with into as add:
                 summary = _summed(partitions, _in_order(notes), add, tick)
             summary.notes = [*cluster.notes, *summary.notes]
@@ -115,7 +115,8 @@ def _workplace(target: str | None, form: str) -> Iterator[str]:
     if path is None:
         folder = tempfile.mkdtemp(prefix="autodiff-")
     else:
-        parent, name = os.path.split(path)
+        # In the same file system, so that parts only change their names.
+        parent, name = (path, "") if os.path.isdir(path) else os.path.split(path)
         folder = os.path.join(parent, f".{name[:200]}.{os.urandom(4).hex()}.parts")
         try:
             os.mkdir(folder)
@@ -185,5 +186,7 @@ def _summed(
         done += part.size
         tick(summary.rows, done / total if total else None)
     if others:
-        summary.notes.append(f"the workers have NumPy {', '.join(sorted(others))}, here is {np.__version__}: last digits may differ")
+        summary.notes.append(
+            f"the workers have NumPy {', '.join(sorted(others))}, here is {np.__version__}: last digits may differ"
+        )
     return summary

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -88,7 +88,7 @@ class Job:
         """What writes a part, beginning with its first row where parts are joined."""
         made = writer(self.form if self.template else JOINED.get(self.form, self.form), dict(self.head), self.bare)
         if os.path.exists(self.types):
-            made.like(self.types)  # type: ignore[attr-defined]
+            made.like(self.types)
         return made
 
     def compute(self, index: int) -> dict[str, Any]:
@@ -193,6 +193,3 @@ def error_of(note: dict[str, Any]) -> AutodiffError:
         data["span"] = tuple(data["span"])
     found: AutodiffError = kind(data.pop("message"), **data)
     return found
-
-
-__all__ = ["Job", "error_of", "fields", "load", "work"]

@@ -24,11 +24,6 @@ Add = Callable[[int], None]
 """Takes the number of a partition whose part is there; in order."""
 
 
-def is_folder(target: str | None) -> bool:
-    """Whether the output is a file for each partition: ``out/``, a folder that is there, or ``out/*.csv``."""
-    return target is not None and (target.endswith(("/", os.sep)) or "*" in target or os.path.isdir(target))
-
-
 def split(target: str, form: str) -> tuple[str, str]:
     """A folder and the template of the names in it.
 
@@ -61,6 +56,8 @@ def check_new(target: str, form: str) -> None:
 def one_file(job: Job, writer: Writer, target: str | None, source: Reader) -> Iterator[Add]:
     """Parts put together by the writer of the output; see ``output.opened``."""
     with output.opened(target, writer.goes_back) as file, closing(writer):
+        if os.path.exists(job.types):
+            writer.like(job.types)
         writer.begin(file, job.mapping.kept, job.mapping.results, source)
 
         def add(index: int) -> None:
@@ -90,8 +87,10 @@ def _pieces(job: Job, path: str) -> Iterator[Any]:
         for start in range(0, max(len(rows), 1), BLOCK_ROWS):
             yield [rows[name][start : start + BLOCK_ROWS] for name in rows.dtype.names]
     elif part == "json":
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-            yield [view[_AROUND_JSON]]
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data, memoryview(data) as view:
+            rows = view[_AROUND_JSON]
+            yield [rows]
+            rows.release()
     else:
         with open(path, "rb") as file:
             yield from ([data] for data in iter(lambda: file.read(_COPIED), b""))

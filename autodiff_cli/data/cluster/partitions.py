@@ -6,6 +6,7 @@ of a line, is only known after reading, so that large text files are scanned fir
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,9 +14,9 @@ from typing import Any
 
 from autodiff_cli.data import inputs
 from autodiff_cli.data.block import Reader
-from autodiff_cli.data.delimited import DelimitedReader
+from autodiff_cli.data.delimited import DelimitedReader, fast
 from autodiff_cli.data.formats import DELIMITERS
-from autodiff_cli.data.lines import Section
+from autodiff_cli.data.lines import LONGEST, Section
 from autodiff_cli.data.ndjson import NdjsonReader
 from autodiff_cli.data.pipeline import Inputs
 from autodiff_cli.errors import AutodiffError
@@ -24,8 +25,10 @@ BYTES = 1 << 26
 """Bytes of a partition: seconds of work, against milliseconds for the scheduler."""
 _STEP = 1 << 22
 
-Range = tuple[str, int, int]
-"""A file, and bytes of it from one to another."""
+Range = tuple[str, int, int, str]
+"""A file, bytes of it from one to another, and what stands between its cells if it may have quotes."""
+Scan = tuple[int, int]
+"""Where the first line begins that begins in a range, and how many lines there are from there to the first one behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,28 +88,36 @@ class Limits:
         return self.rows or max(1, self.bytes * rows // max(size, 1))
 
 
-Scan = tuple[int, int | None, bool]
-"""How many lines end in a range, where the first one does, and whether there is a quote."""
+def scan(path: str, start: int, stop: int, delimiter: str) -> Scan | str | None:
+    """Look for the ends of lines in a range of a file.
 
-
-def scan(path: str, start: int, stop: int) -> Scan | None:
-    """Look for the ends of lines in a range of a file; nothing if it cannot be read."""
-    ends, first, quoted = 0, None, False
+    Returns:
+        ``None`` if no line begins there, and a word about it if this file cannot be cut.
+    """
     try:
         with open(path, "rb") as file:
-            section = Section(file, start, stop)
-            while data := section.read(_STEP):
-                if first is None and (found := data.find(b"\n")) >= 0:
-                    first = start + found + 1
-                start += len(data)
-                ends += data.count(b"\n")
-                quoted = quoted or b'"' in data
-    except OSError:
-        return None
-    return ends, first, quoted
+            file.seek(start)
+            if start:
+                file.readline(LONGEST)
+            begin = position = file.tell()
+            if start and position > stop:
+                return None
+            lines = 0
+            while position <= stop:
+                data = file.read(min(_STEP, stop - position)) + file.readline(LONGEST)
+                if not data:
+                    break
+                position += len(data)
+                lines += data.count(b"\n")
+                data = data.replace(b"\r\n", b"\n").removeprefix(codecs.BOM_UTF8)
+                if delimiter and b'"' in data and not fast().is_regular(data.removesuffix(b"\n") + b"\n", delimiter):
+                    return "a cell may hold the end of a line"
+    except OSError as error:
+        return str(error)
+    return begin, lines
 
 
-def plan(source: Inputs, limits: Limits, scans: Callable[[Sequence[Range]], Sequence[Scan | None]]) -> list[Partition]:
+def plan(source: Inputs, limits: Limits, scans: Callable[[Sequence[Range]], Sequence[Scan | str | None]]) -> list[Partition]:
     """All rows of some files, in order.
 
     Args:
@@ -135,9 +146,11 @@ def _cut(source: Inputs, path: str, limits: Limits) -> list[Partition] | _Lines:
             spans = _even(reader.total, limits.rows_of(reader.total, size)) if reader.divisible else []
             return _parts(whole, [(start, stop, start + 1, stop - start) for start, stop in spans], reader.total)
         if style == "parquet":
-            return _parts(whole, list(_groups(reader.groups, limits.rows_of(reader.total, size))), reader.total)
+            return _parts(whole, list(_groups(reader.rows_of_groups, limits.rows_of(reader.total, size))), reader.total)
         step = limits.bytes if limits.rows is None else max(1, int(limits.rows * _line_size(path)))
-        return _Lines(whole, reader.columns, reader.line, [(whole.path, *span) for span in _even(size, step)])
+        return _Lines(
+            whole, reader.columns, reader.line, [(whole.path, *span, DELIMITERS.get(style, "")) for span in _even(size, step)]
+        )
     finally:
         reader.close()
 
@@ -190,20 +203,22 @@ class _Lines:
     line: int
     ranges: list[Range]
 
-    def partitions(self, scans: Iterator[Scan | None]) -> list[Partition]:
-        """The file, cut at the first end of a line in each range; uncut if an end of a line may be inside of a quoted cell."""
+    def partitions(self, scans: Iterator[Scan | str | None]) -> list[Partition]:
+        """The file, cut where the first line of each range begins; or as it is."""
         own = [next(scans) for _ in self.ranges]
         whole = self.whole
-        if any(scanned is None or (scanned[2] and whole.style != "ndjson") for scanned in own):
+        if any(isinstance(scanned, str) for scanned in own):
             return [whole]
-        cuts, line = [(0, 1)], 1
-        for (_, start, _), scanned in zip(self.ranges, own, strict=True):
-            assert scanned is not None
-            ends, first, _ = scanned
+        cuts, number = [(0, 1)], 1
+        for scanned in own:
+            if scanned is None:
+                continue
+            assert not isinstance(scanned, str)
+            begin, lines = scanned
             # The header, or the object that names the columns, stays in the first partition.
-            if start and first is not None and first < whole.size and line + 1 >= self.line:
-                cuts.append((first, line + 1))
-            line += ends
+            if begin and begin < whole.size and number >= self.line:
+                cuts.append((begin, number))
+            number += lines
         stops = [start for start, _ in cuts[1:]] + [whole.size]
         given = self.columns if whole.style == "ndjson" else whole.columns
         return [
