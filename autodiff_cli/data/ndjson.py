@@ -53,6 +53,11 @@ class NdjsonReader:
         self.columns = tuple(self._first_keys() if columns is None else columns)
 
     @property
+    def line(self) -> int:
+        """A line before which there is no object."""
+        return self._line
+
+    @property
     def done(self) -> int:
         """Bytes that were read."""
         return self._file.done

@@ -69,9 +69,11 @@ def run(
         AutodiffError: of any kind, the first in the order of rows; there is no output then, as with ``pipeline.run``.
     """
     scheduler.check_there()
+    if form in ("table", "markdown"):
+        raise UsageError(f"--engine dask writes data, and {form} is for people", hint="leave --engine dask away")
     _check_files(inputs, target, settings)
     template = ""
-    if target is not None and joining.is_folder(target):
+    if target is not None and output.is_folder(target):
         joining.check_new(target, form)
         template = joining.split(target, form)[1]
     with closing(inputs.open(inputs.paths[0])) as source, output.terminable(), _workplace(target, form) as folder:
@@ -186,7 +188,6 @@ def _summed(
         done += part.size
         tick(summary.rows, done / total if total else None)
     if others:
-        summary.notes.append(
-            f"the workers have NumPy {', '.join(sorted(others))}, here is {np.__version__}: last digits may differ"
-        )
+        versions = ", ".join(sorted(others))
+        summary.notes.append(f"the workers have NumPy {versions}, this is {np.__version__}: last digits may differ")
     return summary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import warnings
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from autodiff_cli.errors import AutodiffError, ClusterError, MissingPackage, UsageError
+from autodiff_cli.errors import ClusterError, MissingPackage, UsageError
 
 Made = TypeVar("Made")
 TIMEOUT = 10
@@ -80,8 +81,9 @@ class Cluster:
         keys = [f"autodiff-{self._client.id}-{self._calls}-{i:0{digits}}" for i in range(len(arguments))]
         futures = self._client.map(function, *zip(*arguments, strict=True), key=keys, pure=False)
         waiting = {key: (i, future) for i, (key, future) in enumerate(zip(keys, futures, strict=True))}
+        done = as_completed(futures, loop=self._client.loop, with_results=True, raise_errors=False)
         del futures
-        for future, made in as_completed([future for _, future in waiting.values()], with_results=True, raise_errors=False):
+        for future, made in done:
             if future.key not in waiting:
                 continue
             i, _ = waiting.pop(future.key)
@@ -123,9 +125,9 @@ def connected(address: str | None, workers: int, threads: int, scratch: str) -> 
     """
     from distributed import Client
 
-    logger = logging.getLogger("distributed")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
+    # Each logger of Dask has a level and a handler of its own.
+    silent = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
     where = f"the scheduler at {address}" if address else "the cluster of this machine"
     cluster: Any = None
     client: Any = None
@@ -135,12 +137,12 @@ def connected(address: str | None, workers: int, threads: int, scratch: str) -> 
             if address is None:
                 cluster = _of_this_machine(workers, threads, scratch)
             try:
+                if address is not None:
+                    asyncio.run(_answered(address))
                 client = Client(address or cluster, timeout=TIMEOUT, set_as_default=False)
             except ValueError as error:
                 raise UsageError(f"--scheduler '{address}' is no address: {error}", hint="--scheduler tcp://HOST:8786") from None
-            except (OSError, RuntimeError) as error:
-                if isinstance(error, AutodiffError):
-                    raise
+            except (OSError, TimeoutError):
                 hint = "is it running, and can this machine reach it? Start one: dask scheduler"
                 raise ClusterError(f"{where} does not answer within {TIMEOUT} seconds", hint=hint) from None
             notes = _notes(client, caught)
@@ -151,7 +153,17 @@ def connected(address: str | None, workers: int, threads: int, scratch: str) -> 
                 if part is not None:
                     with suppress(OSError, TimeoutError, RuntimeError):
                         part.close()
-        logger.setLevel(level)
+        logging.disable(silent)
+
+
+async def _answered(address: str) -> None:
+    """Shake hands once; the client of Dask waits for that without an end."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    secured = Security().get_connection_args("client")
+    comm = await asyncio.wait_for(connect(address, timeout=TIMEOUT, **secured), TIMEOUT)
+    await comm.close()
 
 
 def _of_this_machine(workers: int, threads: int, scratch: str) -> Any:
