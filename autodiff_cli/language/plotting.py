@@ -21,6 +21,8 @@ SAMPLES_EACH_WAY = 161
 MOST_EACH_WAY = 2000
 MOST_ROWS = 6_000
 """Points that may be sampled in between where each is evaluated on its own."""
+HUGE = 1e306
+"""Differences of larger values may be none of a float: they are drawn as infinite."""
 MOST_NAMED = 8
 _KINDS = {
     "pole": ("pole", "poles"),
@@ -103,6 +105,8 @@ class Field:
         self.x, self.y = (even(r.low, r.high, n) for r, n in zip(over, counts, strict=True))
         grid = np.meshgrid(self.x, self.y)
         found = np.asarray(function(grid[0].ravel(), grid[1].ravel())).reshape(-1, *grid[0].shape)
+        self._table = found[: 3 if order else 1]
+        found = _defined(found)
         self.value = found[0]
         self.gradient = found[1:] if order else None
         with np.errstate(all="ignore"):
@@ -117,10 +121,8 @@ class Field:
         """The samples by column, the second variable changing slowest."""
         grid = np.meshgrid(self.x, self.y)
         named = {r.name: part.ravel() for r, part in zip(self.over, grid, strict=True)}
-        named["value"] = self.value.ravel()
-        if self.gradient is not None:
-            named |= {f"d_{r.name}": part.ravel() for r, part in zip(self.over, self.gradient, strict=True)}
-        return named
+        columns = ["value", *(output(r.name, 1) for r in self.over)]
+        return named | {name: part.ravel() for name, part in zip(columns, self._table, strict=False)}
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object."""
@@ -186,8 +188,9 @@ def _orders(name: str, order: int) -> list[str]:
 
 
 def _defined(curves: Any) -> Any:
-    """Curves without the derivatives where there is no value, such as those of log(x) to the left of 0."""
-    return np.where(np.isnan(curves[0]), np.nan, curves)
+    """Curves without the derivatives where there is no value, such as those of log(x) to the left of 0; huge is infinite."""
+    curves = np.where(np.isnan(curves[0]), np.nan, curves)
+    return np.where(np.abs(curves) > HUGE, np.copysign(np.inf, curves), curves)
 
 
 def _curves(program: Any, columns: Mapping[str, Any], wanted: Sequence[str]) -> Any:

@@ -62,7 +62,7 @@ def count(text: str, label: str) -> int:
         UsageError: if it is none.
     """
     value = _number(text, label, "")
-    if value != int(value) or not 2 <= value <= MOST_SAMPLES:
+    if not 2 <= value <= MOST_SAMPLES or value != int(value):
         raise UsageError(f"{label}: the number of samples must be a whole one from 2 to {MOST_SAMPLES:,}, not {text.strip()}")
     return int(value)
 

@@ -12,11 +12,11 @@ from autodiff_cli.report.plot_layout import arrows, bands, shape_of, ticks, valu
 from autodiff_cli.report.plot_terminal import size
 from autodiff_cli.report.table import console
 
-BLUES = (17, 18, 19, 25, 26, 32, 38, 74, 110, 153, 189)
+BLUES = (17, 18, 24, 25, 31, 32, 74, 110, 117, 153, 195)
 """Of 256 colours, from dark to light; each band has one."""
 LIGHT = 74
 """From here on arrows are black."""
-SHADES = " ·░▒▓█"
+SHADES = "·░▒▓█"
 ARROWS = "→↗↑↖←↙↓↘"
 
 
@@ -38,7 +38,7 @@ def show(field: Any, width: int | None, height: int | None, y_range: tuple[float
     lines = [f"{start}{''.join(line)}{end}" for start, line, end in zip(left, cells, ["│"] * tall, strict=True)]
     lines.append(f"{' ' * margin}└{_axis(field, inner)}┘")
     lines.append(" " * (margin + 1) + _below(field, inner))
-    lines.append(" " * (margin + 1) + _key(levels, labelled, labels, colorless))
+    lines.append(" " * (margin + 1) + _key(levels, labelled, labels, inner, colorless))
     sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
 
 
@@ -72,7 +72,7 @@ def _cells(field: Any, columns: int, rows: int, levels: list[float], colorless: 
 
 
 def _shade(band: int, levels: list[float]) -> str:
-    return "?" if band < 0 else SHADES[round(band / max(1, len(levels) - 2) * (len(SHADES) - 1))]
+    return " " if band < 0 else SHADES[round(band / max(1, len(levels) - 2) * (len(SHADES) - 1))]
 
 
 def _blue(band: int, levels: list[float]) -> int:
@@ -140,14 +140,15 @@ def _below(field: Any, columns: int) -> str:
     return "".join(line)
 
 
-def _key(levels: list[float], labelled: list[float], labels: list[str], colorless: bool) -> str:
-    """What the bands mean: their limits between samples of them."""
-    texts = dict(zip(labelled, labels, strict=True))
-    parts = ["value "]
-    for band, lower in enumerate(levels[:-1]):
-        if lower in texts:
-            parts.append(f" {texts[lower]} ")
-        parts.append(_shade(band, levels) * 2 if colorless else f"\x1b[48;5;{_blue(band, levels)}m  \x1b[0m")
-    if levels[-1] in texts:
-        parts.append(f" {texts[levels[-1]]}")
-    return "".join(parts)
+def _key(levels: list[float], labelled: list[float], labels: list[str], columns: int, colorless: bool) -> str:
+    """What the bands mean: their limits between samples of them, as many of the limits as there is room for."""
+    for every in range(1, len(levels) + 1):
+        texts = dict(zip(labelled[::every], labels[::every], strict=True))
+        parts = []
+        for band, lower in enumerate(levels[:-1]):
+            parts.append(f" {texts[lower]} " if lower in texts else "")
+            parts.append(_shade(band, levels) * 2 if colorless else f"\x1b[48;5;{_blue(band, levels)}m  \x1b[0m")
+        parts.append(f" {texts.get(levels[-1], '')}")
+        if len("value ") + 2 * (len(levels) - 1) + sum(map(len, parts[::2])) <= columns:
+            break
+    return "value " + "".join(parts)

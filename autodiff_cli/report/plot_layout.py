@@ -11,6 +11,7 @@ import numpy as np
 
 CROWDED = 40
 """More marks than these are left to the notes."""
+TINY = 1e-290
 FLAT = 15
 """A curve that spans less than this part of the axes gets axes of its own."""
 
@@ -63,10 +64,15 @@ def _panel(plot: Any, curves: tuple[int, ...]) -> Panel:
     if room:
         low = max(min(float(w[0]) for w in windows), low - room) if min(w[0] for w in windows) < low else low
         high = min(max(float(w[1]) for w in windows), high + room) if max(w[1] for w in windows) > high else high
-    if high - low <= 1e-9 * max(abs(low), abs(high)):
-        room = abs(low) / 2 or 1.0
-        return Panel(curves, low - room, high + room)
-    return Panel(curves, low, high)
+    return Panel(curves, *_opened(low, high))
+
+
+def _opened(low: float, high: float) -> tuple[float, float]:
+    """A range around what is constant, as it is otherwise."""
+    if high - low > max(1e-9 * max(abs(low), abs(high)), TINY):
+        return low, high
+    room = abs(low) / 2 if abs(low) > TINY else 1.0
+    return low - room, high + room
 
 
 def _legible(y: Any, panel: Panel) -> bool:
@@ -150,9 +156,10 @@ def _of_pi(share: float) -> str:
 
 def tick_labels(values: Sequence[float]) -> list[str]:
     """As few digits as tell the ticks apart."""
+    apart = abs(values[1] - values[0]) / 1000 if len(values) > 1 else math.inf
     texts = [f"{v:g}" for v in values]
-    for digits in range(7, 17):
-        if all(math.isclose(float(t), v, rel_tol=1e-9, abs_tol=1e-300) for t, v in zip(texts, values, strict=True)):
+    for digits in range(7, 18):
+        if all(abs(float(t) - v) <= apart for t, v in zip(texts, values, strict=True)):
             break
         texts = [f"{v:.{digits}g}" for v in values]
     return [_with_minus(t.replace("e+0", "e+").replace("e-0", "e-")) for t in texts]
@@ -189,10 +196,7 @@ def value_range(field: Any, given: tuple[float, float] | None) -> tuple[float, f
     low, high = field.window if given is None else given
     if not np.isfinite(low):
         return -1.0, 1.0
-    if high - low <= 1e-9 * max(abs(low), abs(high)):
-        room = abs(low) / 2 or 1.0
-        return low - room, high + room
-    return float(low), float(high)
+    return _opened(float(low), float(high))
 
 
 def bands(low: float, high: float, most: int) -> tuple[list[float], list[float], list[str]]:

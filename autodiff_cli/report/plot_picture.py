@@ -145,7 +145,8 @@ def _curve(axes: Any, plot: Any, k: int, window: tuple[float, float], color: str
     x = np.concatenate([part for piece, _ in pieces for part in (piece, gap)] or [gap])
     y = np.concatenate([part for _, piece in pieces for part in (piece, gap)] or [gap])
     width = (2.0, 1.7, 1.9)[k]
-    axes.plot(x, y, color=color, linewidth=width, linestyle=DASHES[k], label=name, zorder=4 - k / 4, solid_capstyle="round")
+    style = {"color": color, "linewidth": width, "linestyle": DASHES[k], "zorder": 4 - k / 4, "solid_capstyle": "round"}
+    axes.plot(x, y, label=name, gid=plot.columns[k], **style)
 
 
 def _marks(axes: Any, plot: Any, panel: Panel, colors: dict[str, Any]) -> None:

@@ -22,12 +22,11 @@ DIM = 244
 
 
 def size(width: int | None, height: int | None) -> tuple[int, int]:
-    """Columns and rows of a plot: as wide as the terminal up to 120, a quarter as high, and lower than the terminal."""
-    terminal = shutil.get_terminal_size((80, 24))
-    columns = min(terminal.columns, WIDEST) if width is None else width
-    columns = max(columns, NARROWEST)
-    rows = min(max(16, columns // 4), max(10, terminal.lines - 4) if sys.stdout.isatty() else 30) if height is None else height
-    return columns, max(rows, 8)
+    """Columns and rows of a plot: as wide as the terminal up to 120, 80 in a pipe; a quarter as high, and lower than the terminal."""
+    columns, lines = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else (80, 24)
+    columns = max(NARROWEST, min(columns, WIDEST) if width is None else width)
+    rows = min(max(18, columns // 4), lines - 4) if height is None else height
+    return columns, max(8, rows)
 
 
 def show(plot: Any, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> None:
@@ -62,7 +61,7 @@ def _drawn(plot: Any, panel: Panel, columns: int, rows: int, colorless: bool) ->
     figure.ruler("x").lim(low, high)
     figure.ruler("y").ticks(y_ticks, labels)
     figure.ruler("x").ticks(*ticks(low, high, max(3, columns // 10)))
-    dim = plotext.pixel(DIM, "default")
+    dim = plotext.pixel(DIM)
     figure.axes(True, pixel=dim)
     if panel.low < 0 < panel.high:
         figure.line(0, "horizontal", style="dotted", pixel=dim)
@@ -74,7 +73,8 @@ def _drawn(plot: Any, panel: Panel, columns: int, rows: int, colorless: bool) ->
     for x, y in (place for found in marks(plot) for place in circles(found)):
         if 0 in panel.curves and panel.low <= y <= panel.high:
             figure.draw(figure.signal([x], [y], marker=plotext.marker("○", COLORS[0])))
-    return str(figure.build().string(colorless)).rstrip("\n").split("\n")
+    # plotext paints axes on white, whatever the terminal is; nothing here asks for a background.
+    return str(figure.build().string(colorless)).replace("\x1b[48;5;15m", "").rstrip("\n").split("\n")
 
 
 def _draw_curve(plotext: Any, plot: Any, panel: Panel, k: int, inner: tuple[int, int]) -> None:
