@@ -15,7 +15,7 @@ from autodiff_cli.language import compiled
 from autodiff_cli.language.breaks import Extent, Limit, limit
 from autodiff_cli.language.plotting import Plot, plot
 from autodiff_cli.language.ranges import Range
-from autodiff_cli.report.plot_layout import clipped, panels, runs, thinned, tick_labels, ticks
+from autodiff_cli.report.plot_layout import bands, clipped, panels, runs, thinned, tick_labels, ticks
 
 
 def sampled(expression: str, low: float = -3.0, high: float = 3.0, order: int = 1, samples: int | None = None) -> Plot:
@@ -240,6 +240,17 @@ def test_ticks_are_round() -> None:
             places, labels = ticks(low, high, most)
             assert 1 <= len(places) <= most
             assert low - 1e-9 * (high - low) <= places[0] <= places[-1] <= high + 1e-9 * (high - low)
+            assert len(set(labels)) == len(labels)
+
+
+def test_bands_are_round_and_cover_the_range() -> None:
+    assert bands(-1, 1, 5) == ([-1, -0.5, 0, 0.5, 1], ["−1", "−0.5", "0", "0.5", "1"])
+    for low, high in ((-0.43, 0.43), (0, 1e-300), (-7e300, 2e300), (0.12, 0.13), (1e6, 1e6 + 0.003)):
+        for most in (2, 5, 11, 12):
+            levels, labels = bands(low, high, most)
+            assert 2 <= len(levels) <= most + 1
+            assert levels[0] <= low + 1e-9 * (high - low)
+            assert levels[-1] >= high - 1e-9 * (high - low)
             assert len(set(labels)) == len(labels)
 
 

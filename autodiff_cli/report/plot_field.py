@@ -30,7 +30,7 @@ def show(field: Any, width: int | None, height: int | None, y_range: tuple[float
     if height is None:  # a character is twice as high as it is wide
         rows = min(max(12, round(inner * shape_of(field) / 2) + 3), rows + 6)
     tall = rows - 3
-    levels, labelled, labels = _limits(*value_range(field, y_range), len(SHADES if colorless else BLUES))
+    levels, labels = bands(*value_range(field, y_range), len(SHADES if colorless else BLUES))
     cells = _cells(field, inner, tall, levels, colorless)
     if field.gradient is not None:
         _point(field, cells, colorless, levels)
@@ -38,17 +38,8 @@ def show(field: Any, width: int | None, height: int | None, y_range: tuple[float
     lines = [f"{start}{''.join(line)}{end}" for start, line, end in zip(left, cells, ["│"] * tall, strict=True)]
     lines.append(f"{' ' * margin}└{_axis(field, inner)}┘")
     lines.append(" " * (margin + 1) + _below(field, inner))
-    lines.append(" " * (margin + 1) + _key(levels, labelled, labels, inner, colorless))
+    lines.append(" " * (margin + 1) + _key(levels, labels, inner, colorless))
     sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
-
-
-def _limits(low: float, high: float, most: int) -> tuple[list[float], list[float], list[str]]:
-    """The limits of at most so many bands; see ``plot_layout.bands``."""
-    found = bands(low, high, most + 1)
-    while len(found[0]) - 1 > most:
-        most -= 1
-        found = bands(low, high, most)
-    return found
 
 
 def _at(points: Any, count: int) -> Any:
@@ -140,15 +131,13 @@ def _below(field: Any, columns: int) -> str:
     return "".join(line)
 
 
-def _key(levels: list[float], labelled: list[float], labels: list[str], columns: int, colorless: bool) -> str:
+def _key(levels: list[float], labels: list[str], columns: int, colorless: bool) -> str:
     """What the bands mean: their limits between samples of them, as many of the limits as there is room for."""
     for every in range(1, len(levels) + 1):
-        texts = dict(zip(labelled[::every], labels[::every], strict=True))
-        parts = []
-        for band, lower in enumerate(levels[:-1]):
-            parts.append(f" {texts[lower]} " if lower in texts else "")
-            parts.append(_shade(band, levels) * 2 if colorless else f"\x1b[48;5;{_blue(band, levels)}m  \x1b[0m")
-        parts.append(f" {texts.get(levels[-1], '')}")
-        if len("value ") + 2 * (len(levels) - 1) + sum(map(len, parts[::2])) <= columns:
+        texts = [f" {label} " if k % every == 0 else "" for k, label in enumerate(labels)]
+        if len("value") + 2 * (len(levels) - 1) + sum(map(len, texts)) <= columns:
             break
-    return "value " + "".join(parts)
+    parts = ["value", texts[0]]
+    for band, text in enumerate(texts[1:]):
+        parts += [_shade(band, levels) * 2 if colorless else f"\x1b[48;5;{_blue(band, levels)}m  \x1b[0m", text]
+    return "".join(parts)

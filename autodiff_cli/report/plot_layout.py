@@ -70,7 +70,9 @@ def _panel(plot: Any, curves: tuple[int, ...]) -> Panel:
 def _opened(low: float, high: float) -> tuple[float, float]:
     """A range around what is constant, as it is otherwise."""
     if high - low > max(1e-9 * max(abs(low), abs(high)), TINY):
-        return low, high
+        # A limit that was reckoned to be 0 is 0 to the eye, and has a tick.
+        none = 1e-6 * (high - low)
+        return 0.0 if abs(low) < none else low, 0.0 if abs(high) < none else high
     room = abs(low) / 2 if abs(low) > TINY else 1.0
     return low - room, high + room
 
@@ -199,12 +201,16 @@ def value_range(field: Any, given: tuple[float, float] | None) -> tuple[float, f
     return _opened(float(low), float(high))
 
 
-def bands(low: float, high: float, most: int) -> tuple[list[float], list[float], list[str]]:
-    """The limits of about so many bands of values, round ones, and those inside of the range with their labels."""
-    inside, labels = ticks(low, high, most)
-    step = inside[1] - inside[0]
-    below, above = [inside[0] - step] if low < inside[0] else [], [inside[-1] + step] if high > inside[-1] else []
-    return [*below, *inside, *above], inside, labels
+def bands(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
+    """The limits of at most so many bands of values, round numbers around the range, and how they are written."""
+    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    for part in (1, 2, 2.5, 5, 10, 20):
+        step = part * power
+        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        if last - first <= most:
+            break
+    levels = [k * step + 0.0 for k in range(first, last + 1)]
+    return levels, tick_labels(levels)
 
 
 def arrows(field: Any, across: int, up: int, aspect: float) -> tuple[Any, Any, Any, Any]:

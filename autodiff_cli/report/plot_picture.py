@@ -167,8 +167,7 @@ def _field(figure: Any, plot: Any, y_range: tuple[float, float] | None, alike: b
 
     axes = figure.subplots()
     axes.set_title(_shortened(plot.expression), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors["ink"])
-    low, high = value_range(plot, y_range)
-    levels, labelled, labels = bands(low, high, 12)
+    levels, labels = bands(*value_range(plot, y_range), 12)
     shown = np.ma.masked_invalid(np.where(plot.torn, np.nan, np.clip(plot.value, levels[0], levels[-1])))
     shades = LinearSegmentedColormap.from_list("shades", colors["map"])
     if shown.count():
@@ -177,7 +176,7 @@ def _field(figure: Any, plot: Any, y_range: tuple[float, float] | None, alike: b
             plot.x, plot.y, shown, levels=levels[1:-1], colors=colors["paper"], linewidths=0.7, linestyles="solid", alpha=0.8
         )
         bar = figure.colorbar(filled, cax=axes.inset_axes((1.025, 0, 0.035, 1)))
-        bar.set_ticks(labelled, labels=labels)
+        bar.set_ticks(levels, labels=labels)
         bar.set_label("value")
         bar.outline.set_visible(False)
         bar.ax.tick_params(length=0)

@@ -22,7 +22,7 @@ DIM = 244
 
 
 def size(width: int | None, height: int | None) -> tuple[int, int]:
-    """Columns and rows of a plot: as wide as the terminal up to 120, 80 in a pipe; a quarter as high, and lower than the terminal."""
+    """Columns and rows: as wide as the terminal up to 120, 80 in a pipe; a quarter as high, and lower than the terminal."""
     columns, lines = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else (80, 24)
     columns = max(NARROWEST, min(columns, WIDEST) if width is None else width)
     rows = min(max(18, columns // 4), lines - 4) if height is None else height
