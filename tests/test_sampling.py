@@ -97,6 +97,15 @@ def test_the_second_derivative_has_breaks_of_its_own() -> None:
     assert (found.kind, found.at, found.joined) == ("bend", 0.0, (True, True, False))
 
 
+def test_rounding_beside_a_hole_is_no_break() -> None:
+    """The derivatives of sin(x)/x lose their digits near 0, where they are 0 and -1/3."""
+    found = sampled("sin(x)/x", order=2)
+    (hole,) = found.breaks
+    assert (hole.kind, hole.joined) == ("hole", (True, True, True))
+    near = np.abs(found.xs) < 0.01
+    np.testing.assert_allclose(found.ys[:, near], [[1], [0], [-1 / 3]] * np.ones(near.sum()), atol=4e-3)
+
+
 @given(
     st.floats(-2.9, 2.9).filter(lambda c: abs(c) > 1e-6),
     st.sampled_from(

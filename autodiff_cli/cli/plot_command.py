@@ -23,8 +23,8 @@ TABLES = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".ndjson": "ndjson", ".
 @click.option("--samples", metavar="N", help="Samples in equal steps.  [default: 401; over two variables 161 each way]")
 @click.option("-o", "--output", "path", metavar="FILE", help="Write a picture (.svg, .png, .pdf) or a table (.csv, .json, ...).")
 @click.option("--y-range", metavar="FROM:TO", help="The values that are shown.  [default: all, or most of them at poles]")
-@click.option("--width", type=click.IntRange(1, 20_000), metavar="N", help="Columns on a terminal, pixels of a picture.")
-@click.option("--height", type=click.IntRange(1, 20_000), metavar="N", help="Rows on a terminal, pixels of a picture.")
+@click.option("--width", type=click.IntRange(1, 5_000), metavar="N", help="Columns on a terminal, pixels of a picture.")
+@click.option("--height", type=click.IntRange(1, 5_000), metavar="N", help="Rows on a terminal, pixels of a picture.")
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True, help="Colours of a picture.")
 @click.option("--transparent", is_flag=True, help="No background in a picture.")
 @options.strict
