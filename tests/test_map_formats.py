@@ -262,6 +262,22 @@ def test_nothing_and_nan_in_parquet() -> None:
     assert run_map("x", "cut.parquet").code == 5
 
 
+def test_a_parquet_file_is_never_whole_in_memory() -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    from autodiff_cli.data.inputs import reader
+
+    columns = {"x": np.random.default_rng(0).normal(size=400_000)}
+    pq.write_table(pa.table(columns), "in.parquet", row_group_size=20_000)
+    source = reader("in.parquet", "parquet")
+    before = pa.total_allocated_bytes()
+    most = max(pa.total_allocated_bytes() - before for _ in source.pieces())
+    source.close()
+    assert source.done == 400_000
+    assert most < 2_000_000  # of 3,200,000
+
+
 def test_text_files_to_parquet() -> None:
     pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq

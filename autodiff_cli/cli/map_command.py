@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from autodiff_cli.data.pipeline import Inputs, Summary
 
 _FROM_ENVIRONMENT = ("csv", "tsv", "ndjson", "json", "markdown")
+_WRITTEN = "csv, tsv, ndjson, json, npy, npz, parquet, arrow, feather, markdown, table"
+_ON_ERROR = ("stop", "nan", "skip")
 _BINARY = ("npy", "npz", "parquet", "arrow", "feather")
 
 
@@ -30,8 +32,7 @@ class RowsCommand(options.ExpressionCommand):
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option("-o", "--output", "target", metavar="FILE", help="Where to write.  [default: standard output]")
 @click.option("--in-place", is_flag=True, help="Replace the input file when all is done.")
-@click.option("--format", "style", metavar="NAME", help="Of the output: csv, tsv, ndjson, json, npy, npz, parquet, arrow, feather, "
-              "markdown, table.  [default: what -o says, or csv]")  # fmt: skip
+@click.option("--format", "style", metavar="NAME", help=f"Of the output: {_WRITTEN}.  [default: what -o says, or csv]")
 @click.option("--input-format", metavar="NAME", help="Of the input, if its name does not say.  [default for a pipe: csv]")
 @click.option("--let", "lets", multiple=True, metavar="NAME=COLUMN", help="A variable whose column has another name.")
 @click.option("--columns", metavar="x,y", help="Names of the columns of a file that has none.")
@@ -40,8 +41,7 @@ class RowsCommand(options.ExpressionCommand):
 @click.option("--keep/--no-keep", default=True, help="Pass the columns of the input through.  [default: keep]")
 @click.option("--value-name", default="value", show_default=True, metavar="NAME", help="What the column of values is called.")
 @click.option("--derivative-name", default="d_{}", show_default=True, metavar="TEXT", help="What derivatives are called.")
-@click.option("--on-error", default="stop", show_default=True, type=click.Choice(["stop", "nan", "skip"]),
-              help="What to do about a cell that is no number.")  # fmt: skip
+@click.option("--on-error", default="stop", show_default=True, type=click.Choice(_ON_ERROR), help="If a cell is no number.")
 @options.strict
 @click.option("--threads", metavar="N", type=click.IntRange(1), help="How many work at a time; in each worker of a cluster.")
 @click.option("--unbuffered", is_flag=True, help="Write a row when it comes in.")
@@ -60,7 +60,9 @@ def command(expr: str, files: tuple[str, ...], target: str | None, threads: int 
     autodiff map "p*v/(n*8.314)" --let p=pressure gas.parquet -o out.parquet --order 2
     tail -f log.csv | autodiff map "log(x)" --unbuffered
     """
+    from autodiff_cli.autograd.program import processors
     from autodiff_cli.data import formats, inputs, output, pipeline
+    from autodiff_cli.report.progress import Progress
 
     if os.path.isfile(expr) and files:
         raise click.UsageError(f"the expression comes first, then files; '{expr}' is a file\n  hint: autodiff map EXPR {expr}")
@@ -78,14 +80,12 @@ def command(expr: str, files: tuple[str, ...], target: str | None, threads: int 
     form = _format(target, source, **switches)
     task = _task(expr, **switches)
     program = task.program()
-    from autodiff_cli.report.progress import Progress
-
     for name in task.unused(program):
         sys.stderr.write(f"note: '{name}' does not occur in the expression\n")
     with Progress(shown=target is not None or not sys.stdout.isatty()) as tick:
         if cluster is None:
             writer = _writer(form, task, **switches)
-            summary = pipeline.run(task, program, source, target, writer, threads or options.processors(), tick)
+            summary = pipeline.run(task, program, source, target, writer, threads or processors(), tick)
         else:
             from autodiff_cli.data.cluster import engine
 

@@ -128,11 +128,6 @@ def names(text: str | None) -> list[str] | None:
     return listed
 
 
-def processors() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def stack(options: list[Command]) -> Command:
     def decorate(function: Command) -> Command:
         for option in reversed(options):
@@ -156,6 +151,7 @@ _dtype = click.option("--dtype", default="float64", show_default=True, metavar="
 _no_limits = click.option("--no-limits", is_flag=True, help="Allow tensors and programs of any size.")
 _wrt = click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: every --at]")
 values = stack([_at, _const, _wrt, _dtype, _no_limits])
+at, const = _at, _const
 start = stack([_at, _const, _dtype, _no_limits])
 _wrt_rows = click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: all but --const]")
 values_of_rows = stack([_at, _const, _wrt_rows, _dtype])

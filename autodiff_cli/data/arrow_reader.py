@@ -52,7 +52,7 @@ class ArrowReader:
             if style == "parquet":
                 from pyarrow import parquet
 
-                self._opened = parquet.ParquetFile(file)
+                self._opened = parquet.ParquetFile(file, pre_buffer=False)  # else it keeps all that it has read
                 self.schema = self._opened.schema_arrow
                 self.total: int | None = self._opened.metadata.num_rows
             else:
