@@ -41,8 +41,13 @@ of_cluster = options.stack(
             help="Who works: this process, or a Dask cluster.",
         ),
         click.option("--scheduler", metavar="ADDRESS", help="Of a cluster: tcp://HOST:8786.  [default: one of this machine]"),
-        click.option("--workers", metavar="N", type=click.IntRange(1), help="Processes of that.  [default: all processors]"),
-        click.option("--partition-bytes", metavar="SIZE", type=Size(), help="Of a file for one task.  [default: 64M]"),
+        click.option(
+            "--workers",
+            metavar="N",
+            type=click.IntRange(1),
+            help="Processes of a cluster of this machine.  [default: all processors]",
+        ),
+        click.option("--partition-bytes", metavar="SIZE", type=Size(), help="How much of a file one task takes.  [default: 64M]"),
         click.option("--partition-rows", metavar="N", type=click.IntRange(1), help="The same in rows."),
     ]
 )

@@ -43,7 +43,7 @@ class RowsCommand(options.ExpressionCommand):
 @click.option("--derivative-name", default="d_{}", show_default=True, metavar="TEXT", help="What derivatives are called.")
 @click.option("--on-error", default="stop", show_default=True, type=click.Choice(_ON_ERROR), help="If a cell is no number.")
 @options.strict
-@click.option("--threads", metavar="N", type=click.IntRange(1), help="How many work at a time; in each worker of a cluster.")
+@click.option("--threads", metavar="N", type=click.IntRange(1), help="How many work at a time.  [default: all processors]")
 @click.option("--unbuffered", is_flag=True, help="Write a row when it comes in.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("-q", "--quiet", is_flag=True, help="Bare numbers: no header, no columns of the input.")

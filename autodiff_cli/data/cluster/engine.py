@@ -76,12 +76,11 @@ def run(
     if target is not None and output.is_folder(target):
         joining.check_new(target, form)
         template = joining.split(target, form)[1]
-    with closing(inputs.open(inputs.paths[0])) as source, output.terminable(), _workplace(target, form) as folder:
+    with closing(inputs.open(inputs.paths[0])) as source, output.terminable(), _workplace(target) as folder:
         first = RowMap(task, program, source.columns, spoken(inputs.paths[0]))
         with scheduler.connected(settings.scheduler, settings.workers, settings.threads, folder) as cluster:
             partitions = plan(inputs, settings.limits, lambda ranges: _all(cluster, ranges))
-            about = (task, spoken(inputs.paths[0]), source.columns, form, head, bare, template, tuple(partitions), folder)
-            job = Job(*about)
+            job = Job(task, spoken(inputs.paths[0]), source.columns, form, head, bare, template, tuple(partitions), folder)
             job.save()
             _types(job, first, source)
             notes = cluster.each(work, [(folder, i) for i in range(len(partitions))], lambda note: "error" in note)
@@ -104,21 +103,21 @@ def _check_files(inputs: Inputs, target: str | None, settings: Settings) -> None
 
 def _beside(target: str | None) -> str | None:
     """The file or folder that parts are put beside."""
-    if target is None or target == "-":
+    if target is None:
         return None
     path = os.path.realpath(os.path.dirname(target) if "*" in target else target)
     return None if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)) else path
 
 
 @contextmanager
-def _workplace(target: str | None, form: str) -> Iterator[str]:
+def _workplace(target: str | None) -> Iterator[str]:
     """A hidden folder beside the output, which is gone at the end."""
     path = _beside(target)
     if path is None:
         folder = tempfile.mkdtemp(prefix="autodiff-")
     else:
         # In the same file system, so that parts only change their names.
-        parent, name = (path, "") if os.path.isdir(path) else os.path.split(path)
+        parent, name = (path, "autodiff") if os.path.isdir(path) else os.path.split(path)
         folder = os.path.join(parent, f".{name[:200]}.{os.urandom(4).hex()}.parts")
         try:
             os.mkdir(folder)

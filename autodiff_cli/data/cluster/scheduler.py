@@ -168,9 +168,14 @@ async def _answered(address: str) -> None:
 
 def _of_this_machine(workers: int, threads: int, scratch: str) -> Any:
     """Processes that listen to this machine alone."""
+    from dask import config
     from distributed import LocalCluster
 
-    with undisturbed():
+    # Dask's workers hand memory back to the system after every operation, and fetch it again for the next one; ours need
+    # little of it, always the same.
+    given = config.get("distributed.nanny.pre-spawn-environ")
+    kept = {name: value for name, value in given.items() if not name.startswith("MALLOC_")}
+    with undisturbed(), config.set({"distributed.nanny.pre-spawn-environ": kept}):
         return LocalCluster(
             n_workers=workers,
             threads_per_worker=threads,
