@@ -1,6 +1,6 @@
 """``map --engine dask`` on the loopback of one machine: what a row costs, what a partition costs on top, what is moved.
 
-Run it with ``python tests/benchmarks/scaling.py [FOLDER]``; it writes 400 MB of files into FOLDER.  The scheduler and the
+Run it with ``python tests/benchmarks/scaling.py [FOLDER]``; it writes 700 MB of files into FOLDER.  The scheduler and the
 client are in this process, each worker has its own.  Times are the least of a few rounds.  Processor time is that of the
 workers, which other work on the machine disturbs less.
 """
@@ -158,6 +158,7 @@ def measure(folder: str, moved: Moved) -> None:
     """Print everything."""
     print(f"Python {platform.python_version()}, NumPy {np.__version__}, pyarrow {pa.__version__}, dask {dask.__version__}, ")
     print(f"distributed {distributed.__version__}; {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the start")
+    psutil.cpu_percent()
     inputs = {style: files(folder, style) for style in ("csv", "parquet")}
     rows = FILES * ROWS
     sizes = {style: sum(map(os.path.getsize, paths)) for style, paths in inputs.items()}
@@ -170,13 +171,14 @@ def measure(folder: str, moved: Moved) -> None:
             file = os.path.join(folder, f"out.{style}")
             sizes = {f"2 workers, {size} MiB, a folder": partial(run, two, paths, out, Limits(size << 20)) for size in SIZES}
             others = {
-                "2 workers, 4 MiB, one file": partial(run, two, paths, file, Limits(4 << 20)),
-                "1 worker, 4 MiB, a folder": partial(run, one, paths, out, Limits(4 << 20)),
+                "2 workers, 16 MiB, one file": partial(run, two, paths, file, Limits(16 << 20)),
+                "1 worker, 16 MiB, a folder": partial(run, one, paths, out, Limits(16 << 20)),
                 "no cluster, 2 threads, one file": partial(local, paths, file, 2),
                 "no cluster, 1 thread, one file": partial(local, paths, file, 1),
             }
             compared({**sizes, **others})
-    print(f"\nload {os.getloadavg()[0]:.1f} at the end")
+    busy = psutil.cpu_percent() / 100 * (os.cpu_count() or 1)
+    print(f"\nload {os.getloadavg()[0]:.1f} at the end; {busy:.1f} processors busy all along")
 
 
 def overhead(cluster: Any, moved: Moved, folder: str) -> None:
