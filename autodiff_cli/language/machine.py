@@ -326,26 +326,20 @@ class Machine:
         """Call a function whose derivatives are written by hand: backward uses those, at every order."""
         machine = self
 
-        def within(body: Syntax, arguments: Iterable[Any]) -> Tensor:
-            before, machine._scope = machine._scope, dict(zip(function.parameters, arguments, strict=True))
-            try:
-                with machine.tensors.unlisted():
-                    return machine.tensors.of(machine.evaluate(body))
-            finally:
-                machine._scope = before
-
         class ByHand(Function):
             @staticmethod
             def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
                 ctx.save_for_backward(*args)
-                return within(function.body, args)
+                return machine.within(function, function.body, args)
 
             @staticmethod
             def backward(ctx: Any, *grads: Any) -> Any:
                 assert function.partials is not None
                 arguments = ctx.saved_tensors
                 return tuple(
-                    machine._contribution(grads[0], within(partial, arguments), argument, partial) if needed else None
+                    machine._contribution(grads[0], machine.within(function, partial, arguments), argument, partial)
+                    if needed
+                    else None
                     for partial, needed, argument in zip(function.partials, ctx.needs_input_grad, arguments, strict=True)
                 )
 
@@ -356,6 +350,15 @@ class Machine:
         result = self.tensors.keep(ByHand.apply(*arguments), node)
         self.tensors.trace(None, arguments, {}, result, node)
         return result
+
+    def within(self, function: UserFunction, body: Syntax, arguments: Iterable[Any]) -> Tensor:
+        """The value of an expression over the parameters of a function."""
+        before, self._scope = self._scope, dict(zip(function.parameters, arguments, strict=True))
+        try:
+            with self.tensors.unlisted():
+                return self.tensors.of(self.evaluate(body))
+        finally:
+            self._scope = before
 
     def _contribution(self, gradient: Tensor, derivative: Tensor, argument: Tensor, node: Syntax) -> Tensor:
         """The chain rule for a derivative by hand; one number stands for all elements of the argument."""

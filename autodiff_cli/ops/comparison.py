@@ -105,8 +105,8 @@ def allclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
 
 describe(equal, tensors=("x", "y"))
 describe(allclose, tensors=("x", "y"))
-all: Function = declare("all", lambda x: np.all(x), {"x": None}, summary="true if no element is zero")
-any: Function = declare("any", lambda x: np.any(x), {"x": None}, summary="true if an element is not zero")
+all: Function = declare("all", lambda x: np.all(x), {"x": None}, elementwise=False, summary="true if no element is zero")
+any: Function = declare("any", lambda x: np.any(x), {"x": None}, elementwise=False, summary="true if an element is not zero")
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
