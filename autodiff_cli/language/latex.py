@@ -6,7 +6,7 @@ becomes is put together from the pieces of its children.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autodiff_cli.language.latex_names import RAISED, escaped, function, identifier, number
@@ -49,11 +49,12 @@ class _Piece:
         return self if self.level >= level else _bracketed(self)
 
 
-def latex(expression: Syntax | str) -> str:
+def latex(expression: Syntax | str, names: Mapping[str, str] | None = None) -> str:
     """An expression, or a program with its statements behind each other, for LaTeX's math mode.
 
     Args:
         expression: its text or its tree.
+        names: what some of its names are to be printed as, in LaTeX.
 
     Raises:
         ParseError: for a text that is not of the language.
@@ -67,7 +68,10 @@ def latex(expression: Syntax | str) -> str:
             stack.extend((child, False) for child in reversed(node.children))
             continue
         first = len(pieces) - len(node.children)
-        made = _piece(node, pieces[first:])
+        if names and node.kind == "name" and node.children[0].text in names:
+            made = _Piece(names[node.children[0].text], tall=True)
+        else:
+            made = _piece(node, pieces[first:])
         del pieces[first:]
         pieces.append(made)
     return _joined(pieces[0].text)

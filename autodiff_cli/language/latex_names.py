@@ -62,15 +62,20 @@ def _printed(character: str) -> bool:
 
 
 def identifier(name: str) -> str:
-    """A name: Greek letters as such, a number at the end or what follows ``_`` as a subscript, ``%3`` as ``v_{3}``."""
+    """A name: Greek letters as such, a number at the end or what follows ``_`` as a subscript, ``%3`` as ``v_{3}``.
+
+    What is inside of ``y`` is called ``y.1``, which is printed as a subscript too.
+    """
     if name.startswith("%"):
         return f"v_{{{name[1:]}}}"
+    name, point, inside = name.partition(".")
     stem, *below = [part for part in name.split("_") if part] or [name]
     letters = stem.rstrip("0123456789")
     if letters and letters != stem and _is_symbol(letters):
         stem, below = letters, [stem[len(letters) :], *below]
     shown = _word(stem)
-    return f"{shown}_{{{','.join(map(_word, below))}}}" if below else shown
+    subscript = ",".join(map(_word, below)) + point + inside
+    return f"{shown}_{{{subscript}}}" if subscript else shown
 
 
 def _is_symbol(word: str) -> bool:
