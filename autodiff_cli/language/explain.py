@@ -17,7 +17,7 @@ from autodiff_cli.autograd.tensor import Tensor, leaf_edge
 from autodiff_cli.autograd.watching import Visit, nodes_behind, watching
 from autodiff_cli.errors import LimitError, UsageError
 from autodiff_cli.language.explanation import Contribution, End, Explanation, Second, Step, Sweep
-from autodiff_cli.language.formulas import GRADIENT, Formula, filled_in, holds, of_node, renamed
+from autodiff_cli.language.formulas import GRADIENT, Formula, convention, filled_in, holds, of_node, renamed
 from autodiff_cli.language.naming import Names
 from autodiff_cli.language.rules import condition, in_words
 from autodiff_cli.language.session import Notes, Session
@@ -195,6 +195,7 @@ class _Explainer:
         made.local = local
         made.untaken = not np.all(close)
         made.formula = self.formula(node, formula, i, local)
+        made.words = convention(node, self.names.arguments(node))
         return True
 
     def formula(self, node: Node, formula: Formula | None, i: int, local: Any) -> Syntax | None:

@@ -31,7 +31,12 @@ _OTHERS = {
     "PowBackward2": "y**x*log(y)",  # a number to the power x
     "RsubBackward1": "-1",
     "where": "1 where condition else 0, 0 where condition else 1",
-    "tanh_slope": "-2*t*x",
+    "tanh_slope": "-2*t*(1 - t**2)",
+    "sigmoid_slope": "s*(1 - s)*(1 - 2*s)",
+    "bell": "-2*scale*x*exp(-scale*x**2)",
+    "over": "1/y, -x/y**2",
+    "threshold_backward": "1 if y > 0 else 0, 0",
+    "hardtanh_backward": "1 if low < y < high else outside, 0",
     "one_minus_square": "-2*x",
     "square_minus_one": "2*x",
 }
@@ -124,6 +129,18 @@ def holds(formula: Formula, values: Mapping[str, Any], local: Any) -> bool:
     except (AutodiffError, ValueError):
         return False
     return bool(np.all(close | ~np.isfinite(computed)))
+
+
+def convention(node: Node, values: Mapping[str, Any]) -> str | None:
+    """What is answered at a kink, if an argument of a node is at one."""
+    op = None if node.law is None else FUNCTIONS.get(node.law.name)
+    if op is None or op.kink is None or not op.convention:
+        return None
+    try:
+        at_kink = np.any(op.mask(op.kink, [], {key: getattr(value, "_data", value) for key, value in values.items()}))
+    except (TypeError, ValueError, KeyError):  # nobody kept an argument that the predicate asks for
+        return None
+    return op.convention if at_kink else None
 
 
 def _plain(value: Any) -> Any:

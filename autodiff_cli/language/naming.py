@@ -23,7 +23,7 @@ from autodiff_cli.language.wording import operands
 
 UNKNOWN = "constant"
 """What stands for an operand that nobody kept."""
-_MOST_ELEMENTS = 4
+_MOST_ELEMENTS, _MOST_TEXT = 4, 40
 _SIGNS = {
     **{kind: kind for kind in ("add", "sub", "mul", "div", "pow", "floor_divide", "remainder", "neg")},
     **dict.fromkeys(("mm", "mv", "bmm", "dot"), "matmul"),
@@ -109,14 +109,35 @@ class Names:
             for value in saved(node).values():
                 if isinstance(value, Tensor):
                     self.keep(value)
+        for node in reversed(nodes):
+            if (node, 0) in self._values:
+                edge = self._taken(node)
+                if edge is not None and edge[0].sequence_nr and edge[0]._shape == node._shape:
+                    self._values.setdefault(edge, self._values[node, 0])
         for node in nodes:
             law, given = node.law, self.arguments(node)
-            if law is None or (node, 0) in self._values or any(given.get(key) is None for key in law.parameters):
+            if law is None or (node, 0) in self._values:
                 continue
-            with np.errstate(all="ignore"):
-                made = law.forward(*[getattr(given[key], "_data", given[key]) for key in law.parameters])
-            if np.shape(made) == node._shape:
+            if all(given.get(key) is not None for key in law.parameters):
+                with np.errstate(all="ignore"):
+                    made = law.forward(*[getattr(given[key], "_data", given[key]) for key in law.parameters])
+            else:
+                edge = self._taken(node)
+                made = None if edge is None else self.value(edge)
+            if made is not None and np.shape(made) == node._shape:
                 self._values[node, 0] = made
+
+    def _taken(self, node: Node) -> Edge | None:
+        """The input that a choice took for all elements: rules have such choices, to guard against a zero."""
+        if node.law is None or node.law.name != "where":
+            return None
+        condition = saved(node).get("condition")
+        if condition is None:
+            return None
+        chosen = np.asarray(getattr(condition, "_data", condition)).astype(bool)
+        if not chosen.size or not (chosen.all() or not chosen.any()):
+            return None
+        return node._edges[0 if chosen.all() else 1]
 
     # The forward pass
 
@@ -242,9 +263,13 @@ class Names:
             called = self.of_tensor(value)
             if called:
                 return name(called)
-        array = np.asarray(getattr(value, "_data", value))
-        if array.dtype.kind not in "fiub" or array.size > _MOST_ELEMENTS:
-            return name(str(value) if array.ndim == 0 else UNKNOWN)
+        value = getattr(value, "_data", value)
+        if not isinstance(value, (bool, int, float, np.generic, np.ndarray)):
+            text = str(list(value) if isinstance(value, tuple) else value)
+            return name(text if len(text) <= _MOST_TEXT else UNKNOWN)
+        array = np.asarray(value)
+        if array.size > _MOST_ELEMENTS:
+            return name(UNKNOWN)
         if array.ndim == 0:
             return name(str(bool(array)).lower()) if array.dtype.kind == "b" else number(float(array))
         return name(str(array.tolist()))
@@ -255,6 +280,9 @@ class Names:
         if law is None or law.of_sequence:
             inputs = [name(self.of(edge)) if edge is not None else name(UNKNOWN) for edge in node._edges]
             return _call(law.name if law is not None else node.name().rstrip("0123456789").removesuffix("Backward"), inputs)
+        edge = self._taken(node)
+        if edge is not None:
+            return name(self.of(edge))
         shown = self.operands(node)
         parts = [shown[key] for key in law.parameters[: law.arity] if key in shown]
         if law.name == "pow" and node.name() == "PowBackward2":

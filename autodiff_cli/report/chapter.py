@@ -123,6 +123,8 @@ def _contribution(of: str, step: Step, made: Contribution, notation: Plain) -> l
         number = notation.number(_alike(made.local))
         remark = f"for the {_nth(made.place)} `{made.to}`" if made.place else ""
         said.append(Equation(local, [*([notation.formula(made.formula)] if made.formula else []), number], remark=remark))
+        if made.words:
+            said.append(Words(f"at this point by convention: {made.words}"))
         product = f"{_factor(notation.number(step.gradients[0]))}{notation.times}{_factor(number)}"
         if made.is_broadcast:
             said.append(Words(_broadcast(made)))
