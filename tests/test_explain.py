@@ -294,6 +294,13 @@ def test_little_to_explain(capsys: pytest.CaptureFixture[str]) -> None:
     assert "nothing to differentiate" in run('autodiff explain "2 + 3" --quiet-notes')
 
 
+def test_a_rule_with_the_gradient_in_it(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(capsys, "sum(A @ g)", "-a", "A=[[1, 2]]", "-a", "g=[1, 2]")
+    assert [one["formula"] for one in answer["steps"][1]["contributions"]] == ["outer(%gradient, g)", "A.T @ %gradient"]
+    printed = run('autodiff explain "sum(A @ g)" -a "A=[[1, 2]]" -a "g=[1, 2]"')
+    assert "dz/dA  = outer(dz/d%1, g) = [[1, 2]]" in printed
+
+
 def test_shared_gradients(capsys: pytest.CaptureFixture[str]) -> None:
     answer = explained(capsys, "(x + y)**3", "-a", "x=1,y=2", "--order", "2")
     check(answer)

@@ -17,7 +17,7 @@ from autodiff_cli.autograd.tensor import Tensor, leaf_edge
 from autodiff_cli.autograd.watching import Visit, nodes_behind, watching
 from autodiff_cli.errors import LimitError, UsageError
 from autodiff_cli.language.explanation import Contribution, End, Explanation, Second, Step, Sweep
-from autodiff_cli.language.formulas import GRADIENT, Formula, convention, filled_in, holds, of_node, renamed
+from autodiff_cli.language.formulas import ARRIVING, GRADIENT, Formula, convention, filled_in, holds, name, of_node, renamed
 from autodiff_cli.language.naming import Names
 from autodiff_cli.language.rules import condition, in_words
 from autodiff_cli.language.session import Notes, Session
@@ -225,7 +225,7 @@ class _Explainer:
             return
         used = set() if tree is None else {part.children[0].text for part in walk(tree) if part.kind == "name"}
         if tree is not None and GRADIENT in used and used <= {GRADIENT, *shown}:
-            made.formula = filled_in(tree, shown)
+            made.formula = filled_in(tree, {**shown, GRADIENT: name(ARRIVING)})
             return
         text = "" if formula is None else formula.text if tree is None else unparse(tree)
         made.words = renamed(text, {key: unparse(tree) for key, tree in shown.items()}) or f"the rule of {node.name()}"

@@ -18,7 +18,7 @@ class Contribution:
     Attributes:
         to: the name of the input.
         place: which of several arguments it is, where one tensor stands for more than one; from 1.
-        formula: the local derivative, or with the gradient (the name ``g``) in it the rule itself.
+        formula: the local derivative, or with the gradient (the name ``%gradient``) in it the rule itself.
         words: what the rule does, where no formula says it, or the convention at a kink; names stand between backticks.
         local: the local derivative as numbers, where the rule is a product with it; else ``None``.
         part: what the rule made; of the shape of the output where the input was broadcast.

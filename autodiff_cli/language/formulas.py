@@ -27,6 +27,8 @@ from autodiff_cli.language.syntax import Syntax, walk
 
 GRADIENT = "g"
 """The name that formulas have for the gradient that arrives, where a derivative is no factor."""
+ARRIVING = "%gradient"
+"""The same beside the names of tensors, one of which may be ``g``."""
 _OTHERS = {
     "PowBackward2": "y**x*log(y)",  # a number to the power x
     "RsubBackward1": "-1",

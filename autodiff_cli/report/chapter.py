@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.language.explanation import Contribution, End, Step, Sweep
-from autodiff_cli.language.formulas import GRADIENT, filled_in, name
+from autodiff_cli.language.formulas import ARRIVING, filled_in, name
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.latex_names import identifier
 from autodiff_cli.language.latex_names import number as latex_number
@@ -60,7 +60,7 @@ class Plain:
         return f"d{of}/d{by}"
 
     def formula(self, tree: Syntax, gradient: str = "") -> str:
-        return unparse(filled_in(tree, {GRADIENT: name(gradient)}) if gradient else tree)
+        return unparse(filled_in(tree, {ARRIVING: name(gradient)}) if gradient else tree)
 
     def equation(self, called: str, tree: Syntax) -> str:
         shown = unparse(tree)
@@ -85,7 +85,7 @@ class Latex(Plain):
         return rf"\frac{{\partial {self.name(of)}}}{{\partial {self.name(by)}}}"
 
     def formula(self, tree: Syntax, gradient: str = "") -> str:
-        return latex(tree, {GRADIENT: gradient} if gradient else None)
+        return latex(tree, {ARRIVING: gradient} if gradient else None)
 
     def equation(self, called: str, tree: Syntax) -> str:
         left, right = self.name(called), latex(tree)
@@ -121,8 +121,13 @@ def _contribution(of: str, step: Step, made: Contribution, notation: Plain) -> l
     if made.local is not None:
         local = notation.derivative(step.names[0], made.to)
         number = notation.number(_alike(made.local))
+        formula = [notation.formula(made.formula)] if made.formula else []
+        if step.names[0] == of and np.all(step.gradients[0] == 1) and not (made.is_broadcast or made.place or made.words):
+            # The result itself: there is nothing to multiply with.
+            said.append(Equation(total, [*formula, value], adds))
+            return said
         remark = f"for the {_nth(made.place)} `{made.to}`" if made.place else ""
-        said.append(Equation(local, [*([notation.formula(made.formula)] if made.formula else []), number], remark=remark))
+        said.append(Equation(local, [*formula, number], remark=remark))
         if made.words:
             said.append(Words(f"at this point by convention: {made.words}"))
         product = f"{_factor(notation.number(step.gradients[0]))}{notation.times}{_factor(number)}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Collection, Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -25,10 +26,10 @@ _INDENT = 4
 def pages(result: Explanation, precision: int, color: str) -> list[RenderableType]:
     """Everything there is to say, one part below the other."""
     out = table.console(color)
-    width = min(out.width, WIDE) if out.is_terminal and out.width < WIDE * 100 else NARROW
+    width = min(out.width, WIDE) if sys.stdout.isatty() else NARROW
     notation = Plain(precision)
     parts: list[RenderableType] = [*_headline(result, notation, width), Text("\nforward", "bold italic")]
-    parts.append(_forward(result.forward, precision, result.conditions))
+    parts.append(_forward(result.forward, precision, result.grad, result.conditions))
     if result.sweep is None:
         return [*parts, Text("\nThere is nothing to differentiate.")]
     start = notation.derivative(result.symbol, result.output)
@@ -65,7 +66,9 @@ def _paragraph(text: str, width: int) -> list[Text]:
     return [Text(line, "dim") for line in wrap(text, width, break_on_hyphens=False)]
 
 
-def _forward(lines: Sequence[Line], precision: int, conditions: Any = None, meaning: str = "") -> Table:
+def _forward(
+    lines: Sequence[Line], precision: int, variables: Collection[str] = (), conditions: Any = None, meaning: str = ""
+) -> Table:
     made = table.empty_table()
     made.add_column("name", style="bold", overflow="fold")
     made.add_column("operation", overflow="fold")
