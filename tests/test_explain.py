@@ -238,12 +238,27 @@ def test_a_function_of_several_operations_shows_what_is_inside(capsys: pytest.Ca
     check(answer)
 
 
+@pytest.mark.parametrize(
+    ("expression", "inside"),
+    [("lerp(x, 2, w)", "2 - x"), ("lerp(2, x, w)", "x - 2"), ("lerp(c, x, w)", "x - 2"), ("lerp(x, c, w)", "2 - x")],
+)
+def test_constants_that_nobody_saved(expression: str, inside: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(capsys, expression, "-a", "x=5,w=0.5", "--const", "c=2", "--quiet-notes")
+    assert answer["forward"][3]["operation"] == inside
+    second = explained(capsys, "tan(x)", "-a", "x=1", "--order", "2")["second"][0]
+    assert [line["operation"] for line in second["forward"]] == ["%1*%1", "%2 + 1", "1*%3"]
+    assert [line["value"] for line in second["forward"]][1] == second["value"]
+
+
 def test_shapes_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     answer = explained(capsys, "sum(A*x + y)", "-a", "A=[[1, 2, 3], [4, 5, 6]]", "-a", "x=[1, 2, 3]", "-a", "y=[[1], [2]]")
     steps = {step["name"]: step["contributions"] for step in answer["steps"]}
     assert steps["%3"][0]["rule"] == "every element of %2 receives the gradient of the sum that it is in"
     assert steps["%2"][1]["broadcast"] == {"from": [2, 1], "to": [2, 3], "summed": [1]}
     assert steps["%1"][1]["broadcast"] == {"from": [3], "to": [2, 3], "summed": [0]}
+    answer = explained(capsys, "sum(A*x)", "-a", "A=ones(3, 2, 2)", "-a", "x=[[1], [2]]")
+    assert answer["steps"][1]["contributions"][1]["broadcast"] == {"from": [2, 1], "to": [3, 2, 2], "summed": [0, 2]}
+    check(answer)
     printed = run('autodiff explain "sum(A*x)" -a "A=[[1, 2], [3, 4]]" -a "x=[1, 2]"')
     assert "x was broadcast from [2] to [2, 2]: its gradient is summed over dimension 0" in printed
 

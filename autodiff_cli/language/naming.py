@@ -111,7 +111,7 @@ class Names:
                     self.keep(value)
         for node in reversed(nodes):
             if (node, 0) in self._values:
-                edge = self._taken(node)
+                edge = self._taken(node) or _unchanged(node)
                 if edge is not None and edge[0].sequence_nr and edge[0]._shape == node._shape:
                     self._values.setdefault(edge, self._values[node, 0])
         for node in nodes:
@@ -318,6 +318,15 @@ class Names:
 def saved(node: Node) -> Mapping[str, Any]:
     """What a node has saved, by the names that its rule has for it."""
     return {} if node._saved is None else node.saved_values()
+
+
+def _unchanged(node: Node) -> Edge | None:
+    """The input of a product with 1: rules multiply with the gradient, and a sweep starts with 1."""
+    if node.law is None or node.law.name != "mul" or None not in node._edges:
+        return None
+    factor = next((value for value in saved(node).values() if value is not None), None)
+    ones = factor is not None and np.all(getattr(factor, "_data", factor) == 1)
+    return next((edge for edge in node._edges if edge is not None), None) if ones else None
 
 
 def _edge(tensor: Tensor) -> Edge | None:
