@@ -392,7 +392,7 @@ def _is(value: Any, number: float) -> bool:
 
 def _shorter(recording: Recording, law: Law, given: tuple[Any, ...]) -> Cell | None:
     """The same number by a shorter way, where that is exact; ``None`` if there is none."""
-    rule = _SHORTER.get(law.name)
+    rule = _SHORTER.get(law.name if law.kind != "chain" else "")  # pow is the name of three
     return None if rule is None else rule(recording, *given)
 
 
@@ -406,6 +406,8 @@ def _shorter_mul(recording: Recording, x: Cell, y: Cell) -> Cell | None:
             return other
         if _is(one, -1) and _float(other):
             return recording.of("neg", other)
+        if type(one) is Operation and one.is_("neg"):
+            return recording.of("neg", recording.of("mul", one.given[0], other))  # a sum takes the sign off again
     return None
 
 
@@ -424,6 +426,8 @@ def _shorter_neg(recording: Recording, x: Cell) -> Cell | None:
 
 
 def _shorter_div(recording: Recording, x: Cell, y: Cell) -> Cell | None:
+    if type(x) is Operation and x.is_("neg"):
+        return recording.of("neg", recording.of("div", x.given[0], y))
     return x if _is(y, 1) and _float(x) else None
 
 
@@ -445,7 +449,6 @@ _SHORTER: dict[str, Callable[..., Cell | None]] = {
     "mul": _shorter_mul,
     "neg": _shorter_neg,
     "pow": _shorter_pow,
-    "rsub": lambda recording, x, y: recording.of("sub", y, x),
     "sub": _shorter_sub,
     "where": _shorter_where,
 }

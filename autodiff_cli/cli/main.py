@@ -28,6 +28,7 @@ COMMANDS = {
     "hvp": "The Hessian times a vector.",
     "taylor": "The Taylor series around --at.",
     "explain": "The chain rule step by step, in numbers.",
+    "plot": "The value and its derivatives over a range.",
     "gradcheck": "Check a gradient against finite differences.",
     "run": "A program file of autograd statements.",
     "repl": "The same, typed.",
