@@ -46,6 +46,7 @@ class Plain:
     """How the terminal and markdown write mathematics."""
 
     times = " * "
+    dots = "..."
 
     def __init__(self, precision: int) -> None:
         self.precision = precision
@@ -62,6 +63,9 @@ class Plain:
     def formula(self, tree: Syntax, gradient: str = "") -> str:
         return unparse(filled_in(tree, {ARRIVING: name(gradient)}) if gradient else tree)
 
+    def summed(self, product: str) -> str:
+        return f"sum of {product}"
+
     def equation(self, called: str, tree: Syntax) -> str:
         shown = unparse(tree)
         return called if shown == called else f"{called} = {shown}"
@@ -71,6 +75,7 @@ class Latex(Plain):
     """How LaTeX does, in math mode."""
 
     times = r" \cdot "
+    dots = r"\ldots"
 
     def number(self, value: Any) -> str:
         text = human(value, self.precision).replace("true", r"\text{true}").replace("false", r"\text{false}")
@@ -86,6 +91,9 @@ class Latex(Plain):
 
     def formula(self, tree: Syntax, gradient: str = "") -> str:
         return latex(tree, {ARRIVING: gradient} if gradient else None)
+
+    def summed(self, product: str) -> str:
+        return rf"\sum {product}"
 
     def equation(self, called: str, tree: Syntax) -> str:
         left, right = self.name(called), latex(tree)
@@ -133,9 +141,7 @@ def _contribution(of: str, step: Step, made: Contribution, notation: Plain) -> l
         product = f"{_factor(notation.number(step.gradients[0]))}{notation.times}{_factor(number)}"
         if made.is_broadcast:
             said.append(Words(_broadcast(made)))
-            said.append(Equation(total, [f"sum of {product}" if type(notation) is Plain else product, value], adds))
-            if type(notation) is not Plain:
-                said[-1] = Equation(total, [rf"\sum {product}", value], adds)
+            said.append(Equation(total, [notation.summed(product), value], adds))
         else:
             said.append(Equation(total, [f"{arriving}{notation.times}{local}", product, value], adds))
         if made.untaken:
@@ -179,7 +185,7 @@ def _sum(values: Sequence[Any], notation: Plain) -> str:
     texts = [notation.number(value) for value in values]
     if len(texts) > MOST_PARTS:
         half = MOST_PARTS // 2
-        texts = [*texts[:half], "..." if type(notation) is Plain else r"\ldots", *texts[-half:]]
+        texts = [*texts[:half], notation.dots, *texts[-half:]]
     shown = texts[0]
     for text in texts[1:]:
         shown += f" - {text[1:]}" if text.startswith("-") else f" + {text}"
