@@ -28,6 +28,7 @@ COMMANDS = {
     "hvp": "The Hessian times a vector.",
     "taylor": "The Taylor series around --at.",
     "map": "Value and derivatives for every row of a file.",
+    "explain": "The chain rule step by step, in numbers.",
     "plot": "The value and its derivatives over a range.",
     "gradcheck": "Check a gradient against finite differences.",
     "run": "A program file of autograd statements.",

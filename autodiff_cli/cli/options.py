@@ -183,19 +183,23 @@ output = _stack(
 )
 
 
-def chosen_format(style: str, as_json: bool) -> str:
+def chosen_format(style: str, as_json: bool, *further: str) -> str:
     """The output format.
+
+    Args:
+        further: formats that this command has beside those that all have.
 
     Raises:
         UsageError: for one that does not exist.
     """
+    known = (*FORMATS, *further)
     if as_json:
         return "json"
-    if style not in FORMATS:
+    if style not in known:
         from autodiff_cli.errors import UsageError
         from autodiff_cli.language.operands import suggestion
 
-        raise UsageError(f"unknown format '{style}'", hint=suggestion(style, FORMATS) or f"use one of {', '.join(FORMATS)}")
+        raise UsageError(f"unknown format '{style}'", hint=suggestion(style, known) or f"use one of {', '.join(known)}")
     return style
 
 
