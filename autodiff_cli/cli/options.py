@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -132,7 +132,7 @@ def _stack(options: list[Command]) -> Command:
     return decorate
 
 
-def _format_default() -> str:
+def format_default() -> str:
     return os.environ.get("AUTODIFF_FORMAT") or "table"
 
 
@@ -151,40 +151,43 @@ order = click.option("--order", default=1, show_default=True, metavar="N", type=
 gradient = click.option("--gradient", metavar="EXPR", help="What backward starts from, for an output that is no scalar.")
 strict = click.option("--strict", is_flag=True, help="Exit with 4 if something is nan or infinite.")
 quiet_notes = click.option("--quiet-notes", is_flag=True, help="No notes on standard error.")
+precision = click.option(
+    "--precision", default=6, show_default=True, metavar="N", type=click.IntRange(1, 17), help="Digits in tables."
+)
+color = click.option(
+    "--color", default="auto", show_default=True, type=click.Choice(["auto", "always", "never"]), help="Colour in tables."
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 output = _stack(
     [
         click.option(
             "--format",
             "style",
-            default=_format_default,
+            default=format_default,
             metavar="NAME",
             help=f"{', '.join(FORMATS)}.  [default: table, or AUTODIFF_FORMAT]",
         ),
-        click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+        as_json,
         click.option("-q", "--quiet", is_flag=True, help="Bare numbers, one a line."),
-        click.option(
-            "--precision", default=6, show_default=True, metavar="N", type=click.IntRange(1, 17), help="Digits in tables."
-        ),
-        click.option(
-            "--color", default="auto", show_default=True, type=click.Choice(["auto", "always", "never"]), help="Colour in tables."
-        ),
+        precision,
+        color,
     ]
 )
 
 
-def chosen_format(style: str, as_json: bool) -> str:
-    """The output format.
+def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -> str:
+    """The output format, one of those that a command has.
 
     Raises:
         UsageError: for one that does not exist.
     """
     if as_json:
         return "json"
-    if style not in FORMATS:
+    if style not in formats:
         from autodiff_cli.errors import UsageError
         from autodiff_cli.language.operands import suggestion
 
-        raise UsageError(f"unknown format '{style}'", hint=suggestion(style, FORMATS) or f"use one of {', '.join(FORMATS)}")
+        raise UsageError(f"unknown format '{style}'", hint=suggestion(style, formats) or f"use one of {', '.join(formats)}")
     return style
 
 
