@@ -107,19 +107,24 @@ def _style_of(path: str) -> str:
 
 
 def _most(style: str) -> tuple[int, int]:
-    """How many nodes and levels are shown if nobody says."""
+    """How many edges and levels are shown if nobody says."""
     if style == "table":
         from autodiff_cli.report.graph_tree import MOST_LEVELS, MOST_LINES
 
         return MOST_LINES, MOST_LEVELS
     if style == "mermaid":
-        from autodiff_cli.report.graph_mermaid import MOST_NODES
+        from autodiff_cli.report.graph_mermaid import MOST_EDGES
 
-        return MOST_NODES, _ALL
-    if style in ("svg", "png"):
-        from autodiff_cli.report.graph_svg import MOST_NODES as MOST_DRAWN
+        return MOST_EDGES, _ALL
+    if style == "svg":
+        from autodiff_cli.report.graph_svg import MOST_EDGES as MOST_DRAWN
 
         return MOST_DRAWN, _ALL
+    if style == "png":
+        from autodiff_cli.report.graph_dot import MOST_EDGES as MOST_PAINTED
+        from autodiff_cli.report.graph_dot import MOST_LEVELS as MOST_ROWS
+
+        return MOST_PAINTED, MOST_ROWS
     return _ALL, _ALL
 
 
@@ -130,7 +135,7 @@ def _graph(expr: str, **switches: Any) -> tuple[Graph, list[dict[str, Any]]]:
     source = options.read_expression(expr)
     of = switches["of"] or ""
     backward = switches["backward"] or of.endswith(".grad")
-    if not (switches["at"] or switches["const"] or backward or of):
+    if not (backward or of or any(switches[name] for name in ("at", "const", "wrt", "gradient"))):
         return graph_of_text(source), []
 
     from autodiff_cli.language.graph_backward import backward_graph, gradient_of, run_backward

@@ -39,6 +39,7 @@ def gradient_of(session: Session, name: str) -> Tensor:
 
     Raises:
         UnknownName: if there is no such variable.
+        ShapeError: if the output has several elements and no gradient to start from.
         GraphError: if the gradient does not depend on any variable.
     """
     if name not in session.variables:
@@ -50,6 +51,8 @@ def gradient_of(session: Session, name: str) -> Tensor:
     with np.errstate(all="ignore"):
         (found,) = grad(session.output, [session.variables[name]], session.gradient, create_graph=True, materialize_grads=True)
     assert found is not None
+    if not found.requires_grad:
+        raise GraphError(f"the gradient by {name} has no graph: it does not depend on a variable")
     return found
 
 

@@ -175,14 +175,14 @@ def _flows(graph: Graph, i: int, levels: Sequence[int], depth: int) -> bool | No
     return None if None in flows else any(flows)
 
 
-def deepest(graph: Graph, most_nodes: int, most_levels: int) -> int:
-    """How deep a graph may be shown, so that it has no more than so many nodes and levels."""
-    per_level: dict[int, int] = {}
-    for level in graph.levels():
-        per_level[level] = per_level.get(level, 0) + 1
+def deepest(graph: Graph, most_edges: int, most_levels: int) -> int:
+    """How deep a graph may be shown, so that it has no more than so many edges and levels; one level at least."""
+    below: dict[int, int] = {}
+    for node, level in zip(graph.nodes, graph.levels(), strict=True):
+        below[level] = below.get(level, 0) + len(node.inputs)
     shown = 0
-    for level in range(len(per_level)):
-        shown += per_level[level]
-        if level > most_levels or (shown > most_nodes and level > 1):
-            return level - 1
-    return len(per_level) - 1
+    for level in range(len(below)):
+        shown += below[level]
+        if level >= 1 and (level >= most_levels or shown > most_edges):
+            return level
+    return len(below)

@@ -32,7 +32,7 @@ CONSTANTS: dict[str, Any] = {
     "None": None,
 }
 _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
-_ATTRIBUTES = ("T", "mT", "shape", "ndim")
+ATTRIBUTES = ("T", "mT", "shape", "ndim")
 _MOST_DIMENSIONS = 32
 EFFECTS = ("augmented", "set_attribute", "set_index")
 """Statements that belong in programs: see ``language.interpreter``."""
@@ -451,8 +451,8 @@ class Machine:
         """``thing.name``."""
         if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
             return getattr(thing, name)
-        if name not in _ATTRIBUTES:
-            hint = f"write .{name}() to call it" if name in FUNCTIONS else suggestion(name, _ATTRIBUTES)
+        if name not in ATTRIBUTES:
+            hint = f"write .{name}() to call it" if name in FUNCTIONS else suggestion(name, ATTRIBUTES)
             raise UnknownName(f"unknown attribute '{name}'", span=node.children[1].span, hint=hint)
         tensor = self.tensors.of(thing, node.children[0])
         if name in ("shape", "ndim"):

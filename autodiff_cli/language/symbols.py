@@ -9,7 +9,7 @@ from autodiff_cli.autograd.op import FUNCTIONS, Op
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import UnknownName
 from autodiff_cli.language.evaluator import Evaluator
-from autodiff_cli.language.machine import UserFunction, Work
+from autodiff_cli.language.machine import ATTRIBUTES, UserFunction, Work
 from autodiff_cli.language.syntax import Syntax
 
 
@@ -105,7 +105,10 @@ class SymbolicEvaluator(Evaluator):
 
     def attribute(self, thing: Any, name: str, node: Syntax) -> Any:
         thing = self._whole(thing, node)
-        return self._made(None, (thing,), {}, node) if isinstance(thing, Symbol) else super().attribute(thing, name, node)
+        # Of a symbol nobody knows whether it has several results with names, as those of sort; it has no methods without ().
+        if isinstance(thing, Symbol) and (name in ATTRIBUTES or name not in FUNCTIONS):
+            return self._made(None, (thing,), {}, node)
+        return super().attribute(thing, name, node)
 
     def _choose(self, node: Syntax, extra: Any, values: list[Any], work: list[Work]) -> None:
         if isinstance(values[-1], Symbol):

@@ -6,9 +6,11 @@ import shutil
 import subprocess
 from autodiff_cli.errors import MissingPackage, ProgramError
 from autodiff_cli.language.graph import Graph, GraphNode
-from autodiff_cli.report.graph_text import flow, lines, printable
+from autodiff_cli.report.graph_text import flow, lines, printable, shortened
 from autodiff_cli.report.graph_theme import theme_of
 
+MOST_EDGES, MOST_LEVELS = 1_000, 100
+"""How much of a large graph is painted if nobody says otherwise: a taller bitmap takes gigabytes."""
 _SHAPES = {
     "variable": "shape=ellipse, style=filled",
     "constant": 'shape=box, style="filled,dashed"',
@@ -18,6 +20,7 @@ _SHAPES = {
     "output": "shape=box, style=filled, peripheries=2",
     "more": 'shape=box, style="filled,dotted"',
 }
+_LONGEST_TIP = 200
 
 
 def to_dot(graph: Graph, precision: int, theme: str = "auto") -> str:
@@ -43,7 +46,7 @@ def to_dot(graph: Graph, precision: int, theme: str = "auto") -> str:
 def _attributes(graph: Graph, node: GraphNode, precision: int, colors: Any) -> str:
     marks = {"title": "<b>{}</b>", "detail": "{}", "value": "{}", "grad": f'<font color="{colors.grad}">{{}}</font>'}
     label = "<br/>".join(marks[line.role].format(_html(line.text)) for line in lines(graph, node, precision))
-    tip = printable(node.expression or node.label).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+    tip = printable(shortened(node.expression or node.label, _LONGEST_TIP)).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
     return f'[label=<{label}>, tooltip="{tip}", class="{node.kind}"]'
 
 

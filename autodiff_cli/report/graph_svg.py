@@ -7,10 +7,10 @@ from xml.sax.saxutils import escape
 
 from autodiff_cli.language.graph import Graph, GraphNode
 from autodiff_cli.report.graph_layout import Layout, Point, place
-from autodiff_cli.report.graph_text import Line, flow, lines, printable, width
+from autodiff_cli.report.graph_text import Line, flow, lines, printable, shortened, width
 from autodiff_cli.report.graph_theme import DARK, LIGHT, Theme
 
-MOST_NODES = 2_000
+MOST_EDGES = 4_000
 """How much of a large graph is drawn if nobody says otherwise."""
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _SIZE, _SMALL = 13.0, 11.5
@@ -21,6 +21,7 @@ _PAD_X, _PAD_Y = 12.0, 7.0
 _MARGIN = 12.0
 _STACK = 4.0
 """How far the second sheet of a group, and the second border of an output, are off."""
+_LONGEST_TIP = 200
 
 
 def to_svg(graph: Graph, precision: int, theme: str = "auto") -> str:
@@ -45,7 +46,7 @@ def drawn(graph: Graph, written: Any, sizes: Any, arrows: Any, layout: Layout, t
     text = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{high:.0f}" '
         f'viewBox="{-_MARGIN:.0f} {-_MARGIN:.0f} {wide:.2f} {high:.2f}" role="img">',
-        f"<title>{_text(graph.expression)}</title>",
+        f"<title>{_text(shortened(graph.expression, _LONGEST_TIP))}</title>",
         f"<style>{_style(theme)}</style>",
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
         'markerUnits="userSpaceOnUse" orient="auto"><path class="head" d="M0 0.5L8 4L0 7.5Z"/></marker></defs>',
@@ -71,7 +72,7 @@ def _font_size(line: Line) -> float:
 
 def _node(node: GraphNode, written: list[Line], size: Point, center: Point) -> list[str]:
     (w, h), (x, y) = size, center
-    tip = node.expression or node.label
+    tip = shortened(node.expression or node.label, _LONGEST_TIP)
     text = [f'<g class="node {node.kind}"><title>{_text(tip)}</title>']
     corner = {"variable": min(h / 2, 22.0), "operation": 7.0, "named": 7.0}.get(node.kind, 0.0)
     if node.kind == "group":

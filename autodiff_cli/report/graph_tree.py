@@ -12,7 +12,7 @@ from autodiff_cli.report.numbers import exact_array
 MOST_LINES, MOST_LEVELS = 200, 20
 """How much of a large graph is shown if nobody says otherwise."""
 _MOST_GUIDES = 30
-"""Lines that are deeper begin with the number of their level, so that they do not grow without end."""
+"""Lines that are deeper, or that would leave no room in the terminal, begin with the number of their level."""
 _SIGNS = {"variable": "●", "constant": "·", "operation": "○", "named": "◇", "group": "▣", "output": "◉", "more": "…", "none": "·"}
 _STYLES = {
     "variable": "bold green",
@@ -24,6 +24,8 @@ _STYLES = {
     "more": "dim",
     "none": "dim",
 }
+_GAP = 3
+"""Between two columns of the table."""
 _WIDEST_EXPRESSION, _NARROWEST_EXPRESSION = 60, 12
 
 
@@ -35,8 +37,15 @@ class Branch(NamedTuple):
     reference: bool
 
 
-def branches(graph: Graph, bars: tuple[str, str, str, str] = ("│  ", "   ", "├─ ", "└─ ")) -> Iterator[Branch]:
-    """The lines of the tree; ``bars`` are the guides past a branch, past the last one, at a branch, at the last one."""
+def branches(
+    graph: Graph, most_guides: int = _MOST_GUIDES, bars: tuple[str, str, str, str] = ("│  ", "   ", "├─ ", "└─ ")
+) -> Iterator[Branch]:
+    """The lines of the tree.
+
+    Args:
+        most_guides: how many levels are drawn before a line.
+        bars: the guides past a branch, past the last one, at a branch, at the last one.
+    """
     past, blank, at, last = bars
     shown: set[int] = set()
     # A node, the line pieces that lead to it, and how deep it is.
@@ -45,9 +54,8 @@ def branches(graph: Graph, bars: tuple[str, str, str, str] = ("│  ", "   ", "�
     while stack:
         i, level, is_last = stack.pop()
         del guides[max(level - 1, 0) :]
-        hidden = len(guides) - _MOST_GUIDES
-        lead = f"{level} ⋯ " if hidden > 0 else ""
-        text = lead + "".join(guides[-_MOST_GUIDES:]) + ((last if is_last else at) if level else "")
+        lead = f"{level} ⋯ " if len(guides) > most_guides else ""
+        text = lead + "".join(guides[-most_guides:]) + ((last if is_last else at) if level else "")
         if level:
             guides.append(blank if is_last else past)
         if i is None:
@@ -76,7 +84,7 @@ def tree_table(graph: Graph, precision: int, columns: int) -> Any:
     shared = {i for i, count in enumerate(graph.uses()) if count > 1}
     positions = {id(node): i for i, node in enumerate(graph.nodes)}
     rows = []
-    for guides, node, reference in branches(graph):
+    for guides, node, reference in branches(graph, min(_MOST_GUIDES, max(columns // 6, 4))):
         shown = Text(guides, "dim")
         if node is None:
             shown.append("· None", _STYLES["none"])
@@ -107,7 +115,7 @@ def tree_table(graph: Graph, precision: int, columns: int) -> Any:
     headers = ["node", "tensor" if graph.direction == "backward" else "expression", "value", "grad"]
     widths = [max(len(h), *(cell_len(str(row[k])) for row in rows)) for k, h in enumerate(headers)]
     used = [k for k in (0, 1, 2, 3) if k == 0 or any(row[k] for row in rows)]
-    room = columns - sum(widths[k] + 2 for k in used if k != 1) - 2
+    room = columns - sum(widths[k] + _GAP for k in used if k != 1)
     longest = min(_WIDEST_EXPRESSION, room)
     if longest < min(_NARROWEST_EXPRESSION, widths[1]) and 1 in used:
         used.remove(1)
@@ -141,15 +149,16 @@ def _expression(graph: Graph, node: GraphNode, name: str, shared: bool) -> str:
     if graph.direction == "backward":
         if node.kind == "variable":
             return name
-        return f"{name} = {node.expression}" if node.has_name and node.expression else node.expression or (name if shared else "")
-    return str(node.expression)
+        text = shortened(node.expression, _WIDEST_EXPRESSION)
+        return f"{name} = {text}" if node.has_name and text else text or (name if shared else "")
+    return shortened(node.expression, _WIDEST_EXPRESSION)
 
 
 def plain_tree(graph: Graph) -> str:
     """The tree for programs and logs: ASCII, kinds in words, every digit."""
     rows = []
     positions = {id(node): i for i, node in enumerate(graph.nodes)}
-    for guides, node, reference in branches(graph, ("|  ", "   ", "|- ", "`- ")):
+    for guides, node, reference in branches(graph, bars=("|  ", "   ", "|- ", "`- ")):
         guides = guides.replace("⋯", "..")
         if node is None:
             rows.append([f"{guides}None", "none", "", "", ""])
