@@ -12,9 +12,11 @@ from autodiff_cli.autograd.modes import is_grad_enabled as is_grad_enabled
 from autodiff_cli.autograd.modes import is_inference_mode_enabled as is_inference_mode_enabled
 from autodiff_cli.autograd.modes import no_grad as no_grad
 from autodiff_cli.autograd.modes import set_grad_enabled as set_grad_enabled
+from autodiff_cli.autograd.program import Program as Program
 from autodiff_cli.autograd.tensor import Size as Size
 from autodiff_cli.autograd.tensor import Tensor as Tensor
 from autodiff_cli.autograd.tensor import Variable as Variable
+from autodiff_cli.language.compiled import compile as compile
 from autodiff_cli.language.evaluate import Result as Result
 from autodiff_cli.language.evaluate import evaluate as evaluate
 from autodiff_cli.ops import *  # noqa: F403

@@ -81,6 +81,10 @@ class NoSeriesError(GraphError):
     """An operation that has no rule for power series, with one as its argument."""
 
 
+class NotRecordable(GraphError):
+    """An expression that cannot be written down as one list of operations for all rows."""
+
+
 class ShapeError(AutodiffError, RuntimeError, ValueError):
     """Shapes that do not fit."""
 

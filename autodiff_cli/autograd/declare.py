@@ -42,9 +42,27 @@ _new = object.__new__
 
 
 class Law:
-    """What power series need to know of an operation; ``kind`` is what was declared of it as ``series``."""
+    """What those need to know of an operation who do not run it on arrays: power series, and recordings.
 
-    __slots__ = ("forward", "function", "kind", "moving", "name", "of_sequence", "parameters", "partials")
+    Attributes:
+        kind: what was declared of it as ``series``.
+        arity: how many of the parameters are tensors; they come first.
+        elementwise, selects: see ``declare``.
+    """
+
+    __slots__ = (
+        "arity",
+        "elementwise",
+        "forward",
+        "function",
+        "kind",
+        "moving",
+        "name",
+        "of_sequence",
+        "parameters",
+        "partials",
+        "selects",
+    )
 
     def __init__(
         self,
@@ -54,6 +72,8 @@ class Law:
         partials: Mapping[str, Partial | None],
         parameters: tuple[str, ...],
         kind: str | Function | None,
+        elementwise: bool = False,
+        selects: bool = False,
     ) -> None:
         self.function = function
         self.name = name
@@ -61,6 +81,9 @@ class Law:
         self.partials = partials
         self.parameters = parameters
         self.kind = kind
+        self.arity = len(partials)
+        self.elementwise = elementwise
+        self.selects = selects
         self.of_sequence = parameters[0] == "tensors"
         self.moving = tuple(i for i, name in enumerate(parameters) if partials.get(name) is not None)
 
@@ -69,11 +92,16 @@ LAWS: dict[Function, Law] = {}
 """The law of every declared function."""
 
 
-def on_series(function: Function, arguments: Sequence[Any]) -> Any:
-    """The result of a declared function of power series: the only tensors whose class is not ``Tensor``."""
-    from autodiff_cli.autograd.series import applied
+def stood_in(function: Function, arguments: Sequence[Any]) -> Any:
+    """The result of a declared function where one of the tensors is of another class: a power series, or recorded.
 
-    return applied(LAWS[function], arguments)
+    Their classes say by ``applied(law, arguments)`` what the function does to them.
+    """
+    for value in arguments:
+        for one in value if isinstance(value, list) else (value,):
+            if type(one) is not Tensor and isinstance(one, Tensor):
+                return one.applied(LAWS[function], arguments)
+    raise AssertionError("no tensor of another class")
 
 
 def declare(
@@ -133,7 +161,9 @@ def declare(
     function.__name__ = function.__qualname__ = name
     function.__module__ = home["__name__"]
     function.__doc__ = description.get("summary")
-    LAWS[function] = Law(function, name, forward, partials, (*tensors, *statics), series if differentiable else "fixed")
+    LAWS[function] = Law(
+        function, name, forward, partials, (*tensors, *statics), series if differentiable else "fixed", elementwise, selects
+    )
     if not public:
         return function
     return describe(
@@ -313,7 +343,7 @@ def _unary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
     def function(x: Any) -> Any:
         nonlocal node_type
         if type(x) is not Tensor:
-            return on_series(function, (x,)) if isinstance(x, Tensor) else forward(x)
+            return stood_in(function, (x,)) if isinstance(x, Tensor) else forward(x)
         values = x._data
         data = forward(values if values.dtype.kind != "b" else _counted(name, values))
         if not x._requires_grad or not is_grad_enabled():
@@ -350,11 +380,11 @@ def _binary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
                 if a.dtype is not b.dtype:
                     a, b = promote(a, b)
             elif isinstance(y, Tensor):
-                return on_series(function, (x, y))
+                return stood_in(function, (x, y))
             else:
                 b = y = plain(y, a)
         elif isinstance(x, Tensor) or (isinstance(y, Tensor) and type(y) is not Tensor):
-            return on_series(function, (x, y))
+            return stood_in(function, (x, y))
         elif type(y) is Tensor:
             b = y._data
             a = x = plain(x, b)
@@ -391,7 +421,7 @@ def _general(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mappi
                 raw[i] = value._data
                 recorded = recorded or (value._requires_grad and i in rule.positions)
             elif isinstance(value, Tensor):
-                return on_series(function, args)
+                return stood_in(function, args)
         if not found:
             return forward(*raw)
         if arity > 1:
@@ -424,7 +454,7 @@ def _viewing(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mappi
             args = bind(name, parameters, defaults, args, kwargs)
         x = args[0]
         if type(x) is not Tensor:
-            return on_series(function, args) if isinstance(x, Tensor) else forward(*args)
+            return stood_in(function, args) if isinstance(x, Tensor) else forward(*args)
         source = shared_array(x)
         try:
             data = forward(source, *args[1:])
@@ -462,7 +492,7 @@ def declare_sequence(
         if not tensors:
             raise ArgumentError(f"{name} expects at least one tensor")
         if any(type(t) is not Tensor and isinstance(t, Tensor) for t in tensors):
-            return on_series(function, (list(tensors), *rest))
+            return stood_in(function, (list(tensors), *rest))
         raw = [t._data if type(t) is Tensor else np.asarray(t) for t in tensors]
         try:
             data = forward(raw, *rest)

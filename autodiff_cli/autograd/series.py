@@ -62,6 +62,14 @@ class Series(Tensor):
     slopes: list[tuple[Series, Any]]
     step: Step
 
+    def applied(self, law: Law, given: Sequence[Any]) -> Any:
+        """The result of a declared operation, at least one of whose arguments is a series.
+
+        Raises:
+            NoSeriesError: if it has no rule.
+        """
+        return self.expansion.apply(law, given)
+
 
 def _number(value: Any) -> Any:
     """A coefficient as it is kept: numbers as Python floats, whose arithmetic is the fastest."""
@@ -216,16 +224,6 @@ class Expansion:
                 degree = int(exponent) * _degree(given[0])
         total = kind == "total" and value.shape != np.broadcast_shapes(*map(_shape, given))
         return self._made(value, law, given, _totalled if total else _chained, degree)
-
-
-def applied(law: Law, given: Sequence[Any]) -> Any:
-    """The result of a declared operation, at least one of whose arguments is a series.
-
-    Raises:
-        NoSeriesError: if it has no rule.
-    """
-    expansion: Expansion = next(v for v in _flat(law, given) if type(v) is Series).expansion
-    return expansion.apply(law, given)
 
 
 # Arguments

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from autodiff_cli.autograd.op import FUNCTIONS
@@ -10,7 +10,26 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, MissingValue, ParseError, Span
 from autodiff_cli.language.machine import CONSTANTS, Machine
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.syntax import walk
+from autodiff_cli.language.syntax import Syntax, walk
+
+
+def free_names(tree: Syntax, given: Iterable[str] = ()) -> dict[str, Span]:
+    """The names that a program needs values for, in the order in which they occur, with the first place of each."""
+    found: dict[str, Span] = {}
+    known = set(given)
+    for statement in tree.children:
+        parameters: set[str] = set()
+        if statement.kind.startswith("definition"):
+            call = statement.children[0]
+            parameters = {node.text for argument in call.children[1:] for node in walk(argument) if node.kind == "NAME"}
+        for node in walk(statement):
+            if node.kind == "name":
+                name = node.children[0].text
+                if name not in known and name not in parameters and name not in CONSTANTS:
+                    found.setdefault(name, node.span)
+        if statement.kind in ("assignment", "unpack"):
+            known.update(child.text for child in statement.children if child.kind == "NAME")
+    return found
 
 
 class Evaluator(Machine):
@@ -75,20 +94,7 @@ class Evaluator(Machine):
 
     def _require_values(self) -> None:
         """Name all variables without a value at once."""
-        missing: dict[str, Span] = {}
-        known = set(self.variables)
-        for statement in self.tree.children:
-            parameters: set[str] = set()
-            if statement.kind.startswith("definition"):
-                call = statement.children[0]
-                parameters = {node.text for argument in call.children[1:] for node in walk(argument) if node.kind == "NAME"}
-            for node in walk(statement):
-                if node.kind == "name":
-                    name = node.children[0].text
-                    if name not in known and name not in parameters and name not in CONSTANTS:
-                        missing.setdefault(name, node.span)
-            if statement.kind in ("assignment", "unpack"):
-                known.update(child.text for child in statement.children if child.kind == "NAME")
+        missing = free_names(self.tree, self.variables)
         if not missing:
             return
         names = list(missing)

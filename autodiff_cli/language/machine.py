@@ -83,6 +83,8 @@ class Machine:
         tensors: makes tensors of literals, and has the list of all.
     """
 
+    most_nested = MOST_NESTED_CALLS
+
     def __init__(
         self, source: str, variables: Mapping[str, Tensor], dtype: Any, limited: bool = True, listing: bool = True
     ) -> None:
@@ -311,9 +313,9 @@ class Machine:
             values.append(self._by_hand(function, given, node))
             return
         self._depth += 1
-        if self.limited and self._depth > MOST_NESTED_CALLS:
+        if self.limited and self._depth > self.most_nested:
             raise LimitError(
-                f"calls are nested more than {MOST_NESTED_CALLS:,} deep",
+                f"calls are nested more than {self.most_nested:,} deep",
                 span=node.span,
                 hint=f"does '{function.name}' call itself without an end?",
             )
@@ -330,26 +332,20 @@ class Machine:
         """Call a function whose derivatives are written by hand: backward uses those, at every order."""
         machine = self
 
-        def within(body: Syntax, arguments: Iterable[Any]) -> Tensor:
-            before, machine._scope = machine._scope, dict(zip(function.parameters, arguments, strict=True))
-            try:
-                with machine.tensors.unlisted():
-                    return machine.tensors.of(machine.evaluate(body))
-            finally:
-                machine._scope = before
-
         class ByHand(Function):
             @staticmethod
             def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
                 ctx.save_for_backward(*args)
-                return within(function.body, args)
+                return machine.within(function, function.body, args)
 
             @staticmethod
             def backward(ctx: Any, *grads: Any) -> Any:
                 assert function.partials is not None
                 arguments = ctx.saved_tensors
                 return tuple(
-                    machine._contribution(grads[0], within(partial, arguments), argument, partial) if needed else None
+                    machine._contribution(grads[0], machine.within(function, partial, arguments), argument, partial)
+                    if needed
+                    else None
                     for partial, needed, argument in zip(function.partials, ctx.needs_input_grad, arguments, strict=True)
                 )
 
@@ -360,6 +356,15 @@ class Machine:
         result = self.tensors.keep(ByHand.apply(*arguments), node)
         self.tensors.trace(None, arguments, {}, result, node)
         return result
+
+    def within(self, function: UserFunction, body: Syntax, arguments: Iterable[Any]) -> Tensor:
+        """The value of an expression over the parameters of a function."""
+        before, self._scope = self._scope, dict(zip(function.parameters, arguments, strict=True))
+        try:
+            with self.tensors.unlisted():
+                return self.tensors.of(self.evaluate(body))
+        finally:
+            self._scope = before
 
     def _contribution(self, gradient: Tensor, derivative: Tensor, argument: Tensor, node: Syntax) -> Tensor:
         """The chain rule for a derivative by hand; one number stands for all elements of the argument."""

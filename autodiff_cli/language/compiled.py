@@ -1,0 +1,187 @@
+"""Expressions as Programs: written down once, computed for many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.declare import Law
+from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.partials import partials
+from autodiff_cli.autograd.program import Program, Terms, checked, derivatives, output_name, terms
+from autodiff_cli.autograd.recording import BY_HAND, Operation, Recorded, Recording
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, UnknownName, UsageError
+from autodiff_cli.language.evaluator import Evaluator, free_names
+from autodiff_cli.language.machine import UserFunction, Work
+from autodiff_cli.language.operands import suggestion
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.session import given_values
+from autodiff_cli.language.syntax import Syntax
+from autodiff_cli.language.values import variables as as_leaves
+
+
+class Writer(Evaluator):
+    """Runs a program of expressions on tensors that are recorded."""
+
+    most_nested = 1_000  # as no condition is known, a function that calls itself does not end
+
+    def _choose(self, node: Syntax, extra: Any, values: list[Any], work: list[Work]) -> None:
+        """Each row chooses for itself: both branches are written down."""
+        if isinstance(values[-1], Recorded):
+            work += [(self._select, node, None), (None, node.children[2], None), (None, node.children[0], None)]
+        else:
+            super()._choose(node, extra, values, work)
+
+    def _by_hand(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
+        """The value of the body, as an operation whose derivatives are those of ``with grad``."""
+        arguments = [self.tensors.of(value) for value in given]
+        recorded = next((argument for argument in arguments if isinstance(argument, Recorded)), None)
+        if recorded is None:
+            return super()._by_hand(function, given, node)
+        value = self.within(function, function.body, arguments)
+        if any(tensor.shape for tensor in (value, *arguments)):
+            raise NotRecordable(f"the derivatives of '{function.name}' are written by hand, and it is called with a tensor")
+        assert function.partials is not None
+
+        def partial(body: Syntax) -> Any:
+            return lambda g: g * self.within(function, body, arguments)
+
+        rules = {"value": None, **{f"x{i}": partial(body) for i, body in enumerate(function.partials)}}
+        law = Law(self.within, BY_HAND, lambda value, *_: value, rules, tuple(rules), "chain", elementwise=True)
+        return self.tensors.keep(recorded.recording.apply(law, [value, *arguments]), node)
+
+
+def compile(
+    expression: str,
+    wrt: Sequence[str] | None = None,
+    order: int = 1,
+    *,
+    const: Mapping[str, Any] | None = None,
+    dtype: str = "float64",
+    threads: int | None = None,
+) -> Program | RowProgram:
+    """An expression and its derivatives as a program that is computed for many rows.
+
+    Args:
+        expression: a program of the language whose result is one number.
+        wrt: which variables to differentiate by; all if left out, in the order in which they occur.
+        order: 0 for the value alone, 1 for first derivatives, 2 for second ones too.
+        const: values of names that are the same for all rows; they may be arrays.
+        dtype: ``float64`` or ``float32``.
+        threads: how many work at a time; as many as there are processors if left out.
+
+    Returns:
+        a ``Program``; where an operation depends on values in a way that cannot be written down once for all rows, such as a
+        determinant, a ``RowProgram``, which does the same one row after the other.
+
+    Raises:
+        AutodiffError: of any kind, with its place in the expression.
+    """
+    if order not in (0, 1, 2):
+        raise UsageError(f"the order must be 0, 1 or 2, not {order}")
+    _, constants = given_values(None, const, dtype)
+    names = list(free_names(parse(expression), constants))
+    by = list(names if wrt is None else wrt)
+    for name in by:
+        if name not in names:
+            hint = "it is a constant" if name in constants else suggestion(name, names) or f"it has {', '.join(names) or 'none'}"
+            raise UnknownName(f"the expression has no variable '{name}'", hint=hint)
+    if len(set(by)) < len(by):
+        raise UsageError(f"a variable is named twice: {', '.join(by)}")
+    wanted = terms(by, order)
+    leaves = as_leaves(constants, np.dtype(dtype), ())
+    try:
+        return _written(expression, names, leaves, by, wanted, dtype, threads)
+    except NotRecordable as error:
+        return RowProgram(expression, names, leaves, wanted, dtype, error.message)
+    except AutodiffError as error:
+        if error.exit_code == 2 or not names:
+            raise
+        return RowProgram(expression, names, leaves, wanted, dtype, error.message)
+
+
+def _written(
+    expression: str,
+    names: Sequence[str],
+    leaves: Mapping[str, Tensor],
+    by: Sequence[str],
+    wanted: Terms,
+    dtype: str,
+    threads: int | None,
+) -> Program:
+    recording = Recording(dtype)
+    columns = {name: recording.variable(name) for name in names}
+    writer = Writer(expression, {**leaves, **columns}, np.dtype(dtype))
+    with np.errstate(all="ignore"), set_grad_enabled(False):
+        output = writer.as_tensor(writer.run())
+        if output.shape:
+            last = writer.tree.children[-1]
+            raise ShapeError(
+                f"a row needs one number, but the expression has shape {list(output.shape)}",
+                span=last.span,
+                source=expression,
+                hint="sum it, or take one of its elements",
+            )
+        cell = output._data[()] if isinstance(output, Recorded) else output.item()
+        results = derivatives(recording, cell, {name: columns[name]._data[()] for name in by}, wanted)
+    return Program(recording, results, names, wanted, threads)
+
+
+class RowProgram:
+    """The same as a ``Program``, by evaluating the expression for one row after the other.
+
+    Attributes:
+        reason: why it is no ``Program``.
+    """
+
+    engine = "rows"
+
+    def __init__(
+        self, expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], wanted: Terms, dtype: str, reason: str
+    ) -> None:
+        self.expression = expression
+        self.variables = tuple(names)
+        self.terms = wanted
+        self.wrt = tuple(dict.fromkeys(name for term in wanted for name in term))
+        self.outputs = tuple(output_name(term) for term in wanted)
+        self.dtype = np.dtype(dtype)
+        self.reason = reason
+        self._leaves = leaves
+
+    def __call__(self, **columns: Any) -> dict[str, Any]:
+        """See ``Program``."""
+        arrays, shape = checked(self.variables, columns)
+        flat = {name: array.reshape(-1) if array.ndim else array for name, array in arrays.items()}
+        out = [np.empty(int(np.prod(shape)), self.dtype) for _ in self.outputs]
+        self.run(flat, out)
+        return {name: array.reshape(shape)[()] for name, array in zip(self.outputs, out, strict=True)}
+
+    def run(self, columns: Mapping[str, Any], out: Sequence[Any]) -> None:
+        """See ``Program``."""
+        arrays = {name: np.broadcast_to(columns[name], len(out[0])) for name in self.variables}
+        for i in range(len(out[0])):
+            for array, value in zip(out, self._row({name: array[i] for name, array in arrays.items()}), strict=True):
+                array[i] = value
+
+    def _row(self, values: Mapping[str, Any]) -> list[Any]:
+        row = as_leaves(dict(values), self.dtype, self.wrt)
+        evaluator = Evaluator(self.expression, {**self._leaves, **row}, self.dtype)
+        with np.errstate(all="ignore"):
+            output = evaluator.as_tensor(evaluator.run())
+            if output.shape:
+                raise ShapeError(
+                    f"a row needs one number, but the expression has shape {list(output.shape)}",
+                    span=evaluator.tree.children[-1].span,
+                    source=self.expression,
+                    hint="sum it, or take one of its elements",
+                )
+            order = max(map(len, self.terms))
+            found = partials(output, {name: row[name] for name in self.wrt}, order) if order and output.requires_grad else {}
+        found[()] = output._data
+        return [found.get(term, 0.0) for term in self.terms]
+
+
+__all__ = ["Operation", "Program", "RowProgram", "compile"]
