@@ -29,21 +29,15 @@ SUFFIXES = {
 _ALL = 10**9
 
 
-class _Depth(click.ParamType):
-    """A number of levels, or ``all``."""
-
-    name = "depth"
-
-    def convert(self, value: Any, param: Any, context: Any) -> int:
-        if value == "all":
-            return _ALL
-        try:
-            levels = int(value)
-        except ValueError:
-            levels = 0
-        if levels < 1:
-            self.fail(f"'{value}' is no number of levels\n  hint: use 1, 2, ... or all", param, context)
-        return levels
+def _levels(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """The value of ``--depth``: a number of levels, or ``all``."""
+    if value is None:
+        return None
+    if value == "all":
+        return _ALL
+    if not value.isdecimal() or int(value) < 1:
+        raise click.BadParameter(f"'{value}' is no number of levels\n  hint: use 1, 2, ... or all", context, parameter)
+    return int(value)
 
 
 @click.command("graph", cls=options.ExpressionCommand, short_help="The graph, as a tree or a picture.")
@@ -52,7 +46,7 @@ class _Depth(click.ParamType):
 @options.gradient
 @click.option("--backward", is_flag=True, help="The graph that backward goes through: grad_fn and next_functions.")
 @click.option("--of", metavar="NAME", help="The graph of a named step, or with x.grad of the gradient by x.")
-@click.option("--depth", type=_Depth(), metavar="N|all", help="Levels below the output.  [default: what can be overlooked]")
+@click.option("--depth", callback=_levels, metavar="N|all", help="Levels below the output.  [default: what can be overlooked]")
 @click.option("--collapse", metavar="functions,names,chains", help="Show calls, steps without a name, runs as one node.")
 @click.option("-o", "--output", metavar="FILE", help="Write .svg, .png, .dot, .mmd, .json, .txt, .csv or .tsv.")
 @click.option(
@@ -63,7 +57,9 @@ class _Depth(click.ParamType):
     help=f"{', '.join(FORMATS)}.  [default: table, or AUTODIFF_FORMAT]",
 )
 @options.as_json
-@click.option("--theme", default="auto", show_default=True, type=click.Choice(["auto", "light", "dark"]), help="Colours of pictures.")
+@click.option(
+    "--theme", default="auto", show_default=True, type=click.Choice(["auto", "light", "dark"]), help="Colours of a picture."
+)
 @options.precision
 @options.color
 @options.quiet_notes
@@ -109,7 +105,8 @@ def _style_of(path: str) -> str:
 def _most(style: str) -> tuple[int, int]:
     """How many edges and levels are shown if nobody says."""
     if style == "table":
-        from autodiff_cli.report.graph_tree import MOST_LEVELS, MOST_LINES
+        from autodiff_cli.report.graph_tree import MOST_EDGES as MOST_LINES
+        from autodiff_cli.report.graph_tree import MOST_LEVELS
 
         return MOST_LINES, MOST_LEVELS
     if style == "mermaid":
@@ -170,7 +167,7 @@ def _without_gradients(output: Any) -> dict[str, Any]:
 
     shape = list(output.shape)
     ones = f"ones({', '.join(map(str, shape))})"
-    return note("gradient", f"no gradients are shown: the output has shape {shape}; sum it, or add --gradient \"{ones}\"")
+    return note("gradient", f'no gradients are shown: the output has shape {shape}; sum it, or add --gradient "{ones}"')
 
 
 def _rendered(

@@ -49,8 +49,8 @@ def gradient_of(session: Session, name: str) -> Tensor:
         )
     session.require_scalar()
     with np.errstate(all="ignore"):
-        (found,) = grad(session.output, [session.variables[name]], session.gradient, create_graph=True, materialize_grads=True)
-    assert found is not None
+        found = grad(session.output, [session.variables[name]], session.gradient, create_graph=True, materialize_grads=True)[0]
+    assert isinstance(found, Tensor)
     if not found.requires_grad:
         raise GraphError(f"the gradient by {name} has no graph: it does not depend on a variable")
     return found

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+
 from autodiff_cli.errors import MissingPackage, ProgramError
 from autodiff_cli.language.graph import Graph, GraphNode
 from autodiff_cli.report.graph_text import flow, lines, printable, shortened
-from autodiff_cli.report.graph_theme import theme_of
+from autodiff_cli.report.graph_theme import Theme, theme_of
 
 MOST_EDGES, MOST_LEVELS = 1_000, 100
 """How much of a large graph is painted if nobody says otherwise: a taller bitmap takes gigabytes."""
@@ -43,10 +44,12 @@ def to_dot(graph: Graph, precision: int, theme: str = "auto") -> str:
     return "\n".join([*text, "}"]) + "\n"
 
 
-def _attributes(graph: Graph, node: GraphNode, precision: int, colors: Any) -> str:
+def _attributes(graph: Graph, node: GraphNode, precision: int, colors: Theme) -> str:
     marks = {"title": "<b>{}</b>", "detail": "{}", "value": "{}", "grad": f'<font color="{colors.grad}">{{}}</font>'}
     label = "<br/>".join(marks[line.role].format(_html(line.text)) for line in lines(graph, node, precision))
-    tip = printable(shortened(node.expression or node.label, _LONGEST_TIP)).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+    tip = printable(shortened(node.expression or node.label, _LONGEST_TIP))
+    for character, written in (("\\", "\\\\"), ('"', '\\"'), ("&", "&amp;")):
+        tip = tip.replace(character, written)
     return f'[label=<{label}>, tooltip="{tip}", class="{node.kind}"]'
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from autodiff_cli.errors import LimitError, MissingPackage
@@ -141,7 +142,7 @@ class _Ends:
 def _smooth(points: Sequence[Point]) -> list[Point]:
     """A curve through points that is vertical at each of them."""
     curve = [points[0]]
-    for (x, y), (to_x, to_y) in zip(points, points[1:], strict=False):
+    for (x, y), (to_x, to_y) in pairwise(points):
         middle = (y + to_y) / 2
         curve += [(x, middle), (to_x, middle), (to_x, to_y)]
     return curve

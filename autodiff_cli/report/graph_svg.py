@@ -108,7 +108,8 @@ def _style(theme: str) -> str:
         f"text{{font-family:{_FONT};font-size:{_SMALL:g}px;text-anchor:middle;white-space:pre}}"
         f".title{{font-size:{_SIZE:g}px;font-weight:600}}"
         ".edge{fill:none;stroke-width:1.3}.edge.none{stroke-dasharray:4 3}"
-        ".node rect{stroke-width:1.3}.constant rect{stroke-dasharray:5 3}.more rect{stroke-dasharray:1.5 3}.named rect{stroke-width:2.8}"
+        ".node rect{stroke-width:1.3}.named rect{stroke-width:2.8}"
+        ".constant rect{stroke-dasharray:5 3}.more rect{stroke-dasharray:1.5 3}"
     )
     if theme != "auto":
         return shapes + _colors(DARK if theme == "dark" else LIGHT)
