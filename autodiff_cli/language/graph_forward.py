@@ -162,8 +162,10 @@ _JOINED = "stack"
 
 def _operands(step: Step, label: str) -> Iterator[tuple[Any, Syntax | None]]:
     """The arguments that nodes are made of, each with its text where that is known; shapes and flags are in the label."""
-    op, arguments, keywords, _, _ = step
-    trees: Sequence[Syntax | None] = [] if label == _JOINED and step[4].kind != "list" else operands(step)
+    op, arguments, keywords, _, node = step
+    trees: Sequence[Syntax | None] = [] if label == _JOINED and node.kind != "list" else operands(step)
+    if node.kind == "comparison" and len(node.children) == 3:
+        trees = node.children[::2]
     trees = trees or [None] * (len(arguments) + len(keywords))
     if op is None:
         yield from zip(arguments, trees, strict=False)

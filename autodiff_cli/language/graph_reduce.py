@@ -111,7 +111,7 @@ def _grouped(graph: Graph, group: Sequence[int], labels: dict[int, str]) -> Grap
     made = []
     for head in order:
         node = graph.nodes[head]
-        alone = counts[head] == node.count
+        alone = counts[head] == node.count and head not in labels
         wanted = inputs[head] if alone else [i for i in dict.fromkeys(inputs[head]) if i is not None]
         new = node.moved([None if i is None else at[i] for i in wanted])
         new.count = counts[head]
