@@ -194,7 +194,7 @@ def random_graph(choices: list[list[int]]) -> Graph:
         inputs = [pick % i for pick in picks] if i else []
         node = GraphNode("operation" if inputs else "variable", f"op{i}", f"%{i}", f"op{i}", inputs)
         nodes.append(node)
-    for i, node in enumerate(nodes[:-1]):
+    for i in range(len(nodes) - 1):
         if not any(i in other.inputs for other in nodes):
             nodes[-1].inputs.append(i)
     nodes[-1].kind = "output"
@@ -223,7 +223,8 @@ def test_collapse_loses_no_node_and_keeps_inputs_before_users(graph: Graph, way:
     small = collapse(graph, [way])
     assert sum(node.count for node in small.nodes) == len(graph.nodes)
     assert all(a < b for a, b in small.edges())
-    assert min(small.levels()) == 0 and small.levels().count(-1) == 0
+    assert min(small.levels()) == 0
+    assert small.levels().count(-1) == 0
     stays = {node.name for node in graph.nodes if node.kind in ("variable", "named", "output")}
     if way == "names":
         assert stays <= {node.name for node in small.nodes}
@@ -254,7 +255,9 @@ def test_a_long_chain() -> None:
     last = None
     for line in branches(graph):
         last = line
-    assert last is not None and len(last.guides) < 120 and last.guides.startswith("99999 ⋯ ")
+    assert last is not None
+    assert len(last.guides) < 120
+    assert last.guides.startswith("99999 ⋯ ")
     assert [node.count for node in collapse(graph, ["chains"]).nodes] == [1, 99_999]
     assert len(graph_of_text("x" + "+1" * 20_000).nodes) == 40_001
 
@@ -302,7 +305,8 @@ def test_json_document() -> None:
     assert list(answer) == ["schema", "command", "expression", "direction", "nodes", "edges", "hidden", "notes"]
     assert [(edge["from"], edge["to"]) for edge in answer["edges"]] == [(0, 2), (1, 2), (2, 4), (3, 4)]
     named = {node["name"]: node for node in answer["nodes"]}
-    assert named["y"]["value"] == "inf" and named["y"]["grad"] == 3.0
+    assert named["y"]["value"] == "inf"
+    assert named["y"]["grad"] == 3.0
     assert [answer["nodes"][i]["name"] for i in named["y"]["inputs"]] == ["x", None]
     null = json.loads(run("autodiff graph 'x + 2' --at x=1 --backward --json"))
     assert null["nodes"][-1]["inputs"] == [0, None]
@@ -310,7 +314,8 @@ def test_json_document() -> None:
 
 def test_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = run(f"autodiff graph x -o {tmp_path}/no/g.dot")
-    assert text.startswith("error: cannot write") and text.endswith("[exit code 5]\n")
+    assert text.startswith("error: cannot write")
+    assert text.endswith("[exit code 5]\n")
     file = tmp_path / "g.dot"
     file.write_text("old")
 

@@ -134,7 +134,8 @@ def test_boxes_stand_apart_and_edges_end_at_them(place: Place, graph: Graph) -> 
     for (a, b), curve in zip(edges, layout.curves, strict=True):
         assert boxes[a][3] <= boxes[b][1]  # down
         for end, box in ((curve[0], boxes[a]), (curve[-1], boxes[b])):
-            assert box[0] - 1 <= end[0] <= box[2] + 1 and box[1] - 1 <= end[1] <= box[3] + 1
+            assert box[0] - 1 <= end[0] <= box[2] + 1
+            assert box[1] - 1 <= end[1] <= box[3] + 1
         if place is by_grandalf:
             others = [box for i, box in enumerate(boxes) if i not in (a, b)]
             assert not any(_overlap((x, y, x, y), box, -0.5) for x, y in _points(curve) for box in others)
@@ -160,11 +161,15 @@ def test_svg_is_xml_whose_texts_fit_into_their_boxes(place: Place, i: int, monke
             assert text.text
             size = 13 if text.attrib["class"] == "title" else 11.5
             half = width(text.text) * size * 0.61 / 2  # the widest of the fonts that are asked for
-            assert x < float(text.attrib["x"]) - half and float(text.attrib["x"]) + half < x + w
+            assert x < float(text.attrib["x"]) - half
+            assert float(text.attrib["x"]) + half < x + w
             assert y + size * 0.7 < float(text.attrib["y"]) < y + h - size * 0.2
         outer = boxes_here[0]
         boxes.append((outer[0], outer[1], outer[0] + outer[2], outer[1] + outer[3]))
-        assert left < outer[0] and top < outer[1] and outer[0] + outer[2] < left + wide and outer[1] + outer[3] < top + high
+        assert left < outer[0]
+        assert top < outer[1]
+        assert outer[0] + outer[2] < left + wide
+        assert outer[1] + outer[3] < top + high
     assert not any(_overlap(a, b, 2) for k, a in enumerate(boxes) for b in boxes[:k])
     assert len(root.findall(f"{name}path")) == len(list(graph.edges()))
 
@@ -191,9 +196,12 @@ def test_texts_can_be_read(theme: Theme) -> None:
 def test_themes_of_an_svg() -> None:
     graph = graph_of_text("x*2")
     auto, light, dark = (to_svg(graph, 6, theme) for theme in ("auto", "light", "dark"))
-    assert "prefers-color-scheme:dark" in auto and 'class="ground"' not in auto
-    assert LIGHT.ground in light and DARK.ground not in light
-    assert DARK.ground in dark and LIGHT.ground not in dark
+    assert "prefers-color-scheme:dark" in auto
+    assert 'class="ground"' not in auto
+    assert LIGHT.ground in light
+    assert DARK.ground not in light
+    assert DARK.ground in dark
+    assert LIGHT.ground not in dark
 
 
 # Files and what may be missing
@@ -211,10 +219,13 @@ def test_without_graphviz_an_svg_is_laid_out_here_and_a_png_is_not(tmp_path: Pat
     assert run(f"autodiff graph 'log(x)*y' -o {tmp_path}/g.svg") == ""
     assert ElementTree.parse(tmp_path / "g.svg").getroot().tag.endswith("svg")
     said = run(f"autodiff graph 'log(x)*y' -o {tmp_path}/g.png")
-    assert said.startswith("error: a PNG needs Graphviz") and "hint: install Graphviz" in said and "[exit code 3]" in said
+    assert said.startswith("error: a PNG needs Graphviz")
+    assert "hint: install Graphviz" in said
+    assert "[exit code 3]" in said
     monkeypatch.setitem(sys.modules, "grandalf", None)
     said = run(f"autodiff graph 'log(x)*y' -o {tmp_path}/h.svg")
-    assert said.startswith("error: an SVG needs Graphviz") and "pip install 'autodiff-cli[graph]'" in said
+    assert said.startswith("error: an SVG needs Graphviz")
+    assert "pip install 'autodiff-cli[graph]'" in said
     assert [path.name for path in tmp_path.iterdir()] == ["g.svg"]
 
 

@@ -109,10 +109,13 @@ def by_grandalf(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Lay
     ends = _Ends(sizes, centers, edges)
     curves = []
     for a, b in edges:
-        # Straight through the layers between, so that no box there is touched.
+        # Straight through each layer, so that no box in it is touched, and bent between them.
         bends = [(x, sign * y, tall[round(y, 3)] / 2) for x, y in lines[a, b].view._pts[1:-1]][::sign]
         between = [point for x, y, half in bends for point in ((x, y - half), (x, y + half))]
-        curves.append(_smooth([ends.below(a), *between, ends.above(a, b)]))
+        start, end = ends.below(a), ends.above(a, b)
+        leaves = (start[0], centers[a][1] + tall[round(vertices[a].view.xy[1], 3)] / 2)
+        arrives = (end[0], centers[b][1] - tall[round(vertices[b].view.xy[1], 3)] / 2)
+        curves.append(_smooth([start, leaves, *between, arrives, end]))
     return _moved(sizes, centers, curves)
 
 
