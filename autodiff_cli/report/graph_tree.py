@@ -79,6 +79,7 @@ def tree_table(graph: Graph, precision: int, columns: int) -> Any:
     from autodiff_cli.report.table import empty_table
 
     named = _called(graph)
+    backward = graph.direction == "backward"
     rows: list[tuple[Text, str, str, str]] = []
     for guides, position, reference in branches(graph, min(_MOST_GUIDES, max(columns // 6, 4))):
         head = Text(guides, "dim")
@@ -91,13 +92,14 @@ def tree_table(graph: Graph, precision: int, columns: int) -> Any:
             rows.append((head.append(f"↑ {_name(node, position)}", style), "", "", ""))
             continue
         head.append(f"{_SIGNS[node.kind]} ", style)
-        if position in named:
-            head.append(node.name, style).append(" = ", "dim")
+        if position in named and not backward:
+            head.append(_name(node, position), style).append(" = ", "dim")
         text = _title(node, precision)
         head.append(text, style)
         known = node.value is None or literal(node) or (node.kind == "constant" and text != node.label)
         value = "" if known else brief(node.value, precision)
-        rows.append((head, _expression(graph, node), value, "" if node.grad is None else brief(node.grad, precision)))
+        expression = _tensor(node, position, position in named) if backward else _expression(node)
+        rows.append((head, expression, value, "" if node.grad is None else brief(node.grad, precision)))
     headers = _headers(graph)
     widths = [max(len(h), *(cell_len(str(row[k])) for row in rows)) for k, h in enumerate(headers)]
     used = [k for k in range(4) if k == 0 or any(row[k] for row in rows)]
@@ -130,7 +132,8 @@ def plain_tree(graph: Graph) -> str:
         if graph.direction == "forward" and node.name and node.kind not in LEAVES:
             text = f"{node.name} = {text}"
         numbers = ["" if number is None else exact_array(number) for number in (node.value, node.grad)]
-        rows.append([f"{guides}{text}", node.kind, shortened(_expression(graph, node), _WIDEST_EXPRESSION), *numbers])
+        expression = _expression(node) if graph.direction == "forward" else _tensor(node, position, True)
+        rows.append([f"{guides}{text}", node.kind, shortened(expression, _WIDEST_EXPRESSION), *numbers])
     used = [k for k in range(5) if k < 2 or any(row[k] for row in rows[1:])]
     table = [[row[k] for k in used] for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
@@ -142,12 +145,10 @@ def _headers(graph: Graph) -> list[str]:
 
 
 def _called(graph: Graph) -> set[int]:
-    """The nodes whose name stands before what they do: those with a name of their own, and those that are referred to."""
-    if graph.direction == "backward":
-        return set()
+    """The nodes whose name is shown: those with a name of their own, and those that are referred to."""
     uses = graph.uses()
     nodes = enumerate(graph.nodes)
-    return {i for i, node in nodes if node.kind not in (*LEAVES, "more") and (node.has_name or (node.name and uses[i] > 1))}
+    return {i for i, node in nodes if node.kind not in (*LEAVES, "more") and (node.has_name or uses[i] > 1)}
 
 
 def _name(node: GraphNode, position: int) -> str:
@@ -162,9 +163,13 @@ def _title(node: GraphNode, precision: int) -> str:
     return f"{text} ({node.count:,} nodes)" if node.count > 1 and node.kind != "more" else text
 
 
-def _expression(graph: Graph, node: GraphNode) -> str:
-    if node.kind in ("constant", "more") or node.expression == node.label:
-        return ""
-    if graph.direction == "backward" and node.has_name and node.name != node.expression:
-        return f"{node.name} = {node.expression}"
-    return node.expression or node.name
+def _expression(node: GraphNode) -> str:
+    return "" if node.kind in ("constant", "more") or node.expression == node.label else node.expression
+
+
+def _tensor(node: GraphNode, position: int, named: bool) -> str:
+    """The tensor that a node of a backward graph made."""
+    if node.kind in ("variable", "more"):
+        return node.name
+    parts = [_name(node, position) if named else "", "" if node.expression == node.label else node.expression]
+    return " = ".join(part for part in parts if part)

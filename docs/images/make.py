@@ -1,4 +1,4 @@
-"""Draws the pictures of the README: what the program prints in a terminal of 82 columns, dark and light.
+"""Draws the pictures of the README and of the pages: what the program prints in a terminal of 82 columns, and graphs.
 
 ``python docs/images/make.py`` writes them beside this file.
 """
@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+from autodiff_cli.cli.main import main
 from autodiff_cli.language.evaluate import evaluate
 from autodiff_cli.report.table import higher_tables, tensor_table
 
@@ -61,6 +62,17 @@ def draw(theme: TerminalTheme) -> str:
     return svg.replace("Fira Code, monospace", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace")
 
 
+GRAPH = "y = x**3; z = log(y); z*q + sin(x)"
+
+
+def graphs() -> None:
+    """One graph, forward and backward."""
+    for name, switches in (("graph", []), ("graph-backward", ["--backward"])):
+        file = HERE / f"{name}.svg"
+        main(["graph", GRAPH, "--at", "x=5,q=2", "-o", str(file), *switches])
+
+
 if __name__ == "__main__":
+    graphs()
     for name, theme in (("light", LIGHT), ("dark", DARK)):
         (HERE / f"table-{name}.svg").write_text(draw(theme), encoding="utf-8")
