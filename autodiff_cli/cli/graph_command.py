@@ -177,7 +177,8 @@ def _rendered(
     if style == "table":
         from autodiff_cli.report import graph_tree, table
 
-        table.show([graph_tree.tree_table(graph, precision, table.console().width)], color)
+        ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+        table.show([graph_tree.tree_table(graph, precision, table.console().width, ascii_only)], color)
         return ""
     if style == "plain":
         from autodiff_cli.report.graph_tree import plain_tree

@@ -13,7 +13,19 @@ MOST_EDGES, MOST_LEVELS = 200, 20
 """How much of a large graph is shown if nobody says otherwise."""
 _MOST_GUIDES = 30
 """Lines that are deeper, or that would leave no room in the terminal, begin with the number of their level."""
-_SIGNS = {"variable": "●", "constant": "·", "operation": "○", "named": "◇", "group": "▣", "output": "◉", "more": "…"}
+_BARS = ("│  ", "   ", "├─ ", "└─ ")
+_ASCII_BARS = ("|  ", "   ", "|- ", "`- ")
+_SIGNS = {"variable": "●", "constant": "·", "operation": "○", "named": "◇", "group": "▣", "output": "◉", "more": "…", "up": "↑"}
+_ASCII_SIGNS = {
+    "variable": "*",
+    "constant": ".",
+    "operation": "o",
+    "named": "o",
+    "group": "#",
+    "output": "@",
+    "more": "~",
+    "up": "^",
+}
 _STYLES = {
     "variable": "bold green",
     "constant": "yellow",
@@ -39,9 +51,7 @@ class Branch(NamedTuple):
     reference: bool
 
 
-def branches(
-    graph: Graph, most_guides: int = _MOST_GUIDES, bars: tuple[str, str, str, str] = ("│  ", "   ", "├─ ", "└─ ")
-) -> Iterator[Branch]:
+def branches(graph: Graph, most_guides: int = _MOST_GUIDES, bars: tuple[str, str, str, str] = _BARS) -> Iterator[Branch]:
     """The lines of the tree.
 
     Args:
@@ -67,11 +77,12 @@ def branches(
         stack += [(inputs[k], level + 1, k == len(inputs) - 1) for k in range(len(inputs) - 1, -1, -1)]
 
 
-def tree_table(graph: Graph, precision: int, columns: int) -> Any:
+def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = False) -> Any:
     """The tree as a table, with values and gradients beside it.
 
     Args:
         columns: how wide the table may be; expressions get shorter first, and are left out where nothing is left of them.
+        ascii_only: for a terminal that has no other characters.
     """
     from rich.cells import cell_len
     from rich.text import Text
@@ -81,17 +92,18 @@ def tree_table(graph: Graph, precision: int, columns: int) -> Any:
     named = _called(graph)
     backward = graph.direction == "backward"
     rows: list[tuple[Text, str, str, str]] = []
-    for guides, position, reference in branches(graph, min(_MOST_GUIDES, max(columns // 6, 4))):
-        head = Text(guides, "dim")
+    bars, signs = (_ASCII_BARS, _ASCII_SIGNS) if ascii_only else (_BARS, _SIGNS)
+    for guides, position, reference in branches(graph, min(_MOST_GUIDES, max(columns // 6, 4)), bars):
+        head = Text().append(guides.replace("⋯", "..") if ascii_only else guides, "dim")
         if position is None:
-            rows.append((head.append("· None", "dim"), "", "", ""))
+            rows.append((head.append(f"{signs['constant']} None", "dim"), "", "", ""))
             continue
         node = graph.nodes[position]
         style = _STYLES[node.kind]
         if reference:
-            rows.append((head.append(f"↑ {_name(node, position)}", style), "", "", ""))
+            rows.append((head.append(f"{signs['up']} {_name(node, position)}", style), "", "", ""))
             continue
-        head.append(f"{_SIGNS[node.kind]} ", style)
+        head.append(f"{signs[node.kind]} ", style)
         if position in named and not backward:
             head.append(_name(node, position), style).append(" = ", "dim")
         text = _title(node, precision)
@@ -119,7 +131,7 @@ def plain_tree(graph: Graph) -> str:
     """The tree for logs and other programs: ASCII, kinds in words, every digit."""
     rows = [_headers(graph)]
     rows[0].insert(1, "kind")
-    for guides, position, reference in branches(graph, bars=("|  ", "   ", "|- ", "`- ")):
+    for guides, position, reference in branches(graph, bars=_ASCII_BARS):
         guides = guides.replace("⋯", "..")
         if position is None:
             rows.append([f"{guides}None", "none", "", "", ""])
@@ -131,9 +143,16 @@ def plain_tree(graph: Graph) -> str:
         text = node.label or exact_array(node.value)
         if graph.direction == "forward" and node.name and node.kind not in LEAVES:
             text = f"{node.name} = {text}"
-        numbers = ["" if number is None else exact_array(number) for number in (node.value, node.grad)]
+        numbers = [None if literal(node) and node.label else node.value, node.grad]
         expression = _expression(node) if graph.direction == "forward" else _tensor(node, position, True)
-        rows.append([f"{guides}{text}", node.kind, shortened(expression, _WIDEST_EXPRESSION), *numbers])
+        rows.append(
+            [
+                f"{guides}{text}",
+                node.kind,
+                shortened(expression, _WIDEST_EXPRESSION),
+                *(("" if n is None else exact_array(n)) for n in numbers),
+            ]
+        )
     used = [k for k in range(5) if k < 2 or any(row[k] for row in rows[1:])]
     table = [[row[k] for k in used] for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
