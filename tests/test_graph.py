@@ -18,7 +18,7 @@ from autodiff_cli.errors import AutodiffError
 from autodiff_cli.language.graph import Graph, GraphNode
 from autodiff_cli.language.graph_backward import backward_graph, gradient_of, run_backward
 from autodiff_cli.language.graph_forward import graph_of_text, graph_of_values
-from autodiff_cli.language.graph_reduce import WAYS, collapse, cut, deepest
+from autodiff_cli.language.graph_reduce import WAYS, collapse, cut, deepest, overlooked
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.session import Session
 from autodiff_cli.language.syntax import walk
@@ -268,6 +268,13 @@ def test_what_is_shown_by_default_is_bounded_in_both_directions() -> None:
     tree = graph_of_text("+".join(f"x{i}*y{i}" for i in range(1000)))
     shown = cut(tree, deepest(tree, 200, 20))
     assert 20 < len(shown.nodes) <= 202
+
+
+def test_long_edges_are_bounded_too() -> None:
+    horner = graph_of_text("(" * 300 + "x" + "*x+1)" * 300)
+    assert horner.length() > 80_000  # x is used on each of 600 layers
+    assert 15_000 < overlooked(horner, 10**9, 10**9, 20_000).length() <= 20_000
+    assert graph_of_text("sin(x) + x").length() == 4
 
 
 # The command

@@ -71,15 +71,16 @@ def command(expr: str, style: str, as_json: bool, **switches: Any) -> None:
     autodiff graph "log(x**3)*y" --at x=5,y=2 --backward
     autodiff graph "y = x**3; log(y)*y" --at x=5 -o graph.svg
     """
-    from autodiff_cli.language.graph_reduce import collapse, cut, deepest
+    from autodiff_cli.language.graph_reduce import collapse, cut, overlooked
     from autodiff_cli.language.wording import note
+    from autodiff_cli.report.graph_limits import LIMITS, Limits
 
     output = switches["output"]
     style = _style_of(output) if output else options.chosen_format(style, as_json, FORMATS)
     graph, notes = _graph(expr, **switches)
     graph = collapse(graph, options.names(switches["collapse"]) or ())
     depth = switches["depth"]
-    graph = cut(graph, deepest(graph, *_most(style)) if depth is None else depth)
+    graph = overlooked(graph, *LIMITS.get(style, Limits())) if depth is None else cut(graph, depth)
     if graph.hidden and depth is None:
         way_out = "--depth all shows all, --collapse shows several as one" if style != "png" else "--depth N shows more"
         notes.append(note("left_out", f"{graph.hidden:,} nodes further from the output are left out; {way_out}"))
@@ -100,29 +101,6 @@ def _style_of(path: str) -> str:
     if suffix not in SUFFIXES:
         raise UsageError(f"cannot tell the format of '{path}' from its name", hint=f"end it in one of {', '.join(SUFFIXES)}")
     return SUFFIXES[suffix]
-
-
-def _most(style: str) -> tuple[int, int]:
-    """How many edges and levels are shown if nobody says."""
-    if style == "table":
-        from autodiff_cli.report.graph_tree import MOST_EDGES as MOST_LINES
-        from autodiff_cli.report.graph_tree import MOST_LEVELS
-
-        return MOST_LINES, MOST_LEVELS
-    if style == "mermaid":
-        from autodiff_cli.report.graph_mermaid import MOST_EDGES
-
-        return MOST_EDGES, _ALL
-    if style == "svg":
-        from autodiff_cli.report.graph_svg import MOST_EDGES as MOST_DRAWN
-
-        return MOST_DRAWN, _ALL
-    if style == "png":
-        from autodiff_cli.report.graph_dot import MOST_EDGES as MOST_PAINTED
-        from autodiff_cli.report.graph_dot import MOST_LEVELS as MOST_ROWS
-
-        return MOST_PAINTED, MOST_ROWS
-    return _ALL, _ALL
 
 
 def _graph(expr: str, **switches: Any) -> tuple[Graph, list[dict[str, Any]]]:

@@ -112,6 +112,18 @@ class Graph:
                     reached.append(given)
         return levels
 
+    def length(self) -> int:
+        """How many layers all edges span together, if each node stands right behind the last that uses it.
+
+        That is what laying a graph out costs, rather than the number of its nodes: every layer that an edge passes is work.
+        """
+        layers = [0] * len(self.nodes)
+        for i in range(len(self.nodes) - 1, -1, -1):
+            for given in self.nodes[i].inputs:
+                if given is not None:
+                    layers[given] = max(layers[given], layers[i] + 1)
+        return sum(layers[given] - layers[user] for given, user in self.edges())
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON object, with numbers that are not finite still as floats."""
         return {

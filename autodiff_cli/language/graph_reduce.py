@@ -175,6 +175,16 @@ def _flows(graph: Graph, i: int, levels: Sequence[int], depth: int) -> bool | No
     return None if None in flows else any(flows)
 
 
+def overlooked(graph: Graph, most_edges: int, most_levels: int, most_length: int) -> Graph:
+    """What of a graph can be shown, so that it has no more than so many edges and levels, and ``length``."""
+    depth = deepest(graph, most_edges, most_levels)
+    small = cut(graph, depth)
+    while depth > 1 and small.length() > most_length:
+        depth = max(depth * 3 // 4, 1)
+        small = cut(graph, depth)
+    return small
+
+
 def deepest(graph: Graph, most_edges: int, most_levels: int) -> int:
     """How deep a graph may be shown, so that it has no more than so many edges and levels; one level at least."""
     below: dict[int, int] = {}

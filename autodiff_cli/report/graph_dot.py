@@ -7,11 +7,10 @@ import subprocess
 
 from autodiff_cli.errors import MissingPackage, ProgramError
 from autodiff_cli.language.graph import Graph, GraphNode
+from autodiff_cli.report.graph_limits import HURRY, LONG
 from autodiff_cli.report.graph_text import flow, lines, printable, shortened
 from autodiff_cli.report.graph_theme import Theme, theme_of
 
-MOST_EDGES, MOST_LEVELS = 1_000, 100
-"""How much of a large graph is painted if nobody says otherwise: a taller bitmap takes gigabytes."""
 _SHAPES = {
     "variable": "shape=ellipse, style=filled",
     "constant": 'shape=box, style="filled,dashed"',
@@ -30,6 +29,7 @@ def to_dot(graph: Graph, precision: int, theme: str = "auto") -> str:
     ground = "transparent" if theme == "auto" else colors.ground
     text = [
         "digraph autodiff {",
+        *([f"  {HURRY}"] if graph.length() > LONG else []),
         f'  graph [bgcolor="{ground}", nodesep=0.3, ranksep=0.4, pad=0.2];',
         '  node [fontname="Helvetica,Arial,sans-serif", fontsize=12, margin="0.14,0.07", height=0.3];',
         f'  edge [color="{colors.edge}", arrowsize=0.7];',

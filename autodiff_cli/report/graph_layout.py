@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from autodiff_cli.errors import LimitError, MissingPackage
 from autodiff_cli.report.graph_dot import has_graphviz, run_graphviz
+from autodiff_cli.report.graph_limits import HURRY
 
 Point = tuple[float, float]
 _GAP_X, _GAP_Y = 24.0, 38.0
 _INCH = 72.0
+_DEEPEST = 50_000
 
 
 class Layout(NamedTuple):
@@ -28,14 +31,17 @@ class Layout(NamedTuple):
     curves: list[list[Point]]
 
 
-def place(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Layout:
+def place(sizes: Sequence[Point], edges: Sequence[tuple[int, int]], hurry: bool = False) -> Layout:
     """Boxes of these sizes in layers, so that edges go down.
+
+    Args:
+        hurry: whether the graph is so large that the layout may be less than the best.
 
     Raises:
         MissingPackage: if neither Graphviz nor grandalf is installed.
     """
     if has_graphviz():
-        return by_graphviz(sizes, edges)
+        return by_graphviz(sizes, edges, hurry)
     try:
         import grandalf  # noqa: F401
     except ImportError:
@@ -46,9 +52,9 @@ def place(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Layout:
     return by_grandalf(sizes, edges)
 
 
-def by_graphviz(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Layout:
+def by_graphviz(sizes: Sequence[Point], edges: Sequence[tuple[int, int]], hurry: bool = False) -> Layout:
     """The layout of ``dot``."""
-    text = [f"digraph {{ nodesep={_GAP_X / _INCH:.3f}; ranksep={_GAP_Y / _INCH:.3f};"]
+    text = [f"digraph {{ nodesep={_GAP_X / _INCH:.3f}; ranksep={_GAP_Y / _INCH:.3f}; {HURRY if hurry else ''}"]
     text.append('node [shape=box, fixedsize=true, label=""]; edge [arrowhead=none];')
     text += [f"{i} [width={w / _INCH:.4f}, height={h / _INCH:.4f}];" for i, (w, h) in enumerate(sizes)]
     text += [f"{a} -> {b};" for a, b in edges]
@@ -71,14 +77,13 @@ def by_graphviz(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Lay
     return Layout(width * _INCH, height * _INCH, centers, [found[edge].pop() for edge in edges])
 
 
-def by_grandalf(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Layout:
+def by_grandalf(sizes: Sequence[Point], edges: Sequence[tuple[int, int]], hurry: bool = False) -> Layout:
     """The layout of grandalf (Sugiyama's layers), which is pure Python.
 
     It layers from the top, and would put every leaf of a forward graph there, far from what uses it.  Such a graph is
     laid out upside down.
     """
-    from grandalf.graphs import Edge, Vertex
-    from grandalf.graphs import Graph as Plan
+    from grandalf.graphs import Edge, Vertex, graph_core
     from grandalf.layouts import SugiyamaLayout, VertexViewer
     from grandalf.routing import EdgeViewer
 
@@ -90,17 +95,21 @@ def by_grandalf(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Lay
     lines = {(a, b): Edge(*(vertices[a], vertices[b])[::sign]) for a, b in dict.fromkeys(edges)}
     for line in lines.values():
         line.view = EdgeViewer()
-    plan = Plan(vertices, list(lines.values()))
+    before = sys.getrecursionlimit()
     try:
-        for part in plan.C:
-            layout: Any = SugiyamaLayout(part)
-            layout.xspace, layout.yspace = _GAP_X, _GAP_Y
-            layout.init_all()
-            layout.draw(3)
+        # grandalf calls itself once for each layer; calls from Python to Python take nothing from the stack of C.
+        sys.setrecursionlimit(max(before, _DEEPEST))
+        # All nodes lead to the output, so that there is one component, and no cycle whose edges are to be turned round.
+        layout: Any = SugiyamaLayout(graph_core(vertices, list(lines.values())))
+        layout.xspace, layout.yspace = _GAP_X, _GAP_Y
+        layout.init_all(inverted_edges=[])
+        layout.draw(3)
     except RecursionError:
         raise LimitError(
             f"a graph of {len(sizes):,} nodes is too deep for grandalf", hint="show less of it with --depth, or install Graphviz"
         ) from None
+    finally:
+        sys.setrecursionlimit(before)
     centers = [(vertex.view.xy[0], sign * vertex.view.xy[1]) for vertex in vertices]
     tall: dict[float, float] = {}
     for vertex, (_, h) in zip(vertices, sizes, strict=True):

@@ -6,8 +6,6 @@ from autodiff_cli.language.graph import Graph
 from autodiff_cli.report.graph_text import flow, lines, printable
 from autodiff_cli.report.graph_theme import theme_of
 
-MOST_EDGES = 500
-"""Mermaid itself refuses more."""
 _SHAPES = {
     "variable": ('(["', '"])'),
     "constant": ('["', '"]'),

@@ -7,11 +7,10 @@ from xml.sax.saxutils import escape
 
 from autodiff_cli.language.graph import Graph, GraphNode
 from autodiff_cli.report.graph_layout import Layout, Point, place
+from autodiff_cli.report.graph_limits import LONG
 from autodiff_cli.report.graph_text import Line, flow, lines, printable, shortened, width
 from autodiff_cli.report.graph_theme import DARK, LIGHT, Theme
 
-MOST_EDGES = 4_000
-"""How much of a large graph is drawn if nobody says otherwise."""
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _SIZE, _SMALL = 13.0, 11.5
 _CHARACTER = 0.62
@@ -36,7 +35,7 @@ def to_svg(graph: Graph, precision: int, theme: str = "auto") -> str:
     written = [lines(graph, node, precision) for node in graph.nodes]
     sizes = [_size(node.kind, text) for node, text in zip(graph.nodes, written, strict=True)]
     arrows = list(flow(graph))
-    layout = place(sizes, [(a, b) for a, b, _ in arrows])
+    layout = place(sizes, [(a, b) for a, b, _ in arrows], graph.length() > LONG)
     return drawn(graph, written, sizes, arrows, layout, theme)
 
 

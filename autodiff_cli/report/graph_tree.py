@@ -9,8 +9,6 @@ from autodiff_cli.language.graph import LEAVES, Graph, GraphNode
 from autodiff_cli.report.graph_text import brief, constant_text, literal, shortened
 from autodiff_cli.report.numbers import exact_array
 
-MOST_EDGES, MOST_LEVELS = 200, 20
-"""How much of a large graph is shown if nobody says otherwise."""
 _MOST_GUIDES = 30
 """Lines that are deeper, or that would leave no room in the terminal, begin with the number of their level."""
 _BARS = ("│  ", "   ", "├─ ", "└─ ")
