@@ -137,6 +137,7 @@ def test_boxes_stand_apart_and_edges_end_at_them(place: Place, graph: Graph) -> 
             assert box[0] - 1 <= end[0] <= box[2] + 1
             assert box[1] - 1 <= end[1] <= box[3] + 1
         if place is by_grandalf:
+            assert curve[-1][1] - curve[-2][1] > 1  # the arrow points down
             others = [box for i, box in enumerate(boxes) if i not in (a, b)]
             assert not any(_overlap((x, y, x, y), box, -0.5) for x, y in _points(curve) for box in others)
 

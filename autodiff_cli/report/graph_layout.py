@@ -15,6 +15,7 @@ Point = tuple[float, float]
 _GAP_X, _GAP_Y = 24.0, 38.0
 _INCH = 72.0
 _DEEPEST = 50_000
+_NOTHING = 0.01
 
 
 class Layout(NamedTuple):
@@ -155,6 +156,8 @@ def _smooth(points: Sequence[Point]) -> list[Point]:
     """A curve through points that is vertical at each of them."""
     curve = [points[0]]
     for (x, y), (to_x, to_y) in pairwise(points):
+        if to_y - y < _NOTHING:  # an arrow at the end of nothing would point anywhere
+            continue
         middle = (y + to_y) / 2
         curve += [(x, middle), (to_x, middle), (to_x, to_y)]
     return curve
