@@ -25,6 +25,8 @@ SUFFIXES = {
     ".txt": "plain",
     ".csv": "csv",
     ".tsv": "tsv",
+    ".ndjson": "ndjson",
+    ".md": "markdown",
 }
 _ALL = 10**9
 
@@ -48,7 +50,7 @@ def _levels(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.option("--of", metavar="NAME", help="The graph of a named step, or with x.grad of the gradient by x.")
 @click.option("--depth", callback=_levels, metavar="N|all", help="Levels below the output.  [default: what can be overlooked]")
 @click.option("--collapse", metavar="functions,names,chains", help="Show calls, steps without a name, runs as one node.")
-@click.option("-o", "--output", metavar="FILE", help="Write .svg, .png, .dot, .mmd, .json, .txt, .csv or .tsv.")
+@click.option("-o", "--output", metavar="FILE", help="Write .svg, .png, .dot, .mmd, .json, .txt, .csv, ...")
 @click.option(
     "--format",
     "style",
@@ -60,8 +62,7 @@ def _levels(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.option(
     "--theme", default="auto", show_default=True, type=click.Choice(["auto", "light", "dark"]), help="Colours of a picture."
 )
-@options.precision
-@options.color
+@options.drawing
 @options.quiet_notes
 def command(expr: str, style: str, as_json: bool, **switches: Any) -> None:
     """The graph of EXPR: what is computed from what; with --at, with values and gradients.
@@ -86,9 +87,9 @@ def command(expr: str, style: str, as_json: bool, **switches: Any) -> None:
         notes.append(note("left_out", f"{graph.hidden:,} nodes further from the output are left out; {way_out}"))
     text = _rendered(graph, style, notes, **switches)
     if output:
-        from autodiff_cli.report.files import write_file
+        from autodiff_cli.report.files import write
 
-        write_file(output, text if isinstance(text, bytes) else text.encode())
+        write(output, text if isinstance(text, bytes) else text.encode())
     elif text:
         sys.stdout.write(str(text))
     options.say_notes(notes, switches["quiet_notes"])

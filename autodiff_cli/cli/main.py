@@ -28,6 +28,8 @@ COMMANDS = {
     "hvp": "The Hessian times a vector.",
     "taylor": "The Taylor series around --at.",
     "graph": "The graph, as a tree or a picture.",
+    "map": "Value and derivatives for every row of a file.",
+    "plot": "The value and its derivatives over a range.",
     "gradcheck": "Check a gradient against finite differences.",
     "run": "A program file of autograd statements.",
     "repl": "The same, typed.",

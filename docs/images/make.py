@@ -1,4 +1,4 @@
-"""Draws the pictures of the README and of the pages: what the program prints in a terminal of 82 columns, and graphs.
+"""Draws the pictures of the pages: the table of the README as in a terminal of 82 columns, two plots, and a graph both ways.
 
 ``python docs/images/make.py`` writes them beside this file.
 """
@@ -15,6 +15,9 @@ from rich.text import Text
 
 from autodiff_cli.cli.main import main
 from autodiff_cli.language.evaluate import evaluate
+from autodiff_cli.language.plotting import plot
+from autodiff_cli.language.ranges import ranges
+from autodiff_cli.report.plot_picture import Looks, drawn
 from autodiff_cli.report.table import higher_tables, tensor_table
 
 HERE = Path(__file__).parent
@@ -72,7 +75,12 @@ def graphs() -> None:
         main(["graph", GRAPH, "--at", "x=5,q=2", "-o", str(file), *switches])
 
 
+PLOTS = (("plot-curves", "sin(3*x)/x + abs(x - 1)", "x=-4:4"), ("plot-field", "sin(x)*cos(y)", "x=-pi:pi:61,y=-2:2:61"))
+
 if __name__ == "__main__":
     graphs()
     for name, theme in (("light", LIGHT), ("dark", DARK)):
         (HERE / f"table-{name}.svg").write_text(draw(theme), encoding="utf-8")
+        for file, expression, over in PLOTS:
+            picture = drawn(plot(expression, ranges([over])), Looks("svg", theme=name), None)
+            (HERE / f"{file}-{name}.svg").write_bytes(picture)
