@@ -35,7 +35,7 @@ def command(
     from autodiff_cli.language.session import Session
     from autodiff_cli.language.values import bindings, value_or_file
 
-    style = options.chosen_format(style, as_json, "latex")
+    style = options.chosen_format(style, as_json, (*options.FORMATS, "latex"))
     session = Session(
         options.read_expression(expr),
         bindings(switches["at"], "--at"),

@@ -27,6 +27,7 @@ COMMANDS = {
     "vjp": "A vector times the Jacobian.",
     "hvp": "The Hessian times a vector.",
     "taylor": "The Taylor series around --at.",
+    "graph": "The graph, as a tree or a picture.",
     "map": "Value and derivatives for every row of a file.",
     "explain": "The chain rule step by step, in numbers.",
     "plot": "The value and its derivatives over a range.",
