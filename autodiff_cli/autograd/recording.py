@@ -156,7 +156,7 @@ class Recording:
 
     def variable(self, name: str) -> Recorded:
         """A new number that is not known yet."""
-        recorded = self._tensor(self._appended(None, (name,), self.dtype))
+        recorded = self.tensor(self._appended(None, (name,), self.dtype))
         assert isinstance(recorded, Recorded)
         return recorded
 
@@ -170,23 +170,23 @@ class Recording:
         if any(isinstance(value, Tensor) for value in statics):
             raise _undecided()
         if all(cells.ndim == 0 for cells in tensors):
-            return self._tensor(self.operation(law, (*[cells[()] for cells in tensors], *statics)))
+            return self.tensor(self.operation(law, (*[cells[()] for cells in tensors], *statics)))
         spread = np.broadcast_arrays(*tensors)
         result = np.empty(spread[0].shape, object)
         for i, row in enumerate(zip(*[cells.ravel() for cells in spread], strict=True)):
             result.flat[i] = self.operation(law, (*row, *statics))
-        return self._tensor(result)
+        return self.tensor(result)
 
     def _moved(self, law: Law, tensors: Sequence[Any], statics: Sequence[Any]) -> Any:
         """The result of a function that only moves, adds and multiplies elements: NumPy's, on arrays of operations."""
         if law.kind not in _MOVING and law.name not in _UNROLLED:
             raise NotRecordable(f"'{law.name}' cannot be taken apart into operations on single numbers")
         try:
-            return self._tensor(law.forward(*tensors, *statics))
+            return self.tensor(law.forward(*tensors, *statics))
         except (TypeError, ValueError, AttributeError, IndexError) as error:
             raise NotRecordable(f"'{law.name}': {error}") from None
 
-    def _tensor(self, cells: Any) -> Tensor:
+    def tensor(self, cells: Any) -> Tensor:
         """A tensor of operations; an ordinary one if they are all known."""
         if type(cells) is not np.ndarray:
             cells = _boxed(cells)
@@ -303,11 +303,11 @@ class Recording:
         law = operation.law
         assert law is not None
         values: dict[str, Any] = {
-            name: self._tensor(value) if type(value) is Operation else value
+            name: self.tensor(value) if type(value) is Operation else value
             for name, value in zip(law.parameters, operation.given, strict=True)
         }
-        values["out"] = self._tensor(operation)
-        incoming = self._tensor(gradient) if type(gradient) is Operation else gradient
+        values["out"] = self.tensor(operation)
+        incoming = self.tensor(gradient) if type(gradient) is Operation else gradient
         for position, (name, partial) in enumerate(law.partials.items()):
             argument = operation.given[position]
             if partial is None or type(argument) is not Operation or argument not in wanted:

@@ -29,6 +29,17 @@ def _of_order(name: str) -> Any:
     return lambda x, n: _FIRST[name][n](x) if n < 2 else any_order(float(n), x)
 
 
+def _recurrence(letter: str, sign: str) -> Any:
+    """Formulas for whole orders from those of the orders 0 and 1."""
+
+    def written(n: int) -> str:
+        lines = [f"b0 = {letter}0(x)", f"b1 = {letter}1(x)"]
+        lines += [f"b{k} = 0 if x == 0 else {sign}({2 * k - 2}/x*b{k - 1} - b{k - 2})" for k in range(2, n + 1)]
+        return "; ".join([*lines, f"b{n}"])
+
+    return written
+
+
 _i: Function = declare(
     "bessel_i",
     _of_order("iv"),
@@ -36,6 +47,7 @@ _i: Function = declare(
     series="chain",
     statics={"n": 0},
     public=False,
+    written=_recurrence("i", "-"),
 )
 _j: Function = declare(
     "bessel_j",
@@ -44,6 +56,7 @@ _j: Function = declare(
     series="chain",
     statics={"n": 0},
     public=False,
+    written=_recurrence("j", ""),
 )
 i0 = declare(
     "i0",
@@ -124,6 +137,13 @@ def _far_out(x: Any, n: int, order: int) -> Any:
     return total
 
 
+_SCALED_WRITTEN = {
+    (0, 0): "i0e(x)",
+    (1, 0): "i1e(x)",
+    (0, 1): "i1e(x) - sign(x)*i0e(x)",
+    (1, 1): "0.5 if x == 0 else i0e(x) - i1e(x)*(sign(x) + 1/x)",
+}
+
 _scaled: Function = declare(
     "bessel_scaled",
     _scaled_values,
@@ -131,6 +151,7 @@ _scaled: Function = declare(
     series="chain",
     statics={"n": 0, "order": 0},
     public=False,
+    written=lambda n, order: _SCALED_WRITTEN.get((n, order)),
 )
 i0e = declare(
     "i0e",
