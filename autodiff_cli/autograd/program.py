@@ -17,16 +17,19 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.declare import Law
 from autodiff_cli.autograd.recording import BY_HAND, Cell, Operation, Recording
 from autodiff_cli.errors import ShapeError, UnknownName
 
 Terms = tuple[tuple[str, ...], ...]
 """What a program computes: ``()`` is the value, ``("x", "y")`` a second derivative."""
 
-CACHE = 1 << 20
-"""Bytes that the arrays of a block should fit into: about what the second cache of a core holds."""
-SMALLEST, LARGEST = 4096, 32768
-"""Rows of a block: below the first, calling NumPy takes longer than its work."""
+WORKSPACE = 8 << 20
+"""The most bytes that the arrays of a thread take; more than the caches hold is slower, many small blocks are too."""
+SMALLEST, LARGEST = 1_000, 32_768
+"""Rows of a block."""
+ALLOCATING = 15_000
+"""The most rows of a block with operations that make arrays: C libraries take 128 KiB and more fresh from the system."""
 
 
 def terms(wrt: Sequence[str], order: int) -> Terms:
@@ -236,12 +239,6 @@ _POWERS: dict[Any, Kernel] = {
 """Powers by what is much quicker than ``pow``; all but the first three are what NumPy does too."""
 
 
-def _chosen(condition: Any, x: Any, y: Any, out: Any) -> Any:
-    np.copyto(out, y)
-    np.copyto(out, x, where=condition)
-    return out
-
-
 class Step:
     """One operation of a plan: a kernel, where its arguments are, and where its result goes.
 
@@ -260,22 +257,19 @@ class Step:
         self.ends: tuple[int, ...] = ()
 
 
-def kernel(operation: Operation) -> tuple[Kernel, bool, bool]:
-    """How an operation is computed on arrays: whether into a given one, and whether that may be one of its arguments."""
+def kernel(operation: Operation) -> tuple[Kernel, bool]:
+    """How an operation is computed on arrays, and whether into a given one, which may be one of its arguments."""
     law = operation.law
     assert law is not None
     statics = operation.given[law.arity :]
     forward = law.forward
-    if law.name == "where":
-        return _chosen, True, False
-    if law.name == "pow" and statics and statics[0] in _POWERS:
-        return _POWERS[statics[0]], True, True
+    if law.kind == "power" and statics[0] in _POWERS:
+        return _POWERS[statics[0]], True
     ufunc = _UFUNCS.get(forward, forward)
-    if isinstance(ufunc, np.ufunc):
-        return ufunc, True, True
+    writes = isinstance(ufunc, np.ufunc)
     if not statics:
-        return forward, False, False
-    return lambda *arrays: forward(*arrays, *statics), False, False
+        return ufunc, writes
+    return lambda *arrays, **into: ufunc(*arrays, *statics, **into), writes
 
 
 class Plan:
@@ -292,7 +286,7 @@ class Plan:
         self.dtype = dtype
         self._register: dict[Any, int] = {}
         self._constants: list[tuple[int, Any]] = []
-        self._numbers: list[Operation] = []  # computed once
+        self._numbers: list[tuple[Law, tuple[int, ...], tuple[Any, ...], int]] = []  # computed once
         self.columns: list[str] = []
         self._inputs: list[int] = []
         rows: list[Operation] = []
@@ -307,7 +301,9 @@ class Plan:
                     self._inputs.append(number)
             elif all(resolved(value) in fixed for value in operation.inputs):
                 fixed.add(operation)
-                self._numbers.append(operation)
+                law, given = operation.law, operation.given
+                places = tuple(self._place(value) for value in given[: law.arity])
+                self._numbers.append((law, places, given[law.arity :], number))
             else:
                 rows.append(operation)
         self._fixed = fixed
@@ -345,14 +341,13 @@ class Plan:
         for i, operation in enumerate(rows):
             law = operation.law
             assert law is not None
-            function, writes, in_place = kernel(operation)
+            function, writes = kernel(operation)
             step = Step(function, tuple(self._place(v) for v in operation.given[: law.arity]), self._place(operation), writes)
             over = [value for value in dict.fromkeys(map(resolved, operation.inputs)) if last[value] == i and value not in homes]
             ended = [self._register[value] for value in over]
             freed = [self._slots[register] for register in ended if register in self._slots]
-            if in_place:
-                for slot, dtype in freed:
-                    free.setdefault(dtype, []).append(slot)
+            for slot, dtype in freed:
+                free.setdefault(dtype, []).append(slot)
             if operation not in homes and writes:
                 dtype = operation.dtype
                 waiting = free.setdefault(dtype, [])
@@ -361,9 +356,6 @@ class Plan:
                 else:
                     slot = made[dtype] = made.get(dtype, -1) + 1
                 self._slots[step.target] = slot, dtype
-            if not in_place:
-                for slot, dtype in freed:
-                    free.setdefault(dtype, []).append(slot)
             fixed = {self._register[one] for one in self._fixed}
             step.ends = tuple(r for r in ended if r not in self._slots and r not in self._inputs and r not in fixed)
             steps.append(step)
@@ -373,8 +365,8 @@ class Plan:
     def block(self, rows: int, threads: int) -> int:
         """How many rows are done at once, such that all threads have the same number of blocks."""
         width: int = sum(count * dtype.itemsize for dtype, count in self._made.items())
-        width += (len(self._inputs) + len(self._outputs)) * self.dtype.itemsize
-        block = min(max(CACHE // max(width, 1), SMALLEST), LARGEST)
+        largest = LARGEST if all(step.writes for step in self._steps) else min(LARGEST, ALLOCATING)
+        block = min(max(WORKSPACE // max(width, 1), SMALLEST), largest)
         if rows <= block:
             return max(rows, 1)
         rounds = -(-rows // (block * threads))
@@ -388,11 +380,8 @@ class Plan:
         for operation in self._fixed:
             if operation.law is None:
                 registers[self._register[operation]] = values[operation.given[0]]
-        for operation in self._numbers:
-            law = operation.law
-            assert law is not None
-            arguments = [registers[self._place(value)] for value in operation.given[: law.arity]]
-            registers[self._register[operation]] = law.forward(*arguments, *operation.given[law.arity :])
+        for law, places, statics, target in self._numbers:
+            registers[target] = law.forward(*[registers[place] for place in places], *statics)
         return registers
 
     def work(self, places: Iterator[int], block: int, columns: Sequence[Any], constants: Sequence[Any], out: Sequence[Any]) -> None:

@@ -392,7 +392,7 @@ def _is(value: Any, number: float) -> bool:
 
 def _shorter(recording: Recording, law: Law, given: tuple[Any, ...]) -> Cell | None:
     """The same number by a shorter way, where that is exact; ``None`` if there is none."""
-    rule = _SHORTER.get(law.name)
+    rule = _SHORTER.get(law.name if law.kind != "chain" else "")  # pow is the name of three
     return None if rule is None else rule(recording, *given)
 
 
@@ -445,7 +445,6 @@ _SHORTER: dict[str, Callable[..., Cell | None]] = {
     "mul": _shorter_mul,
     "neg": _shorter_neg,
     "pow": _shorter_pow,
-    "rsub": lambda recording, x, y: recording.of("sub", y, x),
     "sub": _shorter_sub,
     "where": _shorter_where,
 }

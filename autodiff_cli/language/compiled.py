@@ -26,6 +26,8 @@ from autodiff_cli.language.values import variables as as_leaves
 class Writer(Evaluator):
     """Runs a program of expressions on tensors that are recorded."""
 
+    most_nested = 1_000  # as no condition is known, a function that calls itself does not end
+
     def _choose(self, node: Syntax, extra: Any, values: list[Any], work: list[Work]) -> None:
         """Each row chooses for itself: both branches are written down."""
         if isinstance(values[-1], Recorded):

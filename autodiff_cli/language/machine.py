@@ -83,6 +83,8 @@ class Machine:
         tensors: makes tensors of literals, and has the list of all.
     """
 
+    most_nested = MOST_NESTED_CALLS
+
     def __init__(
         self, source: str, variables: Mapping[str, Tensor], dtype: Any, limited: bool = True, listing: bool = True
     ) -> None:
@@ -308,9 +310,9 @@ class Machine:
             values.append(self._by_hand(function, given, node))
             return
         self._depth += 1
-        if self.limited and self._depth > MOST_NESTED_CALLS:
+        if self.limited and self._depth > self.most_nested:
             raise LimitError(
-                f"calls are nested more than {MOST_NESTED_CALLS:,} deep",
+                f"calls are nested more than {self.most_nested:,} deep",
                 span=node.span,
                 hint=f"does '{function.name}' call itself without an end?",
             )

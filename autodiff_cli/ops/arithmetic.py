@@ -132,7 +132,7 @@ true_divide = div
 
 floor_divide = declare(
     "floor_divide",
-    lambda x, y: np.floor_divide(x, y),
+    np.floor_divide,
     {"x": lambda g: zeros_like(g), "y": lambda g: zeros_like(g)},
     series="fixed",
     operator="floordiv",
@@ -149,7 +149,7 @@ floor_divide = declare(
 
 _remainder_tensor = declare(
     "remainder",
-    lambda x, y: np.remainder(x, y),
+    np.remainder,
     # The quotient that belongs to the remainder: floor(x / y) may be rounded to the next one.
     {"x": lambda g: g, "y": lambda g, x, y: -g * floor_divide(x, y)},
     series="chain",
@@ -158,7 +158,7 @@ _remainder_tensor = declare(
 )
 _remainder_number = declare(
     "remainder",
-    lambda x, y: np.remainder(x, y),
+    np.remainder,
     {"x": lambda g: g},
     series="chain",
     node="RemainderBackward0",
@@ -188,15 +188,13 @@ describe(
 
 _fmod_tensor = declare(
     "fmod",
-    lambda x, y: np.fmod(x, y),
+    np.fmod,
     {"x": lambda g: g, "y": lambda g, x, y, out: -g * round((x - out) / y)},
     series="chain",
     node="FmodBackward1",
     public=False,
 )
-_fmod_number = declare(
-    "fmod", lambda x, y: np.fmod(x, y), {"x": lambda g: g}, series="chain", node="FmodBackward0", statics={"y": 1}, public=False
-)
+_fmod_number = declare("fmod", np.fmod, {"x": lambda g: g}, series="chain", node="FmodBackward0", statics={"y": 1}, public=False)
 
 
 def fmod(x: Any, y: Any) -> Any:

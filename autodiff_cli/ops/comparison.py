@@ -67,22 +67,20 @@ for _name, _ufunc, _sign in (("and", np.bitwise_and, "and"), ("or", np.bitwise_o
     _bitwise = declare(f"bitwise_{_name}", _ufunc, {"x": None, "y": None}, public=False, written=f"x {_sign} y")
     setattr(Tensor, f"__{_name}__", _bitwise)
     setattr(Tensor, f"__r{_name}__", _bitwise)
-setattr(Tensor, "__invert__", declare("bitwise_not", lambda x: np.invert(x), {"x": None}, public=False, written="not x"))  # noqa: B010
-logical_and = declare(
-    "logical_and", lambda x, y: np.logical_and(x, y), {"x": None, "y": None}, summary="true where both are not zero"
-)
-logical_or = declare("logical_or", lambda x, y: np.logical_or(x, y), {"x": None, "y": None}, summary="true where one is not zero")
+setattr(Tensor, "__invert__", declare("bitwise_not", np.invert, {"x": None}, public=False, written="not x"))  # noqa: B010
+logical_and = declare("logical_and", np.logical_and, {"x": None, "y": None}, summary="true where both are not zero")
+logical_or = declare("logical_or", np.logical_or, {"x": None, "y": None}, summary="true where one is not zero")
 logical_xor = declare(
     "logical_xor",
-    lambda x, y: np.logical_xor(x, y),
+    np.logical_xor,
     {"x": None, "y": None},
     written="(x != 0) != (y != 0)",
     summary="true where just one is not zero",
 )
-logical_not = declare("logical_not", lambda x: np.logical_not(x), {"x": None}, summary="true where it is zero")
-isnan = declare("isnan", lambda x: np.isnan(x), {"x": None}, summary="true where it is nan")
-isinf = declare("isinf", lambda x: np.isinf(x), {"x": None}, summary="true where it is infinite")
-isfinite = declare("isfinite", lambda x: np.isfinite(x), {"x": None}, summary="true where it is neither nan nor infinite")
+logical_not = declare("logical_not", np.logical_not, {"x": None}, summary="true where it is zero")
+isnan = declare("isnan", np.isnan, {"x": None}, summary="true where it is nan")
+isinf = declare("isinf", np.isinf, {"x": None}, summary="true where it is infinite")
+isfinite = declare("isfinite", np.isfinite, {"x": None}, summary="true where it is neither nan nor infinite")
 
 
 isclose = declare(
@@ -154,7 +152,7 @@ def _larger_share(g: Any, x: Any, y: Any) -> Any:
 
 maximum = declare(
     "maximum",
-    lambda x, y: np.maximum(x, y),
+    np.maximum,
     {"x": lambda g, x, y: _larger_share(g, x, y), "y": lambda g, x, y: _larger_share(g, y, x)},
     selects=True,
     series="chain",
@@ -169,7 +167,7 @@ maximum = declare(
 )
 minimum = declare(
     "minimum",
-    lambda x, y: np.minimum(x, y),
+    np.minimum,
     {"x": lambda g, x, y: _larger_share(g, y, x), "y": lambda g, x, y: _larger_share(g, x, y)},
     selects=True,
     series="chain",

@@ -5,6 +5,7 @@ Tails are computed from scaled functions: what is far below 1 keeps all its digi
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any
 
@@ -51,6 +52,17 @@ def normal_density(x: Any) -> Any:
     return _bell(x, 0.5) * (1 / _ROOT_2_PI)
 
 
+def _with_tail(value: Any, x: Any, far: Any, tail: Any) -> Any:
+    """A value that is computed in another way where ``far`` is true, if SciPy is there to do that."""
+    far = np.asarray(far)
+    if not far.any():
+        return value
+    value = np.array(value)
+    with contextlib.suppress(MissingPackage):
+        value[far] = tail(np.asarray(x)[far])
+    return value[()]
+
+
 # Error functions
 
 _erfc_values = from_math(math.erfc, "erfc")
@@ -59,12 +71,7 @@ _erfc_values = from_math(math.erfc, "erfc")
 @np.errstate(all="ignore")
 def _erfc(x: Any) -> Any:
     value = _erfc_values(x)
-    if not isinstance(x, np.ndarray):
-        return value
-    try:
-        return np.where(x > 1, _erfcx(np.maximum(x, 1)) * _bell_values(x, 1.0), value)
-    except MissingPackage:
-        return value
+    return _with_tail(value, x, x > 1, lambda x: _erfcx(x) * _bell_values(x, 1.0)) if isinstance(x, np.ndarray) else value
 
 
 erf = declare(
@@ -125,13 +132,7 @@ _ndtr_middle = from_math(lambda x: math.erfc(-x * _ROOT_HALF) / 2, "ndtr")
 
 @np.errstate(all="ignore")
 def _ndtr(x: Any) -> Any:
-    value = _ndtr_middle(x)
-    if not np.any(x < -1):
-        return value
-    try:
-        return np.where(x < -1, _erfcx(np.maximum(x * -_ROOT_HALF, 0)) * _bell_values(x, 0.5) / 2, value)[()]
-    except MissingPackage:
-        return value
+    return _with_tail(_ndtr_middle(x), x, x < -1, lambda x: _erfcx(x * -_ROOT_HALF) * _bell_values(x, 0.5) / 2)
 
 
 ndtr = declare(
