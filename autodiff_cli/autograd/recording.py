@@ -186,8 +186,8 @@ class Recording:
             raise NotRecordable(f"'{law.name}' cannot be taken apart into operations on single numbers")
         try:
             return self.tensor(law.forward(*tensors, *statics))
-        except (TypeError, ValueError, AttributeError, IndexError) as error:
-            raise NotRecordable(f"'{law.name}': {error}") from None
+        except (TypeError, ValueError, AttributeError, IndexError):
+            raise NotRecordable(f"'{law.name}' cannot be taken apart into operations on single numbers") from None
 
     def tensor(self, cells: Any) -> Tensor:
         """A tensor of operations; an ordinary one if they are all known."""

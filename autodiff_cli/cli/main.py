@@ -28,6 +28,8 @@ COMMANDS = {
     "hvp": "The Hessian times a vector.",
     "taylor": "The Taylor series around --at.",
     "gradcheck": "Check a gradient against finite differences.",
+    "diff": "The derivative as an expression.",
+    "export": "A function in Python, NumPy, PyTorch, JAX, C or LaTeX.",
     "run": "A program file of autograd statements.",
     "repl": "The same, typed.",
     "functions": "The functions of the language.",

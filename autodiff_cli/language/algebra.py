@@ -340,6 +340,8 @@ class Algebra:
             return ends
         if ignored in parts and len(parts) > 1:
             del parts[ignored]
+        if any(self.negation(part) in parts for part in list(parts)):
+            return ends
         if name == "logical_or":
             for part in list(parts):  # x == y or x >= y
                 if part.is_call("eq") and any(self.call(sign, *part.parts) in parts for sign in ("ge", "le")):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from autodiff_cli.autograd.declare import LAWS
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.op import FUNCTIONS, Function
-from autodiff_cli.autograd.recording import Cell, Recorded, Recording
+from autodiff_cli.autograd.recording import Cell, Operation, Recorded, Recording
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.language.algebra import Node, in_order
 from autodiff_cli.language.lowering import is_function
@@ -21,18 +21,17 @@ from autodiff_cli.language.lowering import is_function
 _NAMED = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "true": True, "false": False}
 
 
-def recorded_again(formulas: Sequence[Node], names: Iterable[str]) -> tuple[Recording, list[Cell], dict[str, Any]]:
-    """A new recording with these formulas, and with variables of these names."""
+def recorded_again(formula: Node, names: Iterable[str]) -> tuple[Recording, Cell, dict[str, Operation]]:
+    """A new recording with a formula, and with variables of these names."""
     recording = Recording("float64")
     variables = {name: recording.variable(name) for name in names}
     values: dict[Node, Any] = {}
     FUNCTIONS.complete()
     private = {law.name: function for function, law in LAWS.items() if not is_function(law)}
     with np.errstate(all="ignore"), set_grad_enabled(False):
-        for node in in_order(formulas):
+        for node in in_order([formula]):
             values[node] = _value(node, values, variables, private)
-    results = [_cell(values[formula]) for formula in formulas]
-    return recording, results, {name: _cell(variable) for name, variable in variables.items()}
+    return recording, _cell(values[formula]), {name: _cell(variable) for name, variable in variables.items()}
 
 
 def _cell(value: Any) -> Cell:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.recording import Cell, Recording
+from autodiff_cli.autograd.program import output_name
+from autodiff_cli.autograd.recording import Cell, Operation, Recording
 from autodiff_cli.errors import NotRecordable, UsageError
 from autodiff_cli.language.algebra import Algebra, Node
 from autodiff_cli.language.compiled import names_and_values, recorded
@@ -17,6 +18,9 @@ from autodiff_cli.language.normal import formulas
 from autodiff_cli.language.rewritten import recorded_again
 from autodiff_cli.language.syntax import Syntax, unparse
 from autodiff_cli.language.written import program
+
+Written = tuple[Recording, Cell, dict[str, Operation]]
+"""A recording, its result, and its variables."""
 
 
 class Derivatives:
@@ -44,6 +48,10 @@ class Derivatives:
             "derivatives": [{"wrt": list(term), "expression": text} for term, text in self.texts.items()],
         }
 
+    def records(self) -> list[dict[str, Any]]:
+        """One record for each derivative, named as ``d_x_y``."""
+        return [{"name": output_name(term), "expression": text} for term, text in self.texts.items()]
+
 
 def differentiate(
     expression: str,
@@ -52,25 +60,56 @@ def differentiate(
     const: Mapping[str, Any] | None = None,
     simplify: bool = False,
 ) -> Derivatives:
+    """All derivatives of one order as expressions, of a program whose variables are numbers.
+
+    Args:
+        expression: a program of the language whose result is one number; names without a value are variables.
+        wrt: which of them to differentiate by; all if left out.
+        order: 1 or more.
+        const: values of names; they may be arrays.
+        simplify: whether SymPy has the last word.
+
+    Raises:
+        NotRecordable: if the derivative depends on values in a way that cannot be written down.
+        MissingPackage: without SymPy, if that is to simplify.
+        AutodiffError: of any other kind, with its place in the expression.
+    """
+    if order < 1:
+        raise UsageError(f"the order must be 1 or more, not {order}")
     names, by, leaves = names_and_values(expression, wrt, const, "float64")
-    recording, cell, columns = recorded(expression, names, leaves, "float64")
+    if not by:
+        raise UsageError("the expression has no variable to differentiate by", hint="every name without a value is one")
     algebra = Algebra(names)
-    found: dict[tuple[str, ...], Node] = {}
-    cells: dict[tuple[str, ...], tuple[Recording, Cell, dict[str, Any]]] = {(): (recording, cell, columns)}
+    try:
+        found = _of_order(algebra, recorded(expression, names, leaves, "float64"), by, order)
+    except NotRecordable as error:
+        error.hint = f"there is no formula for the derivative; numbers: autodiff grad EXPR --at {names[0]}=1"
+        raise
+    if simplify:
+        from autodiff_cli.language.simplify import simplified
+
+        found = {term: simplified(algebra, formula) for term, formula in found.items()}
+    return Derivatives(expression, order, {term: program(formula, names) for term, formula in found.items()})
+
+
+def _of_order(algebra: Algebra, value: Written, by: Sequence[str], order: int) -> dict[tuple[str, ...], Node]:
+    """The derivatives of one order as formulas.
+
+    Those of the order below are written as formulas first, so that what was collected there is not differentiated term by
+    term.  The guards of their rules are left out there too, operations that are no functions of the language are not.
+    """
+    written: dict[tuple[str, ...], Written] = {(): value}
     for step in range(1, order + 1):
-        found = {}
-        for term, (recording, cell, columns) in cells.items():
+        found: dict[tuple[str, ...], Node] = {}
+        for term, (recording, cell, variables) in written.items():
             own = len(recording.operations)
             following = by[by.index(term[-1]) if term else 0 :]
             with np.errstate(all="ignore"), set_grad_enabled(False):
-                slopes = recording.gradient(cell, [columns[name] for name in following])
-                slopes = lowered(recording, slopes) if step == order else slopes
-            # Written as formulas in between, so that what can be collected is not differentiated term by term.
-            written = formulas(algebra, slopes, own)
-            found.update({(*term, name): formula for name, formula in zip(following, written, strict=True)})
+                slopes = recording.gradient(cell, [variables[name] for name in following])
+            if step == order:
+                slopes = lowered(recording, slopes)
+            for name, formula in zip(following, formulas(algebra, slopes, own), strict=True):
+                found[*term, name] = formula
         if step < order:
-            cells = {}
-            for term, formula in found.items():
-                recording, (cell,), columns = recorded_again([formula], names)
-                cells[term] = recording, cell, columns
-    return Derivatives(expression, order, {term: program(formula, names) for term, formula in found.items()})
+            written = {term: recorded_again(formula, value[2]) for term, formula in found.items()}
+    return found
