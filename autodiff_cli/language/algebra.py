@@ -283,12 +283,12 @@ class Algebra:
         return self._balanced(factors, coefficient)
 
     def _balanced(self, factors: dict[Node, Exponent], coefficient: Number) -> Node:
-        """A product with its sign, and what a sum in it can be divided by, taken into the sum: ``-(x - m)`` is ``m - x``."""
+        """A product that takes what its one sum can be divided by into that, and the sign of the first term out of it."""
         sums = [base for base, exponent in factors.items() if base.kind == "sum" and exponent == 1]
         if len(sums) == 1 and len(sums[0].parts) <= MOST_FLAT and isinstance(coefficient, Fraction):
             terms = sums[0].parts
             divides = coefficient.denominator > 1 and all((coefficient * count).denominator == 1 for _, count in terms)
-            turns = coefficient < 0 and (len(factors) == 1 or any(count < 0 for _, count in terms))
+            turns = coefficient == -1 if len(factors) == 1 else terms[0][1] < 0
             if divides or turns:
                 times = coefficient if divides else Fraction(-1)
                 coefficient = coefficient / times

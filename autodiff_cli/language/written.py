@@ -62,7 +62,7 @@ class _Writer:
         if node.kind == "symbol":
             return _name(node.name)
         if node.kind == "sum":
-            return self._sum(node)
+            return self._sum(node.parts)
         if node.kind == "product":
             return self._product(node.coefficient, node.parts)
         parts = [self.trees[part] if type(part) is Node else _literal(part) for part in node.parts]
@@ -76,8 +76,8 @@ class _Writer:
 
     # Sums
 
-    def _sum(self, node: Node) -> Syntax:
-        terms = sorted(node.parts, key=lambda pair: _term_key(pair[0]))
+    def _sum(self, parts: Sequence[tuple[Node, Number]]) -> Syntax:
+        terms = sorted(parts, key=lambda pair: _term_key(pair[0]))
         first = next((i for i, (_, count) in enumerate(terms) if not _negative(count)), 0)
         terms.insert(0, terms.pop(first))
         tree = self._term(*terms[0])
@@ -101,13 +101,16 @@ class _Writer:
         """``2*a*x/(3*b)``: factors in their natural order, what has a negative exponent below the line."""
         above: list[Syntax] = []
         below: list[Syntax] = []
+        turned = self._turned(factors) if _negative(coefficient) else None
         for base, exponent in sorted(factors, key=lambda pair: _factor_key(*pair)):
-            if type(exponent) is Fraction and exponent < 0:
+            if base is turned:
+                above.append(self._sum([(term, -count) for term, count in base.parts]))
+            elif type(exponent) is Fraction and exponent < 0:
                 below.append(self._power(base, -exponent))
             else:
                 above.append(self._power(base, exponent))
-        negative = _negative(coefficient)
-        over, under = _as_written(-coefficient if negative else coefficient)
+        negative = _negative(coefficient) and not turned
+        over, under = _as_written(-coefficient if _negative(coefficient) else coefficient)
         if over is not None or not above:
             above.insert(0, over or _number("1"))
         if under is not None:
@@ -116,6 +119,13 @@ class _Writer:
             above[0] = _tree("neg", above[0])
         tree = _joined("mul", above)
         return _tree("div", tree, _joined("mul", below)) if below else tree
+
+    def _turned(self, factors: Sequence[tuple[Node, Any]]) -> Node | None:
+        """The sum that takes the minus: ``-(x - m)/s`` is ``(m - x)/s``."""
+        sums = [base for base, exponent in factors if base.kind == "sum" and exponent == 1]
+        if len(sums) != 1 or self.trees[sums[0]].kind == "name" or not any(_negative(count) for _, count in sums[0].parts):
+            return None
+        return sums[0]
 
     def _power(self, base: Node, exponent: Any) -> Syntax:
         if exponent == 1:
