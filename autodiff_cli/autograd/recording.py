@@ -440,6 +440,13 @@ def _shorter_pow(recording: Recording, x: Cell, y: Cell) -> Cell | None:
     return x if _is(y, 1) and _float(x) else None
 
 
+def _shorter_and(recording: Recording, x: Cell, y: Cell) -> Cell | None:
+    for one, other in ((x, y), (y, x)):
+        if type(one) is bool and type(other) is Operation and other.dtype.kind == "b":
+            return other if one else False
+    return None
+
+
 def _shorter_where(recording: Recording, condition: Cell, x: Cell, y: Cell) -> Cell | None:
     if type(condition) is not Operation:
         return x if condition else y
@@ -448,6 +455,7 @@ def _shorter_where(recording: Recording, condition: Cell, x: Cell, y: Cell) -> C
 
 _SHORTER: dict[str, Callable[..., Cell | None]] = {
     "add": _shorter_add,
+    "bitwise_and": _shorter_and,
     "div": _shorter_div,
     "mul": _shorter_mul,
     "neg": _shorter_neg,

@@ -188,7 +188,7 @@ reciprocal = declare(
     lambda x: 1 / x,
     {"x": lambda g, out: -g * (out * out)},
     series="quotient",
-    written="1/x",
+    written="x**-1",
     summary="1 / x",
     formula="-1/x**2",
     domain="x != 0",
