@@ -450,7 +450,23 @@ def _shorter_and(recording: Recording, x: Cell, y: Cell) -> Cell | None:
 def _shorter_where(recording: Recording, condition: Cell, x: Cell, y: Cell) -> Cell | None:
     if type(condition) is not Operation:
         return x if condition else y
+    if condition.is_("logical_not"):
+        return recording.of("where", condition.given[0], y, x)
+    # A choice inside of one by the same condition is made already.
+    chosen = x.given[1] if type(x) is Operation and x.is_("where") and x.given[0] is condition else x
+    other = y.given[2] if type(y) is Operation and y.is_("where") and y.given[0] is condition else y
+    if chosen is not x or other is not y:
+        return recording.of("where", condition, chosen, other)
     return x if _token(x) == _token(y) else None
+
+
+def _shorter_ne(recording: Recording, x: Cell, y: Cell) -> Cell | None:
+    if not (type(x) is Operation and x.is_("where") and _is(y, 0)):
+        return None
+    condition, one, other = x.given
+    if type(one) is Operation or type(other) is Operation or (one == 0) == (other == 0):
+        return None
+    return condition if other == 0 else recording.of("logical_not", condition)
 
 
 _SHORTER: dict[str, Callable[..., Cell | None]] = {
@@ -458,6 +474,7 @@ _SHORTER: dict[str, Callable[..., Cell | None]] = {
     "bitwise_and": _shorter_and,
     "div": _shorter_div,
     "mul": _shorter_mul,
+    "ne": _shorter_ne,
     "neg": _shorter_neg,
     "pow": _shorter_pow,
     "sub": _shorter_sub,

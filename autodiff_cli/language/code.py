@@ -32,7 +32,7 @@ class Code:
         variables: the names of the variables there, by their own.
 
     Attributes:
-        statements: names and expressions, in order.
+        statements: names and expressions, in order; ``flags`` are the names of those that are true or false.
         results: the expression for each of the results: a name, or a number.
     """
 
@@ -40,6 +40,7 @@ class Code:
         self.target = target
         self.variables = variables
         self.statements: list[tuple[str, str]] = []
+        self.flags: set[str] = set()
         self._count = 0
         cells = [resolved(cell) for _, cell in results]
         operations = needed(cells)
@@ -59,6 +60,8 @@ class Code:
             if operation in names or uses[operation] > 1 or len(text) > MOST_INSIDE:
                 name = names.get(operation) or self._free_name(taken)
                 self.statements.append((name, text))
+                if operation.dtype.kind == "b":
+                    self.flags.add(name)
                 text, level = name, _ATOM
             self.pieces[operation] = text, level
         self.results = {name: self._piece(cell)[0] for (name, _), cell in zip(results, cells, strict=True)}
@@ -101,12 +104,14 @@ class Code:
         name = law.name
         if name in _INFIX or name in self.target.operators:
             sign, level = _INFIX.get(name) or (self.target.operators[name], _PRODUCT)
+            if name == "mul":
+                return self._product(*map(resolved, given))
             left, right = self._operand(given[0], level), self._operand(given[1], level + 1)
-            if name not in ("add", "sub", "mul") and self.target.name == "python" and self.chooses:
+            if name not in ("add", "sub") and self._guards:
                 return f"_defined(lambda: {left}{sign}{right})", _ATOM
             return f"{left}{sign}{right}", level
         if name == "neg":
-            return f"-{self._operand(given[0], _SIGN)}", _SIGN
+            return f"-{self._operand(given[0], _PRODUCT)}", _SIGN
         if name == "pow":
             return self._power(*((given[1], given[0]) if law.arity == 1 and law.kind != "power" else given[:2]))
         if name in _COMPARISONS:
@@ -116,6 +121,26 @@ class Code:
         if self.target.logic is not None and name.startswith("logical_"):
             return self._logic(name, given)
         return self._call(name, given, law.arity)
+
+    def _product(self, x: Cell, y: Cell) -> Piece:
+        """``2*x`` with numbers first, ``x/y`` where y is inverted on the way, and no brackets that products do not need."""
+        if type(y) is not Operation or self._is_inverse(x):
+            x, y = y, x
+        left = self._operand(x, _PRODUCT)
+        if type(y) is Operation and self._is_inverse(y) and not self._guards:
+            return f"{left}/{self._operand(y.given[0], _POWER)}", _PRODUCT
+        flat = type(y) is Operation and y.is_("mul") and self.pieces[y][1] == _PRODUCT and "/" not in self.pieces[y][0]
+        return f"{left}*{self._operand(y, _PRODUCT if flat else _SIGN)}", _PRODUCT
+
+    def _is_inverse(self, cell: Cell) -> bool:
+        """Whether it is ``1/x``, to be written inside of something else."""
+        inverts = type(cell) is Operation and cell.law is not None and cell.law.kind == "power" and cell.given[1] == -1
+        return inverts and self.pieces[cell][1] != _ATOM
+
+    @property
+    def _guards(self) -> bool:
+        """Whether what raises must be caught: Python's arithmetic, in a branch that may not be chosen."""
+        return self.chooses and self.target.name == "python"
 
     def _call(self, name: str, given: Sequence[Any], arity: int) -> Piece:
         template = self.target.functions[name]
@@ -128,7 +153,7 @@ class Code:
             else:
                 arguments.append(self._piece(value)[0])
         text = template.format(*arguments)
-        if self.target.name == "python" and self.chooses and template.startswith("math."):
+        if self._guards and template.startswith("math."):
             function, _, inside = text.partition("(")
             return f"_defined({function}, {inside}", _ATOM
         return text, _ATOM
@@ -142,15 +167,16 @@ class Code:
         if exponent == 0.5 and type(exponent) is not Operation:
             return self._call("sqrt", [base], 1)
         if exponent == -1 and type(exponent) is not Operation:
-            return f"{self.number(1)[0]}/{self._operand(base, _POWER)}", _PRODUCT
+            text = f"{self.number(1)[0]}/{self._operand(base, _POWER)}"
+            return (f"_defined(lambda: {text})", _ATOM) if self._guards else (text, _PRODUCT)
         if self.target.name == "c":
             text, level = self._piece(base)
             if level == _ATOM and text.isidentifier() and exponent in (2, 3):
                 return "*".join([text] * int(exponent)), _PRODUCT
             return f"pow({text}, {self._piece(exponent)[0]})", _ATOM
-        if self.target.name == "python" and (self.chooses or not whole):
+        if self.target.name == "python" and (not whole or (self._guards and exponent < 0)):
             arguments = f"{self._piece(base)[0]}, {self._piece(exponent)[0]}"
-            return (f"_defined(math.pow, {arguments})" if self.chooses else f"math.pow({arguments})"), _ATOM
+            return (f"_defined(math.pow, {arguments})" if self._guards else f"math.pow({arguments})"), _ATOM
         if whole and exponent < 0:
             return f"{self._operand(base, _ATOM)}**{float(exponent)!r}".removesuffix(".0"), _POWER
         return f"{self._operand(base, _ATOM)}**{self._operand(exponent, _SIGN)}", _POWER

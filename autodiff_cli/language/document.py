@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autodiff_cli.language.compiled import names_and_values
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.symbolic import differentiate
@@ -13,7 +14,9 @@ from autodiff_cli.language.syntax import Syntax
 
 def document(expression: str, name: str, wrt: Sequence[str] | None, order: int, const: Mapping[str, Any] | None) -> str:
     """The text of the document; see ``export``."""
-    lines = _equations(_symbol(name), parse(expression))
+    names, _, _ = names_and_values(expression, wrt, const, "float64")
+    of = ", ".join(map(_symbol, names))
+    lines = _equations(f"{_symbol(name)}({of})", parse(expression))
     for k in range(1, order + 1):
         for term, tree in differentiate(expression, wrt, k, const).trees.items():
             lines += _equations(_derivative(_symbol(name), term), tree)

@@ -77,13 +77,13 @@ def _python(parts: Sources) -> str:
         count = len(parts.wrt)
         entries = [parts.results[term] for term in parts.hessian]
         returned.append(_tuple([_tuple(entries[i * count : (i + 1) * count]) for i in range(count)]))
-    raises = "Where a choice leaves a branch unused, that may be nan." if parts.code.chooses else ""
     notes = [
-        f"Args: numbers.  Returns: the value, the derivatives by {', '.join(parts.wrt)}"
-        + (", and the rows of the Hessian." if parts.order == 2 else "."),
-        raises or "Where there is no finite result, Python raises ValueError, ZeroDivisionError or OverflowError.",
+        f"the value, and the derivatives by {', '.join(parts.wrt)}" + (", and the rows of the Hessian." if parts.order == 2 else "."),
+        "nan where a function is not defined."
+        if parts.code.chooses
+        else "ValueError, ZeroDivisionError or OverflowError is raised where Python's functions do.",
     ]
-    return _module(parts, notes, [], returned, "")
+    return _module(parts, "numbers", notes, [], returned, "")
 
 
 def _arrays(parts: Sources) -> str:
@@ -96,7 +96,7 @@ def _arrays(parts: Sources) -> str:
         stack = _stacked(module, value, [parts.results[term] for term in parts.hessian])
         returned.append(f"{stack}.reshape({count}, {count}, *{module}.shape({value}))")
     quiet = "@np.errstate(all=\"ignore\")\n" if module == "np" and parts.code.chooses else ""
-    return _module(parts, _shapes(parts, "numbers or arrays"), start, returned, quiet)
+    return _module(parts, "numbers or arrays", _shapes(parts), start, returned, quiet)
 
 
 def _stacked(module: str, value: str, entries: Sequence[str]) -> str:
@@ -117,19 +117,15 @@ def _torch(parts: Sources) -> str:
     if parts.order == 2:
         count = len(parts.wrt)
         returned.append(f"{stacked(parts.hessian)}.reshape({count}, {count}, *{value}.shape)")
-    return _module(parts, _shapes(parts, "tensors of one floating-point type"), [], returned, "")
+    return _module(parts, "tensors of one floating-point type", _shapes(parts), [], returned, "")
 
 
-def _shapes(parts: Sources, what: str) -> list[str]:
-    count = len(parts.wrt)
-    hessian = f", and the Hessian, whose first two have {count}" if parts.order == 2 else ""
-    return [
-        f"Args: {what}.  Returns: the value, and the gradient, whose first dimension has {count}:",
-        f"the derivatives by {', '.join(parts.wrt)}{hessian}.",
-    ]
+def _shapes(parts: Sources) -> list[str]:
+    notes = [f"the value; the gradient, along a first dimension: the derivatives by {', '.join(parts.wrt)}."]
+    return [*notes, "The Hessian, along the first two."] if parts.order == 2 else notes
 
 
-def _module(parts: Sources, notes: Sequence[str], start: Sequence[str], returned: Sequence[str], decorator: str) -> str:
+def _module(parts: Sources, what: str, notes: Sequence[str], start: Sequence[str], returned: Sequence[str], decorator: str) -> str:
     target = parts.code.target
     shown = parts.shown.replace("\\", "\\\\").replace('"', "'")
     helpers = parts.used(list(target.helpers))
@@ -146,7 +142,11 @@ def _module(parts: Sources, notes: Sequence[str], start: Sequence[str], returned
         f"{decorator}def {parts.name}({', '.join(parts.arguments)}):",
         f'    """The {parts.what} of {shown}.',
         "",
-        *(f"    {note}" for note in notes),
+        "    Args:",
+        f"        {', '.join(parts.arguments)}: {what}.",
+        "",
+        "    Returns:",
+        *(f"        {note}" for note in notes),
         '    """',
         *(f"    {line}" for line in body),
     ]
@@ -174,7 +174,8 @@ def _c(parts: Sources) -> str:
     helpers = [name for name in target.helpers if parts.used([f"{name}("])]
     usage = [f"double {name}[{size}];" for name, size in zip(arrays, sizes, strict=False)]
     usage.append(f"double value = {parts.name}({', '.join([*parts.arguments, *arrays])});")
-    body = [f"const double {name} = {text};" for name, text in parts.code.statements]
+    flags = parts.code.flags
+    body = [f"const {'int' if name in flags else 'double'} {name} = {text};" for name, text in parts.code.statements]
     body += [f"grad[{i}] = {parts.results[term]};" for i, term in enumerate(parts.gradient)]
     if parts.order == 2:
         body += [f"hess[{i}] = {parts.results[term]};" for i, term in enumerate(parts.hessian)]
