@@ -137,12 +137,17 @@ def _far_out(x: Any, n: int, order: int) -> Any:
     return total
 
 
-_SCALED_WRITTEN = {
-    (0, 0): "i0e(x)",
-    (1, 0): "i1e(x)",
-    (0, 1): "i1e(x) - sign(x)*i0e(x)",
-    (1, 1): "0.5 if x == 0 else i0e(x) - i1e(x)*(sign(x) + 1/x)",
-}
+def _scaled_written(n: int, order: int) -> str:
+    """A program: the functions of higher orders, then one row of derivatives after the other."""
+    lines = ["s = sign(x)", "b0 = i0e(x)", "b1 = i1e(x)"]
+    lines += [f"b{m} = 0 if x == 0 else b{m - 2} - {2 * m - 2}/x*b{m - 1}" for m in range(2, n + order + 1)]
+    row = "b"
+    for k in range(1, order + 1):
+        above, row = row, f"d{k}b"
+        for m in range(n + order - k + 1):
+            lines.append(f"{row}{m} = ({above}{abs(m - 1)} + {above}{m + 1})/2 - s*{above}{m}")
+    return "; ".join([*lines, f"{row}{n}"])
+
 
 _scaled: Function = declare(
     "bessel_scaled",
@@ -151,7 +156,7 @@ _scaled: Function = declare(
     series="chain",
     statics={"n": 0, "order": 0},
     public=False,
-    written=lambda n, order: _SCALED_WRITTEN.get((n, order)),
+    written=_scaled_written,
 )
 i0e = declare(
     "i0e",

@@ -174,6 +174,7 @@ cbrt = declare(
     np.cbrt,
     {"x": lambda g, out: g / (3 * out**2)},
     series="chain",
+    written="sign(x)*abs(x)**(1/3)",
     summary="cube root, of negative numbers too",
     formula="1/(3*cbrt(x)**2)",
     domain="everywhere",
