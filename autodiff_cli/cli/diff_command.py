@@ -39,9 +39,7 @@ def command(
     from autodiff_cli.language.values import bindings
 
     style = "latex" if style == "latex" and not as_json else options.chosen_format(style, as_json)
-    result = differentiate(
-        options.read_expression(expr), options.names(wrt), order, bindings(const, "--const"), simplify=simplify
-    )
+    result = differentiate(options.read_expression(expr), options.names(wrt), order, bindings(const, "--const"), simplify=simplify)
     texts = list(result.texts.values())
     if quiet or (len(texts) == 1 and style in ("table", "plain")):
         sys.stdout.write("".join(f"{text}\n" for text in texts))

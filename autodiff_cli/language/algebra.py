@@ -46,8 +46,9 @@ class Node:
         self.coefficient = coefficient
         self.parts = parts
         self.number = number
-        self.place = min([place, *(child.place for child in children(self))])
-        self.size = min(_own_size(self) + sum(child.size for child in children(self)), _LONG)
+        inside = children(self)
+        self.place: int = min([place, *(child.place for child in inside)])
+        self.size: int = min(_own_size(self) + sum(child.size for child in inside), _LONG)
 
     def is_call(self, *names: str) -> bool:
         """Whether it is one of these functions."""
@@ -128,7 +129,7 @@ class Algebra:
         if isinstance(value, bool):
             return self.symbol(str(value).lower())
         found = constants.recognized(value)
-        if found is None or found[1].split()[-1] in self._places:
+        if found is None:
             return self.rational(constants.exact(value))
         factor, kind, argument, exponent = found
         if kind == "number":
@@ -316,7 +317,7 @@ class Algebra:
             x = x.parts[0]
         if x.is_call("where") and y.value is not None and name in ("eq", "ne"):
             answers = [None if part.value is None else (part.value == y.value) == (name == "eq") for part in x.parts[1:]]
-            condition = x.parts[0]
+            condition: Node = x.parts[0]
             if answers == [True, False]:
                 return condition
             if answers == [False, True]:
@@ -334,7 +335,9 @@ class Algebra:
         """``logical_and`` or ``logical_or`` of conditions."""
         parts: dict[Node, None] = {}
         for condition in conditions:
-            parts.update(dict.fromkeys(condition.parts if condition.is_call(name) and len(condition.parts) <= MOST_FLAT else [condition]))
+            parts.update(
+                dict.fromkeys(condition.parts if condition.is_call(name) and len(condition.parts) <= MOST_FLAT else [condition])
+            )
         ends, ignored = map(self.symbol, ("true", "false") if name == "logical_or" else ("false", "true"))
         if ends in parts:
             return ends

@@ -89,8 +89,8 @@ class Code:
             return (str(int(value)) if self.target.floats else str(value)), _ATOM
         if value < 0 or (value == 0 and math.copysign(1, value) < 0):
             return f"-{self.number(-value)[0]}", _SIGN
-        if value != value or math.isinf(value):
-            return self.target.nan if value != value else self.target.infinity, _ATOM
+        if not math.isfinite(value):
+            return self.target.nan if math.isnan(value) else self.target.infinity, _ATOM
         if value == math.pi and self.target.pi:
             return self.target.pi, _ATOM
         text = repr(float(value))
@@ -111,7 +111,8 @@ class Code:
                 return f"_defined(lambda: {left}{sign}{right})", _ATOM
             return f"{left}{sign}{right}", level
         if name == "neg":
-            return f"-{self._operand(given[0], _PRODUCT)}", _SIGN
+            inner = self._operand(given[0], _PRODUCT)
+            return (f"-({inner})" if inner.startswith("-") else f"-{inner}"), _SIGN
         if name == "pow":
             return self._power(*((given[1], given[0]) if law.arity == 1 and law.kind != "power" else given[:2]))
         if name in _COMPARISONS:

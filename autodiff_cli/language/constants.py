@@ -89,7 +89,8 @@ def recognized(value: float) -> tuple[Fraction, str, Fraction, Fraction] | None:
 
     Returns:
         ``(factor, kind, argument, power)`` for ``factor * constant**power``, where the kinds of constants are ``pi`` for
-        ``argument*pi``, ``over pi`` for ``argument/pi``, ``e``, ``log`` for ``log(argument)`` and ``number`` for the argument itself.
+        ``argument*pi``, ``over pi`` for ``argument/pi``, ``e``, ``log`` for ``log(argument)`` and ``number`` for the
+        argument itself.
     """
     if not math.isfinite(value) or value == 0 or float(value).is_integer():
         return None

@@ -42,9 +42,7 @@ def _symbol(name: str) -> str:
 def _derivative(symbol: str, term: Sequence[str]) -> str:
     counts = {name: list(term).count(name) for name in term}
     power = "" if len(term) == 1 else f"^{{{len(term)}}}"
-    below = r" \, ".join(
-        rf"\partial {_symbol(name)}" + ("" if count == 1 else f"^{{{count}}}") for name, count in counts.items()
-    )
+    below = r" \, ".join(rf"\partial {_symbol(name)}" + ("" if count == 1 else f"^{{{count}}}") for name, count in counts.items())
     return rf"\frac{{\partial{power} {symbol}}}{{{below}}}"
 
 

@@ -11,12 +11,13 @@ from autodiff_cli.autograd.declare import Law
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.program import derivatives, output_name, terms
 from autodiff_cli.autograd.recording import Operation
-from autodiff_cli.errors import NotRecordable, UsageError
+from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError
 from autodiff_cli.language.code import Code
 from autodiff_cli.language.compiled import names_and_values, recorded
 from autodiff_cli.language.lowering import lowered
 from autodiff_cli.language.operands import suggestion
 from autodiff_cli.language.sources import Sources, source
+from autodiff_cli.language.symbolic import not_written
 from autodiff_cli.language.targets import NAMES, TARGETS, Target
 
 
@@ -75,9 +76,8 @@ def _derived(
         cells = lowered(recording, cells, lambda law: _known(law, target))
     except NotInTarget:
         raise
-    except NotRecordable as error:
-        error.hint = f"there is no formula to export; numbers: autodiff grad EXPR --at {names[0]}=1"
-        raise
+    except (NotRecordable, NoSeriesError) as error:
+        raise not_written(error, f"there is no formula to export; numbers: autodiff grad EXPR --at {names[0]}=1") from None
     arguments: dict[str, str] = {}
     for variable in names:
         arguments[variable] = _unused(variable, {*target.reserved, *arguments.values()})

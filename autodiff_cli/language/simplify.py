@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -60,12 +61,12 @@ class _There:
     def _number(self, value: Any) -> Any:
         if isinstance(value, Fraction):
             return self.sympy.Rational(value.numerator, value.denominator)
-        return self.sympy.nan if value != value else self.sympy.oo if value > 0 else -self.sympy.oo
+        return self.sympy.nan if math.isnan(value) else self.sympy.oo if value > 0 else -self.sympy.oo
 
     def _one(self, node: Node, done: Mapping[Node, Any]) -> Any:
         sympy = self.sympy
         if node.kind == "symbol":
-            known = _SYMBOLS.get(node.name) if node.place >= 10**9 else None
+            known = _SYMBOLS.get(node.name)
             return getattr(sympy, known) if known else sympy.Symbol(node.name, real=True)
         if node.kind == "sum":
             return sympy.Add(*[self._number(count) * done[term] for term, count in node.parts])

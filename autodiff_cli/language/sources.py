@@ -78,7 +78,8 @@ def _python(parts: Sources) -> str:
         entries = [parts.results[term] for term in parts.hessian]
         returned.append(_tuple([_tuple(entries[i * count : (i + 1) * count]) for i in range(count)]))
     notes = [
-        f"the value, and the derivatives by {', '.join(parts.wrt)}" + (", and the rows of the Hessian." if parts.order == 2 else "."),
+        f"the value, and the derivatives by {', '.join(parts.wrt)}"
+        + (", and the rows of the Hessian." if parts.order == 2 else "."),
         "nan where a function is not defined."
         if parts.code.chooses
         else "ValueError, ZeroDivisionError or OverflowError is raised where Python's functions do.",
@@ -95,7 +96,7 @@ def _arrays(parts: Sources) -> str:
         count = len(parts.wrt)
         stack = _stacked(module, value, [parts.results[term] for term in parts.hessian])
         returned.append(f"{stack}.reshape({count}, {count}, *{module}.shape({value}))")
-    quiet = "@np.errstate(all=\"ignore\")\n" if module == "np" and parts.code.chooses else ""
+    quiet = '@np.errstate(all="ignore")\n' if module == "np" and parts.code.chooses else ""
     return _module(parts, "numbers or arrays", _shapes(parts), start, returned, quiet)
 
 
@@ -105,9 +106,7 @@ def _stacked(module: str, value: str, entries: Sequence[str]) -> str:
 
 def _torch(parts: Sources) -> str:
     tensor = parts.arguments[0]
-    results = {
-        term: f"{tensor}.new_tensor({text})" if term in parts.constants else text for term, text in parts.results.items()
-    }
+    results = {term: f"{tensor}.new_tensor({text})" if term in parts.constants else text for term, text in parts.results.items()}
     value = results[()]
 
     def stacked(wanted: Sequence[tuple[str, ...]]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.program import output_name
 from autodiff_cli.autograd.recording import Cell, Operation, Recording
-from autodiff_cli.errors import NotRecordable, UsageError
+from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError
 from autodiff_cli.language.algebra import Algebra, Node
 from autodiff_cli.language.compiled import names_and_values, recorded
 from autodiff_cli.language.lowering import lowered
@@ -82,14 +82,19 @@ def differentiate(
     algebra = Algebra(names)
     try:
         found = _of_order(algebra, recorded(expression, names, leaves, "float64"), by, order)
-    except NotRecordable as error:
-        error.hint = f"there is no formula for the derivative; numbers: autodiff grad EXPR --at {names[0]}=1"
-        raise
+    except (NotRecordable, NoSeriesError) as error:
+        raise not_written(error, f"there is no formula for the derivative; numbers: autodiff grad EXPR --at {names[0]}=1") from None
     if simplify:
         from autodiff_cli.language.simplify import simplified
 
         found = {term: simplified(algebra, formula) for term, formula in found.items()}
     return Derivatives(expression, order, {term: program(formula, names) for term, formula in found.items()})
+
+
+def not_written(error: NotRecordable | NoSeriesError, hint: str) -> NotRecordable:
+    """What to say of an expression that cannot be written down, with the way out."""
+    message = error.message if isinstance(error, NotRecordable) else "this cannot be written as operations on single numbers"
+    return NotRecordable(message, span=error.span, source=error.source, hint=hint)
 
 
 def _of_order(algebra: Algebra, value: Written, by: Sequence[str], order: int) -> dict[tuple[str, ...], Node]:

@@ -97,10 +97,8 @@ _SCIPY = _same("special.", "erf erfc erfinv ndtr log_ndtr ndtri i0 i0e i1 i1e j0
     "special.", _TWO, beta="beta", xlogy="xlogy", xlog1py="xlog1py", zeta="zeta"
 )
 _NUMPY = "exp2 cbrt abs sign isnan isinf isfinite round logical_not"
-_NUMPY_TWO = {
-    name: name
-    for name in "hypot fmod remainder floor_divide maximum minimum logaddexp logaddexp2 logical_and logical_or".split()
-}
+_OF_TWO = ("hypot", "fmod", "remainder", "floor_divide", "maximum", "minimum", "logaddexp", "logaddexp2")
+_NUMPY_TWO = {name: name for name in (*_OF_TWO, "logical_and", "logical_or")}
 NUMPY = Target(
     "numpy",
     "NumPy",
@@ -155,6 +153,9 @@ return short signed sizeof static struct switch typedef union unsigned void vola
 grad hess NAN INFINITY main
 """
 _C_MATH = "exp expm1 exp2 log log1p log2 log10 sqrt cbrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh floor ceil"
+_C_OTHERS = """
+trunc rint erf erfc lgamma tgamma fabs pow atan2 hypot fmod isnan isinf isfinite sign maximum minimum modulo floor_divide
+"""
 C = Target(
     "c",
     "C",
@@ -166,8 +167,7 @@ C = Target(
     where="{c} ? {x} : {y}",
     infinity="INFINITY",
     nan="NAN",
-    reserved=frozenset([*_C_KEYWORDS.split(), *_C_MATH.split(), "erf", "erfc", "lgamma", "tgamma", "pow", "fabs", "rint"])
-    | frozenset("trunc isnan isinf isfinite atan2 hypot fmod sign maximum minimum modulo floor_divide".split()),
+    reserved=frozenset([*_C_KEYWORDS.split(), *_C_MATH.split(), *_C_OTHERS.split()]),
     imports={"": "#include <math.h>"},
     helpers={
         "sign": "static double sign(double x)\n{\n    return (x > 0) - (x < 0);\n}\n",

@@ -82,10 +82,8 @@ class _Writer:
         terms.insert(0, terms.pop(first))
         tree = self._term(*terms[0])
         for term, count in terms[1:]:
-            if _negative(count):
-                tree = _tree("sub", tree, self._term(term, -count))
-            else:
-                tree = _tree("add", tree, self._term(term, count))
+            kind, size = ("sub", -count) if _negative(count) else ("add", count)
+            tree = _tree(kind, tree, self._term(term, size))
         return tree
 
     def _term(self, term: Node, count: Number) -> Syntax:

@@ -213,7 +213,7 @@ _threshold = declare(
 
 
 def _gate_written(low: float, high: float, outside: float) -> str:
-    sides = [f"y {sign} {name}" for sign, name, bound in (("<=", "low", low), (">=", "high", high)) if bound == bound]
+    sides = [f"y {sign} {name}" for sign, name, bound in (("<=", "low", low), (">=", "high", high)) if not math.isnan(bound)]
     return f"{'outside*x' if outside else '0'} if {' or '.join(sides)} else x"
 
 

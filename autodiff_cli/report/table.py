@@ -209,7 +209,7 @@ def _jacobian_table(found: Mapping[str, Any], rows: Sequence[Any], columns: Sequ
     return table
 
 
-def formula_table(formulas: Mapping[Sequence[str], str]) -> Table:
+def formula_table(formulas: Mapping[tuple[str, ...], str]) -> Table:
     """Derivatives as expressions, one a line."""
     table = empty_table()
     table.add_column("derivative", no_wrap=True)
