@@ -465,7 +465,12 @@ def _shorter_ne(recording: Recording, x: Cell, y: Cell) -> Cell | None:
     if not (type(x) is Operation and x.is_("where") and _is(y, 0)):
         return None
     condition, one, other = x.given
-    if type(one) is Operation or type(other) is Operation or (one == 0) == (other == 0):
+    if type(one) is Operation:
+        return None
+    if type(other) is Operation:  # a choice among more than two
+        more = recording.of("ne", other, 0.0) if other.is_("where") and one != 0 else None
+        return None if more is None else recording.of("logical_or", condition, more)
+    if (one == 0) == (other == 0):
         return None
     return condition if other == 0 else recording.of("logical_not", condition)
 
