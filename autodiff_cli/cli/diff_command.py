@@ -12,7 +12,7 @@ from autodiff_cli.cli import options
 @click.command("diff", cls=options.ExpressionCommand, short_help="The derivative as an expression.")
 @options.expression
 @click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: all]")
-@options.order
+@click.option("--order", default=1, show_default=True, metavar="N", type=int, help="Order of the derivatives.")
 @click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a name; without one it is a variable.")
 @click.option("--simplify", is_flag=True, help="Let SymPy simplify.")
 @options.output

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from autodiff_cli.autograd.program import needed, resolved
 from autodiff_cli.autograd.recording import Cell, Operation
+from autodiff_cli.autograd.replay import needed, resolved
 from autodiff_cli.language.targets import Target
 
 MOST_INSIDE = 60

@@ -16,8 +16,8 @@ import numpy as np
 from autodiff_cli.autograd.declare import Law
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.op import FUNCTIONS
-from autodiff_cli.autograd.program import needed, resolved
 from autodiff_cli.autograd.recording import Cell, Operation, Recorded, Recording
+from autodiff_cli.autograd.replay import needed, resolved
 from autodiff_cli.errors import NotRecordable
 from autodiff_cli.language.compiled import Writer
 

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from autodiff_cli.autograd.op import FUNCTIONS
-from autodiff_cli.autograd.program import needed, resolved
 from autodiff_cli.autograd.recording import Cell, Operation
+from autodiff_cli.autograd.replay import needed, resolved
 from autodiff_cli.language.algebra import Algebra, Node
 from autodiff_cli.language.lowering import is_function
 
