@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from autodiff_cli.language import constants
 from autodiff_cli.language.constants import Number
 
@@ -126,8 +128,9 @@ class Algebra:
 
     def number(self, value: Any) -> Node:
         """A constant, by its name if it has one."""
-        if isinstance(value, bool):
+        if isinstance(value, (bool, np.bool_)):
             return self.symbol(str(value).lower())
+        value = value if isinstance(value, int) else float(value)  # not NumPy's, whose repr is another
         found = constants.recognized(value)
         if found is None:
             return self.rational(constants.exact(value))

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from autodiff_cli.autograd.recording import Cell, Operation
 from autodiff_cli.autograd.replay import needed, resolved
 from autodiff_cli.language.targets import Target
@@ -85,7 +87,7 @@ class Code:
 
     def number(self, value: Any) -> Piece:
         """A constant."""
-        if isinstance(value, bool):
+        if isinstance(value, (bool, np.bool_)):
             return (str(int(value)) if self.target.floats else str(value)), _ATOM
         if value < 0 or (value == 0 and math.copysign(1, value) < 0):
             return f"-{self.number(-value)[0]}", _SIGN

@@ -19,13 +19,16 @@ _BITS = 256
 
 
 def exact(value: float) -> Number:
-    """A number as a fraction: a simple one that it is nearest to, else the decimal number that it is printed as."""
+    """A number as a fraction: a simple one that it is next to, else the decimal number that it is printed as.
+
+    Next to, as a rule may have rounded: the exponent that is 1/3 less 1 is meant to be -2/3.
+    """
     if isinstance(value, int):
         return Fraction(value)
     if not math.isfinite(value):
         return value
     simple = Fraction(value).limit_denominator(_PARTS)
-    return simple if float(simple) == value else Fraction(repr(value))
+    return simple if value == 0 or (simple and _near(float(simple), value)) else Fraction(repr(value))
 
 
 def tidy(value: Number) -> Number:

@@ -92,10 +92,8 @@ class _Formulas:
         if self.kinds[operation] == "product" or law.name == "neg":
             return self._product(operation)
         name = law.name
-        if name == "pow" and law.kind == "power":
-            return self.algebra.power(self.of(given[0]), self.algebra.rational(Fraction(repr(float(given[1])))))
         if name == "pow":
-            base, exponent = given if law.arity == 2 else given[::-1]
+            base, exponent = given if law.arity == 2 or law.kind == "power" else given[::-1]
             return self.algebra.power(self.of(base), self.of(exponent))
         if name in ("sqrt", "rsqrt"):
             return self.algebra.product([(self.of(given[0]), Fraction(1 if name == "sqrt" else -1, 2))])
