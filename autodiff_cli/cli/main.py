@@ -32,6 +32,8 @@ COMMANDS = {
     "explain": "The chain rule step by step, in numbers.",
     "plot": "The value and its derivatives over a range.",
     "gradcheck": "Check a gradient against finite differences.",
+    "diff": "The derivative as an expression.",
+    "export": "A function in Python, NumPy, PyTorch, JAX, C or LaTeX.",
     "run": "A program file of autograd statements.",
     "repl": "The same, typed.",
     "functions": "The functions of the language.",

@@ -118,6 +118,25 @@ def read_file(path: str) -> str:
         raise FileError(f"{name} is not UTF-8 text") from None
 
 
+def write_file(path: str, text: str) -> None:
+    """Write a file, all of it or nothing.
+
+    Raises:
+        FileError: if it cannot be written.
+    """
+    from autodiff_cli.errors import FileError
+
+    part = f"{path}.part"
+    try:
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(part, path)
+    except OSError as error:
+        if os.path.exists(part):
+            os.unlink(part)
+        raise FileError(f"cannot write '{path}': {error.strerror or error}") from None
+
+
 def names(text: str | None) -> list[str] | None:
     """``x,y`` as a list."""
     if text is None:

@@ -81,7 +81,14 @@ neg = declare(
     samples=((1.5,),),
 )
 _rsub = declare(
-    "rsub", lambda x, y: y - x, {"x": lambda g: -g}, series="chain", node="RsubBackward1", statics={"y": 0}, public=False
+    "rsub",
+    lambda x, y: y - x,
+    {"x": lambda g: -g},
+    series="chain",
+    node="RsubBackward1",
+    statics={"y": 0},
+    public=False,
+    written="y - x",
 )
 sub: Function = declare(
     "sub",

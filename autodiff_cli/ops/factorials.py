@@ -240,6 +240,7 @@ _polygamma_gap: Function = declare(
     series="chain",
     statics={"n": 0},
     public=False,
+    written="polygamma(n, a + b) - polygamma(n, a)",
 )
 
 
@@ -278,6 +279,7 @@ beta = declare(
     },
     series="chain",
     methods=(),
+    written="exp(lgamma(a) + lgamma(b) - lgamma(a + b))",
     summary="gamma(a)*gamma(b)/gamma(a + b)",
     formula="beta(a, b)*(digamma(a) - digamma(a + b)), beta(a, b)*(digamma(b) - digamma(a + b))",
     domain="a > 0, b > 0",

@@ -213,6 +213,16 @@ def _jacobian_table(found: Mapping[str, Any], rows: Sequence[Any], columns: Sequ
     return table
 
 
+def formula_table(formulas: Mapping[tuple[str, ...], str]) -> Table:
+    """Derivatives as expressions, one a line."""
+    table = empty_table()
+    table.add_column("derivative", no_wrap=True)
+    table.add_column("expression", overflow="fold")
+    for wrt, text in formulas.items():
+        table.add_row(Text(symbol(wrt), "bold green"), Text(text, "bold cyan"))
+    return table
+
+
 def taylor_table(result: Any, precision: int) -> Table:
     """One row for each power of the distance from the point."""
     table = empty_table()
