@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 import autodiff_cli as ad
 from autodiff_cli.language import hints, notes
 from autodiff_cli.language.parser import parse
-from tests.shell import ROOT, run
+from tests.shell import run
 from tests.test_random_expressions import FORMULAS, POINTS, Formula
 
 

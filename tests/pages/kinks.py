@@ -33,8 +33,8 @@ Answer = dict[str, Any]
 
 _HEAD = """# At kinks
 
-At some points a function has a value and no derivative, or no value at all. A program has to answer something there. These pages
-say what, beside what PyTorch {torch} and JAX {jax} answer. Ours comes from the declarations in the code, at every edge point that
+At some points a function has a value and no derivative, or no value at all. A program has to answer something there. This page
+says what, beside what PyTorch {torch} and JAX {jax} answer. Ours comes from the declarations in the code, at every edge point that
 they name. Theirs was measured, in float64. **Bold** is where one of them answers something else; *none* means that there is no
 such function, *refused* that it raises an error.
 
@@ -47,6 +47,12 @@ The rules behind the answers:
   it one.
 
 A [note](reference.md#notes) on standard error says when an answer depends on any of this.
+"""
+
+_OTHERS = """## Where the answers differ
+
+Of the edge points of all functions, those at which PyTorch or JAX answers something else.
+
 """
 
 
@@ -151,8 +157,7 @@ def _others(answers: dict[str, Any]) -> str:
     """The functions whose derivative is not that of one of the peers."""
     found = [(op, row) for op in with_edges() for row in _rows(op, answers)]
     rows = [(*row, prose(op.convention)) for op, row in found if "**" in "".join(row[2:])]
-    head = "## Where the answers differ\n\nOf the edge points of all functions, those at which PyTorch or JAX answers something else.\n\n"
-    return head + table(("function", "value", "derivative here", "PyTorch", "JAX", "in words"), rows)
+    return _OTHERS + table(("function", "value", "derivative here", "PyTorch", "JAX", "in words"), rows)
 
 
 def _functions(functions: Sequence[Op], answers: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from html import escape
 
 
 def prose(text: str) -> str:
@@ -12,7 +13,9 @@ def prose(text: str) -> str:
 
 def code(text: str) -> str:
     """Text as code in a cell of a table."""
-    return f"`{text.replace('|', chr(92) + '|')}`"
+    if "|" in text:  # which ends a cell, even in code
+        return f"<code>{escape(text, quote=False).replace('|', '&#124;')}</code>"
+    return f"`{text}`"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

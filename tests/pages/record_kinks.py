@@ -76,7 +76,7 @@ def jax_gradients(function: Callable[..., Any], inputs: Sequence[Any], order: in
         return output.tolist(), [f.tolist() for f in found]
     nested = scalar
     for _ in range(order):
-        nested = (lambda inner: lambda *given: jax.grad(inner)(*given).sum())(nested)
+        nested = jax.grad(nested)
     return output.tolist(), [nested(*arrays).tolist()]
 
 
