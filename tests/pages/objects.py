@@ -17,6 +17,7 @@ EXAMPLES = {
     "gradcheck": 'autodiff gradcheck "x**2" --at x=3 --claim x="2*x" --json',
     "taylor": 'autodiff taylor "exp(x)" --at x=0 --order 3 --json',
     "hessian": 'autodiff hessian "x**2*y" --at x=2,y=3 --json',
+    "plot": 'autodiff plot "abs(x - 1)" --over x=0:2:3 --json',
 }
 """Where the first example in the help of a command, with ``--json``, is not the one to show."""
 WITHOUT = {"repl": "`autodiff repl --json` prints the records of [`run`](#run), one a line, as they happen."}
@@ -78,6 +79,11 @@ KEYS = {
     "steps[].tensors": ("list of objects", "what `show` showed, as `tensors` of `eval`"),
     "steps[].value": (f"{NUMBERS}, or null", "a value that was printed; null if it is no number"),
     "steps[].text": (TEXT, "the same as PyTorch prints it"),
+    "over": ("object by variable", "the range of each: its two ends"),
+    "columns": ("object by name of column", "the samples: the variables, `value`, `d_x`, with `--order` 2 also `d_x_x`"),
+    "marks": ("list of objects", "places that are no ordinary points; not over two variables"),
+    "marks[].kind": (TEXT, "what it is: `pole`, `jump`, `kink`, ...; [Plots](plot.md) has them all"),
+    "marks[].at": ("number", "where it is"),
     "functions": ("list of objects", "one, or all"),
     "functions[].name": (TEXT, "its name"),
     "functions[].aliases": ("list of texts", "its other names"),
