@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from xml.etree import ElementTree
 
 import pytest
 
@@ -11,7 +12,7 @@ from autodiff_cli.cli.main import COMMANDS
 from tests import pages
 from tests.pages import commands, errors, kinks, objects
 from tests.pages.expressions_at_kinks import CASES
-from tests.shell import ROOT
+from tests.shell import ROOT, run
 
 RECORDED = json.loads(kinks.RECORDS.read_text(encoding="utf-8"))["answers"]
 
@@ -80,3 +81,17 @@ def test_a_declaration_says_where_pytorch_answers_something_else(op: kinks.Op) -
         if not kinks.agree(kinks.ours(op, edge, order), RECORDED[kinks.edge_key(op, edge, order)]["torch"])
     ]
     assert not different or re.search(r"PyTorch\w* ", op.convention), f"convention= of {op.name} is silent about {different}"
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_the_picture_shows_what_the_program_prints(name: str) -> None:
+    root = ElementTree.parse(ROOT / "docs" / "images" / f"table-{name}.svg").getroot()
+    texts = [
+        (float(element.attrib["y"]), float(element.attrib["x"]), element.text or "")
+        for element in root.iter("{http://www.w3.org/2000/svg}text")
+        if "clip-path" in element.attrib
+    ]
+    words = " ".join(text for *_, text in sorted(texts)).replace("\xa0", " ").split()
+    text = " ".join(words)
+    command = text.removeprefix("$ ").partition(" requires_ ")[0]
+    assert text.removeprefix("$ ") == f"{command} {' '.join(run(command).split())}", "run: python docs/images/make.py"

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import click
@@ -68,6 +69,7 @@ def examples(command: click.Command) -> list[str]:
     return [line.strip() for line in lines.splitlines() if line.strip()]
 
 
+@cache
 def printed(command_line: str) -> str:
     """What an example prints, in a folder with the files that it may name.
 
