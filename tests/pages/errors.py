@@ -23,6 +23,7 @@ EXAMPLES = {
     "GradcheckError": 'autodiff gradcheck "x**2" --at x=3 --claim x="x"',
     "NotFiniteError": 'autodiff eval "1/x" --at x=0 --strict',
     "FileError": 'autodiff eval "sum(x)" --at x=@missing.npy',
+    "DataError": 'autodiff map "k*x**2/2" docs/data/broken.csv',
 }
 """A command line for each class of error."""
 UNPROVOKED = {
@@ -85,5 +86,5 @@ def _entry(kind: type[AutodiffError]) -> str:
     also = f" In Python also a {' and a '.join(code(name) for name in bases)}." if bases else ""
     name = kind.__name__
     parts = [f"### {name}\n", f"{prose((kind.__doc__ or '').strip())}{also}\n"]
-    parts.append(console([(EXAMPLES[name], run(EXAMPLES[name]))]) if name in EXAMPLES else f"{UNPROVOKED[name]}\n")
+    parts.append(console([(EXAMPLES[name], run(EXAMPLES[name]))]) if name in EXAMPLES else f"{UNPROVOKED.get(name, '')}\n")
     return "\n".join(parts)

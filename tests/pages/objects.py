@@ -17,11 +17,15 @@ EXAMPLES = {
     "gradcheck": 'autodiff gradcheck "x**2" --at x=3 --claim x="2*x" --json',
     "taylor": 'autodiff taylor "exp(x)" --at x=0 --order 3 --json',
     "hessian": 'autodiff hessian "x**2*y" --at x=2,y=3 --json',
+    "map": 'autodiff map "x*y" data.csv --json',
     "plot": 'autodiff plot "abs(x - 1)" --over x=0:2:3 --json',
 }
 """Where the first example in the help of a command, with ``--json``, is not the one to show."""
 WITHOUT = {"repl": "`autodiff repl --json` prints the records of [`run`](#run), one a line, as they happen."}
 """Commands that print no object of their own."""
+
+KNOWN = {"steps[].tensors", "rows"}
+"""Lists of records whose keys are explained elsewhere, or are names of columns."""
 
 NUMBERS = "number, or nested lists of numbers"
 TEXT = "text"
@@ -79,8 +83,10 @@ KEYS = {
     "steps[].tensors": ("list of objects", "what `show` showed, as `tensors` of `eval`"),
     "steps[].value": (f"{NUMBERS}, or null", "a value that was printed; null if it is no number"),
     "steps[].text": (TEXT, "the same as PyTorch prints it"),
+    "map.columns": ("list of texts", "the columns of the input, then those of the results"),
+    "rows": ("list of objects by column", "the rows, each on a line of its own"),
     "over": ("object by variable", "the range of each: its two ends"),
-    "columns": ("object by name of column", "the samples: the variables, `value`, `d_x`, with `--order` 2 also `d_x_x`"),
+    "plot.columns": ("object by name of column", "the samples: the variables, `value`, `d_x`, with `--order` 2 also `d_x_x`"),
     "marks": ("list of objects", "places that are no ordinary points; not over two variables"),
     "marks[].kind": (TEXT, "what it is: `pole`, `jump`, `kink`, ...; [Plots](plot.md) has them all"),
     "marks[].at": ("number", "where it is"),
@@ -156,7 +162,7 @@ def keys(document: Any, prefix: str = "") -> list[str]:
             found += keys(value, "error.")
         elif isinstance(value, list):
             for record in value:
-                if isinstance(record, dict) and path != "steps[].tensors":
+                if isinstance(record, dict) and path not in KNOWN:
                     found += keys(record, f"{path}[].")
     return list(dict.fromkeys(found))
 
