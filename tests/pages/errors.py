@@ -29,7 +29,7 @@ EXAMPLES = {
 UNPROVOKED = {
     "NoSeriesError": "Inside only: the command then takes sweeps instead.",
     "NotRecordable": "Of `ad.compile`, and inside: commands then evaluate row by row.",
-    "MissingPackage": "The hint says what to install: `pip install 'autodiff-cli[special]'`.",
+    "MissingPackage": "The hint says what to install, such as `pip install 'autodiff-cli[special]'`.",
 }
 """Classes that no command line shows everywhere, with the reason."""
 
