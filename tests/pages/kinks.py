@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ _HEAD = """# At kinks
 At some points a function has a value and no derivative, or no value at all. A program has to answer something there. This page
 says what, beside what PyTorch {torch} and JAX {jax} answer. Ours comes from the declarations in the code, at every edge point that
 they name. Theirs was measured, in float64. **Bold** is where one of them answers something else; *none* means that there is no
-such function, *refused* that it raises an error.
+such function, *refused* that it raises an error. *(PyTorch)* behind a rule says that it is PyTorch's.
 
 The rules behind the answers:
 
@@ -156,7 +157,11 @@ def _cases(answers: dict[str, Any]) -> str:
 def _others(answers: dict[str, Any]) -> str:
     """The functions whose derivative is not that of one of the peers."""
     found = [(op, row) for op in with_edges() for row in _rows(op, answers)]
-    rows = [(*row, prose(op.convention)) for op, row in found if "**" in "".join(row[2:])]
+    different = [(op, row) for op, row in found if "**" in "".join(row[2:])]
+    # The words once for each function, beside its first row.
+    rows = [
+        (*row, prose(op.convention) if before is not op else "") for (before, _), (op, row) in pairwise([(None, ()), *different])
+    ]
     return _OTHERS + table(("function", "value", "derivative here", "PyTorch", "JAX", "in words"), rows)
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
+"""Not every Markdown takes a backslash before these."""
+
 
 def prose(text: str) -> str:
     """Text in which Markdown sees no markup."""
-    return "".join(f"\\{c}" if c in "*_<>[]`|" else c for c in text)
+    return "".join(_ENTITIES.get(c) or (f"\\{c}" if c in "*_[]`" else c) for c in text)
 
 
 def code(text: str) -> str:
