@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
-
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
-"""Not every Markdown takes a backslash before these."""
 
 
 def prose(text: str) -> str:
     """Text in which Markdown sees no markup."""
-    return "".join(_ENTITIES.get(c) or (f"\\{c}" if c in "*_[]`" else c) for c in text)
+    escaped = "".join(f"\\{c}" if c in "*_[]`" else c for c in text)
+    return re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", escaped).replace("|", "&#124;")
 
 
 def code(text: str) -> str:
