@@ -70,8 +70,10 @@ def page() -> str:
 
 
 def with_edges() -> list[Op]:
-    """The functions whose declarations name edge points."""
-    return [op for op in {op.name: op for op in FUNCTIONS.values()}.values() if op.edges]
+    """The functions whose declarations name edge points, by subject."""
+    rooms = (*ops.COMMON, *ops.FURTHER)
+    functions = {op.name: op for op in FUNCTIONS.values() if op.edges}.values()
+    return sorted((op for op in functions if op.section in rooms), key=lambda op: rooms.index(op.section))
 
 
 def edge_key(op: Op, edge: Sequence[Any], order: int) -> str:
