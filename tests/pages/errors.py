@@ -29,6 +29,7 @@ EXAMPLES = {
 UNPROVOKED = {
     "NoSeriesError": "Inside only: the command then takes sweeps instead.",
     "NotRecordable": "Of `ad.compile`, and inside: commands then evaluate row by row.",
+    "ProgramError": "Of pictures of graphs, if Graphviz's `dot` fails.",
     "MissingPackage": "The hint says what to install, such as `pip install 'autodiff-cli[special]'`.",
 }
 """Classes that no command line shows everywhere, with the reason."""
