@@ -90,7 +90,7 @@ digamma: Function = declare(
     summary="derivative of lgamma",
     formula="polygamma(1, x)",
     domain="x is not 0, -1, -2, ...",
-    convention="-inf at 0, nan at -1, -2, ... (PyTorch)",
+    convention="-inf at 0, nan at -1, -2, ..., with the derivative inf (PyTorch has 6.6e32 at -1)",
     inside=lambda x: (x > 0) | (x != np.floor(x)),
     samples=_GAMMAS,
     edges=((0.0,), (-1.0,)),
