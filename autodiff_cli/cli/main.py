@@ -35,6 +35,8 @@ COMMANDS = {
 TOGETHER = {name: "products" for name in ("jacobian", "hessian", "jvp", "vjp", "hvp")}
 """Commands that share a module."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_COMPLETE = "_AUTODIFF_COMPLETE"
+"""The environment variable by which a shell asks for completion."""
 
 
 class LazyGroup(click.Group):
@@ -91,8 +93,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(FileError("cannot write the result: standard output is closed"), args)
     try:
         try:
-            if "_AUTODIFF_COMPLETE" in os.environ:
-                cli.main(args, prog_name="autodiff")
+            if _COMPLETE in os.environ:
+                from autodiff_cli.cli.shells import complete
+
+                return complete(cli, _COMPLETE)
             # Not cli.main: it takes a broken pipe for a failure.
             with cli.make_context("autodiff", args) as context:
                 cli.invoke(context)
