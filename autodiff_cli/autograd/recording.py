@@ -406,6 +406,8 @@ def _shorter_mul(recording: Recording, x: Cell, y: Cell) -> Cell | None:
             return other
         if _is(one, -1) and _float(other):
             return recording.of("neg", other)
+        if type(one) is Operation and one.is_("neg"):
+            return recording.of("neg", recording.of("mul", one.given[0], other))  # a sum takes the sign off again
     return None
 
 
@@ -424,6 +426,8 @@ def _shorter_neg(recording: Recording, x: Cell) -> Cell | None:
 
 
 def _shorter_div(recording: Recording, x: Cell, y: Cell) -> Cell | None:
+    if type(x) is Operation and x.is_("neg"):
+        return recording.of("neg", recording.of("div", x.given[0], y))
     return x if _is(y, 1) and _float(x) else None
 
 

@@ -1,8 +1,8 @@
 """Branches that were not taken contribute nothing, even where their own derivative is infinite or nan.
 
-``where``, ``max``, ``clamp`` and indexing hand a zero to what they did not take, and zero times infinity is nan.  A sweep
-that meets such an operation remembers from there on which elements of a gradient are no contribution at all, and keeps
-them zero.  A zero that was computed is not one of them: ``sqrt(x)*sqrt(x)`` at 0 stays nan.
+``where``, ``max``, ``clamp``, indexing and steps such as ``floor`` hand a zero to what they did not take, and zero times
+infinity is nan.  A sweep that meets such an operation remembers from there on which elements of a gradient are no
+contribution at all, and keeps them zero.  A zero that was computed is not one of them: ``sqrt(x)*sqrt(x)`` at 0 stays nan.
 """
 
 from __future__ import annotations

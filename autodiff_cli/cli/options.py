@@ -146,6 +146,7 @@ _dtype = click.option("--dtype", default="float64", show_default=True, metavar="
 _no_limits = click.option("--no-limits", is_flag=True, help="Allow tensors and programs of any size.")
 _wrt = click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: every --at]")
 values = _stack([_at, _const, _wrt, _dtype, _no_limits])
+at, const = _at, _const
 start = _stack([_at, _const, _dtype, _no_limits])
 order = click.option("--order", default=1, show_default=True, metavar="N", type=int, help="Highest order of derivative.")
 gradient = click.option("--gradient", metavar="EXPR", help="What backward starts from, for an output that is no scalar.")

@@ -24,7 +24,7 @@ def bindings(texts: Iterable[str], option: str) -> dict[str, Any]:
     """
     values: dict[str, Any] = {}
     for text in texts:
-        for name, value in _split(text, option):
+        for name, value in named(text, option):
             if name in values:
                 raise UsageError(f"'{name}' is given twice with {option}", hint="give each variable one value")
             values[name] = from_file(value[1:]) if value.startswith("@") else constant(value, option, name)
@@ -34,8 +34,12 @@ def bindings(texts: Iterable[str], option: str) -> dict[str, Any]:
 _NEXT = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")
 
 
-def _split(text: str, option: str) -> list[tuple[str, str]]:
-    """Split at commas outside brackets that a name and ``=`` follow."""
+def named(text: str, option: str, example: str = "1") -> list[tuple[str, str]]:
+    """``NAME=TEXT,NAME=TEXT`` taken apart at commas outside brackets that a name and ``=`` follow.
+
+    Raises:
+        UsageError: without ``=``, or with a name that is none; the hint shows the ``example``.
+    """
     pieces, start, depth = [], 0, 0
     for i, character in enumerate(text):
         depth += (character in "([") - (character in ")]")
@@ -43,17 +47,18 @@ def _split(text: str, option: str) -> list[tuple[str, str]]:
             pieces.append(text[start:i])
             start = i + 1
     pieces.append(text[start:])
-    return [_named(piece, option) for piece in pieces]
+    return [_named(piece, option, example) for piece in pieces]
 
 
-def _named(text: str, option: str) -> tuple[str, str]:
+def _named(text: str, option: str, example: str) -> tuple[str, str]:
     head, equals, rest = text.partition("=")
     name = head.strip()
     if not equals or not name.isidentifier() or name in RESERVED:
         reserved = f"; '{name}' is a word of the language" if name in RESERVED else ""
+        wanted = "NAME=VALUE" if example == "1" else "NAME=FROM:TO"
         raise UsageError(
-            f"{option} needs NAME=VALUE, but got '{text}'{reserved}",
-            hint=f"write {option} {name if name.isidentifier() and name not in RESERVED else 'x'}=1",
+            f"{option} needs {wanted}, but got '{text}'{reserved}",
+            hint=f"write {option} {name if name.isidentifier() and name not in RESERVED else 'x'}={example}",
         )
     return name, rest.strip()
 

@@ -127,6 +127,7 @@ floor_divide = declare(
     "floor_divide",
     np.floor_divide,
     {"x": lambda g: zeros_like(g), "y": lambda g: zeros_like(g)},
+    selects=True,
     series="fixed",
     operator="floordiv",
     summary="x / y rounded down",

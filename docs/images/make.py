@@ -1,4 +1,4 @@
-"""Draws the pictures of the README: what the program prints in a terminal of 82 columns, dark and light.
+"""Draws the pictures of the pages, dark and light: the table of the README as in a terminal of 82 columns, and two plots.
 
 ``python docs/images/make.py`` writes them beside this file.
 """
@@ -14,6 +14,9 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from autodiff_cli.language.evaluate import evaluate
+from autodiff_cli.language.plotting import plot
+from autodiff_cli.language.ranges import ranges
+from autodiff_cli.report.plot_picture import Looks, drawn
 from autodiff_cli.report.table import higher_tables, tensor_table
 
 HERE = Path(__file__).parent
@@ -61,6 +64,11 @@ def draw(theme: TerminalTheme) -> str:
     return svg.replace("Fira Code, monospace", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace")
 
 
+PLOTS = (("plot-curves", "sin(3*x)/x + abs(x - 1)", "x=-4:4"), ("plot-field", "sin(x)*cos(y)", "x=-pi:pi:61,y=-2:2:61"))
+
 if __name__ == "__main__":
     for name, theme in (("light", LIGHT), ("dark", DARK)):
         (HERE / f"table-{name}.svg").write_text(draw(theme), encoding="utf-8")
+        for file, expression, over in PLOTS:
+            picture = drawn(plot(expression, ranges([over])), Looks("svg", theme=name), None)
+            (HERE / f"{file}-{name}.svg").write_bytes(picture)

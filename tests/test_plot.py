@@ -1,0 +1,343 @@
+"""``autodiff plot`` through the command line: tables, pictures, terminals, errors."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff_cli as ad
+from autodiff_cli.errors import FileError
+from autodiff_cli.language.plotting import Field, plot
+from autodiff_cli.language.ranges import Range
+from autodiff_cli.report import files
+from autodiff_cli.report.plot_layout import arrows
+from tests.shell import run
+
+BRAILLE = re.compile("[\u2801-\u28ff]")
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AUTODIFF_FORMAT", "FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def table(command: str) -> list[dict[str, float]]:
+    text = run(f"{command} --format csv --quiet-notes")
+    return [{k: float(v) for k, v in row.items()} for row in csv.DictReader(io.StringIO(text))]
+
+
+@pytest.mark.parametrize("expression", ["sin(x)*exp(-a*x)", "a*x**3", "log(x) + a", "where(x > 1, a, x)", "a"])
+def test_the_table_is_what_eval_says(expression: str) -> None:
+    rows = table(f'autodiff plot "{expression}" --over x=-1:2:7 --at a=0.3 --order 2')
+    assert [row["x"] for row in rows] == [-1, -0.5, 0, 0.5, 1, 1.5, 2]
+    for row in rows:
+        known = ad.evaluate(expression, {"x": row["x"]}, {"a": 0.3}, order=2)
+        np.testing.assert_allclose(row["value"], known.value, rtol=1e-12)
+        np.testing.assert_allclose(row["d_x"], known.grad["x"], rtol=1e-12)
+        np.testing.assert_allclose(row["d_x_x"], known.hessian["x"]["x"], rtol=1e-12)
+
+
+def test_the_table_of_two_variables_is_what_eval_says() -> None:
+    rows = table('autodiff plot "sin(x)*y**2" --over x=-1:1:3,y=0:1:4')
+    assert len(rows) == 12
+    for row in rows:
+        known = ad.evaluate("sin(x)*y**2", {"x": row["x"], "y": row["y"]})
+        found = [row["value"], row["d_x"], row["d_y"]]
+        np.testing.assert_allclose(found, [known.value, known.grad["x"], known.grad["y"]], rtol=1e-12, atol=1e-300)
+
+
+def test_json_has_the_columns_and_the_marks() -> None:
+    found = json.loads(run('autodiff plot "tan(x)" --over x=0:pi:5 --order 0 --json --quiet-notes'))
+    assert list(found)[:6] == ["schema", "command", "expression", "dtype", "order", "over"]
+    assert found["over"] == {"x": [0.0, math.pi]}
+    assert list(found["columns"]) == ["x", "value"]
+    assert found["columns"]["x"] == [0.0, math.pi / 4, math.pi / 2, 3 * math.pi / 4, math.pi]
+    assert [mark["kind"] for mark in found["marks"]] == ["pole"]
+    assert found["marks"][0]["at"] == pytest.approx(math.pi / 2, abs=1e-11)
+    assert [n["message"] for n in found["notes"]] == ["pole near x = 1.5708"]
+
+
+def test_bare_numbers_are_one_column_after_the_other() -> None:
+    assert run('autodiff plot "x**2" --over x=0:2:3 -q') == "0.0\n1.0\n4.0\n0.0\n2.0\n4.0\n"
+
+
+def test_the_number_of_samples_of_a_range_comes_before_the_option() -> None:
+    assert len(table('autodiff plot "x*y" --over x=0:1:3,y=0:1 --samples 4')) == 12
+
+
+def test_tensors_can_be_constants() -> None:
+    assert [row["value"] for row in table('autodiff plot "sum(x*v)" --over x=0:1:2 --at "v=[1, 2]"')] == [0, 3]
+
+
+ERRORS = [
+    ("sin(x)", "", 2, "there is no variable to plot over", "--over x=-3:3"),
+    ("sin(x)", "--over x", 2, "needs NAME=FROM:TO", "--over x=-3:3"),
+    ("sin(x)", "--over x=3", 2, "has one end only", "--over x=3:TO"),
+    ("sin(x)", "--over x=3:", 2, "has one end only", "--over x=3:TO"),
+    ("sin(x)", "--over x=:3", 2, "has one end only", "--over x=FROM:3"),
+    ("sin(x)", "--over x=:", 2, "has no ends", "--over x=-3:3"),
+    ("sin(x)", "--over x=3:3", 2, "is empty", "--over x=2:4"),
+    ("sin(x)", "--over x=pi:-pi", 2, "goes backwards", "--over x=-pi:pi"),
+    ("sin(x)", "--over x=0:inf", 2, "is not finite", "--over x=-10:10"),
+    ("sin(x)", "--over x=-1e308:1e308", 2, "is not finite", "--over x=-10:10"),
+    ("sin(x)", "--over x=1:1+1e-15", 2, "too narrow", "--over x=0:2"),
+    ("sin(x)", "--over x=0:1:1", 2, "whole one from 2 to 1,000,000, not 1", ""),
+    ("sin(x)", "--over x=0:1:2.5", 2, "whole one", ""),
+    ("sin(x)", "--over x=0:1 --samples many", 2, "--samples", ""),
+    ("sin(x)", "--over x=0:1 --samples nan", 2, "whole one", ""),
+    ("sin(x)", "--over x=0:1:2:3", 2, "has 4 parts", "--over x=0:1:500"),
+    ("sin(x)", "--over x=0:a", 2, "is no constant", "use numbers"),
+    ("sin(x)", '--over "x=[1, 2]:3"', 2, "is no single number", ""),
+    ("sin(x)", "--over if=0:1", 2, "a word of the language", ""),
+    ("sin(x)", "--over x=0:1,x=0:2", 2, "given twice", ""),
+    ("sin(x)", "--over x=0:1 --at x=1", 2, "has a range and a value", "--at x"),
+    ("sin(x)", "--over x=0:1 --const x=1", 2, "has a range and a value", "--const x"),
+    ("a*x*b", "--over x=0:1", 2, "no value for 'a' and 'b'", "--at a=1 --at b=1"),
+    ("x*y*z", "--over x=0:1,y=0:1,z=0:1", 2, "one variable or two, not 3", "--at z=1"),
+    ("sin(x)", "--over x=0:1 --order 3", 2, "must be 0, 1 or 2", "taylor"),
+    ("x*y", "--over x=0:1,y=0:1 --order 2", 2, "over two variables", "--order"),
+    ("sin(x)", "--over x=0:1 --y-range 2:1", 2, "--y-range: the range 2:1 goes backwards", "--y-range 1:2"),
+    ("sin(x)", "--over x=0:1 -o plot.gif", 2, "cannot tell what to write", ".svg"),
+    ("sin(x)", "--over x=0:1 -o nowhere/at/all.csv", 5, "cannot write", ""),
+    ("sin(x", "--over x=0:1", 2, "never closed", "add a ')'"),
+    ("[x, x]", "--over x=0:1", 3, "shape [2]", "sum it"),
+    ("1/x", "--over x=-1:1:3 --strict", 4, "is inf", ""),
+]
+
+
+@pytest.mark.parametrize(("expression", "options", "code", "message", "hint"), ERRORS)
+def test_errors_have_a_way_out(expression: str, options: str, code: int, message: str, hint: str) -> None:
+    said = run(f'autodiff plot "{expression}" {options}')
+    assert said.startswith("error: ")
+    assert said.endswith(f"[exit code {code}]\n")
+    first, _, rest = said.partition("hint: ")
+    assert message in first
+    assert hint in rest
+
+
+def test_what_does_not_occur_is_said() -> None:
+    said = run('autodiff plot "x" --over x=0:1:2 --at a=1 -q')
+    assert said.endswith("note: 'a' does not occur in the expression\n")
+    assert "note: 'y' does not occur" in run('autodiff plot "x" --over x=0:1:2,y=0:1:2 -q')
+    assert "note" not in run('autodiff plot "x" --over x=0:1:2 --at a=1 -q --quiet-notes')
+
+
+# Terminal
+
+
+def terminal(options: str) -> list[str]:
+    pytest.importorskip("plotext")
+    return run(f"autodiff plot {options}").split("\n")
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_a_plot_is_as_wide_as_asked(width: int) -> None:
+    lines = terminal(f'"sin(x)" --over x=-3:3 --width {width} --height 14 --quiet-notes')
+    assert max(map(len, lines)) == width
+    assert len(lines) == 14 + 1 + 1
+    assert max(map(len, terminal('"sin(x)" --over x=-3:3'))) == 80
+    assert max(map(len, terminal('"x*y" --over x=-3:3,y=0:1'))) == 80
+
+
+def test_colour_is_only_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for options in ('"sin(x)" --over x=-3:3', '"x*y" --over x=-3:3,y=0:1'):
+        assert "\x1b" not in "".join(terminal(options))
+        coloured = "".join(terminal(f"{options} --color always"))
+        assert "\x1b[38;5;" in coloured
+        assert "48;5;15m" not in coloured  # no white axes on a black terminal
+        monkeypatch.setenv("NO_COLOR", "1")
+        assert "\x1b" not in "".join(terminal(f"{options} --color auto"))
+        monkeypatch.delenv("NO_COLOR")
+
+
+def test_curves_can_be_told_apart_without_colour() -> None:
+    """A horizontal curve is the fullest row: all of it is drawn, most of it, some of it."""
+    full = []
+    for expression in ("0.6 + 0*x", "0.6*x - 9", "0.3*x**2 - 9*x"):
+        lines = terminal(f'"{expression}" --over x=-3:3 --order 2 --y-range 0.05:0.95 --quiet-notes')
+        full.append(max(len(BRAILLE.findall(row)) for row in lines))
+    assert full[0] > 70 > full[1] > 45 > full[2] > 30
+
+
+def test_a_terminal_does_not_join_a_jump() -> None:
+    columns = [set() for _ in range(80)]  # type: list[set[int]]
+    for number, row in enumerate(terminal('"sign(x - 0.5)" --over x=-3:3 --order 0 --quiet-notes')):
+        for match in BRAILLE.finditer(row):
+            columns[match.start()].add(number)
+    assert all(len(rows) <= 1 for rows in columns)
+    assert len(set.union(*columns)) == 2
+
+
+def test_poles_have_a_dotted_line_and_kinks_a_circle() -> None:
+    assert sum("┊" in row for row in terminal('"1/x" --over x=-3:3 --quiet-notes')) > 10
+    assert "".join(terminal('"abs(x)" --over x=-3:3 --quiet-notes')).count("○") == 1
+    assert "".join(terminal('"sign(x)" --over x=-3:3 --quiet-notes')).count("○") == 2
+
+
+def test_without_plotext_there_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "plotext", None)
+    said = run('autodiff plot "sin(x)" --over x=-3:3')
+    assert said.startswith("error: plots on a terminal need plotext")
+    assert "pip install 'autodiff-cli[plot]'" in said
+    assert "value" in run('autodiff plot "sin(x)" --over x=-3:3 --format csv')
+
+
+# Pictures
+
+
+def picture(tmp_path: Path, options: str, name: str = "p.svg") -> bytes:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / name
+    assert run(f"autodiff plot {options} --quiet-notes -o {path}") == ""
+    return path.read_bytes()
+
+
+def line_pieces(svg: bytes, name: str) -> list[list[tuple[float, float]]]:
+    """The pieces of a curve, each the points of a line."""
+    group = next(e for e in ET.fromstring(svg).iter() if e.get("id") == name)
+    (path,) = [e for e in group if e.tag.endswith("path")]
+    moves = path.get("d", "").replace("\n", " ").split("M")[1:]
+    return [[(float(a), float(b)) for a, b in re.findall(r"(-?[\d.e-]+) (-?[\d.e-]+)", move)] for move in moves]
+
+
+def test_svg_has_a_broken_path_at_poles(tmp_path: Path) -> None:
+    pieces = line_pieces(picture(tmp_path, '"tan(x)" --over x=-3:3 --y-range -5:5'), "value")
+    assert len(pieces) == 3
+    left, right = pieces[0][0][0], pieces[-1][-1][0]
+    for piece in pieces:
+        where = [-3 + 6 * (x - left) / (right - left) for x, _ in (piece[0], piece[-1])]
+        assert not any(where[0] < pole < where[1] for pole in (-math.pi / 2, math.pi / 2))
+
+
+def test_svg_joins_a_kink_but_not_its_derivative(tmp_path: Path) -> None:
+    svg = picture(tmp_path, '"abs(x)" --over x=-3:3')
+    assert len(line_pieces(svg, "value")) == 1
+    below, above = line_pieces(svg, "d_x")
+    assert len({y for _, y in below}) == len({y for _, y in above}) == 1
+
+
+def test_svg_is_the_same_every_time(tmp_path: Path) -> None:
+    for options in ('"sin(x)" --over x=-3:3 --order 2', '"x*y" --over x=-3:3:20,y=-1:1:20'):
+        first = picture(tmp_path, options)
+        assert first == picture(tmp_path, options, "q.svg")
+        assert b"<dc:date>" not in first
+        for text in ("value",) if "y" in options else ("value", "d/dx", "d²/dx²"):
+            assert f"<!-- {text} -->".encode() in first
+
+
+def test_png_and_pdf(tmp_path: Path) -> None:
+    data = picture(tmp_path, '"sin(x)" --over x=-3:3 --width 300 --height 200', "p.png")
+    assert data.startswith(b"\x89PNG")
+    assert [int.from_bytes(data[k : k + 4], "big") for k in (16, 20)] == [600, 400]
+    assert picture(tmp_path, '"sin(x)" --over x=-3:3', "p.pdf").startswith(b"%PDF")
+
+
+def test_themes_and_transparency(tmp_path: Path) -> None:
+    assert b"#0d1117" in picture(tmp_path, '"sin(x)" --over x=-3:3 --theme dark')
+    assert b"#0d1117" not in picture(tmp_path, '"sin(x)" --over x=-3:3 --theme dark --transparent')
+    assert b"#ffffff" in picture(tmp_path, '"sin(x)" --over x=-3:3')
+
+
+@pytest.mark.parametrize(
+    "expression", ["x*y", "2", "log(-1 - x**2 - y**2)", "floor(x) + y", "1/(x - y)", "x*1e-300*y", "1e308*x*y"]
+)
+def test_pictures_and_terminals_of_two_variables(tmp_path: Path, expression: str) -> None:
+    ET.fromstring(picture(tmp_path, f'"{expression}" --over x=-3:3:30,y=-1:1:30'))
+    assert run(f'autodiff plot "{expression}" --over x=-3:3:30,y=-1:1:30 --quiet-notes').endswith("\n")
+
+
+@pytest.mark.parametrize(
+    "expression", ["x*1e300", "x*1e-300", "abs(x)*1e-320", "x + 1e15", "floor(100*x)", "sin(1000*x)", "1e308*x"]
+)
+def test_pictures_and_terminals_of_odd_curves(tmp_path: Path, expression: str) -> None:
+    ET.fromstring(picture(tmp_path, f'"{expression}" --over x=-3:3 --order 2'))
+    assert max(map(len, terminal(f'"{expression}" --over x=-3:3 --order 2 --quiet-notes'))) == 80
+
+
+def test_text_of_the_user_is_no_markup(tmp_path: Path) -> None:
+    svg = picture(tmp_path, '"x if x < 1 else 2--x # $<b>&$" --over x=0:2')
+    ET.fromstring(svg)
+    assert b"<!-- x if x &lt; 1 else 2- -x # $&lt;b&gt;&amp;$ -->" in svg
+
+
+def test_without_matplotlib_there_is_one_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    said = run(f'autodiff plot "sin(x)" --over x=-3:3 -o {tmp_path}/p.svg')
+    assert said.startswith("error: pictures need matplotlib\n  hint: pip install 'autodiff-cli[plot]'")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_into_files(tmp_path: Path) -> None:
+    for suffix in ("csv", "tsv", "json", "ndjson", "md"):
+        assert run(f'autodiff plot "x" --over x=0:1:2 -o {tmp_path}/t.{suffix}') == ""
+    assert (tmp_path / "t.csv").read_text() == "x,value,d_x\n0.0,0.0,1.0\n1.0,1.0,1.0\n"
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "p.csv"
+    target.write_text("before")
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files.os, "replace", full)
+        with pytest.raises(FileError, match="No space left"):
+            files.write(str(target), b"after")
+    assert target.read_text() == "before"
+    assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]
+    files.write(str(target), b"after")
+    assert target.read_text() == "after"
+
+
+# Two variables
+
+
+def field(expression: str, x: tuple[float, float] = (-3, 3), y: tuple[float, float] = (-3, 3), samples: int = 61) -> Field:
+    found = plot(expression, [Range("x", *x, samples), Range("y", *y, samples)])
+    assert isinstance(found, Field)
+    return found
+
+
+def test_arrows_point_up_the_steepest_way() -> None:
+    x, y, u, v = arrows(field("-(x**2) - y**2"), 12, 12, 1.0)
+    assert len(x) > 100
+    away = np.hypot(x, y) > 0.1
+    np.testing.assert_allclose((u / np.hypot(u, v))[away], (-x / np.hypot(x, y))[away], atol=1e-9)
+    np.testing.assert_allclose((v / np.hypot(u, v))[away], (-y / np.hypot(x, y))[away], atol=1e-9)
+
+
+def test_arrows_are_at_right_angles_to_contours_as_they_are_drawn() -> None:
+    """The same picture from a stretched variable and axes of another shape."""
+    _, _, u, v = arrows(field("x**2 + (y/100)**2", y=(-300, 300)), 12, 12, 1.0)
+    _, _, p, q = arrows(field("x**2 + y**2"), 12, 12, 1.0)
+    np.testing.assert_allclose([u, v], [p, q], atol=1e-9)
+    _, _, u, v = arrows(field("x + y"), 12, 12, 0.5)
+    np.testing.assert_allclose(v / u, 2)
+
+
+def test_there_are_no_arrows_where_there_is_no_value() -> None:
+    x, y, _, _ = arrows(field("sqrt(1 - x**2 - y**2)"), 20, 20, 1.0)
+    assert len(x) > 20
+    assert (np.hypot(x, y) < 1).all()
+
+
+def test_a_field_is_torn_at_jumps_and_poles_only() -> None:
+    for smooth in ("x*y", "sin(3*x)*cos(2*y)", "exp(x + y)", "abs(x) + y", "x**5"):
+        assert not field(smooth).torn.any()
+    torn = field("floor(x/2) + y/9").torn
+    assert torn.any(0).sum() == 3  # at -2, 0 and 2
+    assert torn.any(1).all()
+    low, high = field("1/(x - y/7)").window
+    assert -30 < low < -1 < 1 < high < 30
