@@ -20,7 +20,7 @@ from autodiff_cli.autograd.op import FUNCTIONS, Op, literal
 from autodiff_cli.autograd.tensor import Tensor, Variable
 from autodiff_cli.errors import ArgumentError, AutodiffError, UnknownName
 from autodiff_cli.language.machine import CONSTANTS, Machine, UserFunction, Work
-from autodiff_cli.language.operands import described, is_plain, suggestion
+from autodiff_cli.language.operands import both, described, is_plain, suggestion
 from autodiff_cli.language.program import Step, read
 from autodiff_cli.language.session import Row
 from autodiff_cli.language.syntax import Syntax, unparse
@@ -309,7 +309,7 @@ class Interpreter(Machine):
         except (TypeError, ValueError, AttributeError, IndexError) as error:
             if isinstance(error, AutodiffError):
                 raise
-            raise ArgumentError(f"{name} cannot work on these arguments", hint=f"it is {_shown(name, signature)}") from None
+            raise ArgumentError(f"{name} cannot work on {both(given)}", hint=f"it is {_shown(name, signature)}") from None
 
     def _argument(self, value: Any) -> Any:
         """A value of the language as Python code takes it."""
