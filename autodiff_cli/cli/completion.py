@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import click
 from click.shell_completion import CompletionItem
 
-from autodiff_cli.cli.main import COMMANDS, cli
+from autodiff_cli.cli.main import COMMANDS, CONTEXT, cli
 
 Items = list[CompletionItem[str]]
 
@@ -46,7 +46,7 @@ def offers(args: Sequence[str], incomplete: str) -> Items:
 
     Values that end with ``(``, ``=``, ``,`` or ``/`` want more behind them.
     """
-    context = click.Context(cli, info_name="autodiff", resilient_parsing=True)
+    context = click.Context(cli, info_name="autodiff", resilient_parsing=True, **CONTEXT)
     if not args:
         if incomplete.startswith("-"):
             return _option_names(cli.get_params(context), incomplete, {})
