@@ -119,5 +119,9 @@ class FileError(AutodiffError, OSError):
     exit_code = 5
 
 
+class DataError(FileError, ValueError):
+    """A file that can be read, and holds something else than it should: a cell that is no number, a row cut short."""
+
+
 class MissingPackage(AutodiffError, ImportError):
     """A package that the project does without until one of its functions is called."""

@@ -272,7 +272,7 @@ class Recording:
         for operation in reversed(leading):
             if operation.law is None or operation not in arrived:
                 continue
-            gradient, taken = arrived.pop(operation) if operation not in wrt else arrived[operation]
+            gradient, taken = arrived[operation]
             for argument, part, reached in self._parts(operation, gradient, taken, leading):
                 if argument in arrived:
                     before, when = arrived[argument]
@@ -284,6 +284,7 @@ class Recording:
     def _leading(self, output: Operation, wrt: Sequence[Operation]) -> dict[Operation, None]:
         """The operations that lead from variables to the output with a derivative, in order."""
         behind: set[Operation] = set()
+        inputs = set(wrt)
         work = [output]
         while work:
             operation = work.pop()
@@ -292,7 +293,7 @@ class Recording:
                 work += differentiable(operation)
         leads: dict[Operation, None] = {}
         for operation in sorted(behind, key=lambda one: one.number):
-            if operation in wrt or any(argument in leads for argument in differentiable(operation)):
+            if operation in inputs or any(argument in leads for argument in differentiable(operation)):
                 leads[operation] = None
         return leads
 

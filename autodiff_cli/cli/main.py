@@ -27,6 +27,7 @@ COMMANDS = {
     "vjp": "A vector times the Jacobian.",
     "hvp": "The Hessian times a vector.",
     "taylor": "The Taylor series around --at.",
+    "map": "Value and derivatives for every row of a file.",
     "plot": "The value and its derivatives over a range.",
     "gradcheck": "Check a gradient against finite differences.",
     "run": "A program file of autograd statements.",

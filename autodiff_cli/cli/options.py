@@ -19,7 +19,12 @@ class ExpressionCommand(click.Command):
 
     An argument is an option only if it is exactly one that the command has (``--name``, ``--name=value``, ``-q``);
     ``-x**2`` and ``-h**2`` are expressions, and so is ``-q`` when it comes first and nothing else can be the expression.
+
+    Attributes:
+        most: how many arguments there may be that are no options; any number for ``None``.
     """
+
+    most: int | None = 1
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         takes_value = {
@@ -40,7 +45,7 @@ class ExpressionCommand(click.Command):
 
             raise unknown_option(unknown[0], takes_value, context)
         positional += unknown
-        if len(positional) > 1:
+        if self.most is not None and len(positional) > self.most:
             from autodiff_cli.cli.mistakes import too_many
 
             raise too_many(positional, takes_value, context)
@@ -156,10 +161,19 @@ _wrt = click.option("--wrt", metavar="x,y", help="Variables to differentiate by.
 values = _stack([_at, _const, _wrt, _dtype, _no_limits])
 at, const = _at, _const
 start = _stack([_at, _const, _dtype, _no_limits])
+_wrt_rows = click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: all but --const]")
+values_of_rows = _stack([_at, _const, _wrt_rows, _dtype])
 order = click.option("--order", default=1, show_default=True, metavar="N", type=int, help="Highest order of derivative.")
 gradient = click.option("--gradient", metavar="EXPR", help="What backward starts from, for an output that is no scalar.")
 strict = click.option("--strict", is_flag=True, help="Exit with 4 if something is nan or infinite.")
 quiet_notes = click.option("--quiet-notes", is_flag=True, help="No notes on standard error.")
+_precision = click.option(
+    "--precision", default=6, show_default=True, metavar="N", type=click.IntRange(1, 17), help="Digits in tables."
+)
+_color = click.option(
+    "--color", default="auto", show_default=True, type=click.Choice(["auto", "always", "never"]), help="Colour in tables."
+)
+drawing = _stack([_precision, _color])
 output = _stack(
     [
         click.option(
@@ -171,12 +185,8 @@ output = _stack(
         ),
         click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
         click.option("-q", "--quiet", is_flag=True, help="Bare numbers, one a line."),
-        click.option(
-            "--precision", default=6, show_default=True, metavar="N", type=click.IntRange(1, 17), help="Digits in tables."
-        ),
-        click.option(
-            "--color", default="auto", show_default=True, type=click.Choice(["auto", "always", "never"]), help="Colour in tables."
-        ),
+        _precision,
+        _color,
     ]
 )
 

@@ -13,7 +13,6 @@ In a pipe a table is as wide as it needs, and nothing of this happens.
 from __future__ import annotations
 
 import re
-import textwrap
 from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
@@ -191,6 +190,8 @@ def _hanging(cell: Text, width: int) -> Text:
     """A text of the first column, folded so that it does not look like two rows."""
     if cell.spans or not _is_prose(cell.plain) or _width(cell) <= width:
         return cell
+    import textwrap
+
     return Text("\n".join(textwrap.wrap(cell.plain, width, subsequent_indent="  ", break_on_hyphens=False)), cell.style)
 
 

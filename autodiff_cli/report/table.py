@@ -44,12 +44,16 @@ def console(color: str = "auto") -> Console:
 
 def show(parts: Sequence[RenderableType], color: str = "auto") -> None:
     """Print tables one below the other."""
+    sys.stdout.write(drawn(parts, color))
+
+
+def drawn(parts: Sequence[RenderableType], color: str = "auto") -> str:
+    """Tables one below the other as text."""
     out = console(color)
     with out.capture() as captured:
         out.print(Group(*parts))
     # rich fills lines with blanks; in a pipe nobody wants them.
-    lines = captured.get().split("\n")
-    sys.stdout.write("\n".join(line.rstrip() for line in lines))
+    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
 def empty_table() -> Table:

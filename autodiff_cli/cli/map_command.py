@@ -1,0 +1,166 @@
+"""``autodiff map``: value and derivatives for every row of a file or stream."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autodiff_cli.cli import options
+
+if TYPE_CHECKING:
+    from autodiff_cli.data.block import Writer
+    from autodiff_cli.data.mapping import Task
+    from autodiff_cli.data.pipeline import Inputs, Summary
+
+_FROM_ENVIRONMENT = ("csv", "tsv", "ndjson", "json", "markdown")
+_WRITTEN = "csv, tsv, ndjson, json, npy, npz, parquet, arrow, feather, markdown, table"
+_ON_ERROR = ("stop", "nan", "skip")
+_BINARY = ("npy", "npz", "parquet", "arrow", "feather")
+
+
+class RowsCommand(options.ExpressionCommand):
+    """An expression, then files."""
+
+    most = None
+
+
+@click.command("map", cls=RowsCommand, short_help="Value and derivatives for every row of a file.")
+@options.expression
+@click.argument("files", metavar="[FILE]...", nargs=-1)
+@click.option("-o", "--output", "target", metavar="FILE", help="Where to write.  [default: standard output]")
+@click.option("--in-place", is_flag=True, help="Replace the input file when all is done.")
+@click.option("--format", "style", metavar="NAME", help=f"Of the output: {_WRITTEN}.  [default: what -o says, or csv]")
+@click.option("--input-format", metavar="NAME", help="Of the input, if its name does not say.  [default for a pipe: csv]")
+@click.option("--let", "lets", multiple=True, metavar="NAME=COLUMN", help="A variable whose column has another name.")
+@click.option("--columns", metavar="x,y", help="Names of the columns of a file that has none.")
+@options.values_of_rows
+@options.order
+@click.option("--keep/--no-keep", default=True, help="Pass the columns of the input through.  [default: keep]")
+@click.option("--value-name", default="value", show_default=True, metavar="NAME", help="What the column of values is called.")
+@click.option("--derivative-name", default="d_{}", show_default=True, metavar="TEXT", help="What derivatives are called.")
+@click.option("--on-error", default="stop", show_default=True, type=click.Choice(_ON_ERROR), help="If a cell is no number.")
+@options.strict
+@click.option("--threads", metavar="N", type=click.IntRange(1), help="How many work at a time.  [default: all processors]")
+@click.option("--unbuffered", is_flag=True, help="Write a row when it comes in.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("-q", "--quiet", is_flag=True, help="Bare numbers: no header, no columns of the input.")
+@options.drawing
+def command(expr: str, files: tuple[str, ...], target: str | None, threads: int | None, **switches: Any) -> None:
+    """Compute EXPR and its derivatives for every row of FILE, whose columns are the variables.
+
+    Files are CSV, TSV, NDJSON, .npy and .npz; with pyarrow also Parquet, Arrow and Feather. Several are read one after
+    the other; without FILE, or with -, standard input is.
+
+    \b
+    autodiff map "sin(x)*exp(-y**2)" data.csv -o out.csv
+    autodiff map "p*v/(n*8.314)" --let p=pressure gas.parquet -o out.parquet --order 2
+    tail -f log.csv | autodiff map "log(x)" --unbuffered
+    """
+    from autodiff_cli.autograd.program import processors
+    from autodiff_cli.data import formats, inputs, output, pipeline
+    from autodiff_cli.report.progress import Progress
+
+    if os.path.isfile(expr) and files:
+        raise click.UsageError(f"the expression comes first, then files; '{expr}' is a file\n  hint: autodiff map EXPR {expr}")
+    if expr == "-" and (not files or "-" in files):
+        raise click.UsageError("standard input cannot be the expression and the data\n  hint: name a file with the data")
+    input_style = switches["input_format"] and formats.named(switches["input_format"], formats.READ, "--input-format")
+    paths = inputs.expanded(files)
+    target = None if target == "-" else target
+    if switches["in_place"]:
+        target = _replaced(paths, target)
+    else:
+        output.check_not_input(target, paths)
+    source = pipeline.Inputs(paths, input_style, options.names(switches["columns"]), switches["unbuffered"])
+    form = _format(target, source, **switches)
+    task = _task(expr, **switches)
+    program = task.program()
+    writer = _writer(form, task, **switches)
+    for name in task.unused(program):
+        sys.stderr.write(f"note: '{name}' does not occur in the expression\n")
+    with Progress(shown=target is not None or not sys.stdout.isatty()) as tick:
+        summary = pipeline.run(task, program, source, target, writer, threads or processors(), tick)
+    _say(summary, task)
+
+
+def _replaced(paths: Any, target: str | None) -> str:
+    if target is not None or len(paths) != 1 or paths[0] is None:
+        raise click.UsageError("--in-place replaces one input file\n  hint: name one file, without -o")
+    return str(paths[0])
+
+
+def _format(target: str | None, source: Inputs, style: str | None, as_json: bool, quiet: bool, in_place: bool, **_: Any) -> str:
+    """The format of the output."""
+    from autodiff_cli.data import formats
+    from autodiff_cli.data.inputs import style_of
+    from autodiff_cli.errors import UsageError
+
+    if style is not None or as_json:
+        chosen = formats.named("json" if as_json else str(style), formats.WRITTEN, "--format")
+    elif in_place:
+        chosen = style_of(source.paths[0], source.style)
+    elif target is not None and (not os.path.exists(target) or os.path.isfile(target)):
+        chosen = formats.format_of(str(target), formats.WRITTEN, "--format")
+    else:
+        wanted = os.environ.get("AUTODIFF_FORMAT", "")
+        chosen = wanted if wanted in _FROM_ENVIRONMENT else "csv"
+        chosen = "csv" if quiet and chosen not in formats.DELIMITERS else chosen
+    if quiet and chosen not in formats.DELIMITERS:
+        raise UsageError(f"-q writes bare numbers, which {chosen} has no place for", hint="leave -q or the format away")
+    if chosen in _BINARY and target is None and sys.stdout.isatty():
+        raise UsageError(f"{chosen} is nothing to read on a terminal", hint=f"write it to a file: -o out.{chosen}")
+    return chosen
+
+
+def _task(
+    expr: str,
+    at: tuple[str, ...],
+    const: tuple[str, ...],
+    wrt: str | None,
+    lets: tuple[str, ...],
+    quiet: bool,
+    keep: bool,
+    **switches: Any,
+) -> Task:
+    from autodiff_cli.data.mapping import Task
+    from autodiff_cli.language.values import bindings
+
+    chosen = ("order", "dtype", "on_error", "strict", "value_name", "derivative_name")
+    return Task(
+        options.read_expression(expr),
+        options.names(wrt),
+        at=bindings(at, "--at"),
+        const=bindings(const, "--const"),
+        lets=dict(_let(text) for text in lets),
+        keep=keep and not quiet,
+        **{name: switches[name] for name in chosen},
+    )
+
+
+def _let(text: str) -> tuple[str, str]:
+    name, equals, column = text.partition("=")
+    if not equals or not name.strip().isidentifier() or not column:
+        raise click.UsageError(f"--let needs NAME=COLUMN, but got '{text}'\n  hint: write --let \"r=Radius (mm)\"")
+    return name.strip(), column
+
+
+def _writer(form: str, task: Task, quiet: bool, precision: int, color: str, **_: Any) -> Writer:
+    if form in ("table", "markdown"):
+        from autodiff_cli.report import rows
+
+        return rows.TableWriter(precision, color) if form == "table" else rows.MarkdownWriter()
+    from autodiff_cli.data.writers import writer
+
+    head = {"schema": 1, "command": "map", "expression": task.expression, "dtype": task.dtype, "order": task.order}
+    return writer(form, head, quiet)
+
+
+def _say(summary: Summary, task: Task) -> None:
+    """What was wrong with rows, on standard error."""
+    if summary.bad:
+        what = "left out" if task.on_error == "skip" else "counted as nan"
+        rows = f"{summary.bad:,} row{'s' if summary.bad > 1 else ''}"
+        sys.stderr.write(f"note: {rows} with cells that are no numbers, {what}; the first is {summary.first_bad}\n")

@@ -1,0 +1,87 @@
+"""Formats of files: what a name says, and what each of them needs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import ModuleType
+from typing import Any
+
+from autodiff_cli.errors import MissingPackage, UsageError
+from autodiff_cli.language.operands import suggestion
+
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".ndjson": "ndjson",
+    ".jsonl": "ndjson",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".ipc": "arrow",
+    ".feather": "feather",
+    ".json": "json",
+    ".md": "markdown",
+}
+READ = ("csv", "tsv", "ndjson", "npy", "npz", "parquet", "arrow", "feather")
+WRITTEN = (*READ, "json", "table", "markdown")
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+ARROW = ("parquet", "arrow", "feather")
+TEXT = ("csv", "tsv", "ndjson", "json", "table", "markdown")
+
+
+def named(style: str, known: tuple[str, ...], option: str) -> str:
+    """A format that an option names.
+
+    Raises:
+        UsageError: if there is none of that name.
+    """
+    if style not in known:
+        raise UsageError(f"{option}: unknown format '{style}'", hint=suggestion(style, known) or f"use one of {', '.join(known)}")
+    return style
+
+
+def format_of(path: str, known: tuple[str, ...], option: str) -> str:
+    """The format that the name of a file says.
+
+    Raises:
+        UsageError: if it says none, with the option that does.
+    """
+    suffix = os.path.splitext(path)[1].lower()
+    if SUFFIXES.get(suffix) in known:
+        return SUFFIXES[suffix]
+    if suffix in (".gz", ".bz2", ".xz", ".zst") and option == "--input-format":
+        raise UsageError(
+            f"'{path}' is compressed", hint=f"unpack it on the way: gzip -dc {path} | autodiff map EXPR --input-format csv"
+        )
+    raise UsageError(f"the name '{path}' does not say what format it has", hint=f"say so with {option}: one of {', '.join(known)}")
+
+
+def pyarrow(what: str) -> Any:
+    """The package pyarrow.
+
+    Raises:
+        MissingPackage: if it is not installed.
+    """
+    found = pyarrow_if_there()
+    if found is None:
+        raise MissingPackage(f"{what} needs pyarrow, which is not installed", hint="pip install 'autodiff-cli[data]'")
+    return found
+
+
+def pyarrow_if_there() -> ModuleType | None:
+    """The package pyarrow, if it is installed."""
+    try:
+        import pyarrow
+    except ImportError:
+        return None
+    found: ModuleType = pyarrow
+    return found
+
+
+def pyarrow_loaded() -> bool:
+    """Whether somebody has imported pyarrow already, so that using it costs no time."""
+    return sys.modules.get("pyarrow") is not None

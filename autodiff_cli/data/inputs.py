@@ -1,0 +1,138 @@
+"""Which files are read, and how."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from autodiff_cli.data.block import Reader
+from autodiff_cli.data.formats import ARROW, DELIMITERS, READ, format_of
+from autodiff_cli.errors import FileError, UsageError
+
+Path = str | None
+"""A file, or ``None`` for standard input."""
+
+
+def expanded(paths: Sequence[str]) -> list[Path]:
+    """Files in the order in which they are read; a pattern that the shell left alone is all files that fit it.
+
+    Raises:
+        FileError: if a pattern fits no file, and for a folder.
+        UsageError: if standard input is among several, or a terminal that nobody mentioned.
+    """
+    if not paths:
+        if sys.stdin is not None and sys.stdin.isatty():
+            raise UsageError("no input file", hint="name one behind the expression, or pipe one in; - reads what is typed")
+        return [None]
+    found: list[Path] = []
+    for path in paths:
+        if path == "-":
+            found.append(None)
+        elif any(sign in path for sign in "*?[") and not os.path.exists(path):
+            from glob import glob
+
+            fitting = sorted(glob(path, recursive=True))
+            if not fitting:
+                raise FileError(f"no file fits '{path}'")
+            found += fitting
+        else:
+            found.append(path)
+        if found[-1] is not None and os.path.isdir(found[-1]):
+            raise FileError(f"'{path}' is a folder", hint=f"name its files: {os.path.join(path, '*.csv')}")
+    if found.count(None) > 1:
+        raise UsageError("standard input can be read once only")
+    return found
+
+
+def style_of(path: Path, style: str | None) -> str:
+    """The format of an input: what the option says, else what its name says, else CSV for a pipe.
+
+    Raises:
+        UsageError: if a file on disk has a name that says nothing.
+    """
+    if style is not None:
+        return style
+    if path is None or (os.path.exists(path) and not os.path.isfile(path)):
+        return "csv"
+    return format_of(path, READ, "--input-format")
+
+
+def spoken(path: Path) -> str:
+    """What messages call an input."""
+    return "standard input" if path is None else f"'{path}'"
+
+
+def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffered: bool = False) -> Reader:
+    """Open an input.
+
+    Args:
+        path: the file, ``None`` for standard input.
+        style: its format.
+        columns: names of the columns of a file that has none.
+        unbuffered: hand rows on as they come in.
+
+    Raises:
+        FileError: if it cannot be read.
+        DataError: if it is not what its format says.
+        UsageError: if its columns have names already.
+    """
+    name = spoken(path)
+    if columns is not None and style not in ("csv", "tsv", "npy"):
+        raise UsageError(f"--columns names the columns of a file without names, and {style} has them")
+    file = _opened(path, style)
+    try:
+        if style in DELIMITERS:
+            from autodiff_cli.data.delimited import DelimitedReader
+
+            return DelimitedReader(file, name, DELIMITERS[style], columns, unbuffered)
+        if style == "ndjson":
+            from autodiff_cli.data.ndjson import NdjsonReader
+
+            return NdjsonReader(file, name, unbuffered)
+        if style == "npy":
+            from autodiff_cli.data.numpy_reader import NpyReader
+
+            return NpyReader(file, name, columns)
+        if style == "npz":
+            from autodiff_cli.data.numpy_reader import NpzReader
+
+            return NpzReader(file, name)
+        from autodiff_cli.data.arrow_reader import ArrowReader
+
+        return ArrowReader(file, name, style)
+    except BaseException:
+        file.close()
+        raise
+
+
+def _opened(path: Path, style: str) -> Any:
+    """A file for reading bytes, which can go back where its format needs that."""
+    name = spoken(path)
+    try:
+        if path is not None:
+            return open(path, "rb")
+        if sys.stdin is None:
+            raise FileError("cannot read standard input: it is closed")
+        file: Any = sys.stdin.buffer
+        if file.seekable() or style not in ("npz", *ARROW):
+            return file
+        if style != "parquet" and style != "npz" and file.peek(6)[:6] != b"ARROW1":
+            return file
+        return _on_disk(file)
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"cannot read {name}: {error.strerror or error}") from None
+
+
+def _on_disk(file: Any) -> Any:
+    """A copy of a pipe that can be read back and forth."""
+    import shutil
+    import tempfile
+
+    copy = tempfile.TemporaryFile()  # noqa: SIM115
+    shutil.copyfileobj(file, copy, 1 << 20)
+    copy.seek(0)
+    return copy

@@ -1,0 +1,175 @@
+"""An expression over columns: which variable is which column, and what the results are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.data.block import Block, Reader, Wish, Writer
+from autodiff_cli.errors import MissingValue, NotFiniteError, UsageError
+from autodiff_cli.language import compiled
+from autodiff_cli.language.operands import suggestion
+
+
+@dataclass(slots=True)
+class Task:
+    """What to compute for every row.
+
+    Attributes:
+        expression: a program of the language.
+        wrt, order, dtype: see ``compiled.compile``.
+        at: numbers that are the same for all rows, by variable.
+        const: the same for what is not differentiated by; arrays too.
+        lets: columns whose name is not that of their variable.
+        keep: pass the columns of the input through.
+        on_error: see ``block.Wish``.
+        strict: a result that is not finite is an error.
+        value_name: what the column of values is called.
+        derivative_name: what the columns of derivatives are called, with ``{}`` for ``x`` or ``x_y``.
+    """
+
+    expression: str
+    wrt: Sequence[str] | None = None
+    order: int = 1
+    dtype: str = "float64"
+    at: Mapping[str, Any] = field(default_factory=dict)
+    const: Mapping[str, Any] = field(default_factory=dict)
+    lets: Mapping[str, str] = field(default_factory=dict)
+    keep: bool = True
+    on_error: str = "stop"
+    strict: bool = False
+    value_name: str = "value"
+    derivative_name: str = "d_{}"
+
+    def program(self) -> Any:
+        """The Program.
+
+        Raises:
+            AutodiffError: for a mistake in the expression, and in values that are given for it.
+        """
+        if "{}" not in self.derivative_name and self.order > 0:
+            raise UsageError(f"--derivative-name '{self.derivative_name}' has no {{}}", hint='write --derivative-name "d_{}"')
+        for name, value in self.at.items():
+            if np.ndim(value):
+                raise UsageError(f"--at gives '{name}' an array, but a row needs one number", hint="--const takes arrays")
+        # Blocks are computed side by side here, so that each of them needs one thread only.
+        return compiled.compile(self.expression, self.wrt, self.order, const=self.const, dtype=self.dtype, threads=1)
+
+    def unused(self, program: Any) -> list[str]:
+        """Names of values and columns that do not occur in the expression."""
+        return [name for name in (*self.at, *self.lets) if name not in program.variables]
+
+
+class RowMap:
+    """A task whose variables have found their columns.
+
+    Args:
+        task: what to compute.
+        program: its Program.
+        columns: the names of the columns of the input.
+        source: what messages call it.
+
+    Attributes:
+        used: columns that the expression needs.
+        kept: columns that are passed through.
+        results: the names of the new columns.
+
+    Raises:
+        MissingValue: for variables that are no columns, all of them at once.
+        UsageError: for a variable that is a column and a value, and for two columns of one name.
+    """
+
+    def __init__(self, task: Task, program: Any, columns: Sequence[str], source: str) -> None:
+        self.task = task
+        self._program = program
+        self._dtype = np.dtype(task.dtype)
+        self._scalars = {name: task.at[name] for name in program.variables if name in task.at}
+        # Many headers have a blank behind the comma.
+        blanks = {column.strip(): column for column in columns if column.strip() not in columns}
+        wanted = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
+        self._columns = {name: blanks.get(column, column) for name, column in wanted.items()}
+        self._check_found(columns, source)
+        self.used = tuple(dict.fromkeys(self._columns.values()))
+        self.kept = tuple(columns) if task.keep else ()
+        self.results = tuple(
+            task.derivative_name.replace("{}", "_".join(term)) if term else task.value_name for term in program.terms
+        )
+        self._check_names(columns, source)
+
+    def _check_found(self, columns: Sequence[str], source: str) -> None:
+        for option, given in (("--at", self._scalars), ("--const", self.task.const)):
+            for name in given:
+                if name in columns and name not in self.task.lets:
+                    hint = f"leave {option} away to use the column, or give the variable another name in the expression"
+                    raise UsageError(f"'{name}' is a column of {source}, and {option} gives it a value", hint=hint)
+        missing = [column for column in self._columns.values() if column not in columns]
+        if not missing:
+            return
+        meant = [f"{name}: {found}" for name in missing if (found := suggestion(name, columns))]
+        names = [name for name, column in self._columns.items() if column in missing and name.isidentifier()]
+        ways = f"--let {names[0]}=COLUMN takes another column, --at {names[0]}=VALUE one value for all rows"
+        if all(_is_number(column) for column in columns):
+            ways = f"its first line holds numbers; if it has no header, name the columns with --columns {','.join(names)}"
+        listed = ", ".join(columns) if len(columns) <= 30 else f"{', '.join(columns[:30])} and {len(columns) - 30} more"
+        raise MissingValue(
+            f"{source} has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}; it has {listed}",
+            hint="; ".join([*meant, ways]),
+        )
+
+    def _check_names(self, columns: Sequence[str], source: str) -> None:
+        relevant = columns if self.task.keep else self.used
+        twice = [name for name in dict.fromkeys(relevant) if list(columns).count(name) > 1]
+        if twice:
+            hint = "rename one of them in the file" if not self.task.keep else "--no-keep leaves the input columns out"
+            raise UsageError(f"{source} has more than one column '{twice[0]}'", hint=hint)
+        clash = next((name for name in self.results if name in self.kept), None)
+        if clash is not None:
+            option = "--value-name NAME" if clash == self.task.value_name else '--derivative-name "NAME_{}"'
+            raise UsageError(
+                f"{source} has a column '{clash}' already",
+                hint=f"{option} calls the new one otherwise, --no-keep leaves the input columns out",
+            )
+        if len(set(self.results)) < len(self.results):
+            raise UsageError(f"two of the new columns have the same name: {', '.join(self.results)}")
+
+    def wish(self, reader: Reader, writer: Writer) -> Wish:
+        """What a reader has to deliver."""
+        as_it_is = self.task.keep and reader.form == writer.raw and (reader.form == "ndjson" or reader.columns == self.kept)
+        return Wish(self.used, self.kept, self.results, writer.text, writer.raw if as_it_is else "", self.task.on_error)
+
+    def compute(self, block: Block) -> list[Any]:
+        """The results for the rows of a block, one array for each.
+
+        Raises:
+            NotFiniteError: if one is not finite and has to be.
+        """
+        out = [np.empty(block.rows, self._dtype) for _ in self.results]
+        if not block.rows:
+            return out
+        values = {name: block.numbers[column].astype(self._dtype, copy=False) for name, column in self._columns.items()}
+        if values or not self._scalars:
+            self._program.run({**values, **self._scalars}, out)
+        else:
+            one = [np.empty(1, self._dtype) for _ in out]
+            self._program.run(self._scalars, one)
+            for array, number in zip(out, one, strict=True):
+                array[:] = number
+        if self.task.strict:
+            for name, array in zip(self.results, out, strict=True):
+                for i in np.flatnonzero(~np.isfinite(array))[:1]:
+                    raise NotFiniteError(
+                        f"{block.where} {block.lines[i]}: {name} is {array[i]}",
+                        hint="without --strict it is an answer like any other",
+                    )
+        return out
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,203 @@
+"""Reading .npy and .npz from front to back, without the whole of it in memory; nothing in them is ever unpickled."""
+
+from __future__ import annotations
+
+import ast
+import math
+import struct
+import zipfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.data.block import BLOCK_ROWS, BadRows, Block, Wish
+from autodiff_cli.errors import DataError, FileError
+
+_LONGEST_HEADER = 1 << 20
+
+
+class Stored:
+    """An array in a file that is read row by row.
+
+    Args:
+        file: open at the beginning of the array.
+        name: what messages call it.
+
+    Attributes:
+        dtype, shape: of the whole array.
+
+    Raises:
+        DataError: for what is no array, or one of Python objects.
+    """
+
+    def __init__(self, file: Any, name: str) -> None:
+        self.name = name
+        self._file = file
+        magic = file.read(8)
+        if magic[:6] != b"\x93NUMPY" or len(magic) < 8:
+            raise DataError(f"{name} is no .npy file")
+        size, encoding = (2, "latin1") if magic[6] == 1 else (4, "latin1" if magic[6] == 2 else "utf-8")
+        try:
+            (length,) = struct.unpack("<H" if size == 2 else "<I", file.read(size))
+            if length > _LONGEST_HEADER:
+                raise ValueError
+            header = ast.literal_eval(file.read(length).decode(encoding).strip())
+            self.dtype = np.lib.format.descr_to_dtype(header["descr"])
+            self.shape: tuple[int, ...] = header["shape"]
+            self._by_columns = header["fortran_order"] and len(self.shape) > 1
+        except (ValueError, KeyError, TypeError, SyntaxError, struct.error, MemoryError, RecursionError):
+            raise DataError(f"{name} has no header that NumPy would write") from None
+        if self.dtype.hasobject:
+            raise DataError(f"{name} holds Python objects, not numbers", hint="save arrays of one type of number")
+        if not self.shape:
+            raise DataError(f"{name} holds one number, not rows")
+
+    def blocks(self) -> Iterator[Any]:
+        """Some rows at a time."""
+        if self._by_columns:
+            whole = self._read(math.prod(self.shape)).reshape(self.shape, order="F")
+            for start in range(0, self.shape[0], BLOCK_ROWS):
+                yield whole[start : start + BLOCK_ROWS]
+            return
+        row = self.shape[1:]
+        for start in range(0, self.shape[0], BLOCK_ROWS):
+            rows = min(BLOCK_ROWS, self.shape[0] - start)
+            yield self._read(rows * math.prod(row)).reshape(rows, *row)
+
+    def _read(self, elements: int) -> Any:
+        try:
+            data = self._file.read(elements * self.dtype.itemsize)
+        except (OSError, EOFError, zipfile.BadZipFile) as error:
+            raise FileError(f"cannot read {self.name}: {error}") from None
+        if len(data) < elements * self.dtype.itemsize:
+            raise DataError(f"{self.name} ends before its last row")
+        array = np.frombuffer(data, self.dtype)
+        return array if self.dtype.isnative else array.astype(self.dtype.newbyteorder("="))
+
+
+class _NumpyReader:
+    """What both kinds of files share; see ``block.Reader``."""
+
+    form = ""
+    parallel = True
+    name: str
+    columns: tuple[str, ...]
+    total: int | None
+    done: int
+
+    def block(self, piece: tuple[int, dict[str, Any]], wish: Wish) -> Block:
+        """The rows of a piece.
+
+        Raises:
+            DataError: for a column that holds no numbers.
+        """
+        first, arrays = piece
+        rows = len(next(iter(arrays.values())))
+        bad = BadRows(f"{self.name}, row", wish.on_error)
+        numbers = {}
+        for name in wish.numbers:
+            array = arrays[name]
+            if array.dtype.kind not in "fiu":
+                raise DataError(f"{self.name}: column '{name}' holds {described(array.dtype)}, no numbers")
+            numbers[name] = np.ascontiguousarray(array, np.float64)
+        columns = {name: arrays[name] for name in wish.kept}
+        return bad.filed(Block(rows, numbers, columns, None, bad.where, range(first, first + rows)))
+
+
+def described(dtype: Any) -> str:
+    """What an array holds, for messages."""
+    return {"U": "text", "S": "bytes", "b": "true and false", "c": "complex numbers"}.get(dtype.kind, str(dtype))
+
+
+class NpyReader(_NumpyReader):
+    """A structured array, whose fields are the columns, or a 1-d or 2-d array whose columns are given names.
+
+    Args:
+        file: open for reading bytes.
+        name: what messages call it.
+        columns: names for an array without fields.
+
+    Raises:
+        DataError: if it is something else.
+    """
+
+    def __init__(self, file: Any, name: str, columns: Sequence[str] | None = None) -> None:
+        self.name = name
+        self._file = file
+        self._stored = Stored(file, name)
+        shape, fields = self._stored.shape, self._stored.dtype.names
+        width = 1 if len(shape) == 1 else shape[1]
+        if len(shape) > 2 or (fields is not None and len(shape) > 1):
+            raise DataError(f"{name} holds an array of shape {list(shape)}, not a table")
+        if fields is None and columns is None:
+            raise DataError(f"{name} has no names of columns", hint=f"name its {width} with --columns x,y")
+        names = fields if columns is None else columns
+        assert names is not None
+        if fields is None and len(names) != width:
+            raise DataError(f"{name} has {width} columns, but --columns names {len(names)}")
+        if fields is not None and len(names) != len(fields):
+            raise DataError(f"{name} has {len(fields)} columns, but --columns names {len(names)}")
+        self.columns = tuple(names)
+        self.total = shape[0]
+        self.done = 0
+
+    def pieces(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Some rows at a time, and the number of the first."""
+        fields = self._stored.dtype.names
+        for block in self._stored.blocks() if self.total else [np.empty((0, *self._stored.shape[1:]), self._stored.dtype)]:
+            first = self.done + 1
+            self.done += len(block)
+            if fields is not None:
+                yield first, {name: block[field] for name, field in zip(self.columns, fields, strict=True)}
+            else:
+                yield first, dict(zip(self.columns, block.reshape(len(block), -1).T, strict=True))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class NpzReader(_NumpyReader):
+    """One 1-d array for each column.
+
+    Args:
+        file: open for reading bytes, and for going back.
+        name: what messages call it.
+
+    Raises:
+        DataError: if it is something else.
+    """
+
+    def __init__(self, file: Any, name: str) -> None:
+        self.name = name
+        self._file = file
+        try:
+            self._archive = zipfile.ZipFile(file)
+            members = {info.filename.removesuffix(".npy"): info for info in self._archive.infolist()}
+            self._stored = {key: Stored(self._archive.open(info), f"{name}: {key}") for key, info in members.items()}
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(f"{name} is no .npz file", hint=str(error)) from None
+        self.columns = tuple(self._stored)
+        lengths = {key: stored.shape for key, stored in self._stored.items()}
+        if not lengths or any(len(shape) > 1 for shape in lengths.values()) or len(set(lengths.values())) > 1:
+            shapes = ", ".join(f"{key} {list(shape)}" for key, shape in lengths.items())
+            raise DataError(f"{name} is no table: its columns have the shapes {shapes or 'of nothing'}")
+        self.total = next(iter(lengths.values()))[0]
+        self.done = 0
+
+    def pieces(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Some rows at a time, and the number of the first."""
+        if not self.total:
+            yield 1, {key: np.empty(0, stored.dtype) for key, stored in self._stored.items()}
+        for blocks in zip(*(stored.blocks() for stored in self._stored.values()), strict=True):
+            first = self.done + 1
+            self.done += len(blocks[0])
+            yield first, dict(zip(self.columns, blocks, strict=True))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._archive.close()
+        self._file.close()

@@ -1,0 +1,147 @@
+"""Writing .npy and .npz: rows as they come, the number of rows at the end."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import zipfile
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.data.block import Block, Column, Reader
+from autodiff_cli.errors import DataError, FileError
+
+_ROOM = 20
+"""Digits of the largest number of rows, for which a header keeps a place."""
+
+
+def header(dtype: Any, rows: int) -> bytes:
+    """What stands before the rows of an array; as long for any number of rows."""
+    described = np.lib.format.dtype_to_descr(dtype)
+    text = f"{{'descr': {described!r}, 'fortran_order': False, 'shape': ({rows},), }}"
+    text += " " * (_ROOM - len(str(rows)))
+    encoded = text.encode()
+    simple = text.isascii() and len(encoded) < 65_000
+    start = b"\x93NUMPY" + (b"\x01\x00" if simple else b"\x03\x00")
+    size = len(start) + (2 if simple else 4)
+    padding = -(size + len(encoded) + 1) % 64
+    length = len(encoded) + padding + 1
+    return start + struct.pack("<H" if simple else "<I", length) + encoded + b" " * padding + b"\n"
+
+
+def as_array(column: Column, name: str, lines: Sequence[int]) -> Any:
+    """A column as a NumPy array of numbers, or of text where NumPy gave it.
+
+    Raises:
+        DataError: for a column of text.
+    """
+    if isinstance(column, np.ndarray):
+        return column
+    if isinstance(column, list):
+        from autodiff_cli.data.delimited import is_number
+
+        for i, value in enumerate(column):
+            if value is None or not (is_number(value) if isinstance(value, str) else isinstance(value, (int, float))):
+                raise _no_numbers(name, f"{value!r} in row {lines[i]}")
+        return np.array([float(value) for value in column], np.float64)
+    array = column.to_numpy(zero_copy_only=False)
+    if array.dtype.hasobject:
+        raise _no_numbers(name, str(column.type))
+    return array
+
+
+def _no_numbers(name: str, what: str) -> DataError:
+    hint = "--no-keep leaves the input columns out; Parquet and CSV have a place for everything"
+    return DataError(f"column '{name}' holds {what}, and NumPy's files hold numbers", hint=hint)
+
+
+class NpyWriter:
+    """A structured array with a field for each column."""
+
+    text = False
+    raw = ""
+    goes_back = True
+
+    def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        """Remember where the rows go."""
+        self._file = file
+        self._kept = tuple(kept)
+        self._names = [*kept, *results]
+        self._rows = 0
+        self._dtype: Any = None
+
+    def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
+        """Columns as arrays."""
+        return [*(as_array(block.columns[name], name, block.lines) for name in self._kept), *results]
+
+    def write(self, encoded: Sequence[Any]) -> None:
+        """Append rows."""
+        if self._dtype is None:
+            self._dtype = np.dtype([(name, array.dtype) for name, array in zip(self._names, encoded, strict=True)])
+            self._file.write(header(self._dtype, 0))
+        rows = np.empty(len(encoded[0]), self._dtype)
+        for name, array in zip(self._names, encoded, strict=True):
+            _check(name, array.dtype, self._dtype[name])
+            rows[name] = array
+        self._file.write(rows.view(np.uint8).data if len(rows) else b"")
+        self._rows += len(rows)
+
+    def flush(self) -> None:
+        """A file is of use when it is whole."""
+
+    def finish(self) -> None:
+        """Write the number of rows."""
+        self._file.seek(0)
+        self._file.write(header(self._dtype, self._rows))
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+class NpzWriter(NpyWriter):
+    """An array for each column; they wait in temporary files until all rows are there."""
+
+    goes_back = False
+
+    def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        """Open a file for each column."""
+        import tempfile
+
+        super().begin(file, kept, results, source)
+        self._parts = [tempfile.TemporaryFile() for _ in self._names]  # noqa: SIM115
+        self._dtypes: list[Any] = []
+
+    def write(self, encoded: Sequence[Any]) -> None:
+        """Append rows."""
+        if not self._dtypes:
+            self._dtypes = [array.dtype for array in encoded]
+        for name, part, dtype, array in zip(self._names, self._parts, self._dtypes, encoded, strict=True):
+            _check(name, array.dtype, dtype)
+            part.write(np.ascontiguousarray(array, dtype).view(np.uint8).data if len(array) else b"")
+        self._rows += len(encoded[0])
+
+    def finish(self) -> None:
+        """Put the columns into the archive."""
+        with zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED) as archive:
+            for name, part, dtype in zip(self._names, self._parts, self._dtypes, strict=True):
+                part.seek(0)
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    member.write(header(dtype, self._rows))
+                    shutil.copyfileobj(part, member, 1 << 20)
+
+    def close(self) -> None:
+        """Remove the temporary files."""
+        for part in self._parts:
+            part.close()
+
+
+def _check(name: str, given: Any, dtype: Any) -> None:
+    """Every block has to have the type of the first.
+
+    Raises:
+        FileError: if it cannot be made so without a loss.
+    """
+    if not np.can_cast(given, dtype):
+        raise FileError(f"column '{name}' is {given} in later rows and {dtype} in the first", hint="--no-keep leaves it out")

@@ -1,0 +1,44 @@
+"""Runs ``autodiff map`` in this process, with bytes for its streams."""
+
+from __future__ import annotations
+
+import io
+import sys
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+from autodiff_cli.cli.main import main
+
+
+@dataclass
+class Done:
+    """What a run left behind."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out.decode()
+
+
+class Stream(io.TextIOWrapper):
+    """A stream of bytes with the look of a standard stream."""
+
+    def __init__(self, data: bytes = b"") -> None:
+        super().__init__(io.BytesIO(data), encoding="utf-8")
+
+    @property
+    def bytes(self) -> bytes:
+        self.flush()
+        return self.buffer.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+
+def run_map(*arguments: Any, stdin: bytes = b"") -> Done:
+    """``autodiff map`` with these arguments."""
+    out, err = Stream(), Stream()
+    with mock.patch.multiple(sys, stdin=Stream(stdin), stdout=out, stderr=err):
+        code = main(["map", *map(str, arguments)])
+    return Done(code, out.bytes, err.bytes.decode())

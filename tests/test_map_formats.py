@@ -1,0 +1,439 @@
+"""``autodiff map`` from every format to every other, and large pieces through Arrow to the same bytes as without it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import random
+import sys
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from autodiff_cli.data import delimited, formats, lines, numpy_writer, text
+from tests.mapping import run_map
+
+X = [1.5, -0.25, 3e-7, 1e17, 0.1]
+Y = [2.0, 8.0, -1.0, 1 / 3, 5e-324]
+PLAIN = ["csv", "tsv", "ndjson", "npy", "npz"]
+ARROW = ["parquet", "arrow", "feather"]
+IN_TEXT = ("csv", "tsv")
+EXPRESSION = "x**2*y"
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("AUTODIFF_FORMAT", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def save(style: str, columns: dict[str, Any], name: str = "in") -> str:
+    """A file with these columns, written without this package."""
+    path = f"{name}.{style}"
+    rows = list(zip(*columns.values(), strict=True))
+    if style in IN_TEXT:
+        with open(path, "w", newline="") as file:
+            writer = csv.writer(file, delimiter="," if style == "csv" else "\t")
+            writer.writerows([columns, *rows])
+    elif style == "ndjson":
+        Path(path).write_text("".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows))
+    elif style == "npy":
+        arrays = {key: np.asarray(value) for key, value in columns.items()}
+        table = np.empty(len(rows), [(key, array.dtype) for key, array in arrays.items()])
+        for key, array in arrays.items():
+            table[key] = array
+        np.save(path, table)
+    elif style == "npz":
+        np.savez_compressed(path, **columns)
+    else:
+        pa = pytest.importorskip("pyarrow")
+        table = pa.table(columns)
+        if style == "parquet":
+            import pyarrow.parquet
+
+            pyarrow.parquet.write_table(table, path, row_group_size=2)
+        elif style == "feather":
+            import pyarrow.feather
+
+            pyarrow.feather.write_feather(table, path)
+        else:
+            with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as file:
+                file.write_table(table, 3)
+    return path
+
+
+def load(path: str) -> dict[str, list[Any]]:
+    """The columns of a file, read without this package."""
+    style = path.rpartition(".")[2]
+    if style in IN_TEXT:
+        with open(path, newline="") as file:
+            head, *rows = csv.reader(file, delimiter="," if style == "csv" else "\t")
+        return {key: [float(row[i]) for row in rows] for i, key in enumerate(head)}
+    if style in ("ndjson", "json"):
+        content = Path(path).read_text()
+        found = json.loads(content)["rows"] if style == "json" else list(map(json.loads, content.splitlines()))
+        return {key: [row[key] for row in found] for key in found[0]}
+    if style == "npy":
+        table = np.load(path, allow_pickle=False)
+        return {key: table[key].tolist() for key in table.dtype.names}
+    if style == "npz":
+        with np.load(path, allow_pickle=False) as archive:
+            return {key: archive[key].tolist() for key in archive.files}
+    pa = pytest.importorskip("pyarrow")
+    if style == "parquet":
+        import pyarrow.parquet
+
+        return pyarrow.parquet.read_table(path).to_pydict()  # type: ignore[no-any-return]
+    with pa.OSFile(path) as source:
+        return pa.ipc.open_file(source).read_all().to_pydict()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("into", [*PLAIN, "json", *ARROW])
+@pytest.mark.parametrize("out_of", [*PLAIN, *ARROW])
+def test_every_pair_of_formats(out_of: str, into: str) -> None:
+    if {out_of, into} & set(ARROW):
+        pytest.importorskip("pyarrow")
+    source = save(out_of, {"x": X, "y": Y})
+    done = run_map(EXPRESSION, source, "-o", f"out.{into}")
+    assert (done.code, done.err) == (0, "")
+    x, y = np.array(X), np.array(Y)
+    expected = {"x": x, "y": y, "value": np.square(x) * y, "d_x": 2 * x * y, "d_y": np.square(x)}
+    found = load(f"out.{into}")
+    assert list(found) == list(expected)
+    for key, column in expected.items():
+        np.testing.assert_allclose(found[key], column, rtol=1e-15, atol=0)
+    assert found["x"] == X  # bit by bit
+    # Standard streams carry the same bytes.
+    with open(source, "rb") as file:
+        piped = run_map(EXPRESSION, "--input-format", out_of, "--format", into, stdin=file.read())
+    assert piped.code == 0, piped.err
+    Path(f"piped.{into}").write_bytes(piped.out)
+    assert load(f"piped.{into}") == found
+
+
+@pytest.mark.parametrize("style", [*PLAIN, *ARROW])
+def test_no_rows_and_many(style: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if style in ARROW:
+        pytest.importorskip("pyarrow")
+    if style != "ndjson":  # which has no columns without rows
+        source = save(style, {"x": np.array([]), "y": np.array([])}, "none")
+        assert run_map(EXPRESSION, source, "-o", f"out.{style}").code == 0
+        assert load(f"out.{style}") == {"x": [], "y": [], "value": [], "d_x": [], "d_y": []}
+    for module in ("numpy_reader", "arrow_reader"):
+        if style in ARROW or module == "numpy_reader":
+            monkeypatch.setattr(f"autodiff_cli.data.{module}.BLOCK_ROWS", 10)
+    monkeypatch.setattr(lines, "CHUNK", 100)
+    if style in ARROW:
+        monkeypatch.setattr("autodiff_cli.data.arrow_writer.GROUP_ROWS", 25)
+    values = np.random.default_rng(3).normal(size=(2, 95))
+    source = save(style, {"x": values[0].tolist(), "y": values[1].tolist()})
+    for threads in (1, 3):
+        assert run_map(EXPRESSION, source, "-o", f"out.{style}", "--threads", threads).code == 0
+        found = load(f"out.{style}")
+        assert found["x"] == values[0].tolist()
+        np.testing.assert_allclose(found["value"], values[0] ** 2 * values[1], rtol=1e-14)
+
+
+# NumPy
+
+
+def test_an_array_without_names() -> None:
+    np.save("a.npy", np.array([[1.0, 2], [3, 4]]))
+    assert run_map("x*y", "a.npy", "--columns", "x,y", "-q").text == "2.0,2.0,1.0\n12.0,4.0,3.0\n"
+    np.save("f.npy", np.asfortranarray([[1.0, 2], [3, 4]]))
+    assert run_map("x*y", "f.npy", "--columns", "x,y", "-q").text == "2.0,2.0,1.0\n12.0,4.0,3.0\n"
+    np.save("i.npy", np.array([1, 2], ">i4"))
+    assert run_map("x", "i.npy", "--columns", "x").text == "x,value,d_x\n1,1.0,1.0\n2,2.0,1.0\n"
+    for name, message in (("a.npy", "has no names of columns"), ("i.npy", "name its 1 with --columns")):
+        done = run_map("x", name)
+        assert (done.code, message in done.err) == (5, True)
+    assert "has 2 columns, but --columns names 1" in run_map("x", "a.npy", "--columns", "x").err
+
+
+def test_arrays_that_are_no_tables() -> None:
+    np.save("o.npy", np.array([{}]), allow_pickle=True)
+    np.save("s.npy", np.float64(1))
+    np.save("c.npy", np.zeros((2, 2, 2)))
+    np.save("t.npy", np.array([("a",)], [("x", "U3")]))
+    Path("cut.npy").write_bytes(Path("c.npy").read_bytes()[:-8])
+    np.save("rows.npy", np.zeros(9, [("x", float)]))
+    Path("short.npy").write_bytes(Path("rows.npy").read_bytes()[:-8])
+    Path("no.npy").write_bytes(b"no")
+    Path("header.npy").write_bytes(b"\x93NUMPY\x01\x00\x06\x00{'a':}")
+    np.savez("ragged.npz", x=np.zeros(2), y=np.zeros(3))
+    np.savez("two.npz", x=np.zeros((2, 2)))
+    np.savez("empty.npz")
+    Path("no.npz").write_bytes(b"no")
+    for name, message in (
+        ("o.npy", "holds Python objects"),
+        ("s.npy", "holds one number"),
+        ("c.npy", "holds an array of shape [2, 2, 2]"),
+        ("t.npy", "column 'x' holds text, no numbers"),
+        ("cut.npy", "not a table"),
+        ("short.npy", "ends before its last row"),
+        ("no.npy", "is no .npy file"),
+        ("header.npy", "no header that NumPy would write"),
+        ("ragged.npz", "no table: its columns have the shapes x [2], y [3]"),
+        ("two.npz", "no table"),
+        ("empty.npz", "no table"),
+        ("no.npz", "is no .npz file"),
+    ):
+        done = run_map("x", name, "-o", "out.csv")
+        assert message in done.err, name
+        assert (done.code, os.path.exists("out.csv")) == (5, False)
+
+
+@pytest.mark.parametrize("name", ["x", "\N{GREEK SMALL LETTER ALPHA}" * 30])
+def test_headers_of_npy_have_one_length(name: str) -> None:
+    dtype = np.dtype([(name, np.float64), ("value", np.float32)])
+    heads = [numpy_writer.header(dtype, rows) for rows in (0, 7, 10**19)]
+    assert {len(head) for head in heads} == {len(heads[0])}
+    assert len(heads[0]) % 64 == 0
+    found = np.load(io.BytesIO(heads[1] + bytes(7 * dtype.itemsize)), allow_pickle=False)
+    assert (found.shape, found.dtype) == ((7,), dtype)
+
+
+def test_columns_of_text_have_no_place_in_npy() -> None:
+    data = b"x,n,t\n1,7,a\n2,8,b\n"
+    done = run_map("x", "-o", "out.npy", stdin=data)
+    assert (done.code, "column 't' holds 'a' in row 2" in done.err) == (5, True)
+    assert os.listdir() == []
+    assert run_map("x", "-o", "out.npy", "--no-keep", stdin=data).code == 0
+    assert load("out.npy") == {"value": [1.0, 2.0], "d_x": [1.0, 1.0]}
+    assert run_map("x", "-o", "out.npz", stdin=b"x,n\n1,7\n").code == 0
+    assert load("out.npz")["n"] == [7.0]
+
+
+# Arrow
+
+
+def test_columns_keep_their_types_in_parquet() -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    columns = {
+        "when": pa.array([0, 10**18], pa.timestamp("ns")),
+        "word": pa.array(["a", None]),
+        "kind": pa.array(["u", "v"]).dictionary_encode(),
+        "list": pa.array([[1], None]),
+        "x": pa.array([2, 3], pa.int32()),
+        "price": pa.array([1, 2], pa.int64()).cast(pa.decimal128(20, 0)),
+        "f": pa.array([0.1, None], pa.float32()),
+        "yes": pa.array([True, False]),
+    }
+    table = pa.table(columns).replace_schema_metadata({"who": "me"})
+    pq.write_table(table, "in.parquet")
+    assert run_map("x*price", "in.parquet", "-o", "out.parquet").code == 0
+    found = pq.read_table("out.parquet")
+    assert found.select(table.column_names).equals(table.set_column(2, "kind", table["kind"].cast(pa.string())))
+    assert found.schema.metadata[b"who"] == b"me"
+    assert found["value"].to_pylist() == [2.0, 6.0]
+    assert run_map("x*price", "in.parquet", "-o", "out.arrow").code == 0
+    lines_ = run_map("x*price", "in.parquet", "--wrt", "x").text.splitlines()
+    assert lines_ == [
+        "when,word,kind,list,x,price,f,yes,value,d_x",
+        "1970-01-01 00:00:00.000000000,a,u,[1],2,1,0.1,True,2.0,1.0",
+        "2001-09-09 01:46:40.000000000,,v,,3,2,,False,6.0,2.0",
+    ]
+    objects = [json.loads(line) for line in run_map("x", "in.parquet", "--format", "ndjson").text.splitlines()]
+    assert [row["f"] for row in objects] == [0.1, None]
+    assert [row["yes"] for row in objects] == [True, False]
+
+
+def test_nothing_and_nan_in_parquet() -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"x": [1.0, None, float("nan")], "t": ["a", "b", "c"]}), "in.parquet")
+    done = run_map("x", "in.parquet", "-o", "out.parquet")
+    assert (done.code, done.err.splitlines()[0]) == (5, "error: 'in.parquet', row 2: column 'x' is empty")
+    assert run_map("x", "in.parquet", "--on-error", "skip").text == "x,t,value,d_x\n1.0,a,1.0,1.0\nnan,c,nan,1.0\n"
+    assert run_map("x", "in.parquet", "--on-error", "nan", "-q").text == "1.0,1.0\nnan,1.0\nnan,1.0\n"
+    done = run_map("t", "in.parquet")
+    assert (done.code, done.err.splitlines()[0]) == (5, "error: 'in.parquet': column 't' holds string, no numbers")
+    Path("no.parquet").write_bytes(b"PAR1 no")
+    assert "'no.parquet' is no parquet file" in run_map("x", "no.parquet").err
+    Path("cut.parquet").write_bytes(Path("in.parquet").read_bytes()[:-20])
+    assert run_map("x", "cut.parquet").code == 5
+
+
+def test_a_parquet_file_is_never_whole_in_memory() -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    from autodiff_cli.data.inputs import reader
+
+    columns = {"x": np.random.default_rng(0).normal(size=400_000)}
+    pq.write_table(pa.table(columns), "in.parquet", row_group_size=20_000)
+    source = reader("in.parquet", "parquet")
+    before = pa.total_allocated_bytes()
+    most = max(pa.total_allocated_bytes() - before for _ in source.pieces())
+    source.close()
+    assert source.done == 400_000
+    assert most < 2_000_000  # of 3,200,000
+
+
+def test_text_files_to_parquet() -> None:
+    pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    assert run_map("x", "-o", "out.parquet", stdin=b"id,x,note\n007,1.5,\n008,2,b\n").code == 0
+    assert pq.read_table("out.parquet").to_pydict() == {
+        "id": ["007", "008"],
+        "x": [1.5, 2.0],
+        "note": ["", "b"],
+        "value": [1.5, 2.0],
+        "d_x": [1.0, 1.0],
+    }
+    data = b'{"x": 1, "id": 7, "a": null}\n{"x": 2.5, "id": 8, "a": null}\n'
+    assert run_map("x", "-o", "out.parquet", "--input-format", "ndjson", stdin=data).code == 0
+    assert pq.read_table("out.parquet").to_pydict()["id"] == [7, 8]
+    done = run_map("x", "-o", "o.parquet", "--input-format", "ndjson", stdin=b'{"x": 1, "id": 7}\n{"x": 2, "id": "a"}\n')
+    assert (done.code, "column 'id'" in done.err, os.path.exists("o.parquet")) == (5, True, False)
+
+
+def test_a_parquet_that_failed_has_no_end() -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    x = [1.0] * 100 + [None]
+    pq.write_table(pa.table({"x": x}), "in.parquet")
+    with mock.patch("autodiff_cli.data.arrow_reader.BLOCK_ROWS", 10), mock.patch("autodiff_cli.data.arrow_writer.GROUP_ROWS", 20):
+        done = run_map("x", "in.parquet", "--format", "parquet")
+    assert done.code == 5
+    assert done.out.startswith(b"PAR1")
+    assert not done.out.endswith(b"PAR1")
+
+
+def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for arguments in (["in.parquet"], ["-o", "out.arrow"]):
+        Path("in.parquet").write_bytes(b"PAR1")
+        done = run_map("x", *arguments, stdin=b"x\n1\n")
+        assert "needs pyarrow, which is not installed" in done.err
+        assert "pip install 'autodiff-cli[data]'" in done.err
+        assert done.code != 0
+    monkeypatch.setattr(delimited, "FAST_FROM", 1)
+    assert run_map("x", stdin=b"x\n1\n").text == "x,value,d_x\n1,1.0,1.0\n"
+
+
+# Arrow for CSV: on large pieces only, and never to be seen
+
+
+def cell(draw: random.Random) -> str:
+    kind = draw.randrange(12)
+    if kind == 0:
+        return draw.choice(["nan", "inf", "-inf", "NaN", "-0", " 2", "3 ", ".5", "5.", "1E5", "007"])
+    if kind == 1:
+        return str(draw.randint(-(10**25), 10**25))
+    if kind == 2:
+        return f"{draw.randint(-999, 999)}"
+    return repr(draw.uniform(-1, 1) * 10.0 ** draw.randint(-30, 30))
+
+
+ODD = ["", "N/A", "1_0", "0x1p3", "nan(1)", "1e5e", "1.2.3", "\N{ARABIC-INDIC DIGIT THREE}", "1,2", '"1"', "1\r", "1\n"]
+ROWS = ['"a,b",1,2', '"q""q",1,"2"', '5" pipe,1,2', '"two\nlines",1,2']
+ROWS += ['"a"b,1,2', '"",1,2', '"""a""",1,2', '"a,1,2', 'a,"1,2"']
+ROWS += [
+    '"1",2,3\r',
+    '"a\r\nb",1,2',
+    "a,1,2\r",
+    'a,1,"2"\r\nb,"3",4\r',
+    "",
+    "a,1",
+    "a,1,2,3",
+    '"a""b"c"",d",1,2',
+    'a"",1,2',
+    '""a"",1,2',
+]
+ODD += ["\xa01", "+1.5", "1e400", "1e-400", "-nan", "9" * 400, "infinity", "Infinity"]
+
+
+@pytest.mark.parametrize("odd", [None, *[f"a,1,{cell}" for cell in ODD], *ROWS])
+@pytest.mark.parametrize("options", [[], ["--format", "tsv"], ["--no-keep"], ["--format", "ndjson"], ["--on-error", "skip"]])
+def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    from autodiff_cli.data import fast as fast_csv
+
+    draw = random.Random(f"{odd}")
+    words = ["a", "b c", "", "e\N{COMBINING ACUTE ACCENT}"]
+    rows = [f"{draw.choice(words)},{cell(draw)},{cell(draw)}\n" for _ in range(200)]
+    if odd is not None:
+        rows[150] = f"{odd}\n"
+    data = ("name,x,y\n" + "".join(rows)).encode()
+    plain = run_map("x*y", *options, stdin=data)
+    monkeypatch.setattr(delimited, "FAST_FROM", 1)
+    monkeypatch.setattr(delimited, "FAST_FROM_THEN", 1)
+    monkeypatch.setattr(text, "FAST_FROM", 1)
+    parsed = []
+    wrapped = fast_csv.parsed
+    monkeypatch.setattr(fast_csv, "parsed", lambda *arguments: parsed.append(wrapped(*arguments)) or parsed[-1])
+    fast = run_map("x*y", *options, stdin=data)
+    assert (fast.code, fast.out, fast.err) == (plain.code, plain.out, plain.err)
+    if odd is None:
+        assert parsed[0] is not None
+    monkeypatch.setattr(lines, "CHUNK", 500)
+    chunks = run_map("x*y", *options, "--threads", 2, stdin=data)
+    assert (chunks.code, chunks.err) == (plain.code, plain.err)
+    assert any(block is not None for block in parsed)
+    if plain.code == 0:
+        assert chunks.out == plain.out
+
+
+@pytest.mark.parametrize(
+    "words", [["a", "b c"], ["a", "b,c"], ["a", 'b"c'], ["a\nb", "c\rd"], ["a", None], [1.5, float("nan")], [1, None]]
+)
+def test_typed_columns_are_written_as_python_does(words: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    columns = {"w": words, "x": [0.1, 1e300], "i": [7, -8], "f": np.array([0.1, 1e10], np.float32), "b": [True, False]}
+    for names in (list(columns), ["w", "x"], ["x", "f", "i"]):
+        pq.write_table(pa.table({name: columns[name] for name in names}), "in.parquet")
+        with mock.patch("autodiff_cli.data.fast.joined", return_value=None):
+            plain = run_map("x", "in.parquet")
+        monkeypatch.setattr("autodiff_cli.data.text_writers.FAST_FROM", 1)
+        assert run_map("x", "in.parquet").text == plain.text
+        assert len(list(csv.reader(io.StringIO(plain.text, newline="")))) == 3
+    np.savez("in.npz", x=np.array([0.1, 2.0]), i=np.array([1, 2], np.uint8))
+    assert run_map("x", "in.npz").text == "x,i,value,d_x\n0.1,1,0.1,1.0\n2.0,2,2.0,1.0\n"
+
+
+def test_arrow_writes_numbers_as_python_does() -> None:
+    pytest.importorskip("pyarrow")
+    from autodiff_cli.data import fast
+
+    draw = np.random.default_rng(7)
+    for dtype in (np.float64, np.float32):
+        values = np.concatenate(
+            [
+                draw.integers(0, 2**63, 20_000).view(np.float64),
+                draw.normal(size=20_000) * 10.0 ** draw.integers(-12, 20, 20_000),
+                np.round(draw.normal(size=2000), 2),
+                draw.integers(-(10**6), 10**6, 2000) * 1.0,
+                [0.0, -0.0, np.nan, np.inf, -np.inf, 1e9, 999999999.5, 1e-4, 9.999e-5, 5e-324],
+                10.0 ** np.arange(-320, 309),
+            ]
+        )
+        with np.errstate(over="ignore"):
+            values = values.astype(dtype)
+        assert fast.texts(values).to_pylist() == text.plain_texts(values)
+
+
+def test_pyarrow_is_imported_for_large_files_only() -> None:
+    from tests.test_architecture import _loaded
+
+    Path("d.csv").write_text("x\n1\n")
+    loaded = _loaded("from autodiff_cli.cli.main import main\nmain(['map', 'x', 'd.csv'])")
+    assert "autodiff_cli.data.delimited" in loaded
+    assert not any(name.split(".")[0] in ("pyarrow", "rich", "lark", "scipy", "concurrent") for name in loaded)
+
+
+def test_formats_are_all_known() -> None:
+    assert set(formats.SUFFIXES.values()) <= set(formats.WRITTEN)
+    assert set(formats.READ) == {*PLAIN, *ARROW}
