@@ -56,7 +56,7 @@ def command(expr: str, files: tuple[str, ...], target: str | None, threads: int 
 
     \b
     autodiff map "sin(x)*exp(-y**2)" data.csv -o out.csv
-    autodiff map "p*v/(n*8.314)" --let p=pressure gas.parquet -o out.parquet --order 2
+    autodiff map "p*v/(n*8.314)" --let p=pressure gas.parquet -o out.parquet
     tail -f log.csv | autodiff map "log(x)" --unbuffered
     """
     from autodiff_cli.autograd.program import processors

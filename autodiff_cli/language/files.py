@@ -6,13 +6,13 @@ import json
 import os
 import re
 import zipfile
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.errors import FileError
-from autodiff_cli.language.operands import suggestion
 
 
 def read_array(path: str) -> Any:
@@ -59,10 +59,10 @@ def nearby(path: str) -> str | None:
     """``did you mean 'data.csv'?`` for a file that does not exist, if one beside it has nearly its name."""
     folder, name = os.path.split(path)
     try:
-        close = suggestion(name, os.listdir(folder or "."))
+        close = get_close_matches(name, os.listdir(folder or "."), 1, 0.75)
     except OSError:
         return None
-    return close and close.replace("'", f"'{os.path.join(folder, '')}", 1)
+    return f"did you mean '{os.path.join(folder, close[0])}'?" if close else None
 
 
 def _npy(path: str) -> Any:
