@@ -6,7 +6,6 @@ import json
 import os
 import re
 import zipfile
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +56,8 @@ def _reason(text: str) -> str | None:
 
 def nearby(path: str) -> str | None:
     """``did you mean 'data.csv'?`` for a file that does not exist, if one beside it has nearly its name."""
+    from difflib import get_close_matches
+
     folder, name = os.path.split(path)
     try:
         close = get_close_matches(name, os.listdir(folder or "."), 1, 0.75)
