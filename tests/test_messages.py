@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from autodiff_cli.cli.main import main
-from autodiff_cli.errors import LimitError
+from autodiff_cli.errors import AutodiffError, LimitError
+from autodiff_cli.language.interpreter import Interpreter
 from autodiff_cli.language.program import ends_block
 from autodiff_cli.ops import creation
 from autodiff_cli.report import diagnostics
@@ -51,6 +52,26 @@ def test_no_limits_lifts_the_limit_on_elements(monkeypatch: pytest.MonkeyPatch, 
     assert main(["eval", "sum(arange(0, inf))", "--no-limits"]) == 3
     with creation.unlimited(), pytest.raises(LimitError, match="no end"):
         creation.arange(0, float("inf"))
+
+
+@pytest.mark.parametrize(
+    ("program", "message", "hint"),
+    [
+        ("show z", "'z' has no value here", "give it one before: z = ..."),
+        ("width = 3\nprint(widht)", "'widht' has no value here", "did you mean 'width'?"),
+        ("x = tensor(5, dtype=float16)", "'float16' has no value here", "did you mean 'float64'?"),
+        ("x = tensor(5, requires_gard=true)", "tensor has no parameter 'requires_gard'", "did you mean 'requires_grad'?"),
+        ("x = linspace(0, 1)", "linspace needs 'steps' too", "it is linspace(start, end, steps, dtype=none, requires_grad=false)"),
+        ("x = tensor([1, [2]])", "tensor cannot work on a list whose rows differ in length", "it is tensor(data"),
+        ("x = tensor(5)\nx.grad_fn.name()", "none has no method 'name'", "a leaf has no grad_fn: no operation made it"),
+        ("x = tensor(5)\nx.grad.zero_()", "none has no method 'zero_'", "backward fills it; until then it is none"),
+    ],
+)
+def test_programs_are_told_what_was_meant(program: str, message: str, hint: str) -> None:
+    with pytest.raises(AutodiffError) as caught:
+        list(Interpreter({}).run(program))
+    assert caught.value.message == message
+    assert (caught.value.hint or "").startswith(hint)
 
 
 PIPED = """\

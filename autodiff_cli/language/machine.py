@@ -161,7 +161,10 @@ class Machine:
         for scope in (self._scope, self.names, CONSTANTS):
             if name in scope:
                 return scope[name]
-        raise UnknownName(f"'{name}' has no value here", span=node.span, source=self.source)
+        close = suggestion(name, [*self._scope, *self.names, *self.functions])
+        raise UnknownName(
+            f"'{name}' has no value here", span=node.span, source=self.source, hint=close or f"give it one before: {name} = ..."
+        )
 
     # The machine
 

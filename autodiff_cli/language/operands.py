@@ -88,6 +88,11 @@ def both(values: Iterable[Any]) -> str:
 
 
 def _briefly(value: Any) -> str:
+    if isinstance(value, list):
+        try:
+            np.asarray(value)
+        except ValueError:
+            return "a list whose rows differ in length"
     return f"the number {value:g}" if is_plain(value) and not isinstance(value, bool) else described(value)
 
 
