@@ -125,3 +125,7 @@ class DataError(FileError, ValueError):
 
 class MissingPackage(AutodiffError, ImportError):
     """A package that the project does without until one of its functions is called."""
+
+
+class ProgramError(AutodiffError, RuntimeError):
+    """Another program that does part of the work failed."""

@@ -164,6 +164,7 @@ def declare(
     LAWS[function] = Law(
         function, name, forward, partials, (*tensors, *statics), series if differentiable else "fixed", elementwise, selects
     )
+    rule.traits["law"] = LAWS[function]
     if not public:
         return function
     return describe(
@@ -188,7 +189,7 @@ class _Rule:
         tensors: tuple[str, ...],
         statics: tuple[str, ...],
         partials: Mapping[str, Partial | None],
-        traits: Mapping[str, Any],
+        traits: dict[str, Any],
     ) -> None:
         self.name = name
         self.traits = traits
@@ -480,7 +481,7 @@ def declare_sequence(
     **description: Any,
 ) -> Function:
     """Declare an operation on a sequence of tensors: ``partial(g, i, shapes, *statics)`` is that of the i-th."""
-    node_type = type(node, (SequenceNode,), {"__slots__": (), "partial": staticmethod(partial)})
+    node_type: Any = type(node, (SequenceNode,), {"__slots__": (), "partial": staticmethod(partial)})
     parameters = ("tensors", *statics)
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -509,7 +510,7 @@ def declare_sequence(
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = partial.__module__
-    LAWS[function] = Law(function, name, forward, {"tensors": partial}, parameters, series)
+    node_type.law = LAWS[function] = Law(function, name, forward, {"tensors": partial}, parameters, series)
     function.__doc__ = description.get("summary")
     return describe(
         function,

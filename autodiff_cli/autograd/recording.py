@@ -320,8 +320,7 @@ class Recording:
                 reached = self._both(taken, self._nonzero(self._rule(law, partial, 1.0, saved)))
             if reached is not True and law.kind != "linear":
                 part = self.of("where", reached, part, 0.0)
-            if type(part) is Operation or part != 0:
-                yield argument, part, reached
+            yield argument, part, reached
 
     def _rule(self, law: Law, partial: Callable[..., Any], gradient: Any, saved: Sequence[Any]) -> Cell:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -135,7 +135,7 @@ def _stack(options: list[Command]) -> Command:
     return decorate
 
 
-def _format_default() -> str:
+def format_default() -> str:
     return os.environ.get("AUTODIFF_FORMAT") or "table"
 
 
@@ -174,16 +174,17 @@ _color = click.option(
     "--color", default="auto", show_default=True, type=click.Choice(["auto", "always", "never"]), help="Colour in tables."
 )
 drawing = _stack([_precision, _color])
+as_json = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 output = _stack(
     [
         click.option(
             "--format",
             "style",
-            default=_format_default,
+            default=format_default,
             metavar="NAME",
             help=f"{', '.join(FORMATS)}.  [default: table, or AUTODIFF_FORMAT]",
         ),
-        click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+        as_json,
         click.option("-q", "--quiet", is_flag=True, help="Bare numbers, one a line."),
         _precision,
         _color,
@@ -191,19 +192,19 @@ output = _stack(
 )
 
 
-def chosen_format(style: str, as_json: bool) -> str:
-    """The output format.
+def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -> str:
+    """The output format, one of those that a command has.
 
     Raises:
         UsageError: for one that does not exist.
     """
     if as_json:
         return "json"
-    if style not in FORMATS:
+    if style not in formats:
         from autodiff_cli.errors import UsageError
         from autodiff_cli.language.operands import suggestion
 
-        raise UsageError(f"unknown format '{style}'", hint=suggestion(style, FORMATS) or f"use one of {', '.join(FORMATS)}")
+        raise UsageError(f"unknown format '{style}'", hint=suggestion(style, formats) or f"use one of {', '.join(formats)}")
     return style
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from autodiff_cli.autograd.op import FUNCTIONS
@@ -78,6 +78,21 @@ class Evaluator(Machine):
             return self.tensors.keep(tensor, last)
         except AutodiffError as error:
             raise error.at(last.span, self.source) from None
+
+    def named(self) -> Iterator[tuple[Tensor, str, str]]:
+        """Every tensor, its name and its expression: variables first, then what the program made, in the order of evaluation.
+
+        What has no name is called ``%1``, ``%2`` and so on.
+        """
+        names = {id(tensor): name for name, tensor in reversed(self.names.items()) if isinstance(tensor, Tensor)}
+        yield from ((tensor, name, name) for name, tensor in self.variables.items())
+        unnamed = 0
+        for tensor, expression in self.tensors.made:
+            name = names.get(id(tensor))
+            if name is None:
+                unnamed += 1
+                name = f"%{unnamed}"
+            yield tensor, name, expression
 
     def _require_values(self) -> None:
         """Name all variables without a value at once."""

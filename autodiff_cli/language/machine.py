@@ -42,7 +42,7 @@ CONSTANTS: dict[str, Any] = {
     "None": None,
 }
 _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
-_ATTRIBUTES = ("T", "mT", "shape", "ndim")
+ATTRIBUTES = ("T", "mT", "shape", "ndim")
 _STATEMENTS = ("tensor", "backward", "retain_grad", "register_hook", "requires_grad_", "item", "show", "print", "gradcheck", "grad")
 """Names of programs that somebody may try in an expression."""
 _MOST_DIMENSIONS = 32
@@ -145,7 +145,10 @@ class Machine:
         *names, tree = node.children
         value = self.evaluate(tree)
         if isinstance(value, Tensor) and value.shape:
-            value = [self.tensors.keep(part, tree) for part in FUNCTIONS["unbind"].function(value)]
+            unbind = FUNCTIONS["unbind"]
+            parts = tuple(self.tensors.keep(part, tree) for part in unbind.function(value))
+            self.tensors.trace(unbind, [value], {}, parts, tree)
+            value = parts
         if not isinstance(value, (tuple, list)) or len(value) != len(names):
             count = len(value) if isinstance(value, (tuple, list)) else 1
             raise ArgumentError(f"{len(names)} names for {count} value{'s' * (count != 1)}", span=node.span, source=self.source)
@@ -334,12 +337,13 @@ class Machine:
                 span=node.span,
                 hint=f"does '{function.name}' call itself without an end?",
             )
-        work.append((self._leave, node, self._scope))
+        work.append((self._leave, node, (self._scope, self.tensors.mark())))
         work.append((None, function.body, None))
         self._scope = dict(zip(function.parameters, given, strict=True))
 
-    def _leave(self, node: Syntax, scope: dict[str, Any], values: list[Any], work: list[Work]) -> None:
-        self._scope = scope
+    def _leave(self, node: Syntax, extra: tuple[dict[str, Any], int], values: list[Any], work: list[Work]) -> None:
+        self._scope, mark = extra
+        self.tensors.called(node, mark)
         self._depth -= 1
 
     def _by_hand(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
@@ -470,9 +474,9 @@ class Machine:
         """``thing.name``."""
         if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
             return getattr(thing, name)
-        if name not in _ATTRIBUTES:
-            hint = f"write .{name}() to call it" if name in FUNCTIONS else suggestion(name, _ATTRIBUTES)
-            hint = hint or f"there are {', '.join(_ATTRIBUTES)}, and functions as methods: x.sum()"
+        if name not in ATTRIBUTES:
+            hint = f"write .{name}() to call it" if name in FUNCTIONS else suggestion(name, ATTRIBUTES)
+            hint = hint or f"there are {', '.join(ATTRIBUTES)}, and functions as methods: x.sum()"
             raise UnknownName(f"unknown attribute '{name}'", span=node.children[1].span, hint=hint)
         tensor = self.tensors.of(thing, node.children[0])
         if name in ("shape", "ndim"):

@@ -192,16 +192,7 @@ class Session:
 
     def rows(self) -> list[Row]:
         """Every tensor: variables first, then what the program made, in the order of evaluation."""
-        names = {id(tensor): name for name, tensor in reversed(self.evaluator.names.items()) if isinstance(tensor, Tensor)}
-        rows = [Row(tensor, name, name) for name, tensor in self.leaves.items()]
-        unnamed = 0
-        for tensor, expression in self.evaluator.tensors.made:
-            name = names.get(id(tensor))
-            if name is None:
-                unnamed += 1
-                name = f"%{unnamed}"
-            rows.append(Row(tensor, name, expression))
-        return rows
+        return [Row(tensor, name, expression) for tensor, name, expression in self.evaluator.named()]
 
     def gradient_rows(self) -> list[Row]:
         """The gradients of the variables as tensors of their own, with the ``grad_fn`` that ``create_graph`` gave them."""

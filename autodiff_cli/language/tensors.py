@@ -41,6 +41,7 @@ class Tensors:
     Attributes:
         made: every tensor, in order, with the expression that made it.
         steps: what was done, for notes; nothing is kept while it is ``None``.
+        calls: the calls of functions of the program, each with the range of steps inside it.
     """
 
     def __init__(self, source: str, dtype: Any, given: Iterable[Tensor] = (), listing: bool = True) -> None:
@@ -49,12 +50,22 @@ class Tensors:
         self.listing = listing
         self.made: list[tuple[Tensor, str]] = []
         self.steps: Trace | None = None
+        self.calls: list[tuple[Syntax, int, int]] = []
         self._known = {id(tensor) for tensor in given}
 
     def trace(self, op: Op | None, arguments: Sequence[Any], keywords: Mapping[str, Any], result: Any, node: Syntax) -> None:
         """Keep a step, if anybody wants to know."""
         if self.steps is not None and self.listing:
             self.steps.append((op, arguments, keywords, result, node))
+
+    def mark(self) -> int:
+        """How many steps there are so far."""
+        return 0 if self.steps is None else len(self.steps)
+
+    def called(self, node: Syntax, mark: int) -> None:
+        """Keep the call of a function of the program, which began at a mark."""
+        if self.steps is not None and self.listing:
+            self.calls.append((node, mark, len(self.steps)))
 
     def keep(self, tensor: Tensor, node: Syntax, text: str | None = None) -> Tensor:
         """List a tensor that an expression made, once."""
