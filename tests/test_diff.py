@@ -399,9 +399,9 @@ def test_simplified_formulas_have_the_same_value(expression: str) -> None:
     written = differentiate(expression, simplify=True).texts
     for x, y in ((0.7, -1.3), (-0.4, 0.6), (2.0, 1.0)):
         result = ad.evaluate(expression, at={"x": x, "y": y})
-        for (name,), formula in written.items():
-            number = float(ad.evaluate(formula, at={"x": x, "y": y}).value)
-            assert number == pytest.approx(float(result.grad[name]), rel=1e-7, abs=1e-7), (expression, formula)
+        for (name,), slope in written.items():
+            number = float(ad.evaluate(slope, at={"x": x, "y": y}).value)
+            assert number == pytest.approx(float(result.grad[name]), rel=1e-7, abs=1e-7), (expression, slope)
 
 
 def test_without_sympy(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,4 +31,6 @@ def command(expr: str, to: str, name: str, wrt: str | None, order: int, const: t
     if path is None or path == "-":
         sys.stdout.write(text)
     else:
-        options.write_file(path, text)
+        from autodiff_cli.report.files import write
+
+        write(path, text.encode())

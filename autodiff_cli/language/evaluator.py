@@ -12,6 +12,8 @@ from autodiff_cli.language.machine import CONSTANTS, Machine
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.syntax import Syntax, walk
 
+_MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
+
 
 def free_names(tree: Syntax, given: Iterable[str] = ()) -> dict[str, Span]:
     """The names that a program needs values for, in the order in which they occur, with the first place of each."""
@@ -105,6 +107,13 @@ class Evaluator(Machine):
                 span=missing[first],
                 source=self.source,
                 hint=f"write {first}(...), or give it a value: --at {first}=1",
+            )
+        if first in _MODULES and self.source.startswith(".", missing[first][1]):
+            raise MissingValue(
+                f"there is no module '{first}'",
+                span=missing[first],
+                source=self.source,
+                hint=f"write functions without '{first}.', as in sin(x)",
             )
         listed = " and ".join([", ".join(f"'{n}'" for n in names[:-1]), f"'{names[-1]}'"] if len(names) > 1 else [f"'{first}'"])
         raise MissingValue(

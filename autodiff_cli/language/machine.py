@@ -17,7 +17,17 @@ from autodiff_cli.autograd.function import Function
 from autodiff_cli.autograd.op import FUNCTIONS, Op
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, NoSeriesError, ParseError, ShapeError, UnknownName
-from autodiff_cli.language.operands import check_gather, check_result, holds_tensor, nesting, number, positions, suggestion, whole
+from autodiff_cli.language.operands import (
+    both,
+    check_gather,
+    check_result,
+    holds_tensor,
+    nesting,
+    number,
+    positions,
+    suggestion,
+    whole,
+)
 from autodiff_cli.language.syntax import Syntax
 from autodiff_cli.language.tensors import Tensors
 from autodiff_cli.language.trace import invoke
@@ -33,6 +43,8 @@ CONSTANTS: dict[str, Any] = {
 }
 _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 ATTRIBUTES = ("T", "mT", "shape", "ndim")
+_STATEMENTS = ("tensor", "backward", "retain_grad", "register_hook", "requires_grad_", "item", "show", "print", "gradcheck", "grad")
+"""Names of programs that somebody may try in an expression."""
 _MOST_DIMENSIONS = 32
 EFFECTS = ("augmented", "set_attribute", "set_index")
 """Statements that belong in programs: see ``language.interpreter``."""
@@ -152,7 +164,10 @@ class Machine:
         for scope in (self._scope, self.names, CONSTANTS):
             if name in scope:
                 return scope[name]
-        raise UnknownName(f"'{name}' has no value here", span=node.span, source=self.source)
+        close = suggestion(name, [*self._scope, *self.names, *self.functions])
+        raise UnknownName(
+            f"'{name}' has no value here", span=node.span, source=self.source, hint=close or f"give it one before: {name} = ..."
+        )
 
     # The machine
 
@@ -262,7 +277,10 @@ class Machine:
             raise UnknownName(f"'{name}' is a function, not a method", span=token.span, hint=f"write {name}(...)")
         if name in self.names or name in self._scope:
             raise UnknownName(f"'{name}' is a variable, not a function", span=token.span, hint=f"write {name}*(...) to multiply")
-        raise UnknownName(f"unknown function '{name}'", span=token.span, hint=suggestion(name, [*FUNCTIONS, *self.functions]))
+        hint = suggestion(name, [*FUNCTIONS, *self.functions]) or "'autodiff functions' lists those there are"
+        if name in _STATEMENTS:
+            hint = "statements of autograd run with 'autodiff run' and 'autodiff repl'"
+        raise UnknownName(f"unknown function '{name}'", span=token.span, hint=hint)
 
     # Steps: each takes its operands off the stack of values
 
@@ -458,6 +476,7 @@ class Machine:
             return getattr(thing, name)
         if name not in ATTRIBUTES:
             hint = f"write .{name}() to call it" if name in FUNCTIONS else suggestion(name, ATTRIBUTES)
+            hint = hint or f"there are {', '.join(ATTRIBUTES)}, and functions as methods: x.sum()"
             raise UnknownName(f"unknown attribute '{name}'", span=node.children[1].span, hint=hint)
         tensor = self.tensors.of(thing, node.children[0])
         if name in ("shape", "ndim"):
@@ -487,7 +506,7 @@ class Machine:
         except (AttributeError, TypeError, ValueError) as error:
             if isinstance(error, AutodiffError):
                 raise
-            raise ArgumentError(f"{op.name} cannot work on these arguments", hint=f"it is {op.signature}") from None
+            raise ArgumentError(f"{op.name} cannot work on {both(arguments)}", hint=f"it is {op.signature}") from None
         result = self._listed(result, node)
         self.tensors.trace(op, arguments, keywords, result, node)
         return result

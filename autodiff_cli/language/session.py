@@ -97,10 +97,11 @@ class Session:
         values, constants = given_values(at, const, dtype)
         self.wrt = list(values) if wrt is None else list(wrt)
         if len(set(self.wrt)) < len(self.wrt):
-            raise UsageError(f"--wrt names a variable twice: {', '.join(self.wrt)}")
+            raise UsageError(f"--wrt names a variable twice: {', '.join(self.wrt)}", hint="write each name once")
         for name in self.wrt:
             if name not in values:
                 hint = "it is a --const" if name in constants else suggestion(name, values) or "give it a value with --at"
+                hint = "write names with commas between them: x,y" if " " in name else hint
                 raise UnknownName(f"--wrt names '{name}', which is no variable of --at", hint=hint)
         kind = np.dtype(dtype)
         self.leaves = variables({**values, **constants}, kind, self.wrt)

@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff_cli.autograd.op import FUNCTIONS, KEYWORD_ALIASES, Op
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, Span
+from autodiff_cli.errors import ArgumentError, ShapeError, Span
 from autodiff_cli.language.operands import (
     arguments_wanted,
     described,
@@ -108,7 +108,7 @@ class Tensors:
             hint = f"take one of its elements: .{names[0]} or [0]" if names else None
             raise ArgumentError(f"a number or a tensor is expected, not {described(value)}", hint=hint)
         if isinstance(value, list) and holds_none(value):
-            raise ArgumentError("none is no element of a list of numbers")
+            raise ArgumentError("none is no element of a list of numbers", hint="write nan for a number that is missing")
         try:
             tensor = Tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
         except (ValueError, TypeError):
@@ -121,7 +121,11 @@ class Tensors:
         """A list with tensors in it, joined along a new dimension."""
         inner = [node if isinstance(item, list) and holds_tensor(item) else None for item in items]
         tensors = [self.of(item, at) for item, at in zip(items, inner, strict=True)]
-        stacked: Tensor = FUNCTIONS["stack"].function(tensors)
+        try:
+            stacked: Tensor = FUNCTIONS["stack"].function(tensors)
+        except ShapeError as error:
+            error.hint = "the elements of a list are numbers, or lists of one length"
+            raise
         if node is None:
             return stacked
         self.trace(None, tensors, {}, stacked, node)

@@ -23,7 +23,10 @@ EXAMPLES = {
     "plot": 'autodiff plot "abs(x - 1)" --over x=0:2:3 --json',
 }
 """Where the first example in the help of a command, with ``--json``, is not the one to show."""
-WITHOUT = {"repl": "`autodiff repl --json` prints the records of [`run`](#run), one a line, as they happen."}
+WITHOUT = {
+    "export": "`autodiff export` prints source text.",
+    "repl": "`autodiff repl --json` prints the records of [`run`](#run), one a line, as they happen.",
+}
 """Commands that print no object of their own."""
 
 KNOWN = {"steps[].tensors", "rows"}
@@ -88,6 +91,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "forward[].shape": ("list of whole numbers", "its shape"),
     "forward[].grad_fn": ("text or null", "the node that it left"),
     "start": (NUMBERS, "the gradient that the sweep starts from"),
+    "diff.derivatives[].expression": (TEXT, "the derivative as an expression of the language"),
     "explain.steps": ("list of objects", "the nodes in the order in which the sweep ran them"),
     "explain.steps[].name": (TEXT, "the tensor whose gradient is handed on; several results have a list of names"),
     "explain.steps[].operation": (TEXT, "what made it"),
