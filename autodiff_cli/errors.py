@@ -131,3 +131,7 @@ class ClusterError(AutodiffError, RuntimeError):
 
 class MissingPackage(AutodiffError, ImportError):
     """A package that the project does without until one of its functions is called."""
+
+
+class ProgramError(AutodiffError, RuntimeError):
+    """Another program that does part of the work failed."""

@@ -219,7 +219,10 @@ def test_streams_that_cannot_be_written_or_read() -> None:
         assert "Traceback" not in done.stderr
         assert message is None or done.stderr == message
     closed = subprocess.run(["bash", "-c", " ".join([*AUTODIFF, "eval", "-", "<&-"])], capture_output=True, text=True, check=False)
-    assert (closed.returncode, closed.stderr) == (5, "error: cannot read standard input: it is closed\n")
+    assert (closed.returncode, closed.stderr) == (
+        5,
+        "error: cannot read standard input: it is closed\n  hint: write the text on the command line, or name a file\n",
+    )
 
 
 def test_an_encoding_without_the_letters() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autodiff_cli as ad
-from autodiff_cli.autograd import program as programs
+from autodiff_cli.autograd import replay
 from autodiff_cli.autograd.op import FUNCTIONS, Op
 from autodiff_cli.autograd.program import Program
 from autodiff_cli.errors import AutodiffError, ParseError, ShapeError, UnknownName, UsageError
@@ -176,8 +176,8 @@ def test_blocks_and_threads_do_not_matter(rows: int, dtype: str, monkeypatch: py
     expression = f"{MAIN} + where(x > y, tanh(x)**3, sqrt(abs(y))) + sigmoid(x*y) + x**1.5"
     results = []
     for threads, smallest, largest in ((1, 4096, 32768), (1, 1, 13), (3, 1, 64), (2, 512, 512)):
-        monkeypatch.setattr(programs, "SMALLEST", smallest)
-        monkeypatch.setattr(programs, "LARGEST", largest)
+        monkeypatch.setattr(replay, "SMALLEST", smallest)
+        monkeypatch.setattr(replay, "LARGEST", largest)
         results.append(ad.compile(expression, order=2, dtype=dtype, threads=threads)(x=x, y=y))
     for one, other in pairwise(results):
         for name in one:

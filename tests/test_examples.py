@@ -6,17 +6,23 @@ difference before you commit it.
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.pages import PAGES as GENERATED
+from tests.pages.commands import declared
 from tests.shell import ROOT, console_blocks, examples, run
 
 CASES = sorted((ROOT / "tests" / "cases").glob("*.txt"))
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+# Generated pages are compared as a whole in test_pages.py.
+PAGES = [*ROOT.glob("*.md"), *(path for path in sorted((ROOT / "docs").glob("**/*.md")) if path.name not in GENERATED)]
 
 
 def _pairs(path: Path) -> list[tuple[str, str]]:
@@ -44,6 +50,18 @@ def test_example(path: Path, command: str, expected: str) -> None:
         path.write_text(text.replace(old, f"$ {command}\n{printed}", 1), encoding="utf-8")
         return
     assert printed == (expected or "\n")
+
+
+def _not_run(path: Path) -> list[str]:
+    """Command lines outside of transcripts and scripts: they need files or packages that are not everywhere."""
+    text = re.sub(r"^```(console|bash|python)\b.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return re.findall(r"^ *(?:[^`#\n]*\| *)?autodiff ([a-z]+ .*)$", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("line", [line for path in PAGES for line in _not_run(path)])
+def test_a_command_line_that_is_not_run_is_one_all_the_same(line: str) -> None:
+    words = list(itertools.takewhile(lambda word: word not in ("|", ">", "<", "&&"), shlex.split(line, comments=True)))
+    declared(words[0]).make_context(words[0], words[1:])
 
 
 def test_there_are_examples() -> None:

@@ -15,8 +15,7 @@ from hypothesis import assume, given, settings
 import autodiff_cli as ad
 from autodiff_cli.language import hints, notes
 from autodiff_cli.language.parser import parse
-from autodiff_cli.report.functions_page import page
-from tests.shell import ROOT, run
+from tests.shell import run
 from tests.test_random_expressions import FORMULAS, POINTS, Formula
 
 
@@ -228,8 +227,3 @@ def test_long_programs_have_notes_in_time() -> None:
     start = time.perf_counter()
     assert _kinds(text, {"x": 0.0}) == ["kink"]
     assert time.perf_counter() - start < 10
-
-
-def test_the_page_of_functions_is_up_to_date() -> None:
-    stale = "run: python -m autodiff_cli.report.functions_page docs/functions.md"
-    assert (ROOT / "docs" / "functions.md").read_text(encoding="utf-8") == page(), stale

@@ -37,6 +37,8 @@ from autodiff_cli.autograd.tensor import Tensor, leaf_edge, shared_array, view_o
 from autodiff_cli.errors import ArgumentError, DtypeError
 
 Partial = Callable[..., Any]
+Written = str | Callable[..., str | None]
+"""A formula, or what gives one for the values of the parameters that are no tensors; ``None`` where there is none."""
 
 _new = object.__new__
 
@@ -47,7 +49,7 @@ class Law:
     Attributes:
         kind: what was declared of it as ``series``.
         arity: how many of the parameters are tensors; they come first.
-        elementwise, selects: see ``declare``.
+        elementwise, selects, written: see ``declare``.
     """
 
     __slots__ = (
@@ -62,6 +64,7 @@ class Law:
         "parameters",
         "partials",
         "selects",
+        "written",
     )
 
     def __init__(
@@ -74,6 +77,7 @@ class Law:
         kind: str | Function | None,
         elementwise: bool = False,
         selects: bool = False,
+        written: Written | None = None,
     ) -> None:
         self.function = function
         self.name = name
@@ -84,6 +88,7 @@ class Law:
         self.arity = len(partials)
         self.elementwise = elementwise
         self.selects = selects
+        self.written = written
         self.of_sequence = parameters[0] == "tensors"
         self.moving = tuple(i for i, name in enumerate(parameters) if partials.get(name) is not None)
 
@@ -117,6 +122,7 @@ def declare(
     selects: bool = False,
     elementwise: bool | None = None,
     recover: Callable[[Any], Any] | None = None,
+    written: Written | None = None,
     **description: Any,
 ) -> Function:
     """Declare an operation with a rule of its own.
@@ -133,6 +139,8 @@ def declare(
         selects: whether it takes some elements of its arguments and leaves others; see ``autograd.untaken``.
         elementwise: whether each element depends on its own place only; if left out, as ``ELEMENTWISE`` of the module says.
         recover: the input from the result, for a rule that saves both, should the input be changed in place.
+        written: the value as a formula of the language over the parameters, for those who write operations down where this
+            one is not known: in the language itself if it is not public, or in the language of somebody else.
         description: see ``describe``.
     """
     node = node or node_name(name)
@@ -162,8 +170,17 @@ def declare(
     function.__module__ = home["__name__"]
     function.__doc__ = description.get("summary")
     LAWS[function] = Law(
-        function, name, forward, partials, (*tensors, *statics), series if differentiable else "fixed", elementwise, selects
+        function,
+        name,
+        forward,
+        partials,
+        (*tensors, *statics),
+        series if differentiable else "fixed",
+        elementwise,
+        selects,
+        written,
     )
+    rule.traits["law"] = LAWS[function]
     if not public:
         return function
     return describe(
@@ -188,7 +205,7 @@ class _Rule:
         tensors: tuple[str, ...],
         statics: tuple[str, ...],
         partials: Mapping[str, Partial | None],
-        traits: Mapping[str, Any],
+        traits: dict[str, Any],
     ) -> None:
         self.name = name
         self.traits = traits
@@ -480,7 +497,7 @@ def declare_sequence(
     **description: Any,
 ) -> Function:
     """Declare an operation on a sequence of tensors: ``partial(g, i, shapes, *statics)`` is that of the i-th."""
-    node_type = type(node, (SequenceNode,), {"__slots__": (), "partial": staticmethod(partial)})
+    node_type: Any = type(node, (SequenceNode,), {"__slots__": (), "partial": staticmethod(partial)})
     parameters = ("tensors", *statics)
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -509,7 +526,7 @@ def declare_sequence(
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = partial.__module__
-    LAWS[function] = Law(function, name, forward, {"tensors": partial}, parameters, series)
+    node_type.law = LAWS[function] = Law(function, name, forward, {"tensors": partial}, parameters, series)
     function.__doc__ = description.get("summary")
     return describe(
         function,

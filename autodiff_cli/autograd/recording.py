@@ -91,6 +91,9 @@ class Operation:
     def __neg__(self) -> Cell:
         return self.recording.of("neg", self)
 
+    def __getitem__(self, key: tuple[()]) -> Operation:
+        return self  # a sum of all elements is one of them, and NumPy's functions take it out of itself
+
     def __bool__(self) -> bool:
         raise _undecided()
 
@@ -156,7 +159,7 @@ class Recording:
 
     def variable(self, name: str) -> Recorded:
         """A new number that is not known yet."""
-        recorded = self._tensor(self._appended(None, (name,), self.dtype))
+        recorded = self.tensor(self._appended(None, (name,), self.dtype))
         assert isinstance(recorded, Recorded)
         return recorded
 
@@ -170,23 +173,23 @@ class Recording:
         if any(isinstance(value, Tensor) for value in statics):
             raise _undecided()
         if all(cells.ndim == 0 for cells in tensors):
-            return self._tensor(self.operation(law, (*[cells[()] for cells in tensors], *statics)))
+            return self.tensor(self.operation(law, (*[cells[()] for cells in tensors], *statics)))
         spread = np.broadcast_arrays(*tensors)
         result = np.empty(spread[0].shape, object)
         for i, row in enumerate(zip(*[cells.ravel() for cells in spread], strict=True)):
             result.flat[i] = self.operation(law, (*row, *statics))
-        return self._tensor(result)
+        return self.tensor(result)
 
     def _moved(self, law: Law, tensors: Sequence[Any], statics: Sequence[Any]) -> Any:
         """The result of a function that only moves, adds and multiplies elements: NumPy's, on arrays of operations."""
         if law.kind not in _MOVING and law.name not in _UNROLLED:
             raise NotRecordable(f"'{law.name}' cannot be taken apart into operations on single numbers")
         try:
-            return self._tensor(law.forward(*tensors, *statics))
-        except (TypeError, ValueError, AttributeError, IndexError) as error:
-            raise NotRecordable(f"'{law.name}': {error}") from None
+            return self.tensor(law.forward(*tensors, *statics))
+        except (TypeError, ValueError, AttributeError, IndexError):
+            raise NotRecordable(f"'{law.name}' cannot be taken apart into operations on single numbers") from None
 
-    def _tensor(self, cells: Any) -> Tensor:
+    def tensor(self, cells: Any) -> Tensor:
         """A tensor of operations; an ordinary one if they are all known."""
         if type(cells) is not np.ndarray:
             cells = _boxed(cells)
@@ -272,7 +275,7 @@ class Recording:
         for operation in reversed(leading):
             if operation.law is None or operation not in arrived:
                 continue
-            gradient, taken = arrived.pop(operation) if operation not in wrt else arrived[operation]
+            gradient, taken = arrived[operation]
             for argument, part, reached in self._parts(operation, gradient, taken, leading):
                 if argument in arrived:
                     before, when = arrived[argument]
@@ -284,6 +287,7 @@ class Recording:
     def _leading(self, output: Operation, wrt: Sequence[Operation]) -> dict[Operation, None]:
         """The operations that lead from variables to the output with a derivative, in order."""
         behind: set[Operation] = set()
+        inputs = set(wrt)
         work = [output]
         while work:
             operation = work.pop()
@@ -292,7 +296,7 @@ class Recording:
                 work += differentiable(operation)
         leads: dict[Operation, None] = {}
         for operation in sorted(behind, key=lambda one: one.number):
-            if operation in wrt or any(argument in leads for argument in differentiable(operation)):
+            if operation in inputs or any(argument in leads for argument in differentiable(operation)):
                 leads[operation] = None
         return leads
 
@@ -303,11 +307,11 @@ class Recording:
         law = operation.law
         assert law is not None
         values: dict[str, Any] = {
-            name: self._tensor(value) if type(value) is Operation else value
+            name: self.tensor(value) if type(value) is Operation else value
             for name, value in zip(law.parameters, operation.given, strict=True)
         }
-        values["out"] = self._tensor(operation)
-        incoming = self._tensor(gradient) if type(gradient) is Operation else gradient
+        values["out"] = self.tensor(operation)
+        incoming = self.tensor(gradient) if type(gradient) is Operation else gradient
         for position, (name, partial) in enumerate(law.partials.items()):
             argument = operation.given[position]
             if partial is None or type(argument) is not Operation or argument not in wanted:
@@ -319,8 +323,7 @@ class Recording:
                 reached = self._both(taken, self._nonzero(self._rule(law, partial, 1.0, saved)))
             if reached is not True and law.kind != "linear":
                 part = self.of("where", reached, part, 0.0)
-            if type(part) is Operation or part != 0:
-                yield argument, part, reached
+            yield argument, part, reached
 
     def _rule(self, law: Law, partial: Callable[..., Any], gradient: Any, saved: Sequence[Any]) -> Cell:
         try:
@@ -437,16 +440,46 @@ def _shorter_pow(recording: Recording, x: Cell, y: Cell) -> Cell | None:
     return x if _is(y, 1) and _float(x) else None
 
 
+def _shorter_and(recording: Recording, x: Cell, y: Cell) -> Cell | None:
+    for one, other in ((x, y), (y, x)):
+        if type(one) is bool and type(other) is Operation and other.dtype.kind == "b":
+            return other if one else False
+    return None
+
+
 def _shorter_where(recording: Recording, condition: Cell, x: Cell, y: Cell) -> Cell | None:
     if type(condition) is not Operation:
         return x if condition else y
+    if condition.is_("logical_not"):
+        return recording.of("where", condition.given[0], y, x)
+    # A choice inside of one by the same condition is made already.
+    chosen = x.given[1] if type(x) is Operation and x.is_("where") and x.given[0] is condition else x
+    other = y.given[2] if type(y) is Operation and y.is_("where") and y.given[0] is condition else y
+    if chosen is not x or other is not y:
+        return recording.of("where", condition, chosen, other)
     return x if _token(x) == _token(y) else None
+
+
+def _shorter_ne(recording: Recording, x: Cell, y: Cell) -> Cell | None:
+    if not (type(x) is Operation and x.is_("where") and _is(y, 0)):
+        return None
+    condition, one, other = x.given
+    if type(one) is Operation:
+        return None
+    if type(other) is Operation:  # a choice among more than two
+        more = recording.of("ne", other, 0.0) if other.is_("where") and one != 0 else None
+        return None if more is None else recording.of("logical_or", condition, more)
+    if (one == 0) == (other == 0):
+        return None
+    return condition if other == 0 else recording.of("logical_not", condition)
 
 
 _SHORTER: dict[str, Callable[..., Cell | None]] = {
     "add": _shorter_add,
+    "bitwise_and": _shorter_and,
     "div": _shorter_div,
     "mul": _shorter_mul,
+    "ne": _shorter_ne,
     "neg": _shorter_neg,
     "pow": _shorter_pow,
     "sub": _shorter_sub,

@@ -254,7 +254,7 @@ def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets
             _add_output(pending, heap, target, edge[1], part)
             return
         if part.shape != target._shape or part.dtype is not target._dtype:
-            part = _fit(part, target._shape, target._dtype)
+            part = fit(part, target._shape, target._dtype)
         if target in pending:
             pending[target] = pending[target] + part
             return
@@ -411,7 +411,7 @@ def _by_node(edges: list[Edge]) -> dict[Node, list[Edge]]:
     return grouped
 
 
-def _fit(part: Grad, shape: tuple[int, ...], dtype: Any) -> Grad:
+def fit(part: Grad, shape: tuple[int, ...], dtype: Any) -> Grad:
     """A gradient brought to the shape and type of what it is the gradient of."""
     if part.shape != shape:
         part = sum_to(part, shape)
@@ -424,7 +424,7 @@ def _add_output(pending: dict[Node, Grad], heap: list[tuple[int, Node]], node: N
     dtypes: Any = node._dtype
     shape, dtype = shapes[output], dtypes[output]
     if part.shape != shape or part.dtype is not dtype:
-        part = _fit(part, shape, dtype)
+        part = fit(part, shape, dtype)
     if node not in pending:
         pending[node] = [None] * node._outputs
         heappush(heap, (-node.sequence_nr, node))

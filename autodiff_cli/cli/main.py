@@ -27,16 +27,37 @@ COMMANDS = {
     "vjp": "A vector times the Jacobian.",
     "hvp": "The Hessian times a vector.",
     "taylor": "The Taylor series around --at.",
+    "graph": "The graph, as a tree or a picture.",
     "map": "Value and derivatives for every row of a file.",
+    "explain": "The chain rule step by step, in numbers.",
     "plot": "The value and its derivatives over a range.",
     "gradcheck": "Check a gradient against finite differences.",
+    "diff": "The derivative as an expression.",
+    "export": "A function in Python, NumPy, PyTorch, JAX, C or LaTeX.",
     "run": "A program file of autograd statements.",
     "repl": "The same, typed.",
     "functions": "The functions of the language.",
 }
 TOGETHER = {name: "products" for name in ("jacobian", "hessian", "jvp", "vjp", "hvp")}
 """Commands that share a module."""
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_WELCOME = """\
+autodiff finds exact derivatives of expressions. Type this first:
+
+  autodiff eval "log(x**3)" --at x=5
+      the value, the gradient, and every tensor on the way
+  autodiff grad "sin(x)*exp(y)" --at x=0.5,y=1 -q
+      the gradient alone, as numbers for a script
+  autodiff gradcheck "log(x**3)" --at x=5 --claim x="3/x"
+      whether a derivative that you found by hand is right
+
+Then go on with
+
+  autodiff --help       all commands
+  autodiff functions    what an expression can call
+  autodiff repl         autograd, typed line by line"""
+_COMPLETE = "_AUTODIFF_COMPLETE"
+"""The environment variable by which a shell asks for completion."""
 
 
 class LazyGroup(click.Group):
@@ -54,13 +75,9 @@ class LazyGroup(click.Group):
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
+            from autodiff_cli.cli.mistakes import unknown_command
 
-            close = get_close_matches(args[0], COMMANDS, 1)
-            meant = (
-                f"did you mean '{close[0]}'?" if close else f'to differentiate an expression: autodiff eval "{args[0]}" --at x=1'
-            )
-            raise click.UsageError(f"no command '{args[0]}'\n  hint: {meant}")
+            raise unknown_command(args, COMMANDS)
         return super().resolve_command(context, args)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
@@ -79,12 +96,12 @@ def cli(context: click.Context) -> None:
     autodiff grad "sin(x)*exp(y)" --at x=0.5,y=1 -q
     """
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        click.echo(_WELCOME)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
-    from autodiff_cli.errors import AutodiffError, FileError, UsageError
+    from autodiff_cli.errors import AutodiffError, FileError
 
     args = list(sys.argv[1:] if arguments is None else arguments)
     if sys.stderr is None:
@@ -93,8 +110,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(FileError("cannot write the result: standard output is closed"), args)
     try:
         try:
-            if "_AUTODIFF_COMPLETE" in os.environ:
-                cli.main(args, prog_name="autodiff")
+            if _COMPLETE in os.environ:
+                from autodiff_cli.cli.shells import complete
+
+                return complete(cli, _COMPLETE)
             # Not cli.main: it takes a broken pipe for a failure.
             with cli.make_context("autodiff", args) as context:
                 cli.invoke(context)
@@ -103,8 +122,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except click.exceptions.Exit as stop:
             return int(stop.exit_code)
         except click.UsageError as error:
-            message, _, hint = error.format_message().partition("\n  hint: ")
-            raise UsageError(_sentence(message), hint=hint or _help_hint(error)) from None
+            from autodiff_cli.cli.mistakes import in_plain_words
+
+            raise in_plain_words(error) from None
     except AutodiffError as error:
         return _fail(error, args)
     except OSError as error:
@@ -115,15 +135,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 141
     except (KeyboardInterrupt, click.Abort):
         return 130
-
-
-def _sentence(message: str) -> str:
-    message = message.rstrip(".")
-    return message[:1].lower() + message[1:] if message[1:2].islower() else message
-
-
-def _help_hint(error: click.UsageError) -> str:
-    return f"see '{error.ctx.command_path} --help'" if error.ctx is not None else "see 'autodiff --help'"
 
 
 def _fail(error: Any, args: list[str]) -> int:

@@ -56,8 +56,8 @@ def command(expr: str, files: tuple[str, ...], target: str | None, threads: int 
     the other; without FILE, or with -, standard input is.
 
     \b
-    autodiff map "sin(x)*exp(-y**2)" data.csv -o out.csv
-    autodiff map "p*v/(n*8.314)" --let p=pressure gas.parquet -o out.parquet --order 2
+    autodiff map "sin(x)*exp(-y**2)" data.csv
+    autodiff map "p*v/(n*8.314)" gas.csv --let p=pressure --order 2 -o gas.parquet
     tail -f log.csv | autodiff map "log(x)" --unbuffered
     """
     from autodiff_cli.autograd.program import processors

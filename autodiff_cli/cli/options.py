@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -41,18 +41,14 @@ class ExpressionCommand(click.Command):
             if not others:
                 return super().parse_args(context, [*rest, "--", first])
         if unknown and (positional or len(unknown) > 1):
-            from difflib import get_close_matches
+            from autodiff_cli.cli.mistakes import unknown_option
 
-            close = get_close_matches(unknown[0], takes_value, 1, 0.75)
-            meant = f"did you mean '{close[0]}'?" if close else f"see '{context.command_path} --help'"
-            raise click.UsageError(f"no option '{unknown[0]}'\n  hint: {meant}", context)
+            raise unknown_option(unknown[0], takes_value, context)
         positional += unknown
         if self.most is not None and len(positional) > self.most:
-            raise click.UsageError(
-                f"one expression is expected, but got {len(positional)}: {', '.join(map(repr, positional))}\n"
-                "  hint: put it in quotes; with options, write them in full (--at x=1)",
-                context,
-            )
+            from autodiff_cli.cli.mistakes import too_many
+
+            raise too_many(positional, takes_value, context)
         return super().parse_args(context, [*options, "--", *positional])
 
     @staticmethod
@@ -106,16 +102,18 @@ def read_file(path: str) -> str:
 
     name = "standard input" if path == "-" else f"'{path}'"
     if path == "-" and sys.stdin is None:
-        raise FileError("cannot read standard input: it is closed")
+        raise FileError("cannot read standard input: it is closed", hint="write the text on the command line, or name a file")
     try:
         if path == "-":
             return sys.stdin.buffer.read().decode("utf-8-sig")
         with open(path, encoding="utf-8-sig") as file:
             return file.read()
     except OSError as error:
-        raise FileError(f"cannot read {name}: {error.strerror or error}") from None
+        from autodiff_cli.language.files import nearby
+
+        raise FileError(f"cannot read {name}: {error.strerror or error}", hint=nearby(path)) from None
     except UnicodeDecodeError:
-        raise FileError(f"{name} is not UTF-8 text") from None
+        raise FileError(f"{name} is not UTF-8 text", hint="numbers in other files are read with --at x=@file") from None
 
 
 def names(text: str | None) -> list[str] | None:
@@ -137,7 +135,7 @@ def stack(options: list[Command]) -> Command:
     return decorate
 
 
-def _format_default() -> str:
+def format_default() -> str:
     return os.environ.get("AUTODIFF_FORMAT") or "table"
 
 
@@ -148,7 +146,17 @@ _at = click.option(
 )
 _const = click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of what is not differentiated by.")
 _dtype = click.option("--dtype", default="float64", show_default=True, metavar="float64|float32", help="Type of all numbers.")
-_no_limits = click.option("--no-limits", is_flag=True, help="Allow tensors and programs of any size.")
+
+
+def _lift(context: click.Context, parameter: click.Parameter, given: bool) -> bool:
+    if given and not context.resilient_parsing:
+        from autodiff_cli.ops.creation import unlimited
+
+        context.with_resource(unlimited())
+    return given
+
+
+_no_limits = click.option("--no-limits", is_flag=True, callback=_lift, help="Allow tensors and programs of any size.")
 _wrt = click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: every --at]")
 values = stack([_at, _const, _wrt, _dtype, _no_limits])
 at, const = _at, _const
@@ -166,16 +174,17 @@ _color = click.option(
     "--color", default="auto", show_default=True, type=click.Choice(["auto", "always", "never"]), help="Colour in tables."
 )
 drawing = stack([_precision, _color])
+as_json = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 output = stack(
     [
         click.option(
             "--format",
             "style",
-            default=_format_default,
+            default=format_default,
             metavar="NAME",
             help=f"{', '.join(FORMATS)}.  [default: table, or AUTODIFF_FORMAT]",
         ),
-        click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+        as_json,
         click.option("-q", "--quiet", is_flag=True, help="Bare numbers, one a line."),
         _precision,
         _color,
@@ -183,23 +192,25 @@ output = stack(
 )
 
 
-def chosen_format(style: str, as_json: bool) -> str:
-    """The output format.
+def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -> str:
+    """The output format, one of those that a command has.
 
     Raises:
         UsageError: for one that does not exist.
     """
     if as_json:
         return "json"
-    if style not in FORMATS:
+    if style not in formats:
         from autodiff_cli.errors import UsageError
         from autodiff_cli.language.operands import suggestion
 
-        raise UsageError(f"unknown format '{style}'", hint=suggestion(style, FORMATS) or f"use one of {', '.join(FORMATS)}")
+        raise UsageError(f"unknown format '{style}'", hint=suggestion(style, formats) or f"use one of {', '.join(formats)}")
     return style
 
 
 def say_notes(notes: list[dict[str, Any]], quiet: bool) -> None:
     """Notes go to standard error, unless nobody wants them there."""
-    for note in [] if quiet else notes:
-        sys.stderr.write(f"note: {note['message']}\n")
+    if notes and not quiet:
+        from autodiff_cli.report.diagnostics import note
+
+        sys.stderr.write("".join(note(each["message"]) for each in notes))

@@ -73,7 +73,7 @@ def vjp(expr: str, **switches: Any) -> None:
 
     \b
     autodiff vjp "sin(v)" --at "v=[1, 2]" --gradient "[1, 10]"
-    autodiff vjp "A @ v" --at "v=[1, 2]" --const "A=[[1, 2], [3, 4]]" --gradient "[1, 0]" -q
+    autodiff vjp "[x*y, x + y]" --at x=2,y=3 --gradient "[1, 0]" -q
     """
     _run("vjp", expr, **switches)
 
@@ -90,7 +90,7 @@ def hvp(expr: str, **switches: Any) -> None:
 
     \b
     autodiff hvp "x**2*y" --at x=2,y=3 --vector x=1
-    autodiff hvp "sum(x**4)" --at "x=linspace(0, 1, 10000)" --vector "x=ones(10000)" -q
+    autodiff hvp "sum(x**4)" --at "x=linspace(0, 1, 99)" --vector "x=ones(99)" -q
     """
     _run("hvp", expr, **switches)
 

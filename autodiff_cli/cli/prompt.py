@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autodiff_cli.language.program import unfinished
+from autodiff_cli.language.program import ends_block, unfinished
 
 if TYPE_CHECKING:
     from autodiff_cli.language.interpreter import Interpreter
@@ -30,6 +30,9 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
             continue
         except EOFError:
             break
+        if text and ends_block(text, line):
+            yield text
+            text = ""
         text += line + "\n"
         if unfinished(text):
             continue

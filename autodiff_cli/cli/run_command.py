@@ -29,7 +29,7 @@ def command(file: str, style: str, as_json: bool, quiet: bool, precision: int, c
 
     \b
     autodiff run descent.ad
-    printf 'x = tensor(5, requires_grad=true)\\ny = log(x**3)\\ny.backward()\\nx.grad\\n' | autodiff run -
+    echo "y = log(x**3); y.backward(); x.grad" | autodiff run - --at x=5
     """
     from autodiff_cli.errors import AutodiffError
 
@@ -67,7 +67,9 @@ def spoken_warnings() -> Iterator[None]:
 
 
 def _say(message: Warning | str, *_: Any) -> None:
-    sys.stderr.write(f"note: {message}\n")
+    from autodiff_cli.report.diagnostics import note
+
+    sys.stderr.write(note(str(message)))
 
 
 class Screen:

@@ -13,7 +13,7 @@ from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import MissingValue, ShapeError, UnknownName, UsageError
 from autodiff_cli.language.evaluator import Evaluator
-from autodiff_cli.language.operands import suggestion
+from autodiff_cli.language.operands import variable_hint
 from autodiff_cli.language.session import Notes, Session, plain
 
 
@@ -64,14 +64,17 @@ def check(
     it lies between them: its verdict is ``kink``.
     """
     if order not in (1, 2):
-        raise UsageError(f"gradcheck checks orders 1 and 2, not {order}")
+        raise UsageError(f"gradcheck checks orders 1 and 2, not {order}", hint="write --order 1 or --order 2")
     session = Session(expression, at, const, wrt, dtype, False, limited, gradient)
     if not session.variables:
         raise MissingValue("there is no variable to check", hint="give it a value with --at x=1")
     claim_tolerance = (1e-9 if atol is None else atol, 1e-9 if rtol is None else rtol)
     atol, rtol = 1e-5 if atol is None else atol, 1e-3 if rtol is None else rtol
     if not (0 < eps < np.inf and 0 <= atol < np.inf and 0 <= rtol < np.inf):
-        raise UsageError("--eps must be positive, --atol and --rtol not negative, and all of them finite")
+        raise UsageError(
+            "--eps must be positive, --atol and --rtol not negative, and all of them finite",
+            hint="left out, they are 1e-6, 1e-5 and 1e-3",
+        )
     report = Report(expression)
     # Differences of the order of 1e-6 drown in the digits of float32: as PyTorch, the check is about float64.
     if dtype != "float64":
@@ -211,13 +214,16 @@ def _claim(report: Report, session: Session, text: str, atol: float, rtol: float
     if not equals:
         raise UsageError(f"--claim needs NAME=EXPR, but got '{text}'", hint='write --claim x="3/x"')
     if name not in session.variables:
-        raise UnknownName(f"--claim names '{name}', which is no variable", hint=suggestion(name, session.variables))
+        raise UnknownName(f"--claim names '{name}', which is no variable", hint=variable_hint(name, session.variables))
     leaf = session.variables[name]
     if session.output.numel() != 1 and session.gradient is None:
         session.require_scalar()
     value = session.follow_up(formula, {})._data
     if np.shape(value) not in ((), leaf.shape):
-        raise ShapeError(f"the claim for {name} has shape {list(np.shape(value))}, but {name} has shape {list(leaf.shape)}")
+        raise ShapeError(
+            f"the claim for {name} has shape {list(np.shape(value))}, but {name} has shape {list(leaf.shape)}",
+            hint="a claim has one number for each element of its variable, or one for all",
+        )
     claimed = np.broadcast_to(value, leaf.shape)
     exact = _Runner(session).gradient(leaf)._data
     error, tolerance = np.abs(claimed - exact), atol + rtol * np.abs(exact)

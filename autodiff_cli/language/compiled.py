@@ -11,7 +11,7 @@ from autodiff_cli.autograd.declare import Law
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.partials import partials
 from autodiff_cli.autograd.program import Program, Terms, checked, derivatives, output_name, terms
-from autodiff_cli.autograd.recording import BY_HAND, Operation, Recorded, Recording
+from autodiff_cli.autograd.recording import BY_HAND, Cell, Operation, Recorded, Recording
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, UnknownName, UsageError
 from autodiff_cli.language.evaluator import Evaluator, free_names
@@ -82,6 +82,25 @@ def compile(
     """
     if order not in (0, 1, 2):
         raise UsageError(f"the order must be 0, 1 or 2, not {order}")
+    names, by, leaves = names_and_values(expression, wrt, const, dtype)
+    wanted = terms(by, order)
+    try:
+        recording, cell, columns = recorded(expression, names, leaves, dtype)
+        with np.errstate(all="ignore"), set_grad_enabled(False):
+            results = derivatives(recording, cell, {name: columns[name] for name in by}, wanted)
+        return Program(recording, results, names, wanted, threads)
+    except NotRecordable as error:
+        return RowProgram(expression, names, leaves, wanted, dtype, error.message)
+    except AutodiffError as error:
+        if error.exit_code == 2 or not names:
+            raise
+        return RowProgram(expression, names, leaves, wanted, dtype, error.message)
+
+
+def names_and_values(
+    expression: str, wrt: Sequence[str] | None, const: Mapping[str, Any] | None, dtype: str
+) -> tuple[list[str], list[str], dict[str, Tensor]]:
+    """The variables of an expression, those to differentiate by, and the constants as tensors; see ``compile``."""
     _, constants = given_values(None, const, dtype)
     names = list(free_names(parse(expression), constants))
     by = list(names if wrt is None else wrt)
@@ -91,27 +110,18 @@ def compile(
             raise UnknownName(f"the expression has no variable '{name}'", hint=hint)
     if len(set(by)) < len(by):
         raise UsageError(f"a variable is named twice: {', '.join(by)}")
-    wanted = terms(by, order)
-    leaves = as_leaves(constants, np.dtype(dtype), ())
-    try:
-        return _written(expression, names, leaves, by, wanted, dtype, threads)
-    except NotRecordable as error:
-        return RowProgram(expression, names, leaves, wanted, dtype, error.message)
-    except AutodiffError as error:
-        if error.exit_code == 2 or not names:
-            raise
-        return RowProgram(expression, names, leaves, wanted, dtype, error.message)
+    return names, by, as_leaves(constants, np.dtype(dtype), ())
 
 
-def _written(
-    expression: str,
-    names: Sequence[str],
-    leaves: Mapping[str, Tensor],
-    by: Sequence[str],
-    wanted: Terms,
-    dtype: str,
-    threads: int | None,
-) -> Program:
+def recorded(
+    expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], dtype: str
+) -> tuple[Recording, Cell, dict[str, Operation]]:
+    """An expression written down: the list, its result, and the variables.
+
+    Raises:
+        NotRecordable: if it cannot be.
+        ShapeError: if the result is not one number.
+    """
     recording = Recording(dtype)
     columns = {name: recording.variable(name) for name in names}
     writer = Writer(expression, {**leaves, **columns}, np.dtype(dtype))
@@ -125,9 +135,8 @@ def _written(
                 source=expression,
                 hint="sum it, or take one of its elements",
             )
-        cell = output._data[()] if isinstance(output, Recorded) else output.item()
-        results = derivatives(recording, cell, {name: columns[name]._data[()] for name in by}, wanted)
-    return Program(recording, results, names, wanted, threads)
+    cell = output._data[()] if isinstance(output, Recorded) else output.item()
+    return recording, cell, {name: column._data[()] for name, column in columns.items()}
 
 
 class RowProgram:

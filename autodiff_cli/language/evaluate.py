@@ -127,7 +127,7 @@ def evaluate(
         AutodiffError: with the place in the expression and a way out.
     """
     if order < 1:
-        raise UsageError(f"the order must be 1 or more, not {order}")
+        raise UsageError(f"the order must be 1 or more, not {order}", hint="1 is the gradient, 2 the second derivatives too")
     if order > MOST_ORDERS and limited:
         raise LimitError(f"order {order:,} is more than the limit of {MOST_ORDERS:,}", hint="--no-limits allows it")
     session = Session(expression, at, const, wrt, dtype, no_grad, limited, gradient)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from autodiff_cli.autograd.op import FUNCTIONS
@@ -11,6 +11,8 @@ from autodiff_cli.errors import AutodiffError, MissingValue, ParseError, Span
 from autodiff_cli.language.machine import CONSTANTS, Machine
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.syntax import Syntax, walk
+
+_MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
 
 
 def free_names(tree: Syntax, given: Iterable[str] = ()) -> dict[str, Span]:
@@ -77,6 +79,21 @@ class Evaluator(Machine):
         except AutodiffError as error:
             raise error.at(last.span, self.source) from None
 
+    def named(self) -> Iterator[tuple[Tensor, str, str]]:
+        """Every tensor, its name and its expression: variables first, then what the program made, in the order of evaluation.
+
+        What has no name is called ``%1``, ``%2`` and so on.
+        """
+        names = {id(tensor): name for name, tensor in reversed(self.names.items()) if isinstance(tensor, Tensor)}
+        yield from ((tensor, name, name) for name, tensor in self.variables.items())
+        unnamed = 0
+        for tensor, expression in self.tensors.made:
+            name = names.get(id(tensor))
+            if name is None:
+                unnamed += 1
+                name = f"%{unnamed}"
+            yield tensor, name, expression
+
     def _require_values(self) -> None:
         """Name all variables without a value at once."""
         missing = free_names(self.tree, self.variables)
@@ -90,6 +107,13 @@ class Evaluator(Machine):
                 span=missing[first],
                 source=self.source,
                 hint=f"write {first}(...), or give it a value: --at {first}=1",
+            )
+        if first in _MODULES and self.source.startswith(".", missing[first][1]):
+            raise MissingValue(
+                f"there is no module '{first}'",
+                span=missing[first],
+                source=self.source,
+                hint=f"write functions without '{first}.', as in sin(x)",
             )
         listed = " and ".join([", ".join(f"'{n}'" for n in names[:-1]), f"'{names[-1]}'"] if len(names) > 1 else [f"'{first}'"])
         raise MissingValue(

@@ -8,6 +8,7 @@ assignments to what exists (``x.grad = none``, ``x[0] = 1``, ``x -= 0.1*g``), fu
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from autodiff_cli.autograd.op import FUNCTIONS, Op, literal
 from autodiff_cli.autograd.tensor import Tensor, Variable
 from autodiff_cli.errors import ArgumentError, AutodiffError, UnknownName
 from autodiff_cli.language.machine import CONSTANTS, Machine, UserFunction, Work
-from autodiff_cli.language.operands import described, is_plain, suggestion
+from autodiff_cli.language.operands import both, described, is_plain, suggestion
 from autodiff_cli.language.program import Step, read
 from autodiff_cli.language.session import Row
 from autodiff_cli.language.syntax import Syntax, unparse
@@ -249,7 +250,11 @@ class Interpreter(Machine):
                 return DTYPES[text]
             if text in FUNCTIONS and FUNCTIONS[text].tensors:
                 return FUNCTIONS[text]
-        return super().name(node)
+        try:
+            return super().name(node)
+        except UnknownName as error:
+            error.hint = suggestion(text, DTYPES) or error.hint
+            raise
 
     def find(self, name: str, node: Syntax, method: bool) -> Any:
         if method and any(name in names for names in (*METHODS.values(), ("apply",))):
@@ -283,7 +288,7 @@ class Interpreter(Machine):
             return self._invoke(name, getattr(thing, name), rest, named)
         if isinstance(thing, Tensor) and name in FUNCTIONS:
             return self.apply(FUNCTIONS[name], [thing, *rest], named, node)
-        hint = "backward fills it; until then it is none" if thing is None and node.children[0].kind == "attribute" else None
+        hint = _none_hint(node) if thing is None and node.children[0].kind == "attribute" else None
         raise UnknownName(f"{described(thing)} has no method '{name}'", span=node.children[1].span, hint=hint)
 
     def _act(self, name: str, given: list[Any], named: dict[str, Any]) -> Any:
@@ -301,7 +306,7 @@ class Interpreter(Machine):
         try:
             signature.bind(*given, **named)
         except TypeError as error:
-            raise ArgumentError(f"{name}: {error}", hint=f"it is {_shown(name, signature)}") from None
+            raise _wrong_arguments(name, signature, str(error)) from None
         arguments = list(given) if converted else [self._argument(value) for value in given]
         keywords = {keyword: self._argument(value) for keyword, value in named.items()}
         try:
@@ -309,7 +314,7 @@ class Interpreter(Machine):
         except (TypeError, ValueError, AttributeError, IndexError) as error:
             if isinstance(error, AutodiffError):
                 raise
-            raise ArgumentError(f"{name} cannot work on these arguments", hint=f"it is {_shown(name, signature)}") from None
+            raise ArgumentError(f"{name} cannot work on {both(given)}", hint=f"it is {_shown(name, signature)}") from None
 
     def _argument(self, value: Any) -> Any:
         """A value of the language as Python code takes it."""
@@ -331,7 +336,7 @@ class Interpreter(Machine):
         if name in known and hasattr(thing, name):
             return getattr(thing, name)
         if not isinstance(thing, (Tensor, list, bool, int, float)):
-            hint = "backward fills it; until then it is none" if thing is None else suggestion(name, known)
+            hint = _none_hint(node) if thing is None else suggestion(name, known)
             raise UnknownName(f"{described(thing)} has no attribute '{name}'", span=node.children[1].span, hint=hint)
         if name in METHODS[Tensor]:
             raise UnknownName(f"'{name}' is a method", span=node.children[1].span, hint=f"write .{name}() to call it")
@@ -353,6 +358,25 @@ def _kind(thing: Any) -> type:
 def _values(items: list[Any]) -> list[Any]:
     """A nested list with numbers in the place of tensors: a new tensor is a copy without history."""
     return [_values(v) if isinstance(v, list) else v.tolist() if isinstance(v, Tensor) else v for v in items]
+
+
+def _wrong_arguments(name: str, signature: inspect.Signature, reason: str) -> ArgumentError:
+    """What Python says of arguments that do not fit a function, in our words."""
+    about = f"it is {_shown(name, signature)}"
+    unknown = re.search(r"unexpected keyword argument '(.*)'", reason)
+    if unknown:
+        hint = suggestion(unknown[1], signature.parameters) or about
+        return ArgumentError(f"{name} has no parameter '{unknown[1]}'", hint=hint)
+    missing = re.search(r"missing a required .*argument: '(.*)'", reason)
+    return ArgumentError(f"{name} needs '{missing[1]}' too" if missing else f"{name}: {reason}", hint=about)
+
+
+def _none_hint(node: Syntax) -> str:
+    """Why what stands in front of a point may be ``none``."""
+    written = node.children[0]
+    if written.kind == "attribute" and written.children[1].text == "grad_fn":
+        return "a leaf has no grad_fn: no operation made it"
+    return "backward fills it; until then it is none"
 
 
 def _shown(name: str, signature: inspect.Signature) -> str:

@@ -17,7 +17,17 @@ from autodiff_cli.autograd.function import Function
 from autodiff_cli.autograd.op import FUNCTIONS, Op
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, NoSeriesError, ParseError, ShapeError, UnknownName
-from autodiff_cli.language.operands import check_gather, check_result, holds_tensor, nesting, number, positions, suggestion, whole
+from autodiff_cli.language.operands import (
+    both,
+    check_gather,
+    check_result,
+    holds_tensor,
+    nesting,
+    number,
+    positions,
+    suggestion,
+    whole,
+)
 from autodiff_cli.language.syntax import Syntax
 from autodiff_cli.language.tensors import Tensors
 from autodiff_cli.language.trace import invoke
@@ -32,7 +42,9 @@ CONSTANTS: dict[str, Any] = {
     "None": None,
 }
 _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
-_ATTRIBUTES = ("T", "mT", "shape", "ndim")
+ATTRIBUTES = ("T", "mT", "shape", "ndim")
+_STATEMENTS = ("tensor", "backward", "retain_grad", "register_hook", "requires_grad_", "item", "show", "print", "gradcheck", "grad")
+"""Names of programs that somebody may try in an expression."""
 _MOST_DIMENSIONS = 32
 EFFECTS = ("augmented", "set_attribute", "set_index")
 """Statements that belong in programs: see ``language.interpreter``."""
@@ -133,7 +145,10 @@ class Machine:
         *names, tree = node.children
         value = self.evaluate(tree)
         if isinstance(value, Tensor) and value.shape:
-            value = [self.tensors.keep(part, tree) for part in FUNCTIONS["unbind"].function(value)]
+            unbind = FUNCTIONS["unbind"]
+            parts = tuple(self.tensors.keep(part, tree) for part in unbind.function(value))
+            self.tensors.trace(unbind, [value], {}, parts, tree)
+            value = parts
         if not isinstance(value, (tuple, list)) or len(value) != len(names):
             count = len(value) if isinstance(value, (tuple, list)) else 1
             raise ArgumentError(f"{len(names)} names for {count} value{'s' * (count != 1)}", span=node.span, source=self.source)
@@ -149,7 +164,10 @@ class Machine:
         for scope in (self._scope, self.names, CONSTANTS):
             if name in scope:
                 return scope[name]
-        raise UnknownName(f"'{name}' has no value here", span=node.span, source=self.source)
+        close = suggestion(name, [*self._scope, *self.names, *self.functions])
+        raise UnknownName(
+            f"'{name}' has no value here", span=node.span, source=self.source, hint=close or f"give it one before: {name} = ..."
+        )
 
     # The machine
 
@@ -259,7 +277,10 @@ class Machine:
             raise UnknownName(f"'{name}' is a function, not a method", span=token.span, hint=f"write {name}(...)")
         if name in self.names or name in self._scope:
             raise UnknownName(f"'{name}' is a variable, not a function", span=token.span, hint=f"write {name}*(...) to multiply")
-        raise UnknownName(f"unknown function '{name}'", span=token.span, hint=suggestion(name, [*FUNCTIONS, *self.functions]))
+        hint = suggestion(name, [*FUNCTIONS, *self.functions]) or "'autodiff functions' lists those there are"
+        if name in _STATEMENTS:
+            hint = "statements of autograd run with 'autodiff run' and 'autodiff repl'"
+        raise UnknownName(f"unknown function '{name}'", span=token.span, hint=hint)
 
     # Steps: each takes its operands off the stack of values
 
@@ -316,12 +337,13 @@ class Machine:
                 span=node.span,
                 hint=f"does '{function.name}' call itself without an end?",
             )
-        work.append((self._leave, node, self._scope))
+        work.append((self._leave, node, (self._scope, self.tensors.mark())))
         work.append((None, function.body, None))
         self._scope = dict(zip(function.parameters, given, strict=True))
 
-    def _leave(self, node: Syntax, scope: dict[str, Any], values: list[Any], work: list[Work]) -> None:
-        self._scope = scope
+    def _leave(self, node: Syntax, extra: tuple[dict[str, Any], int], values: list[Any], work: list[Work]) -> None:
+        self._scope, mark = extra
+        self.tensors.called(node, mark)
         self._depth -= 1
 
     def _by_hand(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
@@ -452,8 +474,9 @@ class Machine:
         """``thing.name``."""
         if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
             return getattr(thing, name)
-        if name not in _ATTRIBUTES:
-            hint = f"write .{name}() to call it" if name in FUNCTIONS else suggestion(name, _ATTRIBUTES)
+        if name not in ATTRIBUTES:
+            hint = f"write .{name}() to call it" if name in FUNCTIONS else suggestion(name, ATTRIBUTES)
+            hint = hint or f"there are {', '.join(ATTRIBUTES)}, and functions as methods: x.sum()"
             raise UnknownName(f"unknown attribute '{name}'", span=node.children[1].span, hint=hint)
         tensor = self.tensors.of(thing, node.children[0])
         if name in ("shape", "ndim"):
@@ -483,7 +506,7 @@ class Machine:
         except (AttributeError, TypeError, ValueError) as error:
             if isinstance(error, AutodiffError):
                 raise
-            raise ArgumentError(f"{op.name} cannot work on these arguments", hint=f"it is {op.signature}") from None
+            raise ArgumentError(f"{op.name} cannot work on {both(arguments)}", hint=f"it is {op.signature}") from None
         result = self._listed(result, node)
         self.tensors.trace(op, arguments, keywords, result, node)
         return result

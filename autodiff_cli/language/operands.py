@@ -81,6 +81,21 @@ def described(value: Any) -> str:
     return _KINDS.get(type(value).__name__, "a number")
 
 
+def both(values: Iterable[Any]) -> str:
+    """What several values are: ``a tensor of shape [2] and the text 'a'``."""
+    texts = [f"a tensor of shape {list(v.shape)}" if isinstance(v, Tensor) else _briefly(v) for v in values]
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts) or "nothing"
+
+
+def _briefly(value: Any) -> str:
+    if isinstance(value, list):
+        try:
+            np.asarray(value)
+        except ValueError:
+            return "a list whose rows differ in length"
+    return f"the number {value:g}" if is_plain(value) and not isinstance(value, bool) else described(value)
+
+
 _KINDS = {
     "Tensor": "a tensor",
     "list": "a list",
@@ -171,6 +186,12 @@ def check_gather(tensor: Tensor, keys: list[Any]) -> None:
             return
         rest = tensor.shape[len(lists) :]
         check_size((*gathered, *rest))
+
+
+def variable_hint(name: str, known: Iterable[str]) -> str:
+    """A way out for a name that is none of the variables."""
+    known = list(known)
+    return suggestion(name, known) or f"the variable{'s are' if len(known) > 1 else ' is'} {', '.join(known)}"
 
 
 def suggestion(name: str, known: Iterable[str]) -> str | None:

@@ -88,6 +88,16 @@ _MEANT = {
     "\N{DIVISION SIGN}": "write /",
     "\N{SUPERSCRIPT TWO}": "write **2",
     "\N{SUPERSCRIPT THREE}": "write **3",
+    "\N{SQUARE ROOT}": "write sqrt(x)",
+    "\N{INFINITY}": "write inf",
+    "\N{LESS-THAN OR EQUAL TO}": "write <=",
+    "\N{GREATER-THAN OR EQUAL TO}": "write >=",
+    "\N{NOT EQUAL TO}": "write !=",
+    "\N{LEFT DOUBLE QUOTATION MARK}": "write the quotes of the keyboard",
+    "\N{RIGHT DOUBLE QUOTATION MARK}": "write the quotes of the keyboard",
+    "\\": "names have no backslash: sin(x), pi",
+    "$": "leave it out; in double quotes the shell puts its own variables in place of $name",
+    "?": "a choice is written 'a if condition else b'",
     "{": "write lists with [ ]",
     "}": "write lists with [ ]",
     '"': "close the text with another quote",
@@ -97,9 +107,8 @@ _MEANT = {
 
 def _bad_character(source: str, position: int) -> ParseError:
     character = source[position]
-    return ParseError(
-        f"unexpected character {character!r}", span=(position, position + 1), source=source, hint=_MEANT.get(character)
-    )
+    shown = f"'{character}'" if character.isprintable() and character != "'" else repr(character)
+    return ParseError(f"unexpected character {shown}", span=(position, position + 1), source=source, hint=_MEANT.get(character))
 
 
 def parse(source: str) -> Syntax:
@@ -168,10 +177,28 @@ def _reduce(kind: str, parts: list[Syntax], kept: Any, inlined: Any, transparent
     return Syntax(kind, children, "", span)
 
 
+_FUNCTION = "a function is written f(x) = x**2"
+_FOREIGN = {
+    "lambda": _FUNCTION,
+    "def": _FUNCTION,
+    "return": "the last expression is the output",
+    "let": "a name is given a value with 'y = x**2'",
+    "import": "there is nothing to import: all functions are there",
+    "from": "there is nothing to import: all functions are there",
+    "for": "there are no loops: a list of numbers is one tensor, and functions work on all of its elements",
+    "while": "there are no loops: a function may call itself",
+}
+"""Words of other languages."""
+
+
 def _between(before: Syntax, left: str, right: str) -> str:
     """What may be missing between two operands: a product, or the brackets of a call."""
     if before.kind in ("RPAR", "RSQB"):
         return f"write *{right} to multiply"
+    if left in _FOREIGN:
+        return _FOREIGN[left]
+    if before.kind == "NAME" and len(left) == 2 and left[0] == "d":
+        return "leave d/dx out: autodiff differentiates by what --at, or --wrt, names"
     if before.kind == "NAME" and len(left) > 1 and right != "(...)":
         return f"write {left}({right}) to call a function, {left}*{right} to multiply"
     return f"write {left}*{right}"

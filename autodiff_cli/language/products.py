@@ -12,7 +12,7 @@ from autodiff_cli.autograd.functional import hessian_vector, jacobian_of, jacobi
 from autodiff_cli.autograd.partials import MOST_PARTIALS
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName
-from autodiff_cli.language.operands import suggestion
+from autodiff_cli.language.operands import variable_hint
 from autodiff_cli.language.session import Notes, Session, plain
 from autodiff_cli.language.values import variables
 
@@ -134,13 +134,16 @@ def _direction(command: str, session: Session, vector: Mapping[str, Any]) -> lis
         raise MissingValue(f"{command} needs a vector", hint=f"add --vector {next(iter(session.variables))}=1")
     for name in vector:
         if name not in session.variables:
-            raise UnknownName(f"--vector names '{name}', which is no variable", hint=suggestion(name, session.variables))
+            raise UnknownName(f"--vector names '{name}', which is no variable", hint=variable_hint(name, session.variables))
     given = variables(dict(vector), np.dtype(session.dtype), ())
     direction = []
     for name, leaf in session.variables.items():
         part = given[name] if name in given else leaf.detach() * 0
         if part.shape != leaf.shape:
-            raise ShapeError(f"--vector {name} has shape {list(part.shape)}, but {name} has shape {list(leaf.shape)}")
+            raise ShapeError(
+                f"--vector {name} has shape {list(part.shape)}, but {name} has shape {list(leaf.shape)}",
+                hint=f"a direction has one number for each element of '{name}'",
+            )
         direction.append(part)
     return direction
 

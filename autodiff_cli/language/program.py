@@ -89,6 +89,13 @@ def unfinished(source: str, start: int = 0) -> bool:
     return opened > 0 or (block and not text.endswith("\n\n" if more else "\n\n\n"))
 
 
+def ends_block(source: str, line: str) -> bool:
+    """Whether a line stands outside of the ``with`` that is open in ``source``, which has lines in it."""
+    text = re.sub(r"#[^\n]*", "", source).strip("\n")
+    inside = sum(text.count(c) for c in "([") > sum(text.count(c) for c in ")]")
+    return "\n" in text and not inside and bool(line.strip()) and not line[0].isspace()
+
+
 def _statements(source: str, start: int) -> Iterator[tuple[list[Syntax], bool]]:
     """The tokens of each statement, ended by ``$END``, and whether it is the first of its line."""
     tokens: list[Syntax] = []

@@ -97,10 +97,11 @@ class Session:
         values, constants = given_values(at, const, dtype)
         self.wrt = list(values) if wrt is None else list(wrt)
         if len(set(self.wrt)) < len(self.wrt):
-            raise UsageError(f"--wrt names a variable twice: {', '.join(self.wrt)}")
+            raise UsageError(f"--wrt names a variable twice: {', '.join(self.wrt)}", hint="write each name once")
         for name in self.wrt:
             if name not in values:
                 hint = "it is a --const" if name in constants else suggestion(name, values) or "give it a value with --at"
+                hint = "write names with commas between them: x,y" if " " in name else hint
                 raise UnknownName(f"--wrt names '{name}', which is no variable of --at", hint=hint)
         kind = np.dtype(dtype)
         self.leaves = variables({**values, **constants}, kind, self.wrt)
@@ -191,16 +192,7 @@ class Session:
 
     def rows(self) -> list[Row]:
         """Every tensor: variables first, then what the program made, in the order of evaluation."""
-        names = {id(tensor): name for name, tensor in reversed(self.evaluator.names.items()) if isinstance(tensor, Tensor)}
-        rows = [Row(tensor, name, name) for name, tensor in self.leaves.items()]
-        unnamed = 0
-        for tensor, expression in self.evaluator.tensors.made:
-            name = names.get(id(tensor))
-            if name is None:
-                unnamed += 1
-                name = f"%{unnamed}"
-            rows.append(Row(tensor, name, expression))
-        return rows
+        return [Row(tensor, name, expression) for tensor, name, expression in self.evaluator.named()]
 
     def gradient_rows(self) -> list[Row]:
         """The gradients of the variables as tensors of their own, with the ``grad_fn`` that ``create_graph`` gave them."""

@@ -91,13 +91,14 @@ def expand(session: Session, order: int) -> Taylor:
             hint=f"choose one with --wrt {names[0]}: the others are constants then",
         )
     if order < 0:
-        raise UsageError(f"the order must be 0 or more, not {order}")
+        raise UsageError(f"the order must be 0 or more, not {order}", hint="it is the highest power in the series")
     if order > MOST_ORDERS and session.evaluator.limited:
         raise LimitError(f"order {order:,} is more than the limit of {MOST_ORDERS:,}", hint="--no-limits allows it")
     try:
         coefficients = series(session, order)
-    except NoSeriesError:
+    except NoSeriesError as error:
         if session.variables[names[0]].shape or session.output.shape:
+            error.hint = "functions without one can be expanded where the variable and the output are single numbers"
             raise
         coefficients = _by_sweeps(session, names[0], order)
     return Taylor(session, order, coefficients)

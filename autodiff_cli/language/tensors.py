@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff_cli.autograd.op import FUNCTIONS, KEYWORD_ALIASES, Op
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, Span
+from autodiff_cli.errors import ArgumentError, ShapeError, Span
 from autodiff_cli.language.operands import (
     arguments_wanted,
     described,
@@ -41,6 +41,7 @@ class Tensors:
     Attributes:
         made: every tensor, in order, with the expression that made it.
         steps: what was done, for notes; nothing is kept while it is ``None``.
+        calls: the calls of functions of the program, each with the range of steps inside it.
     """
 
     def __init__(self, source: str, dtype: Any, given: Iterable[Tensor] = (), listing: bool = True) -> None:
@@ -49,12 +50,22 @@ class Tensors:
         self.listing = listing
         self.made: list[tuple[Tensor, str]] = []
         self.steps: Trace | None = None
+        self.calls: list[tuple[Syntax, int, int]] = []
         self._known = {id(tensor) for tensor in given}
 
     def trace(self, op: Op | None, arguments: Sequence[Any], keywords: Mapping[str, Any], result: Any, node: Syntax) -> None:
         """Keep a step, if anybody wants to know."""
         if self.steps is not None and self.listing:
             self.steps.append((op, arguments, keywords, result, node))
+
+    def mark(self) -> int:
+        """How many steps there are so far."""
+        return 0 if self.steps is None else len(self.steps)
+
+    def called(self, node: Syntax, mark: int) -> None:
+        """Keep the call of a function of the program, which began at a mark."""
+        if self.steps is not None and self.listing:
+            self.calls.append((node, mark, len(self.steps)))
 
     def keep(self, tensor: Tensor, node: Syntax, text: str | None = None) -> Tensor:
         """List a tensor that an expression made, once."""
@@ -97,7 +108,7 @@ class Tensors:
             hint = f"take one of its elements: .{names[0]} or [0]" if names else None
             raise ArgumentError(f"a number or a tensor is expected, not {described(value)}", hint=hint)
         if isinstance(value, list) and holds_none(value):
-            raise ArgumentError("none is no element of a list of numbers")
+            raise ArgumentError("none is no element of a list of numbers", hint="write nan for a number that is missing")
         try:
             tensor = Tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
         except (ValueError, TypeError):
@@ -110,7 +121,11 @@ class Tensors:
         """A list with tensors in it, joined along a new dimension."""
         inner = [node if isinstance(item, list) and holds_tensor(item) else None for item in items]
         tensors = [self.of(item, at) for item, at in zip(items, inner, strict=True)]
-        stacked: Tensor = FUNCTIONS["stack"].function(tensors)
+        try:
+            stacked: Tensor = FUNCTIONS["stack"].function(tensors)
+        except ShapeError as error:
+            error.hint = "the elements of a list are numbers, or lists of one length"
+            raise
         if node is None:
             return stacked
         self.trace(None, tensors, {}, stacked, node)

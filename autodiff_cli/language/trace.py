@@ -53,7 +53,10 @@ def pointwise(step: Step) -> bool:
     if op is None or op.section in _NOT_POINTWISE or op.variadic or "dim" in op.parameters:
         return False
     shapes = [np.shape(raw(value)) for value in (*step[1], *step[2].values()) if type(value) is Tensor]
-    return bool(np.shape(raw(step[3])) == np.broadcast_shapes(*shapes))
+    try:
+        return bool(np.shape(raw(step[3])) == np.broadcast_shapes(*shapes))
+    except ValueError:  # positions have shapes of their own
+        return False
 
 
 class Met:

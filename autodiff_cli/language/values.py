@@ -27,6 +27,8 @@ def bindings(texts: Iterable[str], option: str) -> dict[str, Any]:
         for name, value in named(text, option):
             if name in values:
                 raise UsageError(f"'{name}' is given twice with {option}", hint="give each variable one value")
+            if not value:
+                raise UsageError(f"{option} gives '{name}' no value", hint=f"write {option} {name}=1")
             values[name] = from_file(value[1:]) if value.startswith("@") else constant(value, option, name)
     return values
 
@@ -86,6 +88,8 @@ def constant(text: str, option: str, name: str = "") -> Any:
             hint="use numbers, pi, e, and functions of them",
         ) from None
     except AutodiffError as error:
+        if error.message == "unexpected ','":
+            error.hint = f'a vector is written {option} "{name}=[{text}]", several variables {option} x=1,y=2'
         if not error.message.startswith(label):
             error.message = f"{label}: {error.message}"
         raise

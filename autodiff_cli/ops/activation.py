@@ -62,7 +62,12 @@ def _sigmoid_slope(x: Any, s: Any) -> Any:
 
 
 sigmoid_slope: Function = declare(
-    "sigmoid_slope", _sigmoid_slope, {"x": lambda g, s, out: g * (out * (1 - 2 * s)), "s": None}, series="chain", public=False
+    "sigmoid_slope",
+    _sigmoid_slope,
+    {"x": lambda g, s, out: g * (out * (1 - 2 * s)), "s": None},
+    series="chain",
+    public=False,
+    written="sigmoid(x)*sigmoid(-x)",
 )
 sigmoid: Function = declare(
     "sigmoid",
@@ -71,6 +76,7 @@ sigmoid: Function = declare(
     recover=lambda out: np.log(out / (1 - out)),
     series="chain",
     aliases=("expit",),
+    written="1/(1 + exp(-x))",
     summary="1 / (1 + exp(-x))",
     formula="sigmoid(x)*(1 - sigmoid(x))",
     samples=_ANY,
@@ -82,6 +88,7 @@ logsigmoid = declare(
     series="chain",
     node="LogSigmoidBackward0",
     methods=(),
+    written="min(x, 0) - log1p(exp(-abs(x)))",
     summary="log(sigmoid(x)), without overflow",
     formula="sigmoid(-x)",
     samples=_ANY,
@@ -104,6 +111,9 @@ softplus = declare(
     {"x": lambda g, x, beta, threshold: _softplus_slope(g, x, beta, threshold)},
     series="chain",
     statics={"beta": 1, "threshold": None},
+    written=lambda threshold: (
+        ("" if threshold is None else "x if beta*x > threshold else ") + "(max(beta*x, 0) + log1p(exp(-abs(beta*x))))/beta"
+    ),
     methods=(),
     summary="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x is above a threshold",
     formula="sigmoid(beta*x)",
@@ -126,6 +136,7 @@ silu = declare(
     {"x": lambda g, x: _silu_slope(g, x)},
     series="chain",
     aliases=("swish",),
+    written="x*sigmoid(x)",
     methods=(),
     summary="x*sigmoid(x)",
     formula="sigmoid(x)*(1 + x*sigmoid(-x))",
@@ -145,6 +156,7 @@ mish = declare(
     {"x": lambda g, x: _mish_slope(g, x)},
     series="chain",
     methods=(),
+    written="x*tanh(softplus(x))",
     summary="x*tanh(softplus(x))",
     formula="tanh(s) + x*(1 - tanh(s)**2)*sigmoid(x) with s = softplus(x)",
     samples=_ANY,
@@ -180,6 +192,7 @@ gelu = declare(
     {"x": lambda g, x, approximate: _gelu_slope(g, x, approximate)},
     series="chain",
     statics={"approximate": "none"},
+    written=lambda approximate: "x*ndtr(x)" if approximate == "none" else f"x*sigmoid({_GELU_SCALE!r}*(x + {_GELU_CUBE!r}*x**3))",
     methods=(),
     summary="x*ndtr(x), or its approximation by tanh",
     formula="ndtr(x) + x*exp(-x**2/2)/sqrt(2*pi)",
@@ -195,7 +208,15 @@ _threshold = declare(
     series="chain",
     node="ThresholdBackwardBackward0",
     public=False,
+    written="0 if y <= 0 else x",
 )
+
+
+def _gate_written(low: float, high: float, outside: float) -> str:
+    sides = [f"y {sign} {name}" for sign, name, bound in (("<=", "low", low), (">=", "high", high)) if not math.isnan(bound)]
+    return f"{'outside*x' if outside else '0'} if {' or '.join(sides)} else x"
+
+
 _gate: Function = declare(
     "hardtanh_backward",
     lambda x, y, low, high, outside: np.where((y <= low) | (y >= high), x * outside if outside else 0.0, x)[()],
@@ -204,6 +225,7 @@ _gate: Function = declare(
     node="HardtanhBackwardBackward0",
     statics={"low": 0.0, "high": math.nan, "outside": 0.0},  # nan is no bound, not even for inf
     public=False,
+    written=_gate_written,
 )
 relu = declare(
     "relu",
@@ -211,6 +233,7 @@ relu = declare(
     {"x": lambda g, out: _threshold(g, out)},
     selects=True,
     series="chain",
+    written="max(x, 0)",
     summary="x where it is positive, else 0",
     formula="1 where x > 0 else 0",
     domain="everywhere",
@@ -226,6 +249,7 @@ leaky_relu = declare(
     {"x": lambda g, x, negative_slope: _gate(g, x, 0.0, math.nan, negative_slope)},
     series="chain",
     statics={"negative_slope": 0.01},
+    written="x if x > 0 else negative_slope*x",
     methods=(),
     summary="x where it is positive, else negative_slope*x",
     formula="1 where x > 0 else negative_slope",
@@ -242,6 +266,7 @@ hardtanh: Function = declare(
     {"x": lambda g, x, min_val, max_val: _gate(g, x, min_val, max_val, 0.0)},
     series="chain",
     statics={"min_val": -1.0, "max_val": 1.0},
+    written="min(max(x, min_val), max_val)",
     methods=(),
     selects=True,
     summary="x kept between min_val and max_val",
@@ -278,6 +303,7 @@ hardsigmoid = declare(
     series="chain",
     methods=(),
     selects=True,
+    written="min(max(x + 3, 0), 6)/6",
     summary="x/6 + 1/2, kept between 0 and 1",
     formula="1/6 where -3 < x < 3 else 0",
     domain="everywhere",
@@ -320,6 +346,7 @@ _left_exp: Function = declare(
     series="chain",
     statics={"inner": 1.0},
     public=False,
+    written="0 if x > 0 else exp(inner*x)",
 )
 
 
@@ -339,6 +366,7 @@ elu = declare(
     {"x": lambda g, x, alpha: _bent_slope(g, x, alpha, 1.0, 1.0)},
     series="chain",
     statics={"alpha": 1.0},
+    written="x if x > 0 else alpha*expm1(x)",
     summary="x where it is positive, else alpha*(exp(x) - 1)",
     formula="1 where x > 0 else alpha*exp(x)",
     smooth="x != 0, or alpha = 1",
@@ -361,6 +389,7 @@ celu = declare(
     {"x": lambda g, x, alpha: _bent_slope(g, x, alpha, 1 / alpha, 1.0)},
     series="chain",
     statics={"alpha": 1.0},
+    written="x if x > 0 else alpha*expm1(x/alpha)",
     summary="x where it is positive, else alpha*(exp(x/alpha) - 1)",
     formula="1 where x > 0 else exp(x/alpha)",
     convention="the second derivative at 0 is 0 (PyTorch)",
@@ -374,6 +403,7 @@ selu = declare(
     series="chain",
     node="EluBackward0",
     methods=(),
+    written=f"{_SELU_SCALE!r}*(x if x > 0 else {_SELU_ALPHA!r}*expm1(x))",
     summary="elu with the two scales of self-normalizing networks",
     formula="1.0507... where x > 0 else 1.7580...*exp(x)",
     domain="everywhere",

@@ -81,7 +81,14 @@ neg = declare(
     samples=((1.5,),),
 )
 _rsub = declare(
-    "rsub", lambda x, y: y - x, {"x": lambda g: -g}, series="chain", node="RsubBackward1", statics={"y": 0}, public=False
+    "rsub",
+    lambda x, y: y - x,
+    {"x": lambda g: -g},
+    series="chain",
+    node="RsubBackward1",
+    statics={"y": 0},
+    public=False,
+    written="y - x",
 )
 sub: Function = declare(
     "sub",
@@ -201,7 +208,7 @@ describe(
     formula="1, -trunc(x/y)",
     domain="y != 0",
     smooth="x is 0 or x / y is no whole number",
-    convention="at the jumps the derivative by x is 1, that by y of one side (PyTorch)",
+    convention="at the jumps the derivative by x is 1, that by y of one side (PyTorch); at y = 0 that is nan, PyTorch has -inf",
     inside=lambda y: y != 0,
     kink=lambda x, y: (np.fmod(x, y) == 0) & (x != 0),
     samples=((7.5, 3.0), (-7.5, 2.0)),

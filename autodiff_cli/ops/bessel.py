@@ -29,6 +29,17 @@ def _of_order(name: str) -> Any:
     return lambda x, n: _FIRST[name][n](x) if n < 2 else any_order(float(n), x)
 
 
+def _recurrence(letter: str, sign: str) -> Any:
+    """Formulas for whole orders from those of the orders 0 and 1."""
+
+    def written(n: int) -> str:
+        lines = [f"b0 = {letter}0(x)", f"b1 = {letter}1(x)"]
+        lines += [f"b{k} = 0 if x == 0 else {sign}({2 * k - 2}/x*b{k - 1} - b{k - 2})" for k in range(2, n + 1)]
+        return "; ".join([*lines, f"b{n}"])
+
+    return written
+
+
 _i: Function = declare(
     "bessel_i",
     _of_order("iv"),
@@ -36,6 +47,7 @@ _i: Function = declare(
     series="chain",
     statics={"n": 0},
     public=False,
+    written=_recurrence("i", "-"),
 )
 _j: Function = declare(
     "bessel_j",
@@ -44,6 +56,7 @@ _j: Function = declare(
     series="chain",
     statics={"n": 0},
     public=False,
+    written=_recurrence("j", ""),
 )
 i0 = declare(
     "i0",
@@ -124,6 +137,18 @@ def _far_out(x: Any, n: int, order: int) -> Any:
     return total
 
 
+def _scaled_written(n: int, order: int) -> str:
+    """A program: the functions of higher orders, then one row of derivatives after the other."""
+    lines = ["s = sign(x)", "b0 = i0e(x)", "b1 = i1e(x)"]
+    lines += [f"b{m} = 0 if x == 0 else b{m - 2} - {2 * m - 2}/x*b{m - 1}" for m in range(2, n + order + 1)]
+    row = "b"
+    for k in range(1, order + 1):
+        above, row = row, f"d{k}b"
+        for m in range(n + order - k + 1):
+            lines.append(f"{row}{m} = ({above}{abs(m - 1)} + {above}{m + 1})/2 - s*{above}{m}")
+    return "; ".join([*lines, f"{row}{n}"])
+
+
 _scaled: Function = declare(
     "bessel_scaled",
     _scaled_values,
@@ -131,6 +156,7 @@ _scaled: Function = declare(
     series="chain",
     statics={"n": 0, "order": 0},
     public=False,
+    written=_scaled_written,
 )
 i0e = declare(
     "i0e",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,18 @@ __all__ = [
 
 MOST_ELEMENTS = 2**28
 """A larger tensor is refused, so that a typo does not take the machine down."""
+_limited = True
+
+
+@contextmanager
+def unlimited() -> Iterator[None]:
+    """Tensors of any size, as ``--no-limits`` allows them."""
+    global _limited
+    before, _limited = _limited, False
+    try:
+        yield
+    finally:
+        _limited = before
 
 
 def tensor(data: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -61,8 +75,10 @@ def check_size(shape: tuple[int, ...]) -> None:
         LimitError: with the number of elements.
     """
     count = math.prod(shape)
-    if count > MOST_ELEMENTS:
-        raise LimitError(f"a tensor of {count:,} elements is more than the limit of {MOST_ELEMENTS:,}")
+    if count > MOST_ELEMENTS and _limited:
+        raise LimitError(
+            f"a tensor of {count:,} elements is more than the limit of {MOST_ELEMENTS:,}", hint="--no-limits allows it"
+        )
 
 
 def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -120,7 +136,9 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, req
     count = (end - start) / step
     if math.isnan(count):
         raise ArgumentError("the bounds of arange cannot be nan")
-    check_size((math.ceil(count) if math.isfinite(count) else MOST_ELEMENTS + 1,))
+    if math.isinf(count):
+        raise LimitError("arange has no end here", hint="give it finite bounds, and a step that is not too small")
+    check_size((math.ceil(count),))
     if dtype is None and any(isinstance(v, float) for v in (start, end, step)):
         dtype = get_default_dtype()
     numbers: Any = np.arange

@@ -129,7 +129,7 @@ slogdet: Function = declare_several(
     node="LinalgSlogdetBackward0",
     summary="sign of the determinant and logarithm of its absolute value, without overflow",
     formula="inv(x).mT",
-    convention="of a singular matrix the logarithm is -inf and its derivative infinite",
+    convention="of a singular matrix the logarithm is -inf and its derivative infinite; PyTorch has other signs",
     edges=((SINGULAR,),),
     **SQUARE,
 )

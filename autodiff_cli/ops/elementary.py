@@ -78,6 +78,7 @@ exp2 = declare(
     np.exp2,
     {"x": lambda g, out: g * (out * LN2)},
     series="chain",
+    written="2**x",
     summary="2 to the power x",
     formula="2**x*log(2)",
     samples=_ANY,
@@ -159,6 +160,7 @@ rsqrt = declare(
     lambda x: 1 / np.sqrt(x),
     {"x": lambda g, out: -0.5 * g * out**3},
     series="chain",
+    written="1/sqrt(x)",
     summary="1 / sqrt(x)",
     formula="-x**-1.5/2",
     domain="x > 0",
@@ -172,6 +174,7 @@ cbrt = declare(
     np.cbrt,
     {"x": lambda g, out: g / (3 * out**2)},
     series="chain",
+    written="sign(x)*abs(x)**(1/3)",
     summary="cube root, of negative numbers too",
     formula="1/(3*cbrt(x)**2)",
     domain="everywhere",
@@ -186,6 +189,7 @@ reciprocal = declare(
     lambda x: 1 / x,
     {"x": lambda g, out: -g * (out * out)},
     series="quotient",
+    written="x**-1",
     summary="1 / x",
     formula="-1/x**2",
     domain="x != 0",
@@ -281,6 +285,7 @@ frac = declare(
     lambda x: x - np.trunc(x),
     {"x": lambda g: g},
     series="chain",
+    written="x - trunc(x)",
     summary="x - trunc(x), what follows the point",
     formula="1",
     domain="everywhere",
@@ -293,10 +298,20 @@ frac = declare(
 
 # One operation each, so that the derivative is finite where a factor is 0; factored, so that they are exact near 1.
 _one_minus_square = declare(
-    "one_minus_square", lambda x: (1 - x) * (1 + x), {"x": lambda g, x: g * (-2 * x)}, series="chain", public=False
+    "one_minus_square",
+    lambda x: (1 - x) * (1 + x),
+    {"x": lambda g, x: g * (-2 * x)},
+    series="chain",
+    public=False,
+    written="(1 - x)*(1 + x)",
 )
 _square_minus_one = declare(
-    "square_minus_one", lambda x: (x - 1) * (x + 1), {"x": lambda g, x: g * (2 * x)}, series="chain", public=False
+    "square_minus_one",
+    lambda x: (x - 1) * (x + 1),
+    {"x": lambda g, x: g * (2 * x)},
+    series="chain",
+    public=False,
+    written="(x - 1)*(x + 1)",
 )
 
 # Trigonometric functions, in radians
@@ -432,7 +447,12 @@ def _tanh_slope(x: Any, t: Any) -> Any:
 
 
 tanh_slope: Function = declare(
-    "tanh_slope", _tanh_slope, {"x": lambda g, t, out: g * (-2 * t * out), "t": None}, series="chain", public=False
+    "tanh_slope",
+    _tanh_slope,
+    {"x": lambda g, t, out: g * (-2 * t * out), "t": None},
+    series="chain",
+    public=False,
+    written="1/cosh(x)**2",
 )
 tanh: Function = declare(
     "tanh",
@@ -492,6 +512,7 @@ deg2rad = declare(
     {"x": lambda g: g * (math.pi / 180)},
     series="chain",
     aliases=("radians",),
+    written="x*(pi/180)",
     summary="degrees to radians",
     formula="pi/180",
     samples=_ANY,
@@ -502,6 +523,7 @@ rad2deg = declare(
     {"x": lambda g: g * (180 / math.pi)},
     series="chain",
     aliases=("degrees",),
+    written="x*(180/pi)",
     summary="radians to degrees",
     formula="180/pi",
     samples=_ANY,

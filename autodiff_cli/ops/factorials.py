@@ -90,7 +90,7 @@ digamma: Function = declare(
     summary="derivative of lgamma",
     formula="polygamma(1, x)",
     domain="x is not 0, -1, -2, ...",
-    convention="-inf at 0, nan at -1, -2, ... (PyTorch)",
+    convention="-inf at 0, nan at -1, -2, ..., with the derivative inf (PyTorch has 6.6e32 at -1)",
     inside=lambda x: (x > 0) | (x != np.floor(x)),
     samples=_GAMMAS,
     edges=((0.0,), (-1.0,)),
@@ -240,6 +240,7 @@ _polygamma_gap: Function = declare(
     series="chain",
     statics={"n": 0},
     public=False,
+    written="polygamma(n, a + b) - polygamma(n, a)",
 )
 
 
@@ -278,6 +279,7 @@ beta = declare(
     },
     series="chain",
     methods=(),
+    written="exp(lgamma(a) + lgamma(b) - lgamma(a + b))",
     summary="gamma(a)*gamma(b)/gamma(a + b)",
     formula="beta(a, b)*(digamma(a) - digamma(a + b)), beta(a, b)*(digamma(b) - digamma(a + b))",
     domain="a > 0, b > 0",

@@ -43,6 +43,7 @@ _bell: Function = declare(
     series="chain",
     statics={"scale": 1.0},
     public=False,
+    written="exp(-scale*x**2)",
 )
 
 
@@ -103,7 +104,12 @@ def _erfinv_slope_values(x: Any) -> Any:
 
 
 _erfinv_slope: Function = declare(
-    "erfinv_slope", _erfinv_slope_values, {"x": lambda g, x, out: g * (2 * erfinv(x) * (out * out))}, series="chain", public=False
+    "erfinv_slope",
+    _erfinv_slope_values,
+    {"x": lambda g, x, out: g * (2 * erfinv(x) * (out * out))},
+    series="chain",
+    public=False,
+    written="sqrt(pi)/2*exp(erfinv(x)**2)",
 )
 erfinv: Function = declare(
     "erfinv",
@@ -136,6 +142,7 @@ ndtr = declare(
     series="chain",
     node="SpecialNdtrBackward0",
     methods=(),
+    written="erfc(-x/sqrt(2))/2",
     summary="probability that a standard normal variable is below x",
     formula="exp(-x**2/2)/sqrt(2*pi)",
     samples=_TAILS,
@@ -160,8 +167,14 @@ def _fraction(t: Any, first: int) -> Any:
 
 # The hazard h = density/ndtr of x is -x + 1/(-x + 2/(-x + ...)) far to the left.  Its derivative -h*(x + h) and that of
 # x + h cancel there, and are taken from the continued fraction instead.
+_HAZARD = "exp(-x**2/2 - log_ndtr(x))/sqrt(2*pi)"
 _hazard: Function = declare(
-    "hazard", _hazard_values, {"x": lambda g, x, out: g * -(out * _excess(x))}, series="chain", public=False
+    "hazard",
+    _hazard_values,
+    {"x": lambda g, x, out: g * -(out * _excess(x))},
+    series="chain",
+    public=False,
+    written=_HAZARD,
 )
 _excess: Function = declare(
     "excess",  # x + hazard(x)
@@ -169,6 +182,7 @@ _excess: Function = declare(
     {"x": lambda g, x, out: g * where(x < -3, out * (_second_fraction(x) - out), 1 - (out - x) * out)},
     series="chain",
     public=False,
+    written=f"x + {_HAZARD}",
 )
 _second_fraction: Function = declare(
     "second_fraction",
@@ -176,6 +190,7 @@ _second_fraction: Function = declare(
     {"x": lambda g, x, out: g * (2 - out * (out - x))},
     series="chain",
     public=False,
+    written=f"x + 1/(x + {_HAZARD})",
 )
 
 
@@ -193,6 +208,7 @@ log_ndtr = declare(
     series="chain",
     node="SpecialLogNdtrBackward0",
     methods=(),
+    written="log(erfc(-x/sqrt(2))/2) if x < -1 else log1p(-erfc(x/sqrt(2))/2)",
     summary="log(ndtr(x)), exact in both tails",
     formula="exp(-x**2/2)/(sqrt(2*pi)*ndtr(x))",
     samples=_TAILS,
@@ -208,7 +224,12 @@ def _ndtri_slope_values(p: Any) -> Any:
 
 
 _ndtri_slope: Function = declare(
-    "ndtri_slope", _ndtri_slope_values, {"x": lambda g, x, out: g * (ndtri(x) * (out * out))}, series="chain", public=False
+    "ndtri_slope",
+    _ndtri_slope_values,
+    {"x": lambda g, x, out: g * (ndtri(x) * (out * out))},
+    series="chain",
+    public=False,
+    written="sqrt(2*pi)*exp(ndtri(x)**2/2)",
 )
 ndtri: Function = declare(
     "ndtri",
@@ -254,6 +275,16 @@ def _sinc(x: Any, order: int) -> Any:
     return np.where(near, series, value)[()] * power
 
 
+def _sinc_slope_written(order: int) -> str:
+    """A recurrence: the derivatives of x*sinc(x) are those of sin(pi*x)/pi."""
+    lines = ["s0 = sinc(x)"]
+    for n in range(1, order + 1):
+        wave = ("sin(pi*x)", "cos(pi*x)", "-sin(pi*x)", "-cos(pi*x)")[n % 4]
+        middle = 0 if n % 2 else (-1) ** (n // 2) * math.pi**n / (n + 1)
+        lines.append(f"s{n} = {middle!r} if x == 0 else ({math.pi ** (n - 1)!r}*({wave}) - {n}*s{n - 1})/x")
+    return "; ".join(lines)
+
+
 _sinc_slope: Function = declare(
     "sinc_slope",
     _sinc,
@@ -261,12 +292,14 @@ _sinc_slope: Function = declare(
     series="chain",
     statics={"order": 1},
     public=False,
+    written=_sinc_slope_written,
 )
 sinc = declare(
     "sinc",
     lambda x: _sinc(x, 0),
     {"x": lambda g, x: g * _sinc_slope(x, 1)},
     series="chain",
+    written="1 if x == 0 else sin(pi*x)/(pi*x)",
     summary="sin(pi*x)/(pi*x), 1 at 0",
     formula="(cos(pi*x) - sinc(x))/x",
     samples=(*_ANY, (0.0,), (1e-4,)),

@@ -1,8 +1,13 @@
-"""Errors and notes as a person or a program reads them.  The only place that draws a caret."""
+"""Errors and notes as a person or a program reads them.  The only place that draws a caret.
+
+On a terminal sentences fold between words, and the line of the source is cut around the place.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import sys
 
 from autodiff_cli.errors import AutodiffError, Span
 
@@ -11,17 +16,41 @@ _WIDEST = 76
 
 def for_people(error: AutodiffError) -> str:
     """The message, the line of the source with carets under the place, and the hint."""
-    lines = [f"error: {error.message.rstrip()}"]
+    columns = _columns()
+    lines = [folded(f"error: {error.message.rstrip()}", columns)]
     if error.path is not None and error.line is not None:
         lines.append(f"  {error.path}, line {error.line}:")
     if error.span is not None and error.source:
-        lines += [f"  {line}" for line in excerpt(error.source, error.span)]
+        lines += [f"  {line}" for line in excerpt(error.source, error.span, min(_WIDEST, (columns or 100) - 8))]
     if error.hint:
-        lines.append(f"  hint: {error.hint}")
+        lines.append(folded(f"  hint: {error.hint}", columns))
     return "\n".join(lines)
 
 
-def excerpt(source: str, span: Span) -> tuple[str, str]:
+def note(text: str) -> str:
+    """A line for a note."""
+    return folded(f"note: {text}", _columns()) + "\n"
+
+
+def folded(text: str, columns: int | None) -> str:
+    """A sentence on lines of at most so many columns, those behind the first indented."""
+    if columns is None or len(text) <= columns:
+        return text
+    import textwrap
+
+    head = text[: len(text) - len(text.lstrip())]
+    return textwrap.fill(text, columns, subsequent_indent=f"{head}  ", break_long_words=False, break_on_hyphens=False)
+
+
+def _columns() -> int | None:
+    """How wide the terminal is that standard error goes to; ``None`` if it is none."""
+    try:
+        return max(20, os.get_terminal_size(sys.stderr.fileno()).columns)
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def excerpt(source: str, span: Span, widest: int = _WIDEST) -> tuple[str, str]:
     """The line that a span begins on and a line of carets; a long line is cut around the place."""
     start, end = span
     first = source.rfind("\n", 0, start) + 1
@@ -30,12 +59,12 @@ def excerpt(source: str, span: Span) -> tuple[str, str]:
     line = "".join(character if character.isprintable() else " " for character in line)
     left, right = start - first, max(start + 1, end) - first
     right = max(min(right, len(line)), left + 1)
-    if len(line) > _WIDEST:
-        begin = max(0, min(left - _WIDEST // 3, len(line) - _WIDEST))
+    if len(line) > widest:
+        begin = max(0, min(left - widest // 3, len(line) - widest))
         head = "..." if begin else ""
-        tail = "..." if begin + _WIDEST < len(line) else ""
-        line = head + line[begin : begin + _WIDEST] + tail
-        left, right = left - begin + len(head), min(right - begin + len(head), len(head) + _WIDEST)
+        tail = "..." if begin + widest < len(line) else ""
+        line = head + line[begin : begin + widest] + tail
+        left, right = left - begin + len(head), min(right - begin + len(head), len(head) + widest)
     return line, " " * left + "^" * max(1, right - left)
 
 

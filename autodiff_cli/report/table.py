@@ -13,12 +13,11 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from autodiff_cli.report.folding import FoldingTable
 from autodiff_cli.report.numbers import LARGE, human, shape_text
 
 _WIDEST = 100_000
 MOST_ROWS = 60
-_ROOMY = 100
-"""A narrower terminal gets columns closer together, so that expressions keep some room."""
 
 
 def console(color: str = "auto") -> Console:
@@ -58,15 +57,8 @@ def drawn(parts: Sequence[RenderableType], color: str = "auto") -> str:
 
 
 def empty_table() -> Table:
-    """A table in the house style: lines under the header only."""
-    return Table(
-        box=box.SIMPLE_HEAD,
-        header_style="bold",
-        pad_edge=False,
-        show_edge=False,
-        padding=(0, 2, 0, 0),
-        collapse_padding=True,
-    )
+    """A table in the house style: a line under the header only, and never wider than the terminal."""
+    return FoldingTable(box=box.SIMPLE_HEAD, header_style="bold")
 
 
 def title(text: str) -> Text:
@@ -77,10 +69,8 @@ def title(text: str) -> Text:
 def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
     """One row for each tensor: leaves in green, gradients in bold, a dim ``None`` where PyTorch has none."""
     table = empty_table()
-    if console().width < _ROOMY:
-        table.padding = (0, 1, 0, 0)
     table.add_column("name", style="bold", overflow="fold")
-    table.add_column("expression", overflow="fold", min_width=len("expression"))
+    table.add_column("expression")
     table.add_column("value", justify="right", overflow="fold")
     for header in ("requires_\ngrad", "is_\nleaf", "retains_\ngrad"):
         table.add_column(header, no_wrap=True)
@@ -210,6 +200,16 @@ def _jacobian_table(found: Mapping[str, Any], rows: Sequence[Any], columns: Sequ
     for row in rows:
         cells = [Text(human(np.asarray(found[name])[(*row, *position)], precision)) for name, position in columns]
         table.add_row(Text(_element("output", row), "bold"), *cells)
+    return table
+
+
+def formula_table(formulas: Mapping[tuple[str, ...], str]) -> Table:
+    """Derivatives as expressions, one a line."""
+    table = empty_table()
+    table.add_column("derivative", no_wrap=True)
+    table.add_column("expression", overflow="fold")
+    for wrt, text in formulas.items():
+        table.add_row(Text(symbol(wrt), "bold green"), Text(text, "bold cyan"))
     return table
 
 

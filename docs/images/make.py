@@ -1,4 +1,4 @@
-"""Draws the pictures of the pages, dark and light: the table of the README as in a terminal of 82 columns, and two plots.
+"""Draws the pictures of the pages: the table of the README as in a terminal of 82 columns, two plots, and a graph both ways.
 
 ``python docs/images/make.py`` writes them beside this file.
 """
@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+from autodiff_cli.cli.main import main
 from autodiff_cli.language.evaluate import evaluate
 from autodiff_cli.language.plotting import plot
 from autodiff_cli.language.ranges import ranges
@@ -64,9 +65,20 @@ def draw(theme: TerminalTheme) -> str:
     return svg.replace("Fira Code, monospace", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace")
 
 
+GRAPH = "y = x**3; z = log(y); z*q + sin(x)"
+
+
+def graphs() -> None:
+    """One graph, forward and backward."""
+    for name, switches in (("graph", []), ("graph-backward", ["--backward"])):
+        file = HERE / f"{name}.svg"
+        main(["graph", GRAPH, "--at", "x=5,q=2", "-o", str(file), *switches])
+
+
 PLOTS = (("plot-curves", "sin(3*x)/x + abs(x - 1)", "x=-4:4"), ("plot-field", "sin(x)*cos(y)", "x=-pi:pi:61,y=-2:2:61"))
 
 if __name__ == "__main__":
+    graphs()
     for name, theme in (("light", LIGHT), ("dark", DARK)):
         (HERE / f"table-{name}.svg").write_text(draw(theme), encoding="utf-8")
         for file, expression, over in PLOTS:

@@ -1,21 +1,18 @@
-"""``docs/functions.md``: every function of the language, from its declaration.
-
-``python -m autodiff_cli.report.functions_page docs/functions.md`` writes it.
-"""
+"""``docs/functions.md``: every function of the language, from its declaration."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 from autodiff_cli import ops
 from autodiff_cli.autograd.op import FUNCTIONS, Op
+from tests.pages.markdown import prose
 
 _HEAD = """# Functions
 
-Written by `python -m autodiff_cli.report.functions_page docs/functions.md` from the declarations, which `autodiff functions
-NAME` shows too. Where nothing is said, value and derivative exist everywhere. *At kinks* says what is answered where the
-value exists and the derivative does not, and whether PyTorch answers the same; a note says so when it happens.
+From the declarations in the code, which `autodiff functions NAME` shows too. Where nothing is said, value and derivative
+exist everywhere. *At kinks* says what is answered where the value exists and the derivative does not, and whether PyTorch
+answers the same; a note says so when it happens. [At kinks](kinks.md) has the numbers, beside those of PyTorch and JAX.
 """
 
 
@@ -41,22 +38,13 @@ def _about(section: str) -> str:
 
 def _entry(op: Op) -> str:
     aliases = f" Also `{'`, `'.join(op.aliases)}`." if op.aliases else ""
-    lines = [f"### `{op.signature}`", "", f"{_prose(op.summary)}.{aliases}", ""]
+    lines = [f"### `{op.signature}`", "", f"{prose(op.summary)}.{aliases}", ""]
     known = op.to_dict()
     rows = (
         ("derivative", f"`{op.formula}`" if op.formula else ""),
-        ("value exists", "" if known["domain"] == "everywhere" else _prose(op.domain)),
-        ("derivative exists", "" if op.smooth in ("", "everywhere", op.domain) else _prose(op.smooth)),
-        ("at kinks" if op.kink is not None or op.bend is not None else "convention", _prose(op.convention)),
+        ("value exists", "" if known["domain"] == "everywhere" else prose(op.domain)),
+        ("derivative exists", "" if op.smooth in ("", "everywhere", op.domain) else prose(op.smooth)),
+        ("at kinks" if op.kink is not None or op.bend is not None else "convention", prose(op.convention)),
     )
     lines += [f"- {label}: {text}" for label, text in rows if text]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _prose(text: str) -> str:
-    """Text in which Markdown sees no markup."""
-    return "".join(f"\\{c}" if c in "*_<>[]`|" else c for c in text)
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(page(), encoding="utf-8")

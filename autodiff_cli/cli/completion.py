@@ -1,0 +1,218 @@
+"""What Tab offers: commands, options, functions inside an expression, variables, files.
+
+Everything is found out from the declarations of the commands, so a new command has completion without a word about it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import click
+from click.shell_completion import CompletionItem
+
+from autodiff_cli.cli.main import COMMANDS, CONTEXT, cli
+
+Items = list[CompletionItem[str]]
+
+_WORD = re.compile(r"(?<![\w])[^\W\d]\w*$")
+_LISTED = re.compile(r"(?:\w+, )+\w+(?=\.)")
+"""The values that an option's help lists: ``table, plain, json.``"""
+_NAMES = ("wrt", "inputs", "retain_grad")
+"""Options whose value is a list of names of the expression."""
+
+
+@dataclass
+class _Line:
+    """The complete words of a command line, sorted."""
+
+    positional: list[str] = field(default_factory=list)
+    options: dict[str, list[str]] = field(default_factory=dict)
+    waiting: click.Option | None = None
+
+    @property
+    def expression(self) -> str:
+        return self.positional[0] if self.positional else ""
+
+
+def offers(args: Sequence[str], incomplete: str) -> Items:
+    """What may stand for the word at the cursor.
+
+    Args:
+        args: the words between ``autodiff`` and the cursor.
+        incomplete: the word that is being typed.
+
+    Values that end with ``(``, ``=``, ``,`` or ``/`` want more behind them.
+    """
+    context = click.Context(cli, info_name="autodiff", resilient_parsing=True, **CONTEXT)
+    if not args:
+        if incomplete.startswith("-"):
+            return _option_names(cli.get_params(context), incomplete, {})
+        return _starting(incomplete, COMMANDS.items())
+    command = cli.get_command(context, args[0])
+    if command is None:
+        return []
+    parameters = command.get_params(context)
+    named = {name: p for p in parameters if isinstance(p, click.Option) for name in (*p.opts, *p.secondary_opts)}
+    line = _sorted(args[1:], named)
+    name, equals, value = incomplete.partition("=")
+    if line.waiting is not None:
+        return _values(line.waiting, incomplete, line)
+    if equals and name in named:
+        return [_prefixed(item, f"{name}=") for item in _values(named[name], value, line)]
+    found = _option_names(parameters, incomplete, line.options) if incomplete.startswith("-") else []
+    arguments = [p for p in parameters if isinstance(p, click.Argument)]
+    taken = len(line.positional)
+    if not found and arguments and (taken < len(arguments) or arguments[-1].nargs == -1):
+        return _values(arguments[min(taken, len(arguments) - 1)], incomplete, line)
+    return found if incomplete else _option_names(parameters, "--", line.options)
+
+
+def _sorted(args: Sequence[str], named: Mapping[str, click.Option]) -> _Line:
+    line = _Line()
+    words = iter(args)
+    for word in words:
+        name, equals, value = word.partition("=")
+        option = named.get(name) or named.get(word)
+        if option is None:
+            line.positional.append(word)
+            continue
+        given = line.options.setdefault(str(option.name), [])
+        if equals:
+            given.append(value)
+        elif not option.is_flag and not option.count:
+            following = next(words, None)
+            if following is None:
+                line.waiting = option
+            else:
+                given.append(following)
+    return line
+
+
+def _option_names(parameters: Iterable[click.Parameter], incomplete: str, given: Mapping[str, list[str]]) -> Items:
+    return [
+        CompletionItem(name, help=option.help)
+        for option in parameters
+        if isinstance(option, click.Option) and not option.hidden and (option.multiple or option.name not in given)
+        for name in (*option.opts, *option.secondary_opts)
+        if name.startswith(incomplete) and (name.startswith("--") or incomplete != "--")
+    ]
+
+
+def _values(parameter: click.Parameter, incomplete: str, line: _Line) -> Items:
+    """What may stand as the value of an option or an argument, which is told by how its help calls it."""
+    metavar = parameter.metavar or parameter.name or ""
+    if isinstance(parameter.type, click.Choice):
+        return _starting(incomplete, parameter.type.choices)
+    if parameter.name in _NAMES:
+        every = ["all"] if "all" in metavar else []
+        return _in_a_list(incomplete, [*every, *_variables(line)])
+    if metavar.strip("[]. ").upper() in ("FILE", "FILES"):
+        return _files(incomplete)
+    if metavar == "EXPR":
+        return _files(incomplete[1:], "@") if incomplete.startswith("@") else _functions(incomplete, _steps(incomplete))
+    if metavar.startswith("NAME="):
+        return _bindings(incomplete, line)
+    if isinstance(parameter, click.Argument):
+        return _functions(incomplete, call="") if parameter.name == "name" else []
+    listed = _LISTED.search(getattr(parameter, "help", None) or "")
+    if metavar == "NAME" and listed:
+        return _starting(incomplete, listed.group().split(", "))
+    if "|" in metavar:
+        return _starting(incomplete, [word for word in metavar.split("|") if word.islower()])
+    return _in_a_list(incomplete, metavar.split(",")) if "," in metavar else []
+
+
+def _starting(incomplete: str, values: Iterable[str | tuple[str, str]]) -> Items:
+    pairs = ((value, None) if isinstance(value, str) else value for value in values)
+    return [CompletionItem(value, help=about) for value, about in pairs if value.startswith(incomplete)]
+
+
+def _in_a_list(incomplete: str, names: Iterable[str]) -> Items:
+    before, comma, last = incomplete.rpartition(",")
+    return [_prefixed(item, before + comma) for item in _starting(last, names)]
+
+
+def _prefixed(item: CompletionItem[str], prefix: str) -> CompletionItem[str]:
+    item.value = prefix + item.value
+    if item.signature:
+        item._info["signature"] = prefix + item.signature
+    return item
+
+
+def _functions(text: str, names: Iterable[str] = (), call: str = "(") -> Items:
+    """Functions, constants and ``names`` for the word that an expression ends with."""
+    from autodiff_cli import ops  # noqa: F401
+    from autodiff_cli.autograd.op import FUNCTIONS
+    from autodiff_cli.language.machine import CONSTANTS
+
+    found = _WORD.search(text)
+    if found is None and call:
+        return []
+    word = found.group() if found else text
+    before = text[: len(text) - len(word)]
+    method = before.endswith(".")
+    items = []
+    for name, op in sorted(FUNCTIONS.items()):
+        if name.startswith(word) and not name.startswith("_") and (op.tensors or not method):
+            signature = before + name + op.signature[len(op.name) :] if call else ""
+            items.append(CompletionItem(before + name + call, help=op.summary, signature=signature))
+    if call and not method:
+        items += [_prefixed(item, before) for item in _starting(word, [*names, *CONSTANTS])]
+    return items
+
+
+def _steps(text: str) -> list[str]:
+    """The names that an expression has given to its steps."""
+    return list(dict.fromkeys(re.findall(r"(?:^|[;\n])\s*([^\W\d]\w*)\s*=(?!=)", text)))
+
+
+def _variables(line: _Line) -> list[str]:
+    """The names in the expression that are no functions, and those that have values already."""
+    from autodiff_cli import ops  # noqa: F401
+    from autodiff_cli.autograd.op import FUNCTIONS
+    from autodiff_cli.language.machine import CONSTANTS
+    from autodiff_cli.language.values import RESERVED
+
+    words = re.findall(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()", line.expression)
+    known = {*FUNCTIONS, *CONSTANTS, *RESERVED}
+    return list(dict.fromkeys([*_given(line), *(word for word in words if word not in known)]))
+
+
+def _given(line: _Line) -> list[str]:
+    texts = [text for option in ("at", "const", "over") for text in line.options.get(option, [])]
+    return re.findall(r"(?:^|,)\s*([^\W\d]\w*)\s*=", "\n".join(texts), re.MULTILINE)
+
+
+def _bindings(incomplete: str, line: _Line) -> Items:
+    """``x=`` for variables without a value, then a function or a file as the value."""
+    start = re.search(r"(?:^|,)([^\W\d]\w*)?$", incomplete)
+    if start:
+        begun = start.group(1) or ""
+        before = incomplete[: len(incomplete) - len(begun)]
+        taken = {*_given(line), *re.findall(r"(?:^|,)([^\W\d]\w*)=", before), *_steps(line.expression)}
+        names = [name for name in _variables(line) if name.startswith(begun) and name not in taken]
+        return [CompletionItem(f"{before}{name}=", signature=f"{before}{name}=1") for name in names]
+    before, at, path = incomplete.rpartition("=@")
+    return _files(path, before + at) if at else _functions(incomplete)
+
+
+def _files(start: str, before: str = "") -> Items:
+    folder, slash, begun = start.rpartition("/")
+    try:
+        entries = sorted(_entries(os.path.expanduser(folder + slash) or "."))
+    except OSError:
+        return []
+    return [
+        CompletionItem(f"{before}{folder}{slash}{name}{'/' if is_folder else ''}")
+        for name, is_folder in entries
+        if name.startswith(begun) and (begun.startswith(".") or not name.startswith("."))
+    ]
+
+
+def _entries(folder: str) -> Iterator[tuple[str, bool]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            yield entry.name, entry.is_dir()

@@ -1,0 +1,130 @@
+"""Completion in bash, zsh and fish: what the shells are told when it is switched on, and how they are answered.
+
+``_AUTODIFF_COMPLETE=bash_source autodiff`` prints the script.  The scripts differ from click's in what they must do for
+expressions: leave the quote open behind ``log(``, and keep stars and brackets from being expanded as file names.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+import click
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
+    add_completion_class,
+)
+
+from autodiff_cli.cli.completion import Items, offers
+
+_BASH = """\
+%(complete_func)s() {
+    local line
+    COMPREPLY=()
+    while IFS= read -r line; do
+        [[ $line ]] || continue
+        COMPREPLY+=("$line")
+        [[ $line == *[=,/\\(] ]] && compopt -o nospace
+    done < <(COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_WORD="$2" %(complete_var)s=bash_complete "$1" 2>/dev/null)
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+_ZSH = """\
+#compdef %(prog_name)s
+
+%(complete_func)s() {
+    local -a whole begun whole_help begun_help
+    local value about
+    while IFS=$'\\t' read -r value about; do
+        [[ -n $value ]] || continue
+        if [[ $value == *[=,/\\(] ]]; then
+            begun+=("$value"); begun_help+=("$value  $about")
+        else
+            whole+=("$value"); whole_help+=("$value  $about")
+        fi
+    done < <(COMP_WORDS="${words[*]}" COMP_CWORD=$((CURRENT-1)) %(complete_var)s=zsh_complete "${words[1]}" 2>/dev/null)
+    compadd -l -V whole -U -d whole_help -a whole
+    compadd -l -V begun -U -S '' -d begun_help -a begun
+}
+
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    %(complete_func)s "$@"
+else
+    compdef %(complete_func)s %(prog_name)s
+fi
+"""
+_SPECIAL = " ()*;&<>|[]"
+
+
+class _Offers(ShellComplete):
+    """Answers with what this program offers; an error while somebody types is nobody's concern."""
+
+    closes_quotes = True
+    """Whether the shell closes the quote behind an answer that is the only one."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> Items:
+        try:
+            items = offers(args, incomplete)
+        except Exception:
+            return []
+        if self.closes_quotes and len(items) == 1 and items[0].signature:
+            items.append(CompletionItem(items[0].signature))
+        return items
+
+
+class Bash(_Offers, BashComplete):
+    """Bash cuts words at ``=``, ``(`` and the like, so the line is read here, and the answer is what replaces its word."""
+
+    source_template = _BASH
+    _in_quotes = False
+    _kept = 0
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        if "COMP_LINE" not in os.environ:
+            return super().get_completion_args()
+        end = "\0"
+        lexer = shlex.shlex(os.environ["COMP_LINE"] + end, posix=True, punctuation_chars=False)
+        lexer.whitespace_split = True
+        lexer.commenters = ""
+        words: list[str] = []
+        try:
+            words.extend(lexer)
+        except ValueError:  # a quote that is still open
+            self._in_quotes = True
+            words.append(lexer.token)
+        *args, incomplete = words
+        incomplete = incomplete.removesuffix(end)
+        replaced = os.environ.get("COMP_WORD", incomplete)
+        self._kept = len(incomplete) - len(replaced) if incomplete.endswith(replaced) else 0
+        return args[1:], incomplete
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        text = item.value[self._kept :]
+        return text if self._in_quotes or not any(c in text for c in _SPECIAL) else f'"{text}'
+
+
+class Zsh(_Offers, ZshComplete):
+    """Zsh is told what each answer is."""
+
+    source_template = _ZSH
+    closes_quotes = False
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        return f"{item.value}\t{item.help or ''}"
+
+
+class Fish(_Offers, FishComplete):
+    """Fish as click has it."""
+
+
+def complete(cli: click.Group, variable: str) -> int:
+    """Answer a shell that asks through an environment variable; the exit code."""
+    from click.shell_completion import shell_complete
+
+    for kind in (Bash, Zsh, Fish):
+        add_completion_class(kind)
+    return shell_complete(cli, {}, "autodiff", variable, os.environ[variable])

@@ -1,0 +1,122 @@
+"""Floating-point constants as what was meant: 1/3, pi/2, log(2), sqrt(2*pi).
+
+A rule multiplies by 0.6931471805599453 and means log(2).  A number is taken for such a constant only if it is the float
+nearest to it, or next to that, so that what is printed evaluates to the same number.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from math import isqrt
+
+Number = Fraction | float
+"""A coefficient: exact, or infinite, or nan."""
+
+_PARTS = 360
+_MOST_ROOTS = 1_000
+_BITS = 256
+
+
+def exact(value: float) -> Number:
+    """A number as a fraction: a simple one that it is next to, else the decimal number that it is printed as.
+
+    Next to, as a rule may have rounded: the exponent that is 1/3 less 1 is meant to be -2/3.
+    """
+    if isinstance(value, int):
+        return Fraction(value)
+    if not math.isfinite(value):
+        return value
+    simple = Fraction(value).limit_denominator(_PARTS)
+    return simple if value == 0 or (simple and _near(float(simple), value)) else Fraction(repr(value))
+
+
+def tidy(value: Number) -> Number:
+    """The same, with no more digits than matter."""
+    if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() > _BITS:
+        try:
+            short = float(value)
+        except OverflowError:
+            return value
+        return Fraction(repr(short)) if short and math.isfinite(short) else value
+    return value
+
+
+def power(base: Number, exponent: Fraction) -> Number | None:
+    """A number to a power, if that is a fraction, infinite or nan; else ``None``."""
+    if isinstance(base, float):
+        return base ** float(exponent) if base != 0 else None
+    if base == 0:
+        return Fraction(0) if exponent > 0 else math.inf
+    if exponent.denominator == 1:
+        size = max(base.numerator.bit_length(), base.denominator.bit_length())
+        return tidy(Fraction(base**exponent.numerator)) if abs(exponent) * size < 16 * _BITS else None
+    if base < 0:
+        return None
+    root = [_root(part, exponent.denominator) for part in (base.numerator, base.denominator)]
+    if root[0] is None or root[1] is None:
+        return None
+    return power(Fraction(root[0], root[1]), Fraction(exponent.numerator))
+
+
+def _root(value: int, degree: int) -> int | None:
+    if degree > 3 or value >= 1 << 52:
+        return None
+    found = round(value ** (1 / degree))
+    return found if found**degree == value else None
+
+
+def _near(value: float, other: float) -> bool:
+    return math.isclose(value, other, rel_tol=4.5e-16)
+
+
+def _simple(value: float) -> Fraction | None:
+    """The simple fraction that a number with rounding errors stands for."""
+    found = Fraction(value).limit_denominator(_PARTS)
+    return found if found and math.isclose(float(found), value, rel_tol=2e-15) else None
+
+
+def _without_squares(value: Fraction) -> tuple[Fraction, Fraction]:
+    """A fraction as another one times a square: what is left in a root, and what comes out of it."""
+    parts, roots = [value.numerator, value.denominator], [1, 1]
+    for i, part in enumerate(parts):
+        for factor in range(isqrt(part), 1, -1):
+            if part % factor**2 == 0:
+                parts[i], roots[i] = part // factor**2, factor
+                break
+    return Fraction(*parts), Fraction(*roots)
+
+
+def recognized(value: float) -> tuple[Fraction, str, Fraction, Fraction] | None:
+    """What a float is meant to be: a factor, and a constant with a power.
+
+    Returns:
+        ``(factor, kind, argument, power)`` for ``factor * constant**power``, where the kinds of constants are ``pi`` for
+        ``argument*pi``, ``over pi`` for ``argument/pi``, ``e``, ``log`` for ``log(argument)`` and ``number`` for the
+        argument itself.
+    """
+    if not math.isfinite(value) or value == 0 or float(value).is_integer():
+        return None
+    sign, size = Fraction(1 if value > 0 else -1), abs(value)
+    one, half = Fraction(1), Fraction(1, 2)
+    if size == math.e:
+        return sign, "e", one, one
+    times = _simple(size / math.pi)
+    if times and _near(float(times) * math.pi, size):
+        return sign * times, "pi", one, one
+    square = size * size
+    if square < _MOST_ROOTS and _near(math.sqrt(round(square)), size):
+        return sign, "number", Fraction(round(square)), half
+    for exponent, ratio in ((half, square / math.pi), (-half, square * math.pi)):
+        times = _simple(ratio)
+        if times is None or not _near(math.sqrt(float(times) * math.pi ** (1 if exponent > 0 else -1)), size):
+            continue
+        times, whole = _without_squares(times)
+        if exponent < 0 and times.numerator > 1:
+            return sign * whole, "over pi", times, half
+        return sign * whole, "pi", times if exponent > 0 else 1 / times, exponent
+    for of, exponent in ((size, one), (1 / size, -one)):
+        number = round(math.exp(of)) if of < 7 else 0
+        if 1 < number <= _MOST_ROOTS and _near(math.log(number), of):
+            return sign, "log", Fraction(number), exponent
+    return None

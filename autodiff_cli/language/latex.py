@@ -1,0 +1,347 @@
+"""Expressions as LaTeX: the syntax tree printed with fractions, roots and powers, and no bracket more than these need.
+
+The result is for math mode and takes nothing but amsmath.  The tree is walked with a stack, as everywhere; what a node
+becomes is put together from the pieces of its children.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from autodiff_cli.language.latex_names import RAISED, escaped, function, identifier, number
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.syntax import Syntax
+
+_CHOICE, _OR, _AND, _NOT, _RELATION, _SUM, _SIGNED, _PRODUCT, _POWER, _ATOM = range(10)
+"""How tightly a piece binds.  A sign binds as a sum does when it is on the right: ``a - (-b)``, but ``-a b`` is one product."""
+
+
+class _Piece:
+    """A part of the formula.
+
+    Attributes:
+        text: strings in tuples of tuples, which cost nothing to join.
+        level: how tightly it binds.
+        begins, ends: what the eye meets on its left and right: ``number``, ``name``, ``bracket``, ``minus`` or ``other``.
+        tall: whether it is higher than a line.
+        unsigned: the text without the minus in front, where there is one.
+        items: the parts of a list; for a name that it has a subscript, of which there cannot be two.
+        called: the name and the arguments in brackets, for functions whose powers have a place of their own.
+    """
+
+    __slots__ = ("begins", "called", "ends", "items", "level", "tall", "text", "unsigned")
+
+    def __init__(
+        self, text: Any, level: int = _ATOM, begins: str = "other", ends: str = "", tall: bool = False, items: Any = None
+    ) -> None:
+        self.text = text
+        self.level = level
+        self.begins = begins
+        self.ends = ends or begins
+        self.tall = tall
+        self.unsigned: Any = None
+        self.items: list[_Piece] | None = items
+        self.called: tuple[str, Any] | None = None
+
+    def at_least(self, level: int) -> _Piece:
+        """Itself, in brackets where it binds less tightly."""
+        return self if self.level >= level else _bracketed(self)
+
+
+def latex(expression: Syntax | str, names: Mapping[str, str] | None = None) -> str:
+    """An expression, or a program with its statements behind each other, for LaTeX's math mode.
+
+    Args:
+        expression: its text or its tree.
+        names: what some of its names are to be printed as, in LaTeX.
+
+    Raises:
+        ParseError: for a text that is not of the language.
+    """
+    pieces: list[_Piece] = []
+    stack: list[tuple[Syntax, bool]] = [(parse(expression) if isinstance(expression, str) else expression, False)]
+    while stack:
+        node, is_done = stack.pop()
+        if not is_done:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.children))
+            continue
+        first = len(pieces) - len(node.children)
+        if names and node.kind == "name" and node.children[0].text in names:
+            made = _Piece(names[node.children[0].text], tall=True)
+        else:
+            made = _piece(node, pieces[first:])
+        del pieces[first:]
+        pieces.append(made)
+    return _joined(pieces[0].text)
+
+
+def _joined(text: Any) -> str:
+    found: list[str] = []
+    stack = [text]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, str):
+            found.append(part)
+        else:
+            stack.extend(reversed(part))
+    return "".join(found)
+
+
+def _piece(node: Syntax, parts: list[_Piece]) -> _Piece:
+    kind = node.kind
+    if kind in _BUILD:
+        return _BUILD[kind](*parts)
+    if not node.children:
+        return _TOKENS[kind](node.text) if kind in _TOKENS else _Piece(rf"\mathrm{{{kind}}}", begins="name")
+    if kind in ("call", "method"):
+        method = kind == "method"
+        given = parts[2 if method else 1 :]
+        arguments = (given[0].items or []) if given else []
+        return _call(node.children[1 if method else 0].text, [parts[0], *arguments] if method else arguments)
+    if kind == "attribute":
+        return _attribute(parts[0], node.children[1].text)
+    if kind == "comparison":
+        return _Piece([p.text if i % 2 else p.at_least(_SUM).text for i, p in enumerate(parts)], _RELATION, tall=_tall(parts))
+    if kind in ("arguments", "subscripts"):
+        return _Piece("", items=parts)
+    if kind == "list":
+        return _list(parts)
+    if kind == "slice":
+        return _Piece([p.text for p in parts])
+    if kind == "unpack":
+        return _Piece((_commas(parts[:-1]), " = ", parts[-1].text))
+    if kind == "start":
+        return parts[0] if len(parts) == 1 else _Piece(_commas(parts, r", \quad "))
+    return parts[0]  # a name, a number, a bound of a slice: its token says it all
+
+
+# Brackets
+
+
+def _bracketed(piece: _Piece) -> _Piece:
+    return _Piece(_in_brackets([piece]), begins="bracket", tall=piece.tall)
+
+
+def _in_brackets(pieces: Sequence[_Piece]) -> Any:
+    left, right = (r"\left(", r"\right)") if _tall(pieces) else ("(", ")")
+    return (left, _commas(pieces), right)
+
+
+def _tall(pieces: Sequence[_Piece]) -> bool:
+    return any(piece.tall for piece in pieces)
+
+
+def _commas(pieces: Sequence[_Piece], comma: str = ", ") -> Any:
+    return tuple(text for i, piece in enumerate(pieces) for text in ((comma, piece.text) if i else (piece.text,)))
+
+
+# Operators
+
+
+def _add(a: _Piece, b: _Piece) -> _Piece:
+    # a + (b + c) is written without brackets, as mathematics does; a + (-b) is not.
+    right = b if b.level >= _SUM and b.begins != "minus" else b.at_least(_PRODUCT)
+    return _Piece((a.at_least(_SUM).text, " + ", right.text), _SUM, a.begins, b.ends, a.tall or b.tall)
+
+
+def _sub(a: _Piece, b: _Piece) -> _Piece:
+    return _Piece((a.at_least(_SUM).text, " - ", b.at_least(_PRODUCT).text), _SUM, a.begins, b.ends, a.tall or b.tall)
+
+
+def _mul(a: _Piece, b: _Piece) -> _Piece:
+    left, right = a.at_least(_SIGNED), b.at_least(_PRODUCT)
+    sign = r" \cdot " if right.begins == "number" or (left.ends, right.begins) in _NEED_A_DOT else _SPACES.get(left.ends, r" \, ")
+    made = _Piece((left.text, sign, right.text), _PRODUCT, left.begins, right.ends, a.tall or b.tall)
+    if left.unsigned is not None:
+        made.level, made.unsigned = _SIGNED, (left.unsigned, sign, right.text)
+    return made
+
+
+_NEED_A_DOT = {("name", "bracket"), ("number", "fraction")}
+"""``x (1 + y)`` looks like a call, and two with a third behind it like a mixed number."""
+_SPACES = {"number": " "}
+
+
+def _div(a: _Piece, b: _Piece) -> _Piece:
+    if a.unsigned is not None:
+        return _negative(_fraction(a.unsigned, b))
+    return _fraction(a.text, b)
+
+
+def _fraction(above: Any, below: _Piece) -> _Piece:
+    return _Piece((r"\frac{", above, "}{", below.text, "}"), _PRODUCT, "fraction", tall=True)
+
+
+def _negative(piece: _Piece) -> _Piece:
+    shown = piece.at_least(_PRODUCT)
+    made = _Piece(("-", shown.text), _SIGNED, "minus", shown.ends, piece.tall)
+    made.unsigned = shown.text
+    return made
+
+
+def _plus(piece: _Piece) -> _Piece:
+    return _Piece(("+", piece.at_least(_PRODUCT).text), _SIGNED, "minus", piece.ends, piece.tall)
+
+
+def _pow(base: _Piece, exponent: _Piece) -> _Piece:
+    if base.called is not None and exponent.begins in ("number", "name") and exponent.level == _ATOM:
+        name, arguments = base.called
+        return _Piece((name, "^{", exponent.text, "}", arguments), _POWER, "name", "bracket", base.tall)
+    return _Piece((base.at_least(_ATOM).text, "^{", exponent.text, "}"), _POWER, base.at_least(_ATOM).begins, "other", True)
+
+
+def _between(sign: str, level: int) -> Callable[[_Piece, _Piece], _Piece]:
+    def build(a: _Piece, b: _Piece) -> _Piece:
+        return _Piece((a.at_least(level).text, sign, b.at_least(level + 1).text), level, a.begins, b.ends, a.tall or b.tall)
+
+    return build
+
+
+def _floor_divide(a: _Piece, b: _Piece) -> _Piece:
+    return _Piece((r"\left\lfloor ", _div(a, b).text, r" \right\rfloor"), tall=True)
+
+
+def _conditional(value: _Piece, condition: _Piece, otherwise: _Piece) -> _Piece:
+    """One choice with all that its last branch goes on to choose from."""
+    rest = [piece for pair in otherwise.items or [] for piece in pair.items or []] if otherwise.begins == "cases" else [otherwise]
+    rows = [_Piece("", items=[value, condition])]
+    rows += [_Piece("", items=rest[i : i + 2]) for i in range(0, len(rest), 2)]
+    lines = []
+    for row in rows:
+        shown, *when = row.items or []
+        lines.append((shown.text, r" & \text{if } ", when[0].text) if when else (shown.text, r" & \text{otherwise}"))
+    text = tuple(part for i, line in enumerate(lines) for part in ((r" \\ ", line) if i else (line,)))
+    return _Piece((r"\begin{cases} ", text, r" \end{cases}"), _CHOICE, "cases", tall=True, items=rows)
+
+
+def _index(thing: _Piece, keys: _Piece) -> _Piece:
+    plain = thing.level == _ATOM and thing.begins == "name" and thing.items is None
+    base = thing if plain else _bracketed(thing)
+    return _Piece((base.text, "_{", _commas(keys.items or [], ","), "}"), begins="name", tall=thing.tall, items=[])
+
+
+def _attribute(thing: _Piece, name: str) -> _Piece:
+    if name in ("T", "mT"):
+        return _Piece((thing.at_least(_ATOM).text, r"^{\mathsf{T}}"), _POWER, thing.begins, "other", True)
+    return _Piece((rf"\operatorname{{{escaped(name)}}}", _in_brackets([thing])), begins="name", ends="bracket", tall=thing.tall)
+
+
+def _list(items: list[_Piece]) -> _Piece:
+    lengths = {len(item.items) if item.items is not None and item.begins == "list" else -1 for item in items}
+    if len(lengths) == 1 and min(lengths) > 0:
+        rows = tuple((r" \\ " if i else "", _commas(item.items or [], " & ")) for i, item in enumerate(items))
+        return _Piece((r"\begin{bmatrix} ", rows, r" \end{bmatrix}"), tall=True)
+    left, right = (r"\left[", r"\right]") if _tall(items) else ("[", "]")
+    return _Piece((left, _commas(items), right), begins="list", tall=_tall(items), items=items)
+
+
+# Calls
+
+
+def _call(name: str, arguments: list[_Piece]) -> _Piece:
+    if name in _WRITTEN and len(arguments) == _WRITTEN[name][0] and not any(a.begins == "keyword" for a in arguments):
+        return _WRITTEN[name][1](*arguments)
+    sign, brackets = function(name), _in_brackets(arguments)
+    made = _Piece((sign, brackets), begins="name", ends="bracket", tall=_tall(arguments), items=[])
+    if name in RAISED and len(arguments) == 1 and "_" not in sign:
+        made.called = (sign, brackets)
+    return made
+
+
+def _around(left: str, right: str) -> Callable[[_Piece], _Piece]:
+    return lambda x: _Piece((left, x.text, right), begins="other", tall=True)
+
+
+def _exponential(base: str) -> Callable[[_Piece], _Piece]:
+    return lambda x: _Piece((base, "^{", x.text, "}"), _POWER, "number" if base == "2" else "name", "other", True)
+
+
+def _square(x: _Piece) -> _Piece:
+    return _pow(x, _Piece("2", begins="number"))
+
+
+def _root(x: _Piece) -> _Piece:
+    return _Piece((r"\sqrt{", x.text, "}"), tall=True)
+
+
+_ONE = _Piece("1", begins="number")
+_matmul = _between(r" \mathbin{@} ", _PRODUCT)
+
+_WRITTEN: dict[str, tuple[int, Callable[..., _Piece]]] = {
+    "add": (2, _add),
+    "sub": (2, _sub),
+    "mul": (2, _mul),
+    "div": (2, _div),
+    "pow": (2, _pow),
+    "neg": (1, _negative),
+    "matmul": (2, _matmul),
+    "mm": (2, _matmul),
+    "square": (1, _square),
+    "sqrt": (1, _root),
+    "cbrt": (1, lambda x: _Piece((r"\sqrt[3]{", x.text, "}"), tall=True)),
+    "rsqrt": (1, lambda x: _div(_ONE, _root(x))),
+    "reciprocal": (1, lambda x: _div(_ONE, x)),
+    "hypot": (2, lambda x, y: _root(_add(_square(x), _square(y)))),
+    "exp": (1, _exponential("e")),
+    "exp2": (1, _exponential("2")),
+    "abs": (1, _around(r"\left| ", r" \right|")),
+    "norm": (1, _around(r"\left\| ", r" \right\|")),
+    "floor": (1, _around(r"\left\lfloor ", r" \right\rfloor")),
+    "ceil": (1, _around(r"\left\lceil ", r" \right\rceil")),
+    "inv": (1, lambda x: _pow(_bracketed(x) if x.level < _ATOM else x, _Piece("-1", begins="other"))),
+    "where": (3, lambda c, x, y: _conditional(x, c, y)),
+}
+"""Functions that have a way of writing of their own, by how many arguments."""
+
+_BUILD: dict[str, Callable[..., _Piece]] = {
+    "add": _add,
+    "sub": _sub,
+    "mul": _mul,
+    "div": _div,
+    "pow": _pow,
+    "neg": _negative,
+    "pos": _plus,
+    "matmul": _matmul,
+    "remainder": _between(r" \bmod ", _PRODUCT),
+    "floor_divide": _floor_divide,
+    "logical_or": _between(r" \lor ", _OR),
+    "logical_and": _between(r" \land ", _AND),
+    "logical_not": lambda x: _Piece((r"\lnot ", x.at_least(_RELATION + 1).text), _NOT, tall=x.tall),
+    "conditional": _conditional,
+    "index": _index,
+    "ellipsis": lambda _: _Piece(r"\ldots"),
+    "keyword": lambda name, value: _Piece((name.text, " = ", value.text), begins="keyword", tall=value.tall),
+    "assignment": lambda name, value: _Piece((name.text, " = ", value.text)),
+    "definition": lambda call, value: _Piece((call.text, " = ", value.text)),
+    "definition_with_grad": lambda call, value, _, partials: _Piece(
+        (call.text, " = ", value.text, r" \quad \text{with gradient } ", _in_brackets(partials.items or []))
+    ),
+    "augmented": lambda name, sign, value: _Piece((name.text, r" \mathrel{", sign.text, "} ", value.text)),
+    "set_attribute": lambda thing, name, value: _Piece((_attribute(thing, name.text).text, " = ", value.text)),
+    "set_index": lambda thing, keys, value: _Piece((_index(thing, keys).text, " = ", value.text)),
+}
+
+_RELATIONS = {"<": " < ", "<=": r" \le ", ">": " > ", ">=": r" \ge ", "==": " = ", "!=": r" \ne "}
+
+
+def _number(text: str) -> _Piece:
+    shown = number(text)
+    return _Piece(shown, _PRODUCT if "cdot" in shown else _POWER if "^" in shown else _ATOM, "number")
+
+
+def _name(text: str) -> _Piece:
+    shown = r"\infty" if text == "inf" else identifier(text)
+    return _Piece(shown, begins="name", items=[] if "_" in shown else None)
+
+
+_TOKENS: dict[str, Callable[[str], _Piece]] = {
+    "NAME": _name,
+    "NUMBER": _number,
+    "STRING": lambda text: _Piece(rf"\text{{{escaped(text)}}}"),
+    "COMPARISON": lambda text: _Piece(_RELATIONS[text]),
+    "AUGMENTED": lambda text: _Piece(escaped(text)),
+    "COLON": lambda text: _Piece(":"),
+    "ELLIPSIS": lambda text: _Piece(r"\ldots"),
+}

@@ -1,0 +1,121 @@
+"""Names, numbers and functions as mathematics writes them: ``alpha_1`` is ``\\alpha_{1}``, ``asin`` is ``\\arcsin``."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_GREEK = (
+    *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "pi"),
+    *("rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
+    *("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"),
+)
+CONSTANTS = {"inf": r"\infty", "nan": r"\mathrm{nan}"}
+SYMBOLS = {
+    **{name: rf"\{name}" for name in ("log", "ln", "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "det", "max", "min")},
+    "asin": r"\arcsin",
+    "acos": r"\arccos",
+    "atan": r"\arctan",
+    "arcsin": r"\arcsin",
+    "arccos": r"\arccos",
+    "arctan": r"\arctan",
+    "asinh": r"\operatorname{arsinh}",
+    "acosh": r"\operatorname{arcosh}",
+    "atanh": r"\operatorname{artanh}",
+    "log2": r"\log_{2}",
+    "log10": r"\log_{10}",
+    "sign": r"\operatorname{sgn}",
+    "gamma": r"\Gamma",
+    "digamma": r"\psi",
+    "zeta": r"\zeta",
+    "beta": r"\mathrm{B}",
+    "sigmoid": r"\sigma",
+    "ndtr": r"\Phi",
+    "trace": r"\operatorname{tr}",
+    "maximum": r"\max",
+    "minimum": r"\min",
+    "amax": r"\max",
+    "amin": r"\min",
+}
+"""Functions with a sign of their own; others are written out."""
+RAISED = frozenset(
+    ("sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "log", "ln", "log2", "log10")
+)
+"""Functions whose powers are written behind their name: the square of ``sin(x)`` is ``\\sin^{2}(x)``."""
+_SPECIAL = {
+    **{c: rf"\{c}" for c in "%$#_{}&"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
+
+
+def escaped(text: str) -> str:
+    """Plain text as it may stand in a document; what a plain LaTeX has no letter for is named by its number."""
+    return "".join(_SPECIAL.get(character, character if _printed(character) else f"U+{ord(character):04X}") for character in text)
+
+
+def _printed(character: str) -> bool:
+    return character.isascii() or ("\u00c0" <= character <= "\u00ff" and character not in "ÐÞðþ×÷")
+
+
+def identifier(name: str) -> str:
+    """A name: Greek letters as such, a number at the end or what follows ``_`` as a subscript, ``%3`` as ``v_{3}``.
+
+    What is inside of ``y`` is called ``y.1``, which is printed as a subscript too.
+    """
+    if name.startswith("%"):
+        return f"v_{{{name[1:]}}}"
+    name, point, inside = name.partition(".")
+    stem, *below = [part for part in name.split("_") if part] or [name]
+    letters = stem.rstrip("0123456789")
+    if letters and letters != stem and _is_symbol(letters):
+        stem, below = letters, [stem[len(letters) :], *below]
+    shown = _word(stem)
+    subscript = ",".join(map(_word, below)) + point + inside
+    return f"{shown}_{{{subscript}}}" if subscript else shown
+
+
+def _is_symbol(word: str) -> bool:
+    return len(word) == 1 or word in _GREEK
+
+
+def _word(word: str) -> str:
+    if word in _GREEK:
+        return rf"\{word}"
+    if len(word) == 1 and not word.isascii():
+        # The name of a Greek letter is that of its command, but for the letters that look like Latin ones.
+        _, _, letter = unicodedata.name(word, "").partition("GREEK SMALL LETTER ")
+        _, _, capital = unicodedata.name(word, "").partition("GREEK CAPITAL LETTER ")
+        known = letter.lower().replace("lamda", "lambda") or capital.capitalize().replace("Lamda", "Lambda")
+        if known in _GREEK:
+            return rf"\{known}"
+    if len(word) == 1 and word.isascii():
+        return escaped(word)
+    if word.isdecimal() and word.isascii():
+        return word
+    return rf"\mathrm{{{word}}}" if word.isascii() and word.isalnum() else rf"\text{{{escaped(word)}}}"
+
+
+def function(name: str) -> str:
+    """The sign for a function."""
+    if name in SYMBOLS:
+        return SYMBOLS[name]
+    if _is_symbol(name):
+        return identifier(name)
+    return rf"\operatorname{{{escaped(name)}}}" if name.isascii() else rf"\text{{{escaped(name)}}}"
+
+
+def number(text: str) -> str:
+    """A number as the language, or Python, writes it: ``2.5E-3`` is ``2.5 \\cdot 10^{-3}``."""
+    if text.lstrip("+-") in CONSTANTS:
+        return text.replace(text.lstrip("+-"), CONSTANTS[text.lstrip("+-")])
+    digits, _, exponent = text.replace("_", "").lower().partition("e")
+    whole, point, decimals = digits.partition(".")
+    digits = f"{whole or '0'}.{decimals}" if point and decimals else whole or "0"
+    if not exponent:
+        return digits
+    power = f"10^{{{int(exponent)}}}"
+    return power if digits == "1" else f"-{power}" if digits == "-1" else rf"{digits} \cdot {power}"

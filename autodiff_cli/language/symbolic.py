@@ -1,0 +1,120 @@
+"""Derivatives as expressions of the language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.program import output_name
+from autodiff_cli.autograd.recording import Cell, Operation, Recording
+from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError
+from autodiff_cli.language.algebra import Algebra, Node
+from autodiff_cli.language.compiled import names_and_values, recorded
+from autodiff_cli.language.lowering import lowered
+from autodiff_cli.language.normal import formulas
+from autodiff_cli.language.rewritten import recorded_again
+from autodiff_cli.language.syntax import Syntax, unparse
+from autodiff_cli.language.written import program
+
+Written = tuple[Recording, Cell, dict[str, Operation]]
+"""A recording, its result, and its variables."""
+
+
+class Derivatives:
+    """What ``autodiff diff`` shows.
+
+    Attributes:
+        expression: what was differentiated.
+        order: how often.
+        trees: for each derivative by what it is, and the expression.
+    """
+
+    def __init__(self, expression: str, order: int, trees: Mapping[tuple[str, ...], Syntax]) -> None:
+        self.expression = expression
+        self.order = order
+        self.trees = dict(trees)
+        self.texts = {term: unparse(tree) for term, tree in self.trees.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object."""
+        return {
+            "schema": 1,
+            "command": "diff",
+            "expression": self.expression,
+            "order": self.order,
+            "derivatives": [{"wrt": list(term), "expression": text} for term, text in self.texts.items()],
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """One record for each derivative, named as ``d_x_y``."""
+        return [{"name": output_name(term), "expression": text} for term, text in self.texts.items()]
+
+
+def differentiate(
+    expression: str,
+    wrt: Sequence[str] | None = None,
+    order: int = 1,
+    const: Mapping[str, Any] | None = None,
+    simplify: bool = False,
+) -> Derivatives:
+    """All derivatives of one order as expressions, of a program whose variables are numbers.
+
+    Args:
+        expression: a program of the language whose result is one number; names without a value are variables.
+        wrt: which of them to differentiate by; all if left out.
+        order: 1 or more.
+        const: values of names; they may be arrays.
+        simplify: whether SymPy has the last word.
+
+    Raises:
+        NotRecordable: if the derivative depends on values in a way that cannot be written down.
+        MissingPackage: without SymPy, if that is to simplify.
+        AutodiffError: of any other kind, with its place in the expression.
+    """
+    if order < 1:
+        raise UsageError(f"the order must be 1 or more, not {order}")
+    names, by, leaves = names_and_values(expression, wrt, const, "float64")
+    if not by:
+        raise UsageError("the expression has no variable to differentiate by", hint="every name without a value is one")
+    algebra = Algebra(names)
+    try:
+        found = _of_order(algebra, recorded(expression, names, leaves, "float64"), by, order)
+    except (NotRecordable, NoSeriesError) as error:
+        raise not_written(error, f"there is no formula for the derivative; numbers: autodiff grad EXPR --at {names[0]}=1") from None
+    if simplify:
+        from autodiff_cli.language.simplify import simplified
+
+        found = {term: simplified(algebra, formula) for term, formula in found.items()}
+    return Derivatives(expression, order, {term: program(formula, names) for term, formula in found.items()})
+
+
+def not_written(error: NotRecordable | NoSeriesError, hint: str) -> NotRecordable:
+    """What to say of an expression that cannot be written down, with the way out."""
+    message = error.message if isinstance(error, NotRecordable) else "this cannot be written as operations on single numbers"
+    return NotRecordable(message, span=error.span, source=error.source, hint=hint)
+
+
+def _of_order(algebra: Algebra, value: Written, by: Sequence[str], order: int) -> dict[tuple[str, ...], Node]:
+    """The derivatives of one order as formulas.
+
+    Those of the order below are written as formulas first, so that what was collected there is not differentiated term by
+    term.  The guards of their rules are left out there too, operations that are no functions of the language are not.
+    """
+    written: dict[tuple[str, ...], Written] = {(): value}
+    for step in range(1, order + 1):
+        found: dict[tuple[str, ...], Node] = {}
+        for term, (recording, cell, variables) in written.items():
+            own = len(recording.operations)
+            following = by[by.index(term[-1]) if term else 0 :]
+            with np.errstate(all="ignore"), set_grad_enabled(False):
+                slopes = recording.gradient(cell, [variables[name] for name in following])
+            if step == order:
+                slopes = lowered(recording, slopes)
+            for name, formula in zip(following, formulas(algebra, slopes, own), strict=True):
+                found[*term, name] = formula
+        if step < order:
+            written = {term: recorded_again(formula, value[2]) for term, formula in found.items()}
+    return found

@@ -1,0 +1,185 @@
+"""What other languages call the functions, and how they write numbers, choices and powers.
+
+A function that a target does not have is written by its formula (``written`` in its declaration) over those that it has.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+NAMES = ("python", "numpy", "torch", "jax", "c", "latex")
+
+_INFIX = ("add", "sub", "mul", "div", "neg", "pow", "lt", "le", "gt", "ge", "eq", "ne", "where")
+"""What every target has, as an operator or by ``Target``."""
+_LOGIC = ("logical_and", "logical_or", "logical_not")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A language.
+
+    Attributes:
+        name: on the command line; ``title`` in a sentence.
+        functions: the function for each operation, with ``{0}`` for the first argument.
+        helpers: functions that are written in front, by name.
+        imports: a line for each prefix that occurs.
+        where: a choice, with ``{c}``, ``{x}`` and ``{y}``.
+        operators: further operators that bind as a product.
+        logic: ``and``, ``or`` and ``not`` as operators; they are functions if left out.
+        reserved: names that no variable can have.
+        infinity, nan, pi: the constants.
+        floats: whether whole numbers need a point.
+        number: a number where a function takes nothing but tensors.
+    """
+
+    name: str
+    title: str
+    functions: Mapping[str, str]
+    where: str
+    infinity: str
+    nan: str
+    reserved: frozenset[str]
+    pi: str = ""
+    helpers: Mapping[str, str] = field(default_factory=dict)
+    imports: Mapping[str, str] = field(default_factory=dict)
+    operators: Mapping[str, str] = field(default_factory=dict)
+    logic: tuple[str, str, str] | None = None
+    floats: bool = False
+    number: str = "{0}"
+
+    def has(self, name: str) -> bool:
+        """Whether it can write an operation."""
+        return name in _INFIX or name in self.functions or name in self.operators or (self.logic is not None and name in _LOGIC)
+
+
+def _same(prefix: str, names: str) -> dict[str, str]:
+    return {name: f"{prefix}{name}({{0}})" for name in names.split()}
+
+
+def _renamed(prefix: str, arguments: str = "{0}", **names: str) -> dict[str, str]:
+    return {ours: f"{prefix}{theirs}({arguments})" for ours, theirs in names.items()}
+
+
+_TWO = "{0}, {1}"
+_ELEMENTARY = "exp expm1 log log1p log2 log10 sqrt sin cos tan sinh cosh tanh floor ceil trunc"
+_INVERSE = {name: f"arc{name[1:]}" for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh")}
+
+PYTHON = Target(
+    "python",
+    "Python",
+    _same("math.", f"{_ELEMENTARY} asin acos atan asinh acosh atanh exp2 cbrt erf erfc lgamma gamma isnan isinf isfinite")
+    | _renamed("math.", _TWO, atan2="atan2", hypot="hypot", fmod="fmod")
+    | {"abs": "abs({0})", "round": "round({0})", "maximum": "max({0}, {1})", "minimum": "min({0}, {1})"}
+    | {"sign": "_sign({0})"},
+    where="{x} if {c} else {y}",
+    infinity="math.inf",
+    nan="math.nan",
+    pi="math.pi",
+    reserved=frozenset([*keyword.kwlist, "math", "abs", "round", "max", "min"]),
+    imports={"math.": "import math"},
+    helpers={
+        "_sign": "def _sign(x):\n    return (x > 0) - (x < 0)\n",
+        "_defined": (
+            "def _defined(function, *arguments):\n"
+            '    """The result of a function, nan where Python raises: a choice may leave it unused."""\n'
+            "    try:\n"
+            "        return function(*arguments)\n"
+            "    except (ArithmeticError, ValueError):\n"
+            "        return math.nan\n"
+        ),
+    },
+    logic=("and", "or", "not"),
+    operators={"remainder": " % ", "floor_divide": "//"},
+)
+_SCIPY = _same("special.", "erf erfc erfinv ndtr log_ndtr ndtri i0 i0e i1 i1e j0 j1 gamma digamma") | _renamed(
+    "special.", _TWO, beta="beta", xlogy="xlogy", xlog1py="xlog1py", zeta="zeta"
+)
+_NUMPY = "exp2 cbrt abs sign isnan isinf isfinite round logical_not"
+_OF_TWO = ("hypot", "fmod", "remainder", "floor_divide", "maximum", "minimum", "logaddexp", "logaddexp2")
+_NUMPY_TWO = {name: name for name in (*_OF_TWO, "logical_and", "logical_or")}
+NUMPY = Target(
+    "numpy",
+    "NumPy",
+    _same("np.", f"{_ELEMENTARY} {_NUMPY} sinc")
+    | _renamed("np.", **_INVERSE)
+    | _renamed("np.", _TWO, atan2="arctan2", **_NUMPY_TWO)
+    | _SCIPY
+    | {"lgamma": "special.gammaln({0})", "polygamma": "special.polygamma({1}, {0})"},
+    where="np.where({c}, {x}, {y})",
+    infinity="np.inf",
+    nan="np.nan",
+    pi="np.pi",
+    reserved=frozenset([*keyword.kwlist, "np", "special", "float"]),
+    imports={"np.": "import numpy as np", "special.": "from scipy import special"},
+)
+JAX = Target(
+    "jax",
+    "JAX",
+    _same("jnp.", f"{_ELEMENTARY} {_NUMPY} sinc")
+    | _renamed("jnp.", **_INVERSE)
+    | _renamed("jnp.", _TWO, atan2="arctan2", **_NUMPY_TWO)
+    | {name: text for name, text in _SCIPY.items() if name not in ("j0", "j1")}
+    | {"lgamma": "special.gammaln({0})", "polygamma": "special.polygamma({1}, {0})", "sigmoid": "special.expit({0})"},
+    where="jnp.where({c}, {x}, {y})",
+    infinity="jnp.inf",
+    nan="jnp.nan",
+    pi="jnp.pi",
+    reserved=frozenset([*keyword.kwlist, "jnp", "special", "float"]),
+    imports={"jnp.": "import jax.numpy as jnp", "special.": "from jax.scipy import special"},
+)
+TORCH = Target(
+    "torch",
+    "PyTorch",
+    _same("torch.", f"{_ELEMENTARY} asin acos atan asinh acosh atanh exp2 abs sign isnan isinf isfinite round")
+    | _same("torch.", "sigmoid erf erfc erfinv sinc lgamma logical_not i0")
+    | _same("torch.special.", "digamma ndtr log_ndtr ndtri i0e i1 i1e")
+    | _renamed("torch.special.", j0="bessel_j0", j1="bessel_j1")
+    | _renamed("torch.", _TWO, atan2="atan2", **_NUMPY_TWO)
+    | _renamed("torch.special.", _TWO, xlogy="xlogy", xlog1py="xlog1py", zeta="zeta")
+    | {"polygamma": "torch.special.polygamma({1}, {0})"},
+    where="torch.where({c}, {x}, {y})",
+    infinity="torch.inf",
+    nan="torch.nan",
+    pi="torch.pi",
+    reserved=frozenset([*keyword.kwlist, "torch"]),
+    imports={"torch.": "import torch"},
+    number="{tensor}.new_tensor({0})",
+)
+_C_KEYWORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline int long register restrict
+return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool _Complex _Imaginary
+grad hess NAN INFINITY main
+"""
+_C_MATH = "exp expm1 exp2 log log1p log2 log10 sqrt cbrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh floor ceil"
+_C_OTHERS = """
+trunc rint erf erfc lgamma tgamma fabs pow atan2 hypot fmod isnan isinf isfinite sign maximum minimum modulo floor_divide
+"""
+C = Target(
+    "c",
+    "C",
+    _same("", f"{_C_MATH} trunc erf erfc lgamma isnan isinf isfinite")
+    | _renamed("", _TWO, atan2="atan2", hypot="hypot", fmod="fmod")
+    | {"abs": "fabs({0})", "gamma": "tgamma({0})", "round": "rint({0})", "sign": "sign({0})"}
+    | {name: f"{name}({_TWO})" for name in ("maximum", "minimum", "remainder", "floor_divide")}
+    | {"remainder": "modulo({0}, {1})"},
+    where="{c} ? {x} : {y}",
+    infinity="INFINITY",
+    nan="NAN",
+    reserved=frozenset([*_C_KEYWORDS.split(), *_C_MATH.split(), *_C_OTHERS.split()]),
+    imports={"": "#include <math.h>"},
+    helpers={
+        "sign": "static double sign(double x)\n{\n    return (x > 0) - (x < 0);\n}\n",
+        "maximum": "static double maximum(double x, double y)\n{\n    return x >= y || isnan(x) ? x : y;\n}\n",
+        "minimum": "static double minimum(double x, double y)\n{\n    return x <= y || isnan(x) ? x : y;\n}\n",
+        "modulo": (
+            "static double modulo(double x, double y)\n{\n    const double rest = fmod(x, y);\n\n"
+            "    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;\n}\n"
+        ),
+        "floor_divide": "static double floor_divide(double x, double y)\n{\n    return floor(x/y);\n}\n",
+    },
+    logic=("&&", "||", "!"),
+    floats=True,
+)
+TARGETS = {target.name: target for target in (PYTHON, NUMPY, TORCH, JAX, C)}

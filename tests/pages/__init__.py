@@ -1,0 +1,39 @@
+"""The pages of the reference, written from the code: ``python -m tests.pages`` writes them into ``docs/``.
+
+They are checked in, so that they can be read where the code is read; ``tests/test_pages.py`` fails when one is stale.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.pages import commands, errors, functions, kinks, objects
+from tests.shell import ROOT
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": commands.page,
+    "functions.md": functions.page,
+    "kinks.md": kinks.page,
+    "json.md": objects.page,
+    "errors.md": errors.page,
+}
+HOW = "python -m tests.pages"
+_MARK = f"<!-- Written by {HOW}. -->"
+
+
+def text(name: str) -> str:
+    """What a page should say."""
+    title, _, rest = PAGES[name]().partition("\n")
+    return f"{title}\n\n{_MARK}\n{rest}"
+
+
+def stale_pages() -> Iterator[tuple[Path, str]]:
+    """The pages that are not what the code says now, each with the text that it should have."""
+    for name in ("AUTODIFF_FORMAT", "FORCE_COLOR", "NO_COLOR"):
+        os.environ.pop(name, None)
+    for name in PAGES:
+        path, wanted = ROOT / "docs" / name, text(name)
+        if not path.exists() or path.read_text(encoding="utf-8") != wanted:
+            yield path, wanted

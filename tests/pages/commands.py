@@ -1,0 +1,143 @@
+"""``docs/commands.md``: every command, from its declaration, with its examples run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import click
+
+from autodiff_cli.cli.main import COMMANDS, cli
+from tests.pages.markdown import block, code, console, prose, table
+from tests.shell import run, run_script
+
+FILES = Path(__file__).parent / "files"
+"""What the examples of commands read: they are run in a copy of this folder."""
+_MOST_LINES = 24
+_SHARED = 4
+"""An option of so many commands is explained once, for all of them."""
+
+_HEAD = """# Commands
+
+What `autodiff COMMAND --help` says, and what its examples print. EXPR is an expression of [the language](reference.md), `-` to
+read it from standard input, `@file` to read it from a file. It may begin with a minus sign: an argument is an option only if it
+is exactly one that the command has.
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    commands = {name: declared(name) for name in COMMANDS}
+    counted = Counter(option for command in commands.values() for option in options(command))
+    shared = {option: "" for command in commands.values() for option in options(command) if counted[option] >= _SHARED}
+    parts = [_HEAD]
+    parts.append(table(("command", "does"), [(f"[`{name}`](#{name})", prose(text)) for name, text in COMMANDS.items()]))
+    for name, command in commands.items():
+        parts.append(_section(name, command, list(shared)))
+    parts.append("## Options that commands share\n")
+    parts.append(_table(list(shared)))
+    return "\n".join(parts)
+
+
+def declared(name: str) -> click.Command:
+    """A command as click knows it."""
+    command = cli.get_command(_context(), name)
+    assert command is not None, name
+    return command
+
+
+def _context() -> click.Context:
+    return click.Context(cli, info_name="autodiff")
+
+
+def options(command: click.Command) -> list[tuple[str, str]]:
+    """The options as its help shows them, each with its meaning; ``--help`` itself left out."""
+    context = click.Context(command, parent=_context(), info_name=command.name)
+    records = [option.get_help_record(context) for option in command.params if isinstance(option, click.Option)]
+    return [record for record in records if record is not None]
+
+
+def examples(command: click.Command) -> list[str]:
+    """The command lines in the help of a command."""
+    _, _, lines = (command.help or "").partition("\b")
+    return [line.strip() for line in lines.splitlines() if line.strip()]
+
+
+@cache
+def printed(command_line: str) -> str:
+    """What an example prints, in a folder with the files that it may name.
+
+    Raises:
+        AssertionError: if it fails for want of a file.
+    """
+    if command_line.startswith("tail -f "):
+        return ""  # it would wait for ever
+    with folder() as here:
+        shown = run(command_line) if command_line.startswith("autodiff ") else run_script(command_line, here)
+    if "pip install 'autodiff-cli[" in shown and " -o " in command_line:
+        return ""  # what draws the picture is not installed here; with it, nothing is printed
+    assert "[exit code 5]" not in shown, f"put the file that this example needs into {FILES}: {command_line}\n{shown}"
+    return shown
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """Inside, a copy of ``FILES`` is the working directory."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as name:
+        shutil.copytree(FILES, name, dirs_exist_ok=True)
+        os.chdir(name)
+        try:
+            yield Path(name)
+        finally:
+            os.chdir(before)
+
+
+def _section(name: str, command: click.Command, shared: list[tuple[str, str]]) -> str:
+    usage = " ".join(command.collect_usage_pieces(click.Context(command, info_name=name)))
+    about, _, _ = (command.help or "").partition("\b")
+    own = [option for option in options(command) if option not in shared]
+    common = [code(_spelling(option)) for option in options(command) if option in shared]
+    parts = [f"## {name}\n", block("text", f"autodiff {name} {usage}"), _paragraphs(about)]
+    if own:
+        parts.append(_table(own))
+    if common:
+        parts.append(f"{'Also' if own else 'Options'}: {', '.join(common)}; see [below](#options-that-commands-share).\n")
+    parts.append(console(_with_files(examples(command))))
+    return "\n".join(parts)
+
+
+def _with_files(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """Examples with what they print, and before them the files that they read."""
+    for file in sorted(FILES.iterdir()):
+        if any(file.name in line for line in lines):
+            yield f"cat {file.name}", file.read_text(encoding="utf-8")
+    for line in lines:
+        yield line, _cut(printed(line))
+
+
+def _spelling(option: tuple[str, str]) -> str:
+    """The long name of an option."""
+    return next(word for word in option[0].replace(",", " ").split() if word.startswith("--"))
+
+
+def _table(listed: list[tuple[str, str]]) -> str:
+    return table(("option", "meaning"), [(code(name), prose(" ".join(meaning.split()))) for name, meaning in listed])
+
+
+def _paragraphs(text: str) -> str:
+    return "\n\n".join(prose(" ".join(paragraph.split())) for paragraph in text.strip().split("\n\n")) + "\n"
+
+
+def _cut(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    if len(lines) <= _MOST_LINES:
+        return text
+    kept = _MOST_LINES - 2
+    return "".join(lines[:kept]) + f"... {len(lines) - kept:,} more lines\n"

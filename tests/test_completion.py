@@ -1,0 +1,160 @@
+"""What Tab offers, as click asks for it and as bash gets it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import get_completion_class
+
+from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.cli.main import COMMANDS, cli, main
+from autodiff_cli.cli.shells import Bash, Fish, Zsh
+from tests.shell import ROOT
+
+
+def offered(line: str, incomplete: str, kind: type = Zsh) -> list[str]:
+    """The answers for a word that is being typed behind ``line``."""
+    import shlex
+
+    answers = kind(cli, {}, "autodiff", "_AUTODIFF_COMPLETE").get_completions(shlex.split(line), incomplete)
+    return [item.value for item in answers]
+
+
+@pytest.mark.parametrize(
+    ("line", "incomplete", "expected"),
+    [
+        ("", "ev", ["eval"]),
+        ("", "--v", ["--version"]),
+        ("eval", "log1", ["log10(", "log1p("]),
+        ("eval", "sin(x) * sqr", ["sin(x) * sqrt("]),
+        ("eval", "-x*softp", ["-x*softplus("]),
+        ("eval", "x.sqr", ["x.sqrt("]),
+        ("eval", "2*pi", ["2*pinv(", "2*pinverse(", "2*pi"]),
+        ("eval", "width = 3; wi", ["width = 3; width"]),
+        ("eval", "zzz", []),
+        ("eval", "x + 1", []),
+        ("eval", "", []),
+        ("eval 'sin(x)*y' --at", "", ["x=", "y="]),
+        ("eval 'sin(x)*y' --at x=1 --const", "", ["y="]),
+        ("eval 'sin(x)*y'", "--at=", ["--at=x=", "--at=y="]),
+        ("eval 'sin(x)*y' --at", "x=1,", ["x=1,y="]),
+        ("eval 'y = x**2; y*k' --at x=3 --const", "", ["k="]),
+        ("eval x --at", "x=linsp", ["x=linspace("]),
+        ("eval 'sin(x)*y' --wrt", "x,", ["x,x", "x,y"]),
+        ("eval 'y = x**2' --retain-grad", "", ["all", "y", "x"]),
+        ("eval x --dtype", "", ["float64", "float32"]),
+        ("eval x", "--dtype=float3", ["--dtype=float32"]),
+        ("eval x --format", "c", ["csv"]),
+        ("eval x --color", "al", ["always"]),
+        ("eval x", "--retain", ["--retain-grad", "--retain-graph"]),
+        ("eval x --retain-graph", "--retain", ["--retain-grad"]),
+        ("eval x --at x=1", "--at", ["--at"]),
+        ("gradcheck x --claim", "x=logs", ["x=logsigmoid(", "x=logsumexp("]),
+        ("functions", "sqr", ["sqrt"]),
+        ("no-such-command", "x", []),
+        ("eval --no-such-option x", "--retain-graph", ["--retain-graph"]),
+    ],
+)
+def test_offered(line: str, incomplete: str, expected: list[str]) -> None:
+    assert offered(line, incomplete) == expected
+
+
+def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "points.csv").write_text("1\n")
+    (tmp_path / ".hidden").write_text("")
+    (tmp_path / "programs" / "a b.ad").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert offered("run", "") == ["points.csv", "programs/"]
+    assert offered("run", "programs/") == ["programs/a b.ad"]
+    assert offered("run", f"{tmp_path}/po") == [f"{tmp_path}/points.csv"]
+    assert offered("eval", "@p") == ["@points.csv", "@programs/"]
+    assert offered("eval x --at", "x=@po") == ["x=@points.csv"]
+    assert offered("eval x --at", "y=1,x=@po") == ["y=1,x=@points.csv"]
+    assert offered("run", "nowhere/") == []
+    assert offered("run", ".h") == [".hidden"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_completion(name: str) -> None:
+    context = click.Context(cli)
+    command = cli.get_command(context, name)
+    assert command is not None
+    for parameter in command.get_params(context):
+        if isinstance(parameter, click.Option):
+            for option in parameter.opts:
+                if option.startswith("--"):
+                    assert option in offered(name, option)
+                assert not any(value.endswith(" ") for value in offered(f"{name} x {option}", ""))
+            if isinstance(parameter.type, click.Choice):
+                assert offered(f"{name} x {parameter.opts[0]}", "") == list(parameter.type.choices)
+            if parameter.name == "style":
+                assert "json" in offered(f"{name} x {parameter.opts[-1]}", "")
+        elif parameter.metavar == "EXPR":
+            assert offered(name, "x*sqr") == ["x*sqrt("]
+
+
+def test_every_function_is_offered() -> None:
+    for name in FUNCTIONS:
+        if not name.startswith("_"):
+            assert f"2*{name}(" in offered("eval", f"2*{name}")
+
+
+def test_shells_that_close_quotes_are_given_the_signature_too() -> None:
+    for kind in (Bash, Fish):
+        assert offered("eval", "x*softp", kind) == ["x*softplus(", "x*softplus(x, beta=1, threshold=none)"]
+        assert offered("eval x --at", "", kind) == ["x=", "x=1"]
+        assert offered("functions", "sqr", kind) == ["sqrt"]
+
+
+def test_an_error_while_somebody_types_is_silent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("autodiff_cli.cli.shells.offers", lambda *_: 1 / 0)
+    monkeypatch.setenv("_AUTODIFF_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_LINE", "autodiff ev")
+    assert main([]) == 0
+    assert capsys.readouterr() == ("\n", "")
+
+
+def test_they_are_what_click_finds(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for shell, script in (("zsh", "#compdef autodiff"), ("bash", "complete -o nosort"), ("fish", "complete --no-files")):
+        monkeypatch.setenv("_AUTODIFF_COMPLETE", f"{shell}_source")
+        assert main([]) == 0
+        assert script in capsys.readouterr().out
+    assert {get_completion_class(shell) for shell in ("bash", "zsh", "fish")} == {Bash, Zsh, Fish}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.parametrize(
+    ("line", "word", "expected"),
+    [
+        ('autodiff eval "sin(x) * sqr', "sin(x) * sqr", ["sin(x) * sqrt(", "sin(x) * sqrt(x)"]),
+        ("autodiff eval '[1, 2]*x**2 + sqr", "[1, 2]*x**2 + sqr", ["[1, 2]*x**2 + sqrt(", "[1, 2]*x**2 + sqrt(x)"]),
+        ("autodiff eval sqr", "sqr", ['"sqrt(', '"sqrt(x)']),
+        ('autodiff eval "x" --at x=1 --fo', "--fo", ["--format"]),
+        ("autodiff eval x --format=mark", "mark", ["markdown"]),
+        ("autodiff eval x --at x=@pyproj", "@pyproj", ["@pyproject.toml"]),
+        ('autodiff eval "x*y" --at "x=1,', "x=1,", ["x=1,y=", "x=1,y=1"]),
+        ('autodiff eval "zzz', "zzz", []),
+        ("autodiff jac", "jac", ["jacobian"]),
+        ("autodiff functions sqr", "sqr", ["sqrt"]),
+    ],
+)
+def test_bash(tmp_path: Path, line: str, word: str, expected: list[str]) -> None:
+    program = tmp_path / "autodiff"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m autodiff_cli "$@"\n')
+    program.chmod(0o755)
+    script = (
+        "source <(_AUTODIFF_COMPLETE=bash_source autodiff)\nCOMP_LINE=$1; COMP_POINT=${#1}\n"
+        '_autodiff_completion autodiff "$2"\n((${#COMPREPLY[@]})) && printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", line, word], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines() == expected

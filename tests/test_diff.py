@@ -1,0 +1,420 @@
+"""Derivatives as expressions: what a person would write, and the same numbers as ``grad``."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import autodiff_cli as ad
+from autodiff_cli.autograd.declare import LAWS, Law
+from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.autograd.program import Program
+from autodiff_cli.autograd.recording import Recording
+from autodiff_cli.cli.main import main
+from autodiff_cli.errors import AutodiffError, NotRecordable
+from autodiff_cli.language.algebra import Algebra
+from autodiff_cli.language.constants import exact
+from autodiff_cli.language.lowering import formula, is_function, lowered
+from autodiff_cli.language.symbolic import differentiate
+from autodiff_cli.language.written import text
+from tests.nist import MODELS
+from tests.test_random_expressions import FORMULAS, POINTS, Formula
+
+FUNCTIONS.complete()
+
+
+def derivative(expression: str, wrt: str = "x", order: int = 1, **options: Any) -> str:
+    (found,) = differentiate(expression, [wrt], order, **options).texts.values()
+    return found
+
+
+def agree(expression: str, at: dict[str, Any], order: int, rtol: float = 1e-9) -> list[tuple[str, float, float]]:
+    """The derivatives whose formula has not the number of ``evaluate``."""
+    result = ad.evaluate(expression, at=at, order=order)
+    different = []
+    for term, written in differentiate(expression, list(at), order).texts.items():
+        number = float(ad.evaluate(written, at=at).value)
+        expected = float(result.grad[term[0]] if order == 1 else result.hessian[term[0]][term[1]])
+        if not np.isclose(number, expected, rtol=rtol, atol=1e-12, equal_nan=True):
+            different.append((written, number, expected))
+    return different
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("log(x**3)", "3/x"),
+        ("x**2", "2*x"),
+        ("sin(x)*exp(y)", "cos(x)*exp(y)"),
+        ("sqrt(x)", "1/(2*sqrt(x))"),
+        ("a*x**2 + b*x", "2*a*x + b"),
+        ("x**2/x**3", "-1/x**2"),
+        ("x*x - x**2 + x/3", "1/3"),
+        ("0.1*x**2 + 0.3*x", "0.2*x + 0.3"),
+        ("x**1.5", "3*sqrt(x)/2"),
+        ("x**y", "y*x**(y - 1)"),
+        ("2**x", "2**x*log(2)"),
+        ("log2(x)", "1/(x*log(2))"),
+        ("sin(2*pi*x)", "2*pi*cos(2*pi*x)"),
+        ("erf(x)", "2*exp(-x**2)/sqrt(pi)"),
+        ("exp(-x**2/2)/sqrt(2*pi)", "-x*exp(-x**2/2)/sqrt(2*pi)"),
+        ("b*(1 - exp(-a*x))", "a*b*exp(-a*x)"),
+        ("abs(x)", "sign(x)"),
+        ("hypot(x, y)", "x/hypot(x, y)"),
+        ("expm1(x)", "exp(x)"),
+        ("log1p(x)", "1/(x + 1)"),
+        ("tanh(x)", "1/cosh(x)**2"),
+        ("sigmoid(x)", "sigmoid(x)*sigmoid(-x)"),
+        ("relu(sin(x))**2", "2*relu(sin(x))*cos(x) if sin(x) > 0 else 0"),
+        ("max(x, y)", "0 if x < y else 1/2 if x == y else 1"),
+        ("x**2 if x > 1 else 2*x - 1", "2*x if x > 1 else 2"),
+        ("where(x > 0, sqrt(x), 0)", "1/(2*sqrt(x)) if x > 0 else 0"),
+        ("where(x == 0, 1, sin(x)/x)", "0 if x == 0 else cos(x)/x - sin(x)/x**2"),
+        ("normal_logpdf(x, m, s)", "(m - x)/s**2"),
+        ("digamma(x)", "polygamma(1, x)"),
+        ("beta(x, y)", "beta(x, y)*(digamma(x) - digamma(x + y))"),
+        ("softplus(x, 2)", "sigmoid(2*x)"),
+        ("gelu(x, approximate='tanh') - gelu(x, 'tanh')", "0"),
+        ("f(t) = t**3; y = f(x); y*y", "6*x**5"),
+        ("sum([x, y, z]**2)", "2*x"),
+        ("f(a) = a**2 with grad (7*a); f(x)", "7*x"),
+        ("y + 1/y", "0"),
+        ("(1.5 + sin(0.5))**x*0", "0"),
+        ("x**inf", "inf*x**inf"),
+        ("x**(1/3)", "1/(3*x**(2/3))"),
+    ],
+)
+def test_it_is_what_a_person_would_write(expression: str, expected: str) -> None:
+    found = derivative(f"{expression} + 0*x" if "x" not in expression else expression)
+    assert found.replace("b*a*", "a*b*") == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "order", "expected"),
+    [
+        ("log(x**3)", 4, "-18/x**4"),
+        ("x**3", 3, "6"),
+        ("x**3", 4, "0"),
+        ("tanh(x)", 2, "-2*tanh(x)/cosh(x)**2"),
+        ("exp(2*x)", 5, "32*exp(2*x)"),
+        ("log_ndtr(x)", 1, "exp(-x**2/2 - log_ndtr(x))/sqrt(2*pi)"),
+    ],
+)
+def test_higher_orders(expression: str, order: int, expected: str) -> None:
+    assert derivative(expression, order=order) == expected
+
+
+def test_mixed_derivatives_have_each_pair_once() -> None:
+    assert differentiate("x**2*y**3", order=2).texts == {
+        ("x", "x"): "2*y**3",
+        ("x", "y"): "6*x*y**2",
+        ("y", "y"): "6*x**2*y",
+    }
+
+
+def test_a_constant_has_a_value() -> None:
+    assert derivative("a*x**2", const={"a": 3}) == "6*x"
+    assert derivative("dot(w, [x, x**2])", const={"w": [2, 5]}) == "10*x + 2"
+
+
+# The same numbers
+
+GOLDEN = json.loads((Path(__file__).with_name("golden") / "expressions.json").read_text())["records"]
+SCALAR = [record for record in GOLDEN if all(isinstance(value, (int, float)) for value in record["at"].values())]
+SINGLE_POINTS = {"x**q", "sinc(x)", "atan2(y, x)", "hypot(x, y)"}
+"""Their rules say what to answer at a point where the formula is 0/0."""
+
+
+@pytest.mark.parametrize("record", SCALAR, ids=lambda r: f"{r['expr']} at {r['at']}")
+@pytest.mark.parametrize("order", [1, 2])
+def test_golden_expressions(record: dict[str, Any], order: int) -> None:
+    different = agree(record["expr"], record["at"], order)
+    if record["kind"] == "kink" and record["expr"] in SINGLE_POINTS:
+        assert all(not math.isfinite(number) for _, number, _ in different)
+    else:
+        assert different == []
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("order", [1, 2])
+def test_models_of_nist(name: str, order: int) -> None:
+    expression, at = MODELS[name]
+    assert agree(expression, at, order) == []
+
+
+SAMPLES = [
+    (op, sample)
+    for op in dict.fromkeys(FUNCTIONS.values())
+    for sample in op.samples
+    if sample and all(type(value) in (int, float) for value in sample) and op.name != "stack"
+]
+
+
+@pytest.mark.parametrize(("op", "sample"), SAMPLES, ids=lambda v: getattr(v, "name", str(v)))
+def test_every_function(op: Any, sample: tuple[float, ...]) -> None:
+    named = dict(zip(op.parameters, sample, strict=False))
+    variables = [name for name in named if name in op.tensors and (op.name, name) != ("zeta", "x")]
+    call = f"{op.name}({', '.join(f'{name}_' if name in variables else repr(value) for name, value in named.items())})"
+    at = {f"{name}_": float(named[name]) for name in variables}
+    close = op.name == "sinc" and abs(sample[0]) < 0.01  # a difference of nearly equal numbers over a small one
+    for order in (1, 2):
+        different = agree(call, at, order, 1e-7 if close else 1e-9)
+        at_zero = op.name in ("sinc", "i1", "j1") and sample == (0.0,)
+        assert [one for one in different if not (at_zero and math.isnan(one[1]))] == []
+
+
+@given(FORMULAS, POINTS, POINTS)
+@settings(max_examples=60, deadline=None)
+def test_random_expressions(inner: Formula, x: float, y: float) -> None:
+    expression = f"{inner.text} + 0*x + 0*y"
+    for order in (1, 2):
+        result = ad.evaluate(expression, at={"x": x, "y": y}, order=order)
+        for term, written in differentiate(expression, order=order).texts.items():
+            expected = float(result.grad[term[0]] if order == 1 else result.hessian[term[0]][term[1]])
+            number = float(ad.evaluate(written, at={"x": x, "y": y}).value)
+            assert number == pytest.approx(expected, rel=1e-8, abs=1e-8), (expression, term, written)
+
+
+def test_digits_are_kept() -> None:
+    with mpmath.workdps(60):
+        for expression, x, truth in (
+            ("tanh(x)", 20.0, lambda x: mpmath.sech(x) ** 2),
+            ("asin(x)", 1 - 2**-40, lambda x: 1 / mpmath.sqrt(1 - x**2)),
+            ("sigmoid(x)", 40.0, lambda x: 1 / (1 + mpmath.exp(x)) / (1 + mpmath.exp(-x))),
+            ("log_ndtr(x)", -30.0, lambda x: mpmath.npdf(x) / mpmath.ncdf(x)),
+        ):
+            exactly = float(truth(mpmath.mpf(x)))
+            assert ad.evaluate(derivative(expression), at={"x": x}).value == pytest.approx(exactly, rel=1e-11), expression
+
+
+# Operations that are no functions of the language
+
+STATICS: dict[str, list[tuple[Any, ...]]] = {
+    **{name: [(0,), (1,), (2,)] for name in ("polygamma", "polygamma_gap")},
+    "bell": [(1.0,), (0.5,)],
+    "sinc_slope": [(1,), (2,), (3,)],
+    "share": [(math.e,), (2.0,)],
+    **{name: [(0,), (1,), (2,), (3,)] for name in ("bessel_i", "bessel_j")},
+    "bessel_scaled": [(0, 0), (0, 1), (1, 1), (0, 2), (1, 3)],
+    "hardtanh_backward": [(-1.0, 1.0, 0.0), (0.0, math.nan, 0.2)],
+    "left_exp": [(1.5,)],
+    "softplus": [(1, None), (2.0, 1.0)],
+    "gelu": [("none",), ("tanh",)],
+    "logit": [(None,), (0.2,)],
+    "isclose": [(0.1, 0.1, False)],
+    "leaky_relu": [(0.1,)],
+    "hardtanh": [(-1, 0.5)],
+    "elu": [(1.5,)],
+    "celu": [(1.5,)],
+    "rsub": [(2.5,)],
+    "clamp": [(-1, 1), (None, 0.5), (0.1, None), ()],
+}
+UNIT = ("erfinv_slope", "ndtri_slope", "odds_slope", "logit", "binomial_logpmf")
+POSITIVE = ("beta", "polygamma_gap", "normal_logpdf", "poisson_logpmf", "binomial_logpmf")
+DERIVED = {"tanh_slope": ("t", np.tanh), "sigmoid_slope": ("s", lambda x: 1 / (1 + np.exp(-x)))}
+WRITTEN = [law for law in LAWS.values() if law.elementwise and law.written is not None]
+
+
+def test_every_operation_that_is_no_function_has_a_formula() -> None:
+    assert [law.name for law in LAWS.values() if law.elementwise and law.written is None and not is_function(law)] == []
+
+
+@pytest.mark.parametrize("law", WRITTEN, ids=lambda law: law.name)
+def test_a_formula_computes_what_the_operation_does(law: Law) -> None:
+    if law.name.startswith("bitwise"):
+        columns: dict[str, Any] = {"x": np.array([True, True, False]), "y": np.array([True, False, False])}
+        columns = {name: columns[name] for name in law.parameters}
+        expected = law.forward(*columns.values())
+        masks = str(formula(law, ())).replace("x", "(x > 0)").replace("y", "(y > 0)")
+        for i, answer in enumerate(expected):
+            at = {name: float(column[i]) for name, column in columns.items()}
+            assert bool(ad.evaluate(masks, at=at).value) == answer
+        return
+    random = np.random.default_rng(1)
+    low, high = (0.05, 0.95) if law.name in UNIT else (-6, 6)
+    names = law.parameters[: law.arity]
+    columns = {name: random.uniform(low, high, 40) for name in names}
+    if law.name in POSITIVE:
+        columns = {name: np.abs(column) + (3 if name == "n" else 0) for name, column in columns.items()}
+    if law.name in DERIVED:
+        name, function = DERIVED[law.name]
+        columns[name] = function(columns["x"])
+    if law.name == "second_fraction":
+        columns["x"] = -3 - np.abs(columns["x"])
+    for statics in STATICS.get(law.name, [()]):
+        if len(statics) != len(law.parameters) - law.arity:
+            continue
+        recording = Recording("float64")
+        given = tuple(recording.variable(name)._data[()] for name in names)
+        cell = recording.operation(law, (*given, *statics))
+        (replaced,) = lowered(recording, [cell], lambda other, law=law: other is not law)
+        assert replaced is not cell
+        program = Program(recording, [cell, replaced], names, ((), ("formula",)))
+        result = program(**columns)
+        np.testing.assert_allclose(result["d_formula"], result["value"], rtol=2e-9, atol=1e-300)
+
+
+# Long ones
+
+
+def test_a_chain_of_20000_operations_is_written_in_20000_statements() -> None:
+    count = 20_000
+    found = derivative("sin(" * count + "x" + ")" * count)
+    assert len(found) < 60 * count
+    assert count - 10 < found.count(" = ") < count
+    count = 1_000
+    slope, value = 1.0, 0.5
+    for _ in range(count):
+        slope, value = slope * math.cos(value), math.sin(value)
+    found = derivative("sin(" * count + "x" + ")" * count)
+    assert ad.evaluate(found, at={"x": 0.5}).value == pytest.approx(slope, rel=1e-9)
+
+
+@pytest.mark.parametrize("step", ["x*sin({})", "relu({})", "tanh(x*{})", "1/(1 + {})", "sqrt({} + y)", "acos({}/2)", "max({}, y)"])
+def test_the_text_grows_in_proportion(step: str) -> None:
+    left, right = step.split("{}")
+    short, long = (len(derivative(left * n + "x" + right * n)) for n in (100, 400))
+    assert long < 5 * short
+
+
+def test_sums_of_many_terms_are_one_sum() -> None:
+    assert derivative(" + ".join(f"{k}*x" for k in range(1000))) == str(sum(range(1000)))
+    assert derivative(" + ".join(f"y{k}*x" for k in range(1000))).count("+") == 999
+
+
+def test_parts_of_a_long_formula_are_named_and_the_names_are_free() -> None:
+    found = derivative("exp(v1*x*sin(x + v2))**3/(1 + exp(v1*x*sin(x + v2))**5)", order=2)
+    names = re.findall(r"(\w+) = ", found)
+    assert names
+    assert not {"v1", "v2"} & set(names)
+    at = {"x": 0.3, "v1": 0.7, "v2": -0.2}
+    expected = ad.evaluate("exp(v1*x*sin(x + v2))**3/(1 + exp(v1*x*sin(x + v2))**5)", at=at, wrt=["x"], order=2)
+    assert ad.evaluate(found, at=at).value == pytest.approx(float(expected.hessian["x"]["x"]), rel=1e-10)
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1 / 3, "1/3"),
+        (0.1, "0.1"),
+        (-2.5, "-5/2"),
+        (1e300, "1e+300"),
+        (math.pi, "pi"),
+        (2 * math.pi / 3, "2*pi/3"),
+        (math.log(2), "log(2)"),
+        (1 / math.log(10), "1/log(10)"),
+        (math.sqrt(2), "sqrt(2)"),
+        (math.sqrt(2 * math.pi), "sqrt(2*pi)"),
+        (1 / math.sqrt(2 * math.pi), "1/sqrt(2*pi)"),
+        (2 / math.sqrt(math.pi), "2/sqrt(pi)"),
+        (math.sqrt(2 / math.pi), "sqrt(2/pi)"),
+        (math.e, "e"),
+        (0.693147, "0.693147"),
+        (math.inf, "inf"),
+        (-math.inf, "-inf"),
+    ],
+)
+def test_constants_have_their_names(value: float, expected: str) -> None:
+    algebra = Algebra()
+    assert text(algebra.number(value)) == expected
+    assert ad.evaluate(expected).value == pytest.approx(value, rel=3e-16)
+
+
+@given(POINTS)
+def test_fractions_are_exact(value: float) -> None:
+    assert float(exact(value / 7)) == value / 7
+
+
+# What there is no formula for
+
+
+@pytest.mark.parametrize("expression", ["det([[x, 1], [2, x]])", "sort([x, 1])[0]", "softmax([x, 1])[0]"])
+def test_what_cannot_be_written_says_so(expression: str) -> None:
+    with pytest.raises(NotRecordable) as caught:
+        differentiate(expression)
+    assert caught.value.span is not None
+    assert "autodiff grad" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("expression", "options", "message"),
+    [
+        ("5", {}, "no variable"),
+        ("x", {"order": 0}, "1 or more"),
+        ("x", {"wrt": ["y"]}, "no variable 'y'"),
+        ("[x, 2*x]", {}, "shape"),
+        ("lgo(x)", {}, "unknown function"),
+        ("zeta(x, 2)", {}, "not implemented"),
+    ],
+)
+def test_errors(expression: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(AutodiffError, match=message):
+        differentiate(expression, **options)
+
+
+# SymPy
+
+
+@pytest.mark.parametrize(
+    ("expression", "order", "expected"),
+    [
+        ("asin(x)", 1, "1/sqrt(1 - x**2)"),
+        ("(1 - x)/(1 + x)", 1, "-2/(x + 1)**2"),
+        ("abs(x)**3", 2, "6*abs(x)"),
+        ("relu(x)**2", 1, "2*relu(x) if x > 0 else 0"),
+        ("max(x, y)", 1, "0 if x < y else 1/2 if x == y else 1"),
+        ("i0(x)*i0(x)", 1, "2*i0(x)*i1(x)"),
+        ("polygamma(2, x)", 1, "polygamma(3, x)"),
+    ],
+)
+def test_simplified(expression: str, order: int, expected: str) -> None:
+    pytest.importorskip("sympy")
+    assert derivative(expression, order=order, simplify=True) == expected
+
+
+@pytest.mark.parametrize(
+    "expression",  # not random ones: some of those take SymPy hours
+    [
+        "sin(x)*exp(-y**2) + log(x**2 + y**2 + 1)",
+        "tanh(x*y)**3 - y/(1 + x**2)",
+        "sqrt(1 + x**2)*atan(y) + cos(x - y)",
+        "(x + y)**2/(1 + exp(-x)) + 2**sin(y)",
+        "where(x > y, x**3, sinh(y)) + abs(x)*y",
+    ],
+)
+def test_simplified_formulas_have_the_same_value(expression: str) -> None:
+    pytest.importorskip("sympy")
+    written = differentiate(expression, simplify=True).texts
+    for x, y in ((0.7, -1.3), (-0.4, 0.6), (2.0, 1.0)):
+        result = ad.evaluate(expression, at={"x": x, "y": y})
+        for (name,), slope in written.items():
+            number = float(ad.evaluate(slope, at={"x": x, "y": y}).value)
+            assert number == pytest.approx(float(result.grad[name]), rel=1e-7, abs=1e-7), (expression, slope)
+
+
+def test_without_sympy(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    assert main(["diff", "x**2", "--simplify"]) == 3
+    assert "pip install 'autodiff-cli[simplify]'" in capsys.readouterr().err
+
+
+# The command line
+
+
+def test_what_it_prints_can_be_evaluated(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", "log(x**3)"]) == 0
+    printed = capsys.readouterr().out.rstrip("\n")
+    assert main(["eval", printed, "--at", "x=5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["value"] == pytest.approx(0.6)

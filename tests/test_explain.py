@@ -1,0 +1,410 @@
+"""``autodiff explain``: what it says multiplies and adds up to the gradients, and every formula gives the number beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff_cli as ad
+from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.cli.main import main
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.syntax import unparse
+from tests.shell import run
+
+GOLDEN = Path(__file__).with_name("golden")
+RECORDS = json.loads((GOLDEN / "expressions.json").read_text())["records"]
+WALKTHROUGH = {r["id"]: r for r in json.loads((GOLDEN / "walkthrough.json").read_text())["records"]}
+
+assert ad.sin is not None  # declares the functions
+
+
+def explained(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """The JSON of ``explain``."""
+    assert main(["explain", *arguments, "--json"]) == 0
+    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return answer
+
+
+def array(value: Any) -> Any:
+    return np.asarray(value, dtype=float)
+
+
+def same(got: Any, expected: Any, tolerance: float = 1e-12) -> bool:
+    return bool(np.allclose(array(got), array(expected), rtol=tolerance, atol=tolerance, equal_nan=True))
+
+
+def check_sweep(sweep: dict[str, Any], output: str, values: dict[str, Any], tolerance: float = 1e-12) -> int:
+    """Follow a sweep from its start: products, sums over broadcasting, sums over paths, the ends.  How many formulas hold."""
+    arrived = {output: array(sweep["start"])}
+    parts: dict[str, list[Any]] = {}
+    formulas = 0
+    for step in sweep["steps"]:
+        if isinstance(step["name"], list):
+            for name, gradient in zip(step["name"], step["gradient"], strict=True):
+                assert same(arrived[name], gradient, tolerance)
+        else:
+            assert same(arrived[step["name"]], step["gradient"], tolerance), step
+        for one in step["contributions"]:
+            contribution = array(one["contribution"])
+            if one["local"] is not None:
+                product = array(step["gradient"]) * array(one["local"])
+                if one["broadcast"]:
+                    assert list(product.shape) == one["broadcast"]["to"]
+                    product = product.sum(tuple(one["broadcast"]["summed"])).reshape(one["broadcast"]["from"])
+                if one["untaken"]:
+                    product = np.where(contribution == 0, 0.0, product)
+                assert same(product, contribution, tolerance), (step, one)
+                formulas += check_formula(one, values)
+            else:
+                assert one["formula"] or one["rule"]
+            parts.setdefault(one["to"], []).append((step["name"], contribution))
+            arrived[one["to"]] = arrived.get(one["to"], 0.0) + contribution
+    for end in sweep["ends"]:
+        if not (end["parts"] and end["parts"][0]["from"] == ""):
+            assert [part["from"] for part in end["parts"]] == [
+                name if isinstance(name, str) else name[0] for name, _ in parts.get(end["name"], [])
+            ]
+        total = sum((array(part["value"]) for part in end["parts"]), np.zeros(array(end["value"]).shape))
+        assert same(total, end["value"], tolerance)
+    return formulas
+
+
+def check_formula(one: dict[str, Any], values: dict[str, Any]) -> int:
+    """Evaluate a formula from the values in the forward pass: an ordinary evaluation, with ``%3`` under another name."""
+    if one["formula"] is None or one["untaken"]:
+        return 0
+
+    def plain(match: re.Match[str]) -> str:
+        return "v_" + match[0][1:].replace(".", "_")
+
+    text = re.sub(r"%[\d.]+", plain, one["formula"])
+    used = {name: values[name] for name in re.findall(r"[^\W\d]\w*", text) if name in values}
+    if "constant" in text or any(value is None for value in used.values()):
+        return 0
+    with np.errstate(all="ignore"):
+        computed = ad.evaluate(text, const={n: array(v) if np.ndim(v) else float(v) for n, v in used.items()}).value
+    computed, local = np.broadcast_arrays(computed, array(one["local"]))
+    finite = np.isfinite(computed)
+    assert np.allclose(computed[finite], local[finite], rtol=1e-4), one
+    return 1
+
+
+def values_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """The values of all tensors that are explained, by names that an expression may have."""
+    lines = [*answer["forward"], *(line for second in answer.get("second", []) for line in second["forward"])]
+    return {re.sub(r"^%", "v_", line["name"]).replace(".", "_"): line["value"] for line in lines}
+
+
+def check(answer: dict[str, Any], tolerance: float = 1e-12) -> int:
+    """Every sweep of an explanation; the sum of the ends is the gradient, the second ones the Hessian."""
+    values = values_of(answer)
+    formulas = check_sweep(answer, answer["output"], values, tolerance)
+    assert {end["name"]: end["value"] for end in answer["ends"]} in ({}, answer["grad"])
+    for second in answer.get("second", []):
+        for sweep in second["sweeps"]:
+            start = next((s["name"] for s in sweep["steps"]), second["symbol"])
+            formulas += check_sweep(sweep, start, values, tolerance)
+            for end in sweep["ends"]:
+                entry = array(answer["hessian"][second["variable"]][end["name"]])[tuple(sweep["element"])]
+                assert same(entry, end["value"])
+    return formulas
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda r: f"{r['expr']} at {r['at']}")
+def test_golden(record: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    given = [f"--at={name}={json.dumps(value)}" for name, value in record["at"].items()]
+    order = "2" if "hessian" in record else "1"
+    answer = explained(capsys, record["expr"], *given, "--order", order)
+    assert same(answer["value"], record["value"])
+    check(answer)
+    for name, expected in record["grad"].items():
+        assert same(answer["grad"][name], expected), name
+    for a, row in record.get("hessian", {}).items():
+        for b, expected in row.items():
+            assert same(answer["hessian"][a][b], expected), (a, b)
+
+
+def test_most_of_the_golden_derivatives_have_a_formula(capsys: pytest.CaptureFixture[str]) -> None:
+    formulas = 0
+    for record in RECORDS[:40]:
+        given = [f"--at={name}={json.dumps(value)}" for name, value in record["at"].items()]
+        formulas += check(explained(capsys, record["expr"], *given))
+    assert formulas > 100
+
+
+PROGRAMS = {
+    "code04": ("y = x**3; z = log(y); z", {"x": 5.0}),
+    "code09": ("y = x**3; w = x**2; z = log(y) + sqrt(w); z", {"x": 5.0}),
+    "code10": ("y = x**q; z = log(y); z", {"x": 5.0, "q": 3.0}),
+    "code11": ("MyPow(a, b) = a**b with grad (b*a**(b-1), a**b*log(a)); y = MyPow(x, q); log(y)", {"x": 5.0, "q": 3.0}),
+    "code13": ("y = x*[2, 3, 5]; z = y @ [4, 7, 9]; z", {"x": 5.0}),
+    "tut1": ("y = x + 2; z = y*y*3; out = mean(z); out", {"x": [[1.0, 1.0], [1.0, 1.0]]}),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_walkthrough(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    program, at = PROGRAMS[name]
+    given = [f"--at={variable}={json.dumps(value)}" for variable, value in at.items()]
+    answer = explained(capsys, program, *given, "--dtype", "float32")
+    check(answer, 1e-5)
+    tensors = WALKTHROUGH[name]["stages"][-1]["tensors"]
+    for variable in at:
+        assert same(answer["grad"][variable], tensors[variable]["grad"], 1e-6)
+    arrived = {step["name"]: step["gradient"] for step in answer["steps"]}
+    for tensor, expected in tensors.items():
+        if expected["retains_grad"]:
+            assert same(arrived[tensor], expected["grad"], 1e-6)
+
+
+def test_walkthrough_second_derivative_and_gradient(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(capsys, "y = x**3; z = log(y); z", "--at", "x=5", "--order", "2")
+    check(answer)
+    assert answer["hessian"] == {"x": {"x": -0.12}}  # code18
+    answer = explained(capsys, "3*a**3 - b**2", "--at", "a=[2, 3]", "--at", "b=[6, 4]", "--gradient", "[1, 1]")
+    check(answer)
+    assert answer["grad"] == {name: WALKTHROUGH["bw2"]["stages"][-1]["tensors"][name]["grad"] for name in "ab"}
+
+
+OPS = list({op.name: op for op in FUNCTIONS.values()}.values())
+TENSORS = [(op, sample) for op in OPS for sample in op.samples if not op.variadic and len(sample) <= len(op.parameters)]
+
+
+def _call(name: str, sample: tuple[Any, ...], tensors: tuple[str, ...], parameters: tuple[str, ...]) -> tuple[str, list[str]]:
+    words, given = [], []
+    for i, value in enumerate(sample):
+        if parameters[i] in tensors and np.asarray(value).dtype.kind == "f":
+            words.append(f"a{i}")
+            given += ["--at", f"a{i}={json.dumps(value)}"]
+        else:
+            words.append(
+                repr(list(value) if isinstance(value, tuple) else value).lower() if not isinstance(value, str) else f"'{value}'"
+            )
+    return f"{name}({', '.join(words)})", given
+
+
+@pytest.mark.parametrize(("op", "sample"), TENSORS, ids=lambda v: getattr(v, "name", None) or str(v))
+def test_every_function(op: Any, sample: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    call, given = _call(op.name, sample, op.tensors, op.parameters)
+    if not given:
+        return
+    code = main(["eval", call, *given, "--json"])
+    said = capsys.readouterr()
+    if code:  # several results, or no number: what has no gradient to start from
+        assert "Traceback" not in said.err
+        call = f"sum({call})" if "scalar outputs" in said.err else f"sum({call}[0])"
+        if main(["eval", call, *given, "--json"]):
+            capsys.readouterr()
+            return
+        said = capsys.readouterr()
+    answer = explained(capsys, call, *given)
+    check(answer, 1e-9)
+    assert answer["grad"] == json.loads(said.out)["grad"]
+
+
+# What is said
+
+
+def test_formulas_have_the_operands_in_them_and_fold_constants(capsys: pytest.CaptureFixture[str]) -> None:
+    def formulas(expression: str, *given: str) -> list[str]:
+        return [c["formula"] for step in explained(capsys, expression, *given)["steps"] for c in step["contributions"]]
+
+    assert formulas("log(x**3)", "-a", "x=5") == ["1/%1", "3*x**2"]
+    assert formulas("y = x**2; y/(1 + y)", "-a", "x=5") == ["1/%1", "-y/%1**2", "1", "2*x"]
+    assert formulas("2**x", "-a", "x=3") == ["2**x*log(2)"]
+    assert formulas("x**-0.5", "-a", "x=4") == ["-0.5*x**-1.5"]
+    assert formulas("(x + 1)*(x - 2)", "-a", "x=4") == ["%2", "%1", "1", "1"]
+    assert formulas("relu(x)", "-a", "x=4") == ["1 if x > 0 else 0"]
+    assert formulas("f(a, b) = a*b**2 with grad (b**2, 2*a*b); f(x, 3)", "-a", "x=4") == ["9"]
+    assert formulas("sin(-x)", "-a", "x=4") == ["cos(%1)", "-1"]
+    assert formulas("gelu(x, approximate='tanh')", "-a", "x=1") == [None]  # what is declared is that of the other one
+
+
+def test_a_function_of_several_operations_shows_what_is_inside(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(capsys, "y = 1/x; y + lerp(x, y, 0.3)", "-a", "x=5")
+    lines = {line["name"]: (line["operation"], line["value"]) for line in answer["forward"]}
+    assert lines["y.1"] == ("reciprocal(x)", 0.2)
+    assert lines["y"] == ("y.1*1", 0.2)
+    assert lines["%1.1"][0] == "y - x"
+    assert lines["%1.2"][0] == "%1.1*0.3"
+    check(answer)
+
+
+@pytest.mark.parametrize(
+    ("expression", "inside"),
+    [("lerp(x, 2, w)", "2 - x"), ("lerp(2, x, w)", "x - 2"), ("lerp(c, x, w)", "x - 2"), ("lerp(x, c, w)", "2 - x")],
+)
+def test_constants_that_nobody_saved(expression: str, inside: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(capsys, expression, "-a", "x=5,w=0.5", "--const", "c=2", "--quiet-notes")
+    assert answer["forward"][3]["operation"] == inside
+    second = explained(capsys, "tan(x)", "-a", "x=1", "--order", "2")["second"][0]
+    assert [line["operation"] for line in second["forward"]] == ["%1*%1", "%2 + 1", "1*%3"]
+    assert [line["value"] for line in second["forward"]][1] == second["value"]
+
+
+def test_shapes_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(capsys, "sum(A*x + y)", "-a", "A=[[1, 2, 3], [4, 5, 6]]", "-a", "x=[1, 2, 3]", "-a", "y=[[1], [2]]")
+    steps = {step["name"]: step["contributions"] for step in answer["steps"]}
+    assert steps["%3"][0]["rule"] == "every element of %2 receives the gradient of the sum that it is in"
+    assert steps["%2"][1]["broadcast"] == {"from": [2, 1], "to": [2, 3], "summed": [1]}
+    assert steps["%1"][1]["broadcast"] == {"from": [3], "to": [2, 3], "summed": [0]}
+    answer = explained(capsys, "sum(A*x)", "-a", "A=ones(3, 2, 2)", "-a", "x=[[1], [2]]")
+    assert answer["steps"][1]["contributions"][1]["broadcast"] == {"from": [2, 1], "to": [3, 2, 2], "summed": [0, 2]}
+    check(answer)
+    printed = run('autodiff explain "sum(A*x)" -a "A=[[1, 2], [3, 4]]" -a "x=[1, 2]"')
+    assert "x was broadcast from [2] to [2, 2]: its gradient is summed over dimension 0" in printed
+
+
+def test_a_branch_that_was_not_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(capsys, "sum(where(x > 0, sqrt(x), x))", "-a", "x=[0, 4]", "--quiet-notes")
+    (root,) = [step for step in answer["steps"] if step["grad_fn"] == "SqrtBackward0"]
+    assert root["contributions"][0]["untaken"]
+    assert root["contributions"][0]["local"] == ["inf", 0.25]
+    assert root["contributions"][0]["contribution"] == [0.0, 0.25]
+    assert answer["grad"]["x"] == [1.0, 0.25]
+
+
+def test_conventions_at_kinks() -> None:
+    assert "by convention: the derivative at 0 is 0" in run('autodiff explain "abs(x)" -a x=0 --quiet-notes')
+    assert "convention" not in run('autodiff explain "abs(x)" -a x=1')
+
+
+def test_condition_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(capsys, "sum([1, -1] * x) + x[0]**3", "-a", "x=[5, 4]", "--condition")
+    condition = {line["operation"]: line["condition"] for line in answer["forward"]}
+    assert condition["sum(%2)"] == 9.0  # (5 + 4)/(5 - 4)
+    assert condition["%4**3"] == 3.0
+    assert condition["x"] is None
+    assert "condition" not in explained(capsys, "x", "-a", "x=5")["forward"][0]
+    answer = explained(capsys, "A @ x", "-a", "x=[1, 2]", "--const", "A=[[1, 1], [3, -1]]", "--gradient", "[1, 1]", "--condition")
+    assert answer["forward"][-1]["condition"] == 5.0
+
+
+def test_names_that_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    assert explained(capsys, "x*z", "-a", "x=1,z=2")["symbol"] == "w"
+    answer = explained(capsys, "x**2*g_x", "-a", "x=2", "--const", "g_x=3", "--order", "2")
+    assert answer["second"][0]["symbol"] == "g_x_"
+    assert answer["hessian"] == {"x": {"x": 6.0}}
+
+
+def test_little_to_explain(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(capsys, "x", "-a", "x=5", "--order", "2")
+    assert answer["grad"] == {"x": 1.0}
+    assert answer["hessian"] == {"x": {"x": 0.0}}
+    assert answer["steps"] == []
+    answer = explained(capsys, "3*x", "-a", "x=5,y=2", "--order", "2")
+    assert answer["grad"] == {"x": 3.0, "y": 0.0}
+    assert [second["sweeps"] for second in answer["second"]] == [[], []]
+    printed = run("autodiff explain 3*x -a x=5,y=2 --order 2 --quiet-notes")
+    assert "dz/dx = 3 depends on no variable: its derivatives are 0." in printed
+    assert "y.grad = 0   nothing arrives: z does not depend on y" in printed
+    assert "nothing to differentiate" in run('autodiff explain "2 + 3" --quiet-notes')
+
+
+def test_a_rule_with_the_gradient_in_it(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(capsys, "sum(A @ g)", "-a", "A=[[1, 2]]", "-a", "g=[1, 2]")
+    assert [one["formula"] for one in answer["steps"][1]["contributions"]] == ["outer(%gradient, g)", "A.T @ %gradient"]
+    printed = run('autodiff explain "sum(A @ g)" -a "A=[[1, 2]]" -a "g=[1, 2]"')
+    assert "dz/dA  = outer(dz/d%1, g) = [[1, 2]]" in printed
+
+
+def test_shared_gradients(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(capsys, "(x + y)**3", "-a", "x=1,y=2", "--order", "2")
+    check(answer)
+    assert answer["hessian"] == {a: {"x": 18.0, "y": 18.0} for a in "xy"}
+
+
+# Size and shape of the page
+
+
+def test_large_programs_and_vectors(capsys: pytest.CaptureFixture[str]) -> None:
+    program = "y = x; " + "; ".join(["y = sin(y) + x"] * 1000) + "; sum(y)"
+    given = ["-a", "x=linspace(0, 1, 50)"]
+    answer = explained(capsys, program, *given)
+    assert len(answer["steps"]) == 2001
+    check(answer)
+    printed = run(f"autodiff explain '{program}' {given[0]} '{given[1]}'")
+    assert "... 1,941 more steps ..." in printed
+    assert "through 1,001 tensors" in printed
+    body = printed.partition("backward")[2]
+    assert max(map(len, body.splitlines())) <= 80
+    assert len(printed) < 60_000
+
+
+def test_lines_fit() -> None:
+    for options in ("", "--order 2", "--precision 17 --condition"):
+        printed = run(f'autodiff explain "mean(exp(-x**2*y)*tanh(A @ x))" -a "x=[1, 2, 3]" -a y=0.1 -a "A=[[1, 2, 3]]" {options}')
+        lines = printed.partition("backward")[2].partition("second derivatives")[0].splitlines()
+        assert max(map(len, lines)) <= (80 if "17" not in options else 140)
+
+
+def test_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["explain", "log(x**3)", "-a", "x=5", "--format"]
+    assert main([*command, "csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "of,step,name,operation,grad_fn,gradient,to,formula,rule,local,contribution",
+        "z,1,%2,log(%1),LogBackward0,1.0,%1,1/%1,,0.008,0.008",
+        "z,2,%1,x**3,PowBackward0,0.008,x,3*x**2,,75.0,0.6",
+    ]
+    assert main([*command, "markdown"]) == 0
+    assert "- `dz/dx = dz/d%1 * d%1/dx = 0.008 * 75 = 0.6`" in capsys.readouterr().out
+    assert main(["explain", "x**3*y", "-a", "x=2,y=3", "--order", "2", "-q"]) == 0
+    assert capsys.readouterr().out.split() == ["36.0", "8.0", "36.0", "12.0", "12.0", "0.0"]
+
+
+def test_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    def error(*arguments: str) -> tuple[int, str]:
+        return main(["explain", *arguments]), capsys.readouterr().err
+
+    assert error("x**2", "-a", "x=1", "--order", "3") == (
+        2,
+        "error: explain shows the orders 1 and 2, not 3\n  hint: eval and taylor compute higher orders\n",
+    )
+    code, message = error("x**2", "-a", "x=[1, 2]")
+    assert code == 3
+    assert "grad can be implicitly created only for scalar outputs" in message
+    code, message = error("sum(x**2)", "-a", "x=ones(100)", "--order", "2")
+    assert code == 3
+    assert "100 elements" in message
+    code, message = error("x", "-a", "x=1", "--format", "latx")
+    assert code == 2
+    assert "latex" in message
+    assert error("log(x)", "-a", "x=0", "--strict", "--quiet-notes")[0] == 4
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_compiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    programs = [
+        (
+            "y_1 = alpha**3; s = sum(y_1*x_max)/1e-9 + x_max[0] + 1/alpha; s",
+            ["-a", "alpha=-5", "-a", "x_max=[1, 2]", "--condition"],
+        ),
+        ("log(x**3) + sqrt(x**2)*x", ["-a", "x=5", "--order", "2"]),
+        ("f(a) = a**2 with grad (2*a); where(x > 0, f(x), 0) + abs(x - 2) + inf*x", ["-a", "x=2", "--quiet-notes"]),
+        ("; ".join(["y = x", *["y = sin(y) + x"] * 200]), ["-a", "x=1"]),
+        ("mean(A @ x + std(x)*'%'.T) if false else sum(A @ x) # 100%_", ["-a", "x=[1, 2]", "-a", "A=[[1, 2], [3, 4]]"]),
+    ]
+    for i, (program, given) in enumerate(programs):
+        assert main(["explain", program, *given, "--format", "latex"]) == 0
+        (tmp_path / f"{i}.tex").write_text(capsys.readouterr().out, encoding="utf-8")
+        done = subprocess.run(
+            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{i}.tex"], cwd=tmp_path, capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stdout[-1500:]
+
+
+def test_operations_are_text_of_the_language(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(capsys, "sum(stack([x, 2*x])[0, 1:]*x.max()) + (x.T @ x if true else 0)", "-a", "x=[1, 2, 3]")
+    operations = [line["operation"] for line in answer["forward"]]
+    assert operations[:4] == ["x", "2*x", "stack([x, %1])", "%2[0, 1:]"] or operations[:3] == ["x", "2*x", "stack([x, %1])"]
+    for text in operations:
+        readable = re.sub(r"%[\d.]+", "v", text)
+        assert unparse(parse(readable)) == readable

@@ -1,0 +1,292 @@
+"""Exported functions, run in their own languages, against ``evaluate``."""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import math
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff_cli as ad
+from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.cli.main import main
+from autodiff_cli.errors import AutodiffError
+from autodiff_cli.language.export import NotInTarget, export
+from autodiff_cli.language.targets import TARGETS
+from tests.nist import MODELS
+
+FUNCTIONS.complete()
+Answers = tuple[Any, Any, Any]
+"""Value, gradient and Hessian."""
+
+CASES: dict[str, tuple[str, list[dict[str, float]]]] = {
+    "log": ("log(x**3)", [{"x": 5.0}, {"x": 0.3}]),
+    "two": ("sin(x)*exp(y) - x/y", [{"x": 0.7, "y": -1.2}, {"x": -2.0, "y": 3.0}]),
+    "powers": ("x**y + 2**x + x**0.5 + x**-2 + x**1.5 + x**-1 + y**3", [{"x": 1.3, "y": 0.7}, {"x": 4.0, "y": -2.0}]),
+    "choice": (
+        "log(x) if x > 0 and not x > 4 else x**2 if x < -1 or y == 0 else -y",
+        [{"x": v, "y": 0.5} for v in (-2, -0.5, 3, 5)],
+    ),
+    "kinks": (
+        "relu(x) + abs(x) + max(x, y) + min(x, 0) + clamp(x, 0, 1) + hypot(x, y) + leaky_relu(x)",
+        [{"x": 0.0, "y": 0.0}, {"x": 0.5, "y": 0.5}, {"x": -1.0, "y": 2.0}, {"x": 1.0, "y": -1.0}],
+    ),
+    "normal": ("erf(x) + erfc(x) + ndtr(x)*log_ndtr(x) + gelu(x) + gelu(x, 'tanh')", [{"x": v} for v in (-2.0, 0.1, 1.5)]),
+    "activations": (
+        "sigmoid(x) + silu(x) + mish(x) + softplus(x, 2) + logsigmoid(x) + elu(x) + selu(x) + celu(x, 2) + hardsigmoid(x)",
+        [{"x": v} for v in (-1.7, 0.3, 4.0)],
+    ),
+    "hyperbolic": (
+        "tanh(x) + asinh(x) + atan(x) + atan2(x, 2) + sinh(x)*cosh(x) + expm1(x) + log1p(x*x)",
+        [{"x": 0.4}, {"x": -1.1}],
+    ),
+    "inverse": ("asin(x) + acos(x)*atanh(x) + acosh(x + 2) + log2(x + 2) + log10(x + 3) + exp2(x)", [{"x": 0.4}, {"x": -0.6}]),
+    "logs": (
+        "xlogy(x, y) + xlog1py(x, y) + logaddexp(x, y) + logaddexp2(x, 3) + logit(y/4)",
+        [{"x": 0.0, "y": 1.2}, {"x": 2.0, "y": 0.5}],
+    ),
+    "remainders": (
+        "x % 3 + y*fmod(x, 2) + floor(x)*x + round(x)*y + trunc(x)*x + (x//2)*y",
+        [{"x": 7.3, "y": 2.0}, {"x": -7.3, "y": 1.5}],
+    ),
+    "sinc": ("sinc(x) + x*deg2rad(x) + frac(x) + sign(x)*x", [{"x": 0.0}, {"x": 0.4}, {"x": -1.3}]),
+    "constant": ("3*x - y + pi", [{"x": 1.0, "y": 2.0}]),
+    "reserved": (
+        "lambda*int**2 + double*math + value/np - d_x*v1",
+        [dict.fromkeys(["lambda", "int", "double", "math", "value", "np", "d_x", "v1"], 1.5)],
+    ),
+    "bench": ("exp(-((x - 1)**2 + (y + 2)**2))*cos(3*x*y)", [{"x": 0.5, "y": -1.5}]),
+    **{f"nist_{name}": (expression, [at]) for name, (expression, at) in MODELS.items()},
+}
+SPECIAL = {
+    "gammas": (
+        "lgamma(x) + polygamma(1, x) + normal_logpdf(x, 1, 2) + poisson_logpmf(3, x) + beta(x, 2)",
+        [{"x": 0.7}, {"x": 3.2}],
+    ),
+    "bessel": ("i0(x) + i1(x)*x + i0e(x) + i1e(x)", [{"x": 0.7}, {"x": -3.2}]),
+    "inverses": ("erfinv(x) + ndtri(x) + digamma(x)", [{"x": 0.3}, {"x": 0.9}]),
+}
+
+
+def expected(expression: str, at: dict[str, float]) -> Answers:
+    result = ad.evaluate(expression, at=at, order=2)
+    names = list(result.grad)
+    return result.value, [result.grad[name] for name in names], [[result.hessian[a][b] for b in names] for a in names]
+
+
+def defined(source: str) -> Callable[..., Any]:
+    names: dict[str, Any] = {}
+    exec(compile(source, "exported", "exec"), names)
+    function: Callable[..., Any] = names["f"]
+    return function
+
+
+def answers(function: Callable[..., Any], at: dict[str, float], convert: Callable[[float], Any] = float) -> Answers:
+    value, gradient, hessian = function(*[convert(v) for v in at.values()])
+    return value, gradient, hessian
+
+
+def compare(found: Answers, exactly: Answers, rtol: float = 1e-9) -> None:
+    scale = 1 + max(abs(float(v)) for v in np.ravel(exactly[1]))
+    for one, other in zip(found, exactly, strict=True):
+        np.testing.assert_allclose(np.asarray(one, float), np.asarray(other, float), rtol=rtol, atol=1e-13 * scale)
+
+
+def in_order(expression: str, at: dict[str, float]) -> dict[str, float]:
+    """The values in the order of the arguments: that in which the names occur."""
+    tree = ad.evaluate(expression, at=at).tensors
+    assert tree
+    from autodiff_cli.language.evaluator import free_names
+    from autodiff_cli.language.parser import parse
+
+    return {name: at[name] for name in free_names(parse(expression))}
+
+
+def points(cases: dict[str, tuple[str, list[dict[str, float]]]]) -> list[Any]:
+    return [
+        pytest.param(expression, [in_order(expression, at) for at in ats], id=name) for name, (expression, ats) in cases.items()
+    ]
+
+
+@pytest.mark.parametrize(("expression", "ats"), points(CASES))
+def test_python(expression: str, ats: list[dict[str, float]]) -> None:
+    source = export(expression, "python", order=2)
+    function = defined(source)
+    for at in ats:
+        compare(answers(function, at), expected(expression, at))
+    assert {alias.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import) for alias in node.names} <= {"math"}
+
+
+@pytest.mark.parametrize(("expression", "ats"), points(CASES | SPECIAL))
+def test_numpy(expression: str, ats: list[dict[str, float]]) -> None:
+    function = defined(export(expression, "numpy", order=2))
+    exactly = [expected(expression, at) for at in ats]
+    for at, one in zip(ats, exactly, strict=True):
+        compare(answers(function, at), one)
+    columns = [np.array([at[name] for at in ats]) for name in ats[0]]
+    value, gradient, hessian = function(*columns)
+    count = len(ats[0])
+    assert gradient.shape == (count, len(ats))
+    assert hessian.shape == (count, count, len(ats))
+    compare(
+        (value, gradient, hessian),
+        (
+            [one[0] for one in exactly],
+            np.moveaxis(np.array([one[1] for one in exactly], float), 0, -1),
+            np.moveaxis(np.array([one[2] for one in exactly], float), 0, -1),
+        ),
+    )
+
+
+@pytest.mark.parametrize(("expression", "ats"), points(CASES | SPECIAL))
+def test_torch(expression: str, ats: list[dict[str, float]]) -> None:
+    torch = pytest.importorskip("torch")
+    function = defined(export(expression, "torch", order=2))
+    for at in ats:
+        compare(answers(function, at, lambda v: torch.tensor(v, dtype=torch.float64)), expected(expression, at), 1e-8)
+
+
+@pytest.mark.parametrize(("expression", "ats"), points(CASES | SPECIAL))
+def test_jax(expression: str, ats: list[dict[str, float]]) -> None:
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    function = jax.jit(defined(export(expression, "jax", order=2)))
+    for at in ats:
+        compare(answers(function, at), expected(expression, at), 1e-8)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """All cases in one library, compiled without a warning."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    folder = tmp_path_factory.mktemp("c")
+    files = []
+    for i, (expression, _) in enumerate(CASES.values()):
+        files.append(folder / f"{i}.c")
+        files[-1].write_text(export(expression, "c", f"f{i}", order=2))
+    target = folder / "library.so"
+    flags = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wno-parentheses", "-Werror", "-O1", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, *map(str, files), "-o", str(target), "-lm"], check=True)
+    return ctypes.CDLL(str(target))
+
+
+@pytest.mark.parametrize(("name", "expression", "ats"), [(name, *case) for name, case in CASES.items()])
+def test_c(name: str, expression: str, ats: list[dict[str, float]], library: Any) -> None:
+    function = getattr(library, f"f{list(CASES).index(name)}")
+    function.restype = ctypes.c_double
+    for at in ats:
+        at = in_order(expression, at)
+        count = len(at)
+        gradient, hessian = (ctypes.c_double * count)(), (ctypes.c_double * (count * count))()
+        value = function(*map(ctypes.c_double, at.values()), gradient, hessian)
+        compare((value, list(gradient), np.reshape(list(hessian), (count, count))), expected(expression, at))
+
+
+def test_latex_is_one_line_for_each_derivative() -> None:
+    lines = export("sin(x)*exp(y)", "latex", "g").splitlines()
+    assert r"g(x, y) &= \sin(x) \, e^{y} \\" in lines
+    assert r"\frac{\partial g}{\partial x} &= \cos(x) \, e^{y} \\" in lines
+    second = export("x**2*y", "latex", order=2)
+    assert r"\frac{\partial^{2} f}{\partial x \, \partial y} &= 2 x" in second
+    assert r"\frac{\partial^{2} f}{\partial x^{2}} &= 2 y" in second
+    for text in (second, *lines):
+        assert text.count("{") == text.count("}")
+
+
+def test_the_order_of_wrt_is_that_of_the_gradient() -> None:
+    function = defined(export("x**2*y", "python", wrt=["y", "x"]))
+    assert function(3.0, 5.0) == (45.0, (9.0, 30.0))
+    assert defined(export("x**2*y", "python", wrt=["y"]))(3.0, 5.0) == (45.0, (9.0,))
+    assert defined(export("a*x**2", "python", const={"a": 3}))(2.0) == (12.0, (12.0,))
+
+
+def test_names_that_a_language_reserves_get_an_underscore() -> None:
+    assert "def f(lambda_, x):" in export("lambda*x", "python")
+    assert "double f(const double lambda, const double int_, double *grad)" in export("lambda*int", "c")
+    assert "def f(lambda_, lambda__):" in export("lambda*lambda_", "python")
+
+
+def test_python_raises_without_a_choice_and_answers_nan_in_one() -> None:
+    with pytest.raises(ValueError, match="domain"):
+        defined(export("log(x)", "python"))(-1.0)
+    value, (slope,) = defined(export("log(x) if x > 0 else x/(x + 1)", "python"))(-1.0)
+    assert math.isnan(value)
+    assert math.isnan(slope)
+    assert defined(export("sqrt(x) if x > 0 else 2*x", "python"))(-4.0) == (-8.0, (2.0,))
+
+
+def test_arrays_are_broadcast() -> None:
+    x, y = np.ones((3, 1)), np.ones((1, 4))
+    for expression in ("x*y", "x + y", "x + 0*y"):
+        value, gradient, hessian = defined(export(expression, "numpy", order=2))(x, y)
+        assert value.shape == (3, 4)
+        assert gradient.shape == (2, 3, 4)
+        assert hessian.shape == (2, 2, 3, 4)
+    assert defined(export("x/2", "numpy"))([1, 2])[1].tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize("to", ["python", "numpy", "torch", "jax", "c"])
+def test_code_is_straight_and_grows_in_proportion(to: str) -> None:
+    short, long = (len(export("sin(x*" * n + "x" + ")" * n, to)) for n in (100, 400))
+    assert long < 6 * short
+    longest = max(export("sin(x*" * 100 + "x" + ")" * 100, to).splitlines()[12:], key=len)
+    assert len(longest) < 160
+
+
+@pytest.mark.parametrize(
+    ("expression", "to", "message", "hint"),
+    [
+        ("digamma(x)", "python", "Python has no function 'digamma'", "NumPy and PyTorch and JAX have it"),
+        ("i0(x)", "c", "C has no function 'i0'", "NumPy and PyTorch and JAX have it"),
+        ("det([[x, 1], [2, x]])", "c", "'det'", "autodiff grad"),
+        ("sort([x, 1])[0]", "c", "single numbers", "autodiff grad"),
+        ("x", "rust", "cannot export to 'rust'", "python"),
+        ("x", "pytorch", "cannot export to 'pytorch'", "torch"),
+        ("5", "c", "no variable", "without a value"),
+    ],
+)
+def test_errors(expression: str, to: str, message: str, hint: str) -> None:
+    with pytest.raises(AutodiffError, match=message) as caught:
+        export(expression, to)
+    assert hint in (caught.value.hint or "")
+
+
+def test_what_a_target_does_not_have_is_an_error_of_its_own() -> None:
+    with pytest.raises(NotInTarget):
+        export("erfinv(x)", "c")
+    for name in ("1f", "int", "a b"):
+        with pytest.raises(AutodiffError, match="cannot be the name"):
+            export("x", "c", name)
+    with pytest.raises(AutodiffError, match="order"):
+        export("x", "c", order=3)
+
+
+def test_every_function_of_a_target_is_one_of_the_language() -> None:
+    unary = {name for target in TARGETS.values() for name in target.functions}
+    assert {name for name in unary if name not in FUNCTIONS} == set()
+
+
+def test_it_writes_a_file_or_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "f.py"
+    assert main(["export", "x**2", "--to", "python", "-o", str(path)]) == 0
+    assert defined(path.read_text())(3.0) == (9.0, (6.0,))
+    assert [one.name for one in tmp_path.iterdir()] == ["f.py"]
+    assert main(["export", "x**2", "--to", "python", "-o", str(tmp_path / "no" / "f.py")]) == 5
+    assert "cannot write" in capsys.readouterr().err
+    assert main(["export", "digamma(x)", "--to", "python", "-o", str(tmp_path / "g.py")]) == 3
+    assert not (tmp_path / "g.py").exists()
+
+
+def test_text_of_the_user_stays_in_its_comment() -> None:
+    source = export('x*1 # """ */ \\', "python")
+    assert defined(source)(2.0)[0] == 2.0
+    assert "*/ \\" not in export("x*1 # */ \\", "c").replace(" */\n#include", "")

@@ -1,0 +1,150 @@
+"""``--help`` of every command: readable at 80 columns, with examples that run; the welcome; the completeness of the reference."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from autodiff_cli.cli.main import COMMANDS, cli
+from autodiff_cli.cli.manual import examples_of, pages
+from tests.shell import ROOT, run
+
+FILES = ROOT / "tests" / "pages" / "files"
+"""The files that examples name."""
+
+
+def _command(name: str) -> click.Command:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    return command
+
+
+def _help(name: str, columns: int) -> str:
+    command = _command(name)
+    parent = click.Context(cli, info_name="autodiff")
+    context = click.Context(command, info_name=name, parent=parent, terminal_width=columns, max_content_width=columns)
+    return command.get_help(context)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_it_is_readable_at_80_columns(name: str) -> None:
+    text = _help(name, 80)
+    assert max(map(len, text.splitlines())) <= 80
+    for option in _command(name).params:
+        if isinstance(option, click.Option):
+            assert option.help, f"{name} {option.opts} says nothing of itself"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_it_has_two_examples(name: str) -> None:
+    examples = examples_of(_command(name))
+    assert len(examples) >= 2
+    assert all(f"autodiff {name}" in example for example in examples)
+
+
+@pytest.mark.parametrize(
+    ("name", "example"), [pytest.param(name, e, id=e) for name in COMMANDS for e in examples_of(_command(name))]
+)
+def test_its_examples_run(name: str, example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(FILES, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    example = example.replace("tail -f", "cat")  # which ends
+    if ".parquet" in example:
+        csv, parquet = pytest.importorskip("pyarrow.csv"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(csv.read_csv("gas.csv"), "gas.parquet")
+    if re.search(r"[|<>]", re.sub(r"\"[^\"]*\"|'[^']*'", "", example)):
+        program = tmp_path / "bin" / "autodiff"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m autodiff_cli "$@"\n')
+        program.chmod(0o755)
+        environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(["bash", "-c", example], env=environment, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout
+        return
+    printed = run(example)
+    assert "[exit code" not in printed or (name in ("gradcheck", "diff") and printed.endswith("[exit code 1]\n")), printed
+
+
+def test_without_arguments_it_says_what_to_type_first(tmp_path: Path) -> None:
+    welcome = run("autodiff")
+    assert max(map(len, welcome.splitlines())) <= 72
+    assert len(welcome.splitlines()) <= 16
+    commands = re.findall(r"^  (autodiff .*?)(?:   .*)?$", welcome, re.MULTILINE)
+    assert len(commands) == 6
+    for command in commands[:3]:
+        assert "[exit code" not in run(command)
+
+
+def test_every_option_is_in_the_reference() -> None:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    missing = {
+        f"{name} {parameter.opts}"
+        for name in COMMANDS
+        for parameter in _command(name).params
+        if isinstance(parameter, click.Option)
+        and not any(re.search(rf"[ `]{option}\b", text) for option in (*parameter.opts, *parameter.secondary_opts))
+    }
+    assert not missing
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_typo_is_answered_with_the_likely_word(name: str) -> None:
+    def wrong(word: str) -> str:
+        return word[:-2] + word[-1] + word[-2] if word[-1] != word[-2] else word[:-1]
+
+    if len(name) > 3:
+        assert f"did you mean '{name}'?" in run(f"autodiff {wrong(name)} x")
+    for parameter in _command(name).params:
+        for option in parameter.opts if isinstance(parameter, click.Option) else ():
+            if len(option) < 6:
+                continue
+            answer = run(f"autodiff {name} x {wrong(option)}")
+            assert answer.startswith(f"error: no option '{wrong(option)}'\n  hint: did you mean '--"), answer
+            assert answer.endswith("[exit code 2]\n")
+
+
+MANUAL = ROOT / "docs" / "man"
+
+
+def test_the_manual_pages_are_those_of_the_commands() -> None:
+    written = {path.name: path.read_text(encoding="utf-8") for path in MANUAL.iterdir()}
+    assert written == pages(), "python -m autodiff_cli.cli.manual docs/man writes them"
+    assert written.keys() == {"autodiff.1", *(f"autodiff-{name}.1" for name in COMMANDS)}
+
+
+def test_the_wheel_takes_the_manual_pages_along() -> None:
+    import tomllib
+
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["shared-data"] == {"docs/man": "share/man/man1"}
+
+
+def test_nothing_in_a_manual_page_is_taken_for_a_command_of_troff() -> None:
+    for name, text in pages().items():
+        for line in text.splitlines():
+            assert re.match(r"\.(TH|SH|TP|PP|nf|fi|nh|ad)\b", line) or line[0] not in ".'", f"{name}: {line}"
+            assert not set(re.findall(r"\\(\W|\w)", line)) - set("efR-(&"), f"{name}: {line}"
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+@pytest.mark.parametrize("name", ["eval", "plot", "run", "repl"])
+def test_groff_has_no_complaint(name: str) -> None:
+    done = subprocess.run(
+        ["groff", "-man", "-ww", "-Kutf8", "-Tutf8", "-rLL=80n", str(MANUAL / f"autodiff-{name}.1")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    shown = re.sub(r"\x1b\[\d*m|.\x08", "", done.stdout)
+    assert all(example in shown for example in examples_of(_command(name)))

@@ -1,0 +1,136 @@
+"""Messages: folded on a terminal, with a way out; limits that can be lifted; blocks that come through a pipe."""
+
+from __future__ import annotations
+
+import ast
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from autodiff_cli.cli.main import main
+from autodiff_cli.errors import AutodiffError, LimitError
+from autodiff_cli.language.interpreter import Interpreter
+from autodiff_cli.language.program import ends_block
+from autodiff_cli.ops import creation
+from autodiff_cli.report import diagnostics
+from tests.shell import ROOT
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+def test_errors_fit_a_terminal(columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(diagnostics, "_columns", lambda: columns)
+    long = " + ".join(["sin(x)*cos(x)"] * 20)
+    for arguments in (["eval", f"{long} + lgo(x) + {long}", "--at", "x=1"], ["eval", "x**2", "--at", "x=1", "--backward", "2"]):
+        assert main(arguments) != 0
+        lines = capsys.readouterr().err.splitlines()
+        assert max(map(len, lines)) <= columns
+        (carets,) = [i for i, line in enumerate(lines) if set(line) == {" ", "^"}]
+        start, end = lines[carets].index("^"), lines[carets].rindex("^") + 1
+        assert lines[carets - 1][start:end] in ("lgo", "x**2")
+
+
+def test_notes_fold_between_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["grad", "abs(x - 2)", "--at", "x=2"])
+    whole = capsys.readouterr().err
+    assert whole.count("\n") == 1
+    monkeypatch.setattr(diagnostics, "_columns", lambda: 40)
+    main(["grad", "abs(x - 2)", "--at", "x=2"])
+    folded = capsys.readouterr().err
+    assert max(map(len, folded.splitlines())) <= 40
+    assert folded.split() == whole.split()
+
+
+def test_no_limits_lifts_the_limit_on_elements(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(creation, "MOST_ELEMENTS", 10)
+    assert main(["eval", "sum(ones(11))", "-q"]) == 3
+    assert capsys.readouterr().err.endswith("hint: --no-limits allows it\n")
+    assert main(["eval", "sum(ones(11))", "-q", "--no-limits"]) == 0
+    assert capsys.readouterr().out == "11.0\n"
+    assert main(["eval", "sum(ones(11))", "-q"]) == 3
+    assert main(["eval", "sum(arange(0, inf))", "--no-limits"]) == 3
+    with creation.unlimited(), pytest.raises(LimitError, match="no end"):
+        creation.arange(0, float("inf"))
+
+
+@pytest.mark.parametrize(
+    ("program", "message", "hint"),
+    [
+        ("show z", "'z' has no value here", "give it one before: z = ..."),
+        ("width = 3\nprint(widht)", "'widht' has no value here", "did you mean 'width'?"),
+        ("x = tensor(5, dtype=float16)", "'float16' has no value here", "did you mean 'float64'?"),
+        ("x = tensor(5, requires_gard=true)", "tensor has no parameter 'requires_gard'", "did you mean 'requires_grad'?"),
+        ("x = linspace(0, 1)", "linspace needs 'steps' too", "it is linspace(start, end, steps, dtype=none, requires_grad=false)"),
+        ("x = tensor([1, [2]])", "tensor cannot work on a list whose rows differ in length", "it is tensor(data"),
+        ("x = tensor(5)\nx.grad_fn.name()", "none has no method 'name'", "a leaf has no grad_fn: no operation made it"),
+        ("x = tensor(5)\nx.grad.zero_()", "none has no method 'zero_'", "backward fills it; until then it is none"),
+    ],
+)
+def test_programs_are_told_what_was_meant(program: str, message: str, hint: str) -> None:
+    with pytest.raises(AutodiffError) as caught:
+        list(Interpreter({}).run(program))
+    assert caught.value.message == message
+    assert (caught.value.hint or "").startswith(hint)
+
+
+PIPED = """\
+x = tensor(3, requires_grad=true)
+with no_grad:
+    w = x**2
+    v = [w,
+2*w]
+print(v)
+with no_grad:
+    w = 1
+
+w
+"""
+
+
+def test_a_block_in_a_pipe_ends_where_its_lines_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(PIPED))
+    assert main(["repl"]) == 0
+    shown = capsys.readouterr()
+    assert (shown.out.split("\n"), shown.err) == (["tensor([ 9., 18.])", "1", ""], "")
+
+
+def test_where_a_block_ends() -> None:
+    assert not ends_block("with no_grad:\n", "w = 1")  # nothing in it yet: the program says so itself
+    assert not ends_block("with no_grad:\n  w = 1\n", "  v = 2")
+    assert not ends_block("with no_grad:\n  w = 1\n", "")
+    assert not ends_block("with no_grad:\n  w = [1,\n", "2]")
+    assert ends_block("with no_grad:\n  w = 1\n", "v = 2")
+
+
+def test_errors_of_the_command_line_have_a_way_out() -> None:
+    """Every error that is raised for a person's command line has a hint; those of the engine are PyTorch's words."""
+    without = set()
+    for path in sorted((ROOT / "autodiff_cli").glob("cli/*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+                text = ast.unparse(node.exc)
+                if "Error(" in text and "hint" not in text and "click" not in text:
+                    without.add(f"{path.name}: {text}")
+    assert not without
+
+
+def test_files_that_are_nearly_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "points.csv").write_text("1,2\n3\n")
+    monkeypatch.chdir(tmp_path)
+    for folder in ("", f"{tmp_path}/"):
+        assert main(["eval", "x", "--at", f"x=@{folder}piont.csv"]) == 5
+        assert capsys.readouterr().err.endswith(f"hint: did you mean '{folder}points.csv'?\n")
+    contents = {
+        "points.csv": ("1,2\n3\n", "row 2 has 1 of the 2 numbers that the rows above have"),
+        "words.csv": ("1,2\n3,four\n", "'four' in row 2, column 2, is no number"),
+        "empty.csv": ("", "it is empty"),
+        "object.json": ('{"a": 1}', "it needs to be a number or nested lists of numbers, the rows of one length"),
+        "rows.json": ("[[1], [2, 3]]", "it needs to be a number or nested lists of numbers, the rows of one length"),
+        "broken.json": ("[1,", "Expecting value: line 1 column 4 (char 3)"),
+        "text.npy": ("1", "it needs to be what numpy.save writes for an array of numbers"),
+    }
+    for name, (text, reason) in contents.items():
+        (tmp_path / name).write_text(text)
+        assert main(["eval", "x", "--at", f"x=@{name}"]) == 5
+        assert capsys.readouterr().err == f"error: '{name}' does not hold an array of numbers\n  hint: {reason}\n"
