@@ -123,6 +123,12 @@ class DataError(FileError, ValueError):
     """A file that can be read, and holds something else than it should: a cell that is no number, a row cut short."""
 
 
+class ClusterError(AutodiffError, RuntimeError):
+    """Machines that work together cannot: one does not answer, or has another version."""
+
+    exit_code = 5
+
+
 class MissingPackage(AutodiffError, ImportError):
     """A package that the project does without until one of its functions is called."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autodiff_cli.cli import options
+from autodiff_cli.cli import cluster_options, options
 
 if TYPE_CHECKING:
     from autodiff_cli.data.block import Writer
@@ -47,6 +47,7 @@ class RowsCommand(options.ExpressionCommand):
 @click.option("--unbuffered", is_flag=True, help="Write a row when it comes in.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("-q", "--quiet", is_flag=True, help="Bare numbers: no header, no columns of the input.")
+@cluster_options.of_cluster
 @options.drawing
 def command(expr: str, files: tuple[str, ...], target: str | None, threads: int | None, **switches: Any) -> None:
     """Compute EXPR and its derivatives for every row of FILE, whose columns are the variables.
@@ -75,14 +76,20 @@ def command(expr: str, files: tuple[str, ...], target: str | None, threads: int 
     else:
         output.check_not_input(target, paths)
     source = pipeline.Inputs(paths, input_style, options.names(switches["columns"]), switches["unbuffered"])
+    cluster = cluster_options.settings(target, threads=threads, **switches)
     form = _format(target, source, **switches)
     task = _task(expr, **switches)
     program = task.program()
-    writer = _writer(form, task, **switches)
     for name in task.unused(program):
         sys.stderr.write(f"note: '{name}' does not occur in the expression\n")
     with Progress(shown=target is not None or not sys.stdout.isatty()) as tick:
-        summary = pipeline.run(task, program, source, target, writer, threads or processors(), tick)
+        if cluster is None:
+            writer = _writer(form, task, **switches)
+            summary = pipeline.run(task, program, source, target, writer, threads or processors(), tick)
+        else:
+            from autodiff_cli.data.cluster import engine
+
+            summary = engine.run(task, program, source, target, form, _head(task), switches["quiet"], cluster, tick)
     _say(summary, task)
 
 
@@ -94,13 +101,13 @@ def _replaced(paths: Any, target: str | None) -> str:
 
 def _format(target: str | None, source: Inputs, style: str | None, as_json: bool, quiet: bool, in_place: bool, **_: Any) -> str:
     """The format of the output."""
-    from autodiff_cli.data import formats
+    from autodiff_cli.data import formats, output
     from autodiff_cli.data.inputs import style_of
     from autodiff_cli.errors import UsageError
 
     if style is not None or as_json:
         chosen = formats.named("json" if as_json else str(style), formats.WRITTEN, "--format")
-    elif in_place:
+    elif in_place or (output.is_folder(target) and "*" not in str(target)):
         chosen = style_of(source.paths[0], source.style)
     elif target is not None and (not os.path.exists(target) or os.path.isfile(target)):
         chosen = formats.format_of(str(target), formats.WRITTEN, "--format")
@@ -154,12 +161,17 @@ def _writer(form: str, task: Task, quiet: bool, precision: int, color: str, **_:
         return rows.TableWriter(precision, color) if form == "table" else rows.MarkdownWriter()
     from autodiff_cli.data.writers import writer
 
-    head = {"schema": 1, "command": "map", "expression": task.expression, "dtype": task.dtype, "order": task.order}
-    return writer(form, head, quiet)
+    return writer(form, _head(task), quiet)
+
+
+def _head(task: Task) -> dict[str, Any]:
+    return {"schema": 1, "command": "map", "expression": task.expression, "dtype": task.dtype, "order": task.order}
 
 
 def _say(summary: Summary, task: Task) -> None:
     """What was wrong with rows, on standard error."""
+    for note in summary.notes:
+        sys.stderr.write(f"note: {note}\n")
     if summary.bad:
         what = "left out" if task.on_error == "skip" else "counted as nan"
         rows = f"{summary.bad:,} row{'s' if summary.bad > 1 else ''}"

@@ -126,7 +126,7 @@ def names(text: str | None) -> list[str] | None:
     return listed
 
 
-def _stack(options: list[Command]) -> Command:
+def stack(options: list[Command]) -> Command:
     def decorate(function: Command) -> Command:
         for option in reversed(options):
             function = option(function)
@@ -158,11 +158,11 @@ def _lift(context: click.Context, parameter: click.Parameter, given: bool) -> bo
 
 _no_limits = click.option("--no-limits", is_flag=True, callback=_lift, help="Allow tensors and programs of any size.")
 _wrt = click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: every --at]")
-values = _stack([_at, _const, _wrt, _dtype, _no_limits])
+values = stack([_at, _const, _wrt, _dtype, _no_limits])
 at, const = _at, _const
-start = _stack([_at, _const, _dtype, _no_limits])
+start = stack([_at, _const, _dtype, _no_limits])
 _wrt_rows = click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: all but --const]")
-values_of_rows = _stack([_at, _const, _wrt_rows, _dtype])
+values_of_rows = stack([_at, _const, _wrt_rows, _dtype])
 order = click.option("--order", default=1, show_default=True, metavar="N", type=int, help="Highest order of derivative.")
 gradient = click.option("--gradient", metavar="EXPR", help="What backward starts from, for an output that is no scalar.")
 strict = click.option("--strict", is_flag=True, help="Exit with 4 if something is nan or infinite.")
@@ -173,9 +173,9 @@ _precision = click.option(
 _color = click.option(
     "--color", default="auto", show_default=True, type=click.Choice(["auto", "always", "never"]), help="Colour in tables."
 )
-drawing = _stack([_precision, _color])
+drawing = stack([_precision, _color])
 as_json = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-output = _stack(
+output = stack(
     [
         click.option(
             "--format",

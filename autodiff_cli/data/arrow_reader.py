@@ -74,6 +74,17 @@ class ArrowReader:
                 return opened, None
         return ipc.open_stream(file), None
 
+    @property
+    def rows_of_groups(self) -> list[int]:
+        """How many rows each row group of a Parquet file has."""
+        parts = self._opened.metadata if self._style == "parquet" else None
+        return [] if parts is None else [parts.row_group(i).num_rows for i in range(parts.num_row_groups)]
+
+    def cut(self, start: int, stop: int, first: int) -> None:
+        """Read the row groups from ``start`` to ``stop`` only, and call the first row ``first``."""
+        self.groups = list(range(start, stop))
+        self.done = first - 1
+
     def pieces(self) -> Iterator[tuple[int, Any]]:
         """Batches, and the number of the first row."""
         empty = True

@@ -35,6 +35,7 @@ class ArrowWriter:
         self._arrow = pyarrow({"parquet": "Parquet", "arrow": "Arrow IPC", "feather": "Feather"}[style])
         self._style = style
         self._sink: Any = None
+        self._schema: Any = None
         self._waiting: list[Any] = []
         # One table is compressed while the next one is made.
         self._pool = ThreadPoolExecutor(1, "autodiff-arrow")
@@ -53,10 +54,16 @@ class ArrowWriter:
         columns = [self._arrow.array(column) if isinstance(column, np.ndarray) else column for column in columns]
         return columns, [self._arrow.array(result) for result in results]
 
+    def like(self, path: str) -> None:
+        """Give the columns the types that they have in an Arrow file with the same ones."""
+        with self._arrow.memory_map(path) as file:
+            self._schema = self._arrow.ipc.open_file(file).schema
+
     def write(self, encoded: tuple[list[Column], list[Any]]) -> None:
         """Append rows."""
         if self._sink is None:
-            self._open(*encoded)
+            self._schema = self._schema or self._inferred_schema(*encoded)
+            self._open()
         columns, results = encoded
         arrays = [self._fitting(column, i) for i, column in enumerate(columns)]
         self._waiting.append(self._arrow.RecordBatch.from_arrays([*arrays, *results], schema=self._schema))
@@ -64,15 +71,17 @@ class ArrowWriter:
         if many or sum(batch.nbytes for batch in self._waiting) >= GROUP_BYTES:
             self._flush()
 
-    def _open(self, columns: list[Column], results: list[Any]) -> None:
+    def _inferred_schema(self, columns: list[Column], results: list[Any]) -> Any:
         fields = [self._field(name, column) for name, column in zip(self._kept, columns, strict=True)]
         fields += [self._arrow.field(name, result.type) for name, result in zip(self._results, results, strict=True)]
-        self._schema = self._arrow.schema(fields, None if self._given is None else self._given.metadata)
+        return self._arrow.schema(fields, None if self._given is None else self._given.metadata)
+
+    def _open(self) -> None:
         if self._style == "parquet":
             from pyarrow import parquet
 
             # Numbers rarely repeat: a dictionary of them is work for nothing.
-            repeating = [field.name for field in fields if not self._arrow.types.is_floating(field.type)]
+            repeating = [field.name for field in self._schema if not self._arrow.types.is_floating(field.type)]
             self._sink = parquet.ParquetWriter(self._file, self._schema, use_dictionary=repeating)
         else:
             options = self._arrow.ipc.IpcWriteOptions(compression="lz4" if self._style == "feather" else None)

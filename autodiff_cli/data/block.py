@@ -110,6 +110,9 @@ class Writer(Protocol):
     raw: str
     goes_back: bool
 
+    def like(self, path: str) -> None:
+        """Give the columns the types that they have in a file with the same ones: Arrow, or ``.npy``."""
+
     def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Start a file with these columns."""
 

@@ -49,19 +49,20 @@ class DelimitedReader:
         delimiter: what stands between cells.
         columns: the names of the columns of a file that has no header.
         unbuffered: hand rows on as they come in.
+        line: the number of the first line, where the file is a part of another.
 
     Raises:
         DataError: without a header.
     """
 
     def __init__(
-        self, file: Any, name: str, delimiter: str, columns: Sequence[str] | None = None, unbuffered: bool = False
+        self, file: Any, name: str, delimiter: str, columns: Sequence[str] | None = None, unbuffered: bool = False, line: int = 1
     ) -> None:
         self.name = name
         self.form = self.delimiter = delimiter
-        self._file = LineFile(file, name, unbuffered)
+        self._file = LineFile(file, name, unbuffered, begins=line == 1)
         self._chunks = self._file.chunks()
-        self._line = 1
+        self._line = line
         self._started = b""
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
         if columns is None:
@@ -85,6 +86,11 @@ class DelimitedReader:
     def total(self) -> int | None:
         """Bytes that there are."""
         return self._file.total
+
+    @property
+    def line(self) -> int:
+        """The number of the line that comes next."""
+        return self._line
 
     def close(self) -> None:
         """Close the file."""

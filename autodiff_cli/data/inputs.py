@@ -64,7 +64,7 @@ def spoken(path: Path) -> str:
     return "standard input" if path is None else f"'{path}'"
 
 
-def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffered: bool = False) -> Reader:
+def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffered: bool = False, name: str = "") -> Reader:
     """Open an input.
 
     Args:
@@ -72,16 +72,17 @@ def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffe
         style: its format.
         columns: names of the columns of a file that has none.
         unbuffered: hand rows on as they come in.
+        name: what messages call it, if that is not its path.
 
     Raises:
         FileError: if it cannot be read.
         DataError: if it is not what its format says.
         UsageError: if its columns have names already.
     """
-    name = spoken(path)
+    name = name or spoken(path)
     if columns is not None and style not in ("csv", "tsv", "npy"):
         raise UsageError(f"--columns names the columns of a file without names, and {style} has them")
-    file = _opened(path, style)
+    file = opened(path, style, name)
     try:
         if style in DELIMITERS:
             from autodiff_cli.data.delimited import DelimitedReader
@@ -107,9 +108,8 @@ def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffe
         raise
 
 
-def _opened(path: Path, style: str) -> Any:
+def opened(path: Path, style: str, name: str) -> Any:
     """A file for reading bytes, which can go back where its format needs that."""
-    name = spoken(path)
     try:
         if path is not None:
             return open(path, "rb")

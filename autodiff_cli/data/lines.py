@@ -23,14 +23,16 @@ class LineFile:
         file: open for reading bytes.
         name: what messages call it.
         unbuffered: hand on what is there, without waiting for more.
+        begins: whether a mark of byte order may stand at the beginning.
 
     Attributes:
         done: bytes that were read.
         total: bytes that there are, if that is known.
     """
 
-    def __init__(self, file: Any, name: str, unbuffered: bool = False) -> None:
+    def __init__(self, file: Any, name: str, unbuffered: bool = False, begins: bool = True) -> None:
         self.name = name
+        self._begins = begins
         self.file = file
         self.done = 0
         self.total = size_of(file)
@@ -45,7 +47,7 @@ class LineFile:
             FileError: if the file cannot be read.
             DataError: for UTF-16, and for a line without an end.
         """
-        first = True
+        first = self._begins
         while not self._ended:
             data = self._rest + self._next()
             if first and data.startswith(_UTF16):
@@ -85,6 +87,25 @@ class LineFile:
     def close(self) -> None:
         """Close the file."""
         self.file.close()
+
+
+class Section:
+    """A file from one byte to another, as a file; see ``io.BufferedIOBase``."""
+
+    def __init__(self, file: Any, start: int, stop: int) -> None:
+        self._file = file
+        self._left = stop - start
+        file.seek(start)
+
+    def read(self, size: int) -> bytes:
+        data: bytes = self._file.read(min(size, self._left))
+        self._left -= len(data)
+        return data
+
+    read1 = read
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def decoded(data: bytes, name: str, line: int) -> str:

@@ -29,12 +29,13 @@ class Piece:
 
 
 class NdjsonReader:
-    """See ``block.Reader``.  The columns are the keys of the first object.
+    """See ``block.Reader``.  The columns are the keys of the first object, if they are not given.
 
     Args:
         file: open for reading bytes.
         name: what messages call it.
         unbuffered: hand rows on as they come in.
+        columns, line: where the file is a part of another: its columns, and the number of the first line.
 
     Raises:
         DataError: without a first object.
@@ -43,13 +44,18 @@ class NdjsonReader:
     form = "ndjson"
     parallel = False
 
-    def __init__(self, file: Any, name: str, unbuffered: bool = False) -> None:
+    def __init__(self, file: Any, name: str, unbuffered: bool = False, columns: Sequence[str] | None = None, line: int = 1) -> None:
         self.name = name
-        self._file = LineFile(file, name, unbuffered)
+        self._file = LineFile(file, name, unbuffered, begins=line == 1)
         self._chunks = self._file.chunks()
-        self._line = 1
+        self._line = line
         self._begun: bytes = b""
-        self.columns = tuple(self._first_keys())
+        self.columns = tuple(self._first_keys() if columns is None else columns)
+
+    @property
+    def line(self) -> int:
+        """A line before which there is no object."""
+        return self._line
 
     @property
     def done(self) -> int:

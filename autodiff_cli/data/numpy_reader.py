@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import os
 import struct
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,7 @@ class Stored:
 
     Attributes:
         dtype, shape: of the whole array.
+        by_columns: whether it is stored column after column.
 
     Raises:
         DataError: for what is no array, or one of Python objects.
@@ -45,7 +47,7 @@ class Stored:
             header = ast.literal_eval(file.read(length).decode(encoding).strip())
             self.dtype = np.lib.format.descr_to_dtype(header["descr"])
             self.shape: tuple[int, ...] = header["shape"]
-            self._by_columns = header["fortran_order"] and len(self.shape) > 1
+            self.by_columns = header["fortran_order"] and len(self.shape) > 1
         except (ValueError, KeyError, TypeError, SyntaxError, struct.error, MemoryError, RecursionError):
             raise DataError(f"{name} has no header that NumPy would write") from None
         if self.dtype.hasobject:
@@ -53,16 +55,19 @@ class Stored:
         if not self.shape:
             raise DataError(f"{name} holds one number, not rows")
 
-    def blocks(self) -> Iterator[Any]:
-        """Some rows at a time."""
-        if self._by_columns:
+    def blocks(self, begin: int = 0, end: int | None = None) -> Iterator[Any]:
+        """Some rows at a time, from one to another; not from the first only where the file can go back."""
+        end = self.shape[0] if end is None else end
+        if self.by_columns:
             whole = self._read(math.prod(self.shape)).reshape(self.shape, order="F")
-            for start in range(0, self.shape[0], BLOCK_ROWS):
-                yield whole[start : start + BLOCK_ROWS]
+            for start in range(begin, end, BLOCK_ROWS):
+                yield whole[start : min(start + BLOCK_ROWS, end)]
             return
         row = self.shape[1:]
-        for start in range(0, self.shape[0], BLOCK_ROWS):
-            rows = min(BLOCK_ROWS, self.shape[0] - start)
+        if begin:
+            self._file.seek(begin * math.prod(row) * self.dtype.itemsize, os.SEEK_CUR)
+        for start in range(begin, end, BLOCK_ROWS):
+            rows = min(BLOCK_ROWS, end - start)
             yield self._read(rows * math.prod(row)).reshape(rows, *row)
 
     def _read(self, elements: int) -> Any:
@@ -118,6 +123,9 @@ class NpyReader(_NumpyReader):
         name: what messages call it.
         columns: names for an array without fields.
 
+    Attributes:
+        divisible: whether some rows can be read without the others.
+
     Raises:
         DataError: if it is something else.
     """
@@ -141,11 +149,20 @@ class NpyReader(_NumpyReader):
         self.columns = tuple(names)
         self.total = shape[0]
         self.done = 0
+        self._rows: tuple[int, int | None] = (0, None)
+        self.divisible = not self._stored.by_columns
+
+    def cut(self, start: int, stop: int, first: int) -> None:
+        """Read the rows from ``start`` to ``stop`` only, and call the first one ``first``."""
+        self._rows = (start, stop)
+        self.done = first - 1
 
     def pieces(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Some rows at a time, and the number of the first."""
         fields = self._stored.dtype.names
-        for block in self._stored.blocks() if self.total else [np.empty((0, *self._stored.shape[1:]), self._stored.dtype)]:
+        for block in (
+            self._stored.blocks(*self._rows) if self.total else [np.empty((0, *self._stored.shape[1:]), self._stored.dtype)]
+        ):
             first = self.done + 1
             self.done += len(block)
             if fields is not None:

@@ -63,6 +63,11 @@ class NpyWriter:
     text = False
     raw = ""
     goes_back = True
+    _dtype: Any = None
+
+    def like(self, path: str) -> None:
+        """Give the columns the types that they have in an ``.npy`` file with the same ones."""
+        self._dtype = np.load(path, mmap_mode="r", allow_pickle=False).dtype
 
     def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Remember where the rows go."""
@@ -70,7 +75,7 @@ class NpyWriter:
         self._kept = tuple(kept)
         self._names = [*kept, *results]
         self._rows = 0
-        self._dtype: Any = None
+        self._begun = False
 
     def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
         """Columns as arrays."""
@@ -79,8 +84,10 @@ class NpyWriter:
     def write(self, encoded: Sequence[Any]) -> None:
         """Append rows."""
         if self._dtype is None:
-            self._dtype = np.dtype([(name, array.dtype) for name, array in zip(self._names, encoded, strict=True)])
+            self._dtype = _row(self._names, encoded)
+        if not self._begun:
             self._file.write(header(self._dtype, 0))
+            self._begun = True
         rows = np.empty(len(encoded[0]), self._dtype)
         for name, array in zip(self._names, encoded, strict=True):
             _check(name, array.dtype, self._dtype[name])
@@ -111,13 +118,13 @@ class NpzWriter(NpyWriter):
 
         super().begin(file, kept, results, source)
         self._parts = [tempfile.TemporaryFile() for _ in self._names]  # noqa: SIM115
-        self._dtypes: list[Any] = []
 
     def write(self, encoded: Sequence[Any]) -> None:
         """Append rows."""
-        if not self._dtypes:
-            self._dtypes = [array.dtype for array in encoded]
-        for name, part, dtype, array in zip(self._names, self._parts, self._dtypes, encoded, strict=True):
+        if self._dtype is None:
+            self._dtype = _row(self._names, encoded)
+        for i, (name, part, array) in enumerate(zip(self._names, self._parts, encoded, strict=True)):
+            dtype = self._dtype[i]
             _check(name, array.dtype, dtype)
             part.write(np.ascontiguousarray(array, dtype).view(np.uint8).data if len(array) else b"")
         self._rows += len(encoded[0])
@@ -125,16 +132,21 @@ class NpzWriter(NpyWriter):
     def finish(self) -> None:
         """Put the columns into the archive."""
         with zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED) as archive:
-            for name, part, dtype in zip(self._names, self._parts, self._dtypes, strict=True):
+            for i, (name, part) in enumerate(zip(self._names, self._parts, strict=True)):
                 part.seek(0)
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    member.write(header(dtype, self._rows))
+                    member.write(header(self._dtype[i], self._rows))
                     shutil.copyfileobj(part, member, 1 << 20)
 
     def close(self) -> None:
         """Remove the temporary files."""
         for part in self._parts:
             part.close()
+
+
+def _row(names: Sequence[str], arrays: Sequence[Any]) -> Any:
+    """The type of a row."""
+    return np.dtype([(name, array.dtype) for name, array in zip(names, arrays, strict=True)])
 
 
 def _check(name: str, given: Any, dtype: Any) -> None:

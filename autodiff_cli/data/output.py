@@ -40,7 +40,7 @@ def opened(path: str | None, goes_back: bool = False) -> Iterator[Any]:
             with open(target, "wb") as file:
                 yield from _forwards(file, goes_back)
             return
-        with _terminable():
+        with terminable():
             yield from _replaced(target)
 
 
@@ -92,7 +92,7 @@ def _spoken(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
+def terminable() -> Iterator[None]:
     """Signals that end the process do so after the temporary file is gone."""
 
     def end(number: int, _: FrameType | None) -> None:
@@ -130,6 +130,11 @@ class _Decoded(io.RawIOBase):
     def write(self, data: Any) -> int:
         self._stream.write(bytes(data).decode())
         return len(data)
+
+
+def is_folder(path: str | None) -> bool:
+    """Whether the output is a folder of files: ``out/``, one that is there, or ``out/*.csv``."""
+    return path is not None and (path.endswith(("/", os.sep)) or "*" in path or os.path.isdir(path))
 
 
 def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -27,11 +27,13 @@ class Summary:
         rows: rows that were written.
         bad: rows with a cell that was no number.
         first_bad: what was wrong with the first of them.
+        notes: what else a person should know.
     """
 
     rows: int = 0
     bad: int = 0
     first_bad: str = ""
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +92,10 @@ def run(
                 if i:
                     source.close()
                     source = inputs.open(path)
-                    _check_same(first, source, writer, spoken(inputs.paths[0]))
+                    check_same(first, source, writer, spoken(inputs.paths[0]))
                 alone = inputs.unbuffered or program.engine == "rows" or not source.parallel
-                for rows, bad, wrong, encoded in _encoded(first, source, writer, 1 if alone else threads):
-                    writer.write(encoded)
+                for rows, bad, wrong, made in encoded(first, source, writer, 1 if alone else threads):
+                    writer.write(made)
                     if inputs.unbuffered:
                         writer.flush()
                     summary.rows += rows
@@ -107,7 +109,8 @@ def run(
     return summary
 
 
-def _encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> Iterator[tuple[int, int, str, Any]]:
+def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> Iterator[tuple[int, int, str, Any]]:
+    """The rows of an input in order: how many, how many of them are bad, the first of those, and what the writer takes."""
     wish: Wish = mapping.wish(source, writer)
     if not mapping.kept and mapping.used and hasattr(source, "only"):
         source.only = list(mapping.used)
@@ -119,7 +122,7 @@ def _encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> I
     return ordered(work, source.pieces(), threads)
 
 
-def _check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> None:
+def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> None:
     """Every file has to have the columns of the first.
 
     Raises:

@@ -20,6 +20,9 @@ class TextWriter:
     _file: Any
     _head = b""
 
+    def like(self, path: str) -> None:
+        """Text has no types."""
+
     def write(self, encoded: Sequence[Any]) -> None:
         """Append buffers."""
         for buffer in (self._head, *encoded):

@@ -1,0 +1,195 @@
+"""What a worker does: read a partition, compute it, write its part of the result.
+
+A job is a folder beside the output.  It holds the expression as text, the values of ``--at`` and ``--const``, the list of
+partitions, and the parts that are done; nothing in it is code, and nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli import __version__, errors
+from autodiff_cli.data.block import Writer
+from autodiff_cli.data.cluster.partitions import Partition
+from autodiff_cli.data.mapping import RowMap, Task
+from autodiff_cli.data.pipeline import check_same, encoded
+from autodiff_cli.data.writers import writer
+from autodiff_cli.errors import AutodiffError, ClusterError, FileError
+
+JOINED = {"parquet": "arrow", "arrow": "arrow", "feather": "arrow", "npy": "npy", "npz": "npy"}
+"""The format of parts that the client puts together, where it is not that of the output."""
+_ABOUT, _VALUES, _TYPES, FILES = "job.json", "values.npz", "types", "files"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Rows of many files on their way to one output.
+
+    Attributes:
+        task: what to compute.
+        first: what messages call the first file.
+        columns: its columns.
+        form: the format of the output.
+        head: what a JSON object says before its rows.
+        bare: no header.
+        template: the names of the files of a folder, with ``*`` for the number of a partition; else parts are joined.
+        partitions: the rows, in order.
+        folder: where all of this is.
+    """
+
+    task: Task
+    first: str
+    columns: tuple[str, ...]
+    form: str
+    head: Mapping[str, Any]
+    bare: bool
+    template: str
+    partitions: tuple[Partition, ...]
+    folder: str
+
+    def save(self) -> None:
+        """Write it into its folder."""
+        given = {("at", name): value for name, value in self.task.at.items()}
+        given |= {("const", name): value for name, value in self.task.const.items()}
+        np.savez(os.path.join(self.folder, _VALUES), **{".".join(key): value for key, value in given.items()})
+        about = asdict(replace(self, task=replace(self.task, at={}, const={})))
+        text = json.dumps({"version": __version__, **about}, separators=(",", ":"))
+        with open(os.path.join(self.folder, _ABOUT), "w", encoding="utf-8") as file:
+            file.write(text)
+        if self.template:
+            os.mkdir(os.path.join(self.folder, FILES))
+
+    def path(self, index: int) -> str:
+        """Where the part of a partition goes."""
+        if not self.template:
+            return os.path.join(self.folder, f"{index}.part")
+        digits = max(5, len(str(len(self.partitions) - 1)))
+        return os.path.join(self.folder, FILES, self.template.replace("*", f"{index:0{digits}}"))
+
+    @property
+    def types(self) -> str:
+        """A file with columns of the types of the output, which the first rows of all decide."""
+        return os.path.join(self.folder, _TYPES)
+
+    @cached_property
+    def mapping(self) -> RowMap:
+        """The task with its columns, compiled once for all partitions."""
+        return RowMap(self.task, self.task.program(), self.columns, self.first)
+
+    def writer(self) -> Writer:
+        """What writes a part, beginning with its first row where parts are joined."""
+        made = writer(self.form if self.template else JOINED.get(self.form, self.form), dict(self.head), self.bare)
+        if os.path.exists(self.types):
+            made.like(self.types)
+        return made
+
+    def compute(self, index: int) -> dict[str, Any]:
+        """The part of a partition, and what became of its rows.
+
+        Raises:
+            AutodiffError: of any kind; there is no part then.
+        """
+        done = os.path.join(self.folder, f"{index}.done")
+        with suppress(FileNotFoundError), open(done, encoding="utf-8") as file:
+            note: dict[str, Any] = json.load(file)
+            return note
+        waiting = os.path.join(self.folder, f"{index}.{os.urandom(4).hex()}.tmp")
+        try:
+            note = self._written(self.partitions[index], waiting)
+            os.replace(waiting, self.path(index))
+            with open(waiting, "w", encoding="utf-8") as file:
+                json.dump(note, file)
+            os.replace(waiting, done)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(waiting)
+            raise
+        return note
+
+    def _written(self, partition: Partition, path: str) -> dict[str, Any]:
+        rows, bad, first_bad = 0, 0, ""
+        about = os.path.join(self.folder, _ABOUT)
+        with closing(partition.open()) as source, open(path, "w+b") as file, closing(self.writer()) as out:
+            check_same(self.mapping, source, out, self.first)
+            out.begin(file, self.mapping.kept, self.mapping.results, source)
+            if not self.template:
+                out.flush()
+                file.seek(0)
+                file.truncate()
+            for more, wrong, first_wrong, made in encoded(self.mapping, source, out, 1):
+                if not os.path.exists(about):
+                    raise ClusterError("the job was given up")
+                out.write(made)
+                rows, bad, first_bad = rows + more, bad + wrong, first_bad or first_wrong
+            out.finish()
+        return {"rows": rows, "bad": bad, "first_bad": first_bad, "numpy": np.__version__}
+
+
+@lru_cache(maxsize=4)
+def load(folder: str) -> Job:
+    """A job from its folder, once for each worker.
+
+    Raises:
+        ClusterError: if the folder is not there, and if this is another version of the program.
+    """
+    try:
+        with open(os.path.join(folder, _ABOUT), encoding="utf-8") as file:
+            about = json.load(file)
+    except OSError as error:
+        hint = "all machines have to see the same folders under the same names"
+        raise ClusterError(f"a worker cannot read '{folder}': {error.strerror}", hint=hint) from None
+    version = about.pop("version")
+    if version != __version__:
+        hint = f"pip install 'autodiff-cli[dask]=={version}' on all machines"
+        raise ClusterError(f"a worker has autodiff-cli {__version__}, this is {version}", hint=hint)
+    given: dict[str, dict[str, Any]] = {"at": {}, "const": {}}
+    with np.load(os.path.join(folder, _VALUES), allow_pickle=False) as values:
+        for key in values.files:
+            option, _, name = key.partition(".")
+            given[option][name] = values[key][()]
+    about["task"] = Task(**{**about["task"], **given})
+    about["columns"] = tuple(about["columns"])
+    about["partitions"] = tuple(_partition(part) for part in about["partitions"])
+    return Job(**{**about, "folder": folder})
+
+
+def _partition(part: dict[str, Any]) -> Partition:
+    tuples = {name: tuple(part[name]) for name in ("span", "columns") if part[name] is not None}
+    return Partition(**{**part, **tuples})
+
+
+def work(folder: str, index: int) -> dict[str, Any]:
+    """What the cluster runs: the note on one partition of a job, with ``error`` in it if something is wrong."""
+    try:
+        job = load(folder)
+        try:
+            return job.compute(index)
+        except FileError as error:
+            if not os.path.exists(job.partitions[index].path):
+                error.hint = error.hint or "workers read the files themselves: all machines have to see the same folders"
+            raise
+    except AutodiffError as error:
+        return {"error": {"kind": error.kind, **{name: getattr(error, name) for name in _PARTS}}}
+    except OSError as error:
+        return {"error": {"kind": "FileError", "message": f"a worker cannot write into '{folder}': {error.strerror or error}"}}
+
+
+_PARTS = ("message", "span", "hint", "source")
+
+
+def error_of(note: dict[str, Any]) -> AutodiffError:
+    """What a worker ran into, as if it had been here."""
+    data = dict(note["error"])
+    kind = getattr(errors, data.pop("kind"), AutodiffError)
+    if data.get("span") is not None:
+        data["span"] = tuple(data["span"])
+    found: AutodiffError = kind(data.pop("message"), **data)
+    return found

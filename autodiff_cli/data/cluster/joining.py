@@ -1,0 +1,113 @@
+"""From parts to the output: one file, or a folder with a file for each partition."""
+
+from __future__ import annotations
+
+import glob
+import mmap
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.data import output
+from autodiff_cli.data.block import BLOCK_ROWS, Reader, Writer
+from autodiff_cli.data.cluster.job import FILES, JOINED, Job
+from autodiff_cli.errors import FileError, UsageError
+
+_COPIED = 1 << 24
+_AROUND_JSON = slice(1, -3)
+"""The rows of a JSON object: not the newline before them, not what closes it."""
+
+Add = Callable[[int], None]
+"""Takes the number of a partition whose part is there; in order."""
+
+
+def split(target: str, form: str) -> tuple[str, str]:
+    """A folder and the template of the names in it.
+
+    Raises:
+        UsageError: if that would be no such template.
+    """
+    folder, name = (target, f"part-*.{form}") if "*" not in target else os.path.split(target)
+    if "*" in folder or name.count("*") != 1:
+        raise UsageError(f"'{target}' does not say what the files are called", hint="write one * in the name: -o 'out/*.csv'")
+    return os.path.abspath(folder or "."), name
+
+
+def check_new(target: str, form: str) -> None:
+    """Files of an earlier run must not be taken for files of this one.
+
+    Raises:
+        FileError: if there are files of these names.
+    """
+    folder, name = split(target, form)
+    there = sorted(glob.glob(os.path.join(glob.escape(folder), glob.escape(name).replace("[*]", "*"))))
+    if there:
+        raise FileError(
+            f"'{target}' has files already, such as '{os.path.basename(there[0])}'", hint="remove them, or name another folder"
+        )
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise FileError(f"cannot write '{target}': '{folder}' is no folder")
+
+
+@contextmanager
+def one_file(job: Job, writer: Writer, target: str | None, source: Reader) -> Iterator[Add]:
+    """Parts put together by the writer of the output; see ``output.opened``."""
+    with output.opened(target, writer.goes_back) as file, closing(writer):
+        if os.path.exists(job.types):
+            writer.like(job.types)
+        writer.begin(file, job.mapping.kept, job.mapping.results, source)
+
+        def add(index: int) -> None:
+            path = job.path(index)
+            for made in _pieces(job, path):
+                writer.write(made)
+            os.unlink(path)
+
+        yield add
+        writer.finish()
+
+
+def _pieces(job: Job, path: str) -> Iterator[Any]:
+    """What a writer takes, from a part."""
+    part = JOINED.get(job.form, job.form)
+    kept = len(job.mapping.kept)
+    if part == "arrow":
+        import pyarrow as pa
+
+        with pa.memory_map(path) as file:
+            batches = pa.ipc.open_file(file)
+            for i in range(batches.num_record_batches):
+                columns = batches.get_batch(i).columns
+                yield columns[:kept], columns[kept:]
+    elif part == "npy":
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        for start in range(0, max(len(rows), 1), BLOCK_ROWS):
+            yield [rows[name][start : start + BLOCK_ROWS] for name in rows.dtype.names]
+    elif part == "json":
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data, memoryview(data) as view:
+            rows = view[_AROUND_JSON]
+            yield [rows]
+            rows.release()
+    else:
+        with open(path, "rb") as file:
+            yield from ([data] for data in iter(lambda: file.read(_COPIED), b""))
+
+
+@contextmanager
+def many_files(job: Job, target: str) -> Iterator[Add]:
+    """Parts that are the output: they wait in the job's folder until all are there."""
+    folder, _ = split(target, job.form)
+    yield lambda index: None
+    ready = os.path.join(job.folder, FILES)
+    try:
+        if not os.path.exists(folder):
+            os.rename(ready, folder)
+            return
+        for index in range(len(job.partitions)):
+            path = job.path(index)
+            os.rename(path, os.path.join(folder, os.path.basename(path)))
+    except OSError as error:
+        raise FileError(f"cannot write '{target}': {error.strerror or error}") from None

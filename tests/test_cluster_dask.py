@@ -1,0 +1,150 @@
+"""``map --engine dask`` on processes of this machine: killed workers, interrupts, ports, schedulers that are not there."""
+
+from __future__ import annotations
+
+import glob
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("distributed")
+
+import psutil  # which distributed needs
+
+from autodiff_cli.data.cluster import scheduler
+from autodiff_cli.data.cluster.partitions import scan
+from autodiff_cli.errors import ClusterError
+from tests.mapping import run_map
+
+MAP = [sys.executable, "-m", "autodiff_cli", "map"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "OMP_NUM_THREADS": "1"}
+SLOW = "inv([[x, 1], [1, y]]).sum()"
+"""An expression whose rows are computed one by one."""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Two workers of their own."""
+    scratch = tmp_path_factory.mktemp("scratch")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
+        with scheduler._of_this_machine(2, 1, str(scratch)) as found:
+            yield found
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("AUTODIFF_FORMAT", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def save(rows: int) -> None:
+    Path("d.csv").write_text("x,y\n" + "".join(f"{2 + i / 7},{3 + i / 3}\n" for i in range(rows)))
+
+
+def until(happened: Callable[[], Any], seconds: float = 60) -> Any:
+    """Wait for something to be true."""
+    end = time.monotonic() + seconds
+    while not (found := happened()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return found
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    """A run in a session of its own, as in a terminal."""
+    command = [*MAP, SLOW, "d.csv", "--engine", "dask", *arguments]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True
+    )
+
+
+def done(pattern: str = ".*.parts") -> list[str]:
+    """Notes on partitions that are computed."""
+    return glob.glob(f"{pattern}/*.done")
+
+
+def test_a_killed_worker_loses_nothing(cluster: Any) -> None:
+    save(3000)
+    local = run_map(SLOW, "d.csv", "-o", "local.csv")
+    assert local.code == 0
+    victim = cluster.workers[0].pid
+    with started("-o", "o.csv", "--scheduler", cluster.scheduler_address, "--partition-rows", "100") as process:
+        until(lambda: len(done()) > 3 or process.poll() is not None)
+        assert process.poll() is None
+        os.kill(victim, signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert not psutil.pid_exists(victim) or psutil.Process(victim).status() == psutil.STATUS_ZOMBIE
+    assert Path("o.csv").read_bytes() == Path("local.csv").read_bytes()
+    assert sorted(os.listdir()) == ["d.csv", "local.csv", "o.csv"]
+
+
+def test_the_first_of_many_errors(cluster: Any) -> None:
+    save(200)
+    with open("d.csv", "a") as file:
+        file.write("1,no\n" * 100)
+    arguments = ("--engine", "dask", "--scheduler", cluster.scheduler_address, "-o", "o.csv", "--partition-rows", 10)
+    result = run_map("x*y", "d.csv", *arguments)
+    assert (result.code, os.listdir()) == (5, ["d.csv"])
+    assert result.err.startswith("error: 'd.csv', line 202: column 'y' holds 'no', no number")
+    assert result.err.count("\n") == 2
+
+
+def test_an_interrupt_leaves_nothing_behind() -> None:
+    save(20_000)
+    with started("-o", "o.csv", "--workers", "2", "--partition-rows", "100") as process:
+        until(lambda: done() or process.poll() is not None)
+        family = psutil.Process(process.pid).children(recursive=True)
+        assert len(family) > 2
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "")
+    assert os.listdir() == ["d.csv"]
+    _, alive = psutil.wait_procs(family, timeout=10)
+    assert alive == []
+
+
+def test_nobody_else_can_connect(tmp_path: Path) -> None:
+    with scheduler.connected(None, 1, 1, str(tmp_path)) as found:
+        assert list(found.each(scan, [(__file__, 0, 10, "")], lambda _: False)) == [(0, (0, 1))]
+        processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+        sockets = [one for process in processes for one in process.net_connections() if one.status == psutil.CONN_LISTEN]
+        assert len(sockets) > 2
+        assert {one.laddr.ip for one in sockets} == {"127.0.0.1"}
+        assert not any(one.laddr.port in (8786, 8787) for one in sockets)
+
+
+def test_what_a_worker_cannot_do(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
+    with scheduler.connected(cluster.scheduler_address, 0, 0, str(tmp_path)) as found:
+        with pytest.raises(ClusterError, match="a worker failed: ZeroDivisionError"):
+            list(found.each(divmod, [(1, 0)], lambda _: False))
+        with pytest.raises(ClusterError, match="several workers ended while they computed the same partition"):
+            list(found.each(os._exit, [(1,)], lambda _: False))
+
+
+def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler, "TIMEOUT", 0.5)
+    save(3)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        listening = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        for address, code, message in (
+            ("tcp://127.0.0.1:1", 5, "the scheduler at tcp://127.0.0.1:1 does not answer"),
+            (listening, 5, f"the scheduler at {listening} does not answer"),
+            ("carrier-pigeon://loft", 2, "--scheduler 'carrier-pigeon://loft' is no address"),
+        ):
+            result = run_map("x", "d.csv", "-o", "o.csv", "--engine", "dask", "--scheduler", address)
+            assert (result.code, os.listdir()) == (code, ["d.csv"])
+            assert message in result.err
+            assert "  hint: " in result.err
