@@ -75,4 +75,4 @@ def test_the_python_of_the_readme_prints_what_its_comments_say() -> None:
     expected = [line.partition("  # ")[2] for line in code.splitlines() if "  # " in line]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == expected
-    assert len(expected) == 2
+    assert len(expected) == 3

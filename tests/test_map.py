@@ -435,3 +435,10 @@ def test_a_long_table_shows_both_ends() -> None:
     assert len(shown) == 63
     assert "940 more" in shown[32]
     assert [line.split()[0] for line in (shown[2], shown[31], shown[33], shown[-1])] == ["0", "29", "970", "999"]
+
+
+def test_rows_that_are_evaluated_one_by_one_are_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n" + "0.5,1.5\n" * 1_000)
+    done = run_map("norm([x, y])", "a.csv")
+    assert len(done.out.splitlines()) == 1_001
+    assert done.err.startswith("note: every row was evaluated by itself, which is slow: 'linalg_vector_norm' cannot")

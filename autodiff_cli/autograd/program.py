@@ -7,6 +7,7 @@ on blocks side by side.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -38,42 +39,25 @@ def derivatives(recording: Recording, output: Cell, variables: Mapping[str, Oper
     return [found[term] for term in wanted]
 
 
-class Program:
-    """An expression and its derivatives, ready to be computed for many rows.
-
-    Made by ``ad.compile``.
-
-    Args:
-        recording: the operations.
-        results: those that are wanted, or constants.
-        variables: names in the order of their operations.
-        wanted: what the results are.
-        threads: how many work on blocks; as many as there are processors if left out.
+class Compiled:
+    """A value and derivatives that can be computed for many rows; how, a subclass says.
 
     Attributes:
         variables: the names that a call gives values to.
         wrt: those that it differentiates by.
         terms: what is computed, ``()`` for the value and ``("x", "y")`` for a second derivative.
         outputs: the same as names: ``value``, ``d_x``, ``d_x_y``.
-        operations: the list, in order, without what no result needs.
-        results: an operation or a constant for each of the outputs.
         dtype: the type of all results.
     """
 
-    engine = "blocks"
+    engine: str
 
-    def __init__(
-        self, recording: Recording, results: Sequence[Cell], variables: Sequence[str], wanted: Terms, threads: int | None = None
-    ) -> None:
-        self.dtype = recording.dtype
+    def __init__(self, variables: Sequence[str], wanted: Terms, dtype: Any) -> None:
         self.variables = tuple(variables)
         self.terms = wanted
         self.wrt = tuple(dict.fromkeys(name for term in wanted for name in term))
         self.outputs = tuple(output_name(term) for term in wanted)
-        self.threads = threads or processors()
-        self.results = [resolved(cell) for cell in results]
-        self.operations = needed(self.results)
-        self._plans: dict[frozenset[str], Plan] = {}
+        self.dtype = np.dtype(dtype)
 
     def __call__(self, **columns: Any) -> dict[str, Any]:
         """The results for values of all variables: arrays of one shape, and numbers.
@@ -87,7 +71,7 @@ class Program:
         """
         arrays, shape = checked(self.variables, columns)
         flat = {name: array.reshape(-1) if array.ndim else array for name, array in arrays.items()}
-        out = [np.empty(int(np.prod(shape)), self.dtype) for _ in self.outputs]
+        out = [np.empty(math.prod(shape), self.dtype) for _ in self.outputs]
         self.run(flat, out)
         return {name: array.reshape(shape)[()] for name, array in zip(self.outputs, out, strict=True)}
 
@@ -98,6 +82,39 @@ class Program:
             columns: for each variable a 1-d array, or a number.
             out: for each of ``outputs`` a contiguous 1-d array of type ``dtype``, of the same length.
         """
+        raise NotImplementedError
+
+
+class Program(Compiled):
+    """An expression and its derivatives as one list of operations.
+
+    Made by ``ad.compile``.
+
+    Args:
+        recording: the operations.
+        results: those that are wanted, or constants.
+        variables: names in the order of their operations.
+        wanted: what the results are.
+        threads: how many work on blocks; as many as there are processors if left out.
+
+    Attributes:
+        operations: the list, in order, without what no result needs.
+        results: an operation or a constant for each of the outputs.
+    """
+
+    engine = "blocks"
+
+    def __init__(
+        self, recording: Recording, results: Sequence[Cell], variables: Sequence[str], wanted: Terms, threads: int | None = None
+    ) -> None:
+        super().__init__(variables, wanted, recording.dtype)
+        self.threads = threads or processors()
+        self.results = [resolved(cell) for cell in results]
+        self.operations = needed(self.results)
+        self._plans: dict[frozenset[str], Plan] = {}
+
+    def run(self, columns: Mapping[str, Any], out: Sequence[Any]) -> None:
+        """See ``Compiled``."""
         rows = len(out[0])
         scalars = frozenset(name for name in self.variables if np.ndim(columns[name]) == 0)
         if scalars not in self._plans:
@@ -146,7 +163,7 @@ def checked(variables: Sequence[str], columns: Mapping[str, Any]) -> tuple[dict[
     """The values of all variables as arrays, and the shape of those that are none numbers.
 
     Raises:
-        UnknownName, ShapeError: see ``Program.__call__``.
+        UnknownName, ShapeError: see ``Compiled.__call__``.
     """
     missing = [name for name in variables if name not in columns]
     if missing:

@@ -90,7 +90,7 @@ def command(expr: str, files: tuple[str, ...], target: str | None, threads: int 
             from autodiff_cli.data.cluster import engine
 
             summary = engine.run(task, program, source, target, form, _head(task), switches["quiet"], cluster, tick)
-    _say(summary, task)
+    _say(summary, task, program)
 
 
 def _replaced(paths: Any, target: str | None) -> str:
@@ -168,11 +168,17 @@ def _head(task: Task) -> dict[str, Any]:
     return {"schema": 1, "command": "map", "expression": task.expression, "dtype": task.dtype, "order": task.order}
 
 
-def _say(summary: Summary, task: Task) -> None:
-    """What was wrong with rows, on standard error."""
+MANY = 1_000
+"""Rows from which on it matters that each was evaluated by itself."""
+
+
+def _say(summary: Summary, task: Task, program: Any) -> None:
+    """What was wrong with rows, and why it took so long, on standard error."""
     for note in summary.notes:
         sys.stderr.write(f"note: {note}\n")
     if summary.bad:
         what = "left out" if task.on_error == "skip" else "counted as nan"
         rows = f"{summary.bad:,} row{'s' if summary.bad > 1 else ''}"
         sys.stderr.write(f"note: {rows} with cells that are no numbers, {what}; the first is {summary.first_bad}\n")
+    if program.engine == "rows" and summary.rows >= MANY:
+        sys.stderr.write(f"note: every row was evaluated by itself, which is slow: {program.reason}\n")

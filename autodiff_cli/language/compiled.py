@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.declare import Law
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.partials import partials
-from autodiff_cli.autograd.program import Program, Terms, checked, derivatives, output_name, terms
+from autodiff_cli.autograd.program import Compiled, Program, Terms, derivatives, terms
 from autodiff_cli.autograd.recording import BY_HAND, Cell, Operation, Recorded, Recording
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, UnknownName, UsageError
@@ -126,20 +126,29 @@ def recorded(
     columns = {name: recording.variable(name) for name in names}
     writer = Writer(expression, {**leaves, **columns}, np.dtype(dtype))
     with np.errstate(all="ignore"), set_grad_enabled(False):
-        output = writer.as_tensor(writer.run())
-        if output.shape:
-            last = writer.tree.children[-1]
-            raise ShapeError(
-                f"a row needs one number, but the expression has shape {list(output.shape)}",
-                span=last.span,
-                source=expression,
-                hint="sum it, or take one of its elements",
-            )
+        output = one_number(writer)
     cell = output._data[()] if isinstance(output, Recorded) else output.item()
     return recording, cell, {name: column._data[()] for name, column in columns.items()}
 
 
-class RowProgram:
+def one_number(evaluator: Evaluator) -> Tensor:
+    """The result of a program of expressions.
+
+    Raises:
+        ShapeError: if it is more than one number.
+    """
+    output = evaluator.as_tensor(evaluator.run())
+    if output.shape:
+        raise ShapeError(
+            f"one number is needed, but the expression has shape {list(output.shape)}",
+            span=evaluator.tree.children[-1].span,
+            source=evaluator.source,
+            hint="sum it, or take one of its elements",
+        )
+    return output
+
+
+class RowProgram(Compiled):
     """The same as a ``Program``, by evaluating the expression for one row after the other.
 
     Attributes:
@@ -151,25 +160,13 @@ class RowProgram:
     def __init__(
         self, expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], wanted: Terms, dtype: str, reason: str
     ) -> None:
+        super().__init__(names, wanted, dtype)
         self.expression = expression
-        self.variables = tuple(names)
-        self.terms = wanted
-        self.wrt = tuple(dict.fromkeys(name for term in wanted for name in term))
-        self.outputs = tuple(output_name(term) for term in wanted)
-        self.dtype = np.dtype(dtype)
         self.reason = reason
         self._leaves = leaves
 
-    def __call__(self, **columns: Any) -> dict[str, Any]:
-        """See ``Program``."""
-        arrays, shape = checked(self.variables, columns)
-        flat = {name: array.reshape(-1) if array.ndim else array for name, array in arrays.items()}
-        out = [np.empty(int(np.prod(shape)), self.dtype) for _ in self.outputs]
-        self.run(flat, out)
-        return {name: array.reshape(shape)[()] for name, array in zip(self.outputs, out, strict=True)}
-
     def run(self, columns: Mapping[str, Any], out: Sequence[Any]) -> None:
-        """See ``Program``."""
+        """See ``Compiled``."""
         arrays = {name: np.broadcast_to(columns[name], len(out[0])) for name in self.variables}
         for i in range(len(out[0])):
             for array, value in zip(out, self._row({name: array[i] for name, array in arrays.items()}), strict=True):
@@ -179,14 +176,7 @@ class RowProgram:
         row = as_leaves(dict(values), self.dtype, self.wrt)
         evaluator = Evaluator(self.expression, {**self._leaves, **row}, self.dtype)
         with np.errstate(all="ignore"):
-            output = evaluator.as_tensor(evaluator.run())
-            if output.shape:
-                raise ShapeError(
-                    f"a row needs one number, but the expression has shape {list(output.shape)}",
-                    span=evaluator.tree.children[-1].span,
-                    source=self.expression,
-                    hint="sum it, or take one of its elements",
-                )
+            output = one_number(evaluator)
             order = max(map(len, self.terms))
             found = partials(output, {name: row[name] for name in self.wrt}, order) if order and output.requires_grad else {}
         found[()] = output._data

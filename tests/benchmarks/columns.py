@@ -1,7 +1,7 @@
 """Programs over columns in memory: rows a second against JAX, PyTorch, numexpr and NumPy by hand, memory, and growth.
 
-``python tests/benchmarks/columns.py [--quick] [--growth]``; the peers are in the extra ``bench``, each is left out if it is
-missing.  All write value and gradient; a round runs everybody once, one after the other, and what is printed is the median
+``python tests/benchmarks/columns.py [--quick] [--growth [FILE.svg]]``; the peers are in the extra ``bench``, each is left out
+if it is missing.  All write value and gradient; a round runs everybody once, one after the other, and what is printed is the median
 of the rounds, and of the ratios within a round.
 """
 
@@ -179,8 +179,9 @@ def status(key: str) -> int:
     return int(next(line for line in lines if line.startswith(key)).split()[1])
 
 
-def growth() -> None:
+def growth(picture: str | None) -> None:
     print("rows, seconds, nanoseconds a row")
+    measured = []
     for exponent in range(3, 9):
         rows = 10**exponent
         run = autodiff(MAIN)(main_columns(rows))
@@ -192,6 +193,25 @@ def growth() -> None:
             times.append(time.perf_counter() - start)
         best = statistics.median(times)
         print(f"{rows:>11,} {best:10.6f} {best / rows * 1e9:8.2f}", flush=True)
+        measured.append((rows, best))
+    if picture:
+        drawn(measured, picture)
+
+
+def drawn(measured: list[tuple[int, float]], picture: str) -> None:
+    """Time against rows as an SVG, with the line of equal time a row through the last point."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    rows, seconds = zip(*measured, strict=True)
+    with rc_context({"svg.hashsalt": "autodiff", "svg.fonttype": "none"}):
+        axes = (figure := Figure(figsize=(6.4, 3.6), layout="constrained")).subplots()
+        axes.loglog(rows, [seconds[-1] * r / rows[-1] for r in rows], ":", color="#888888", label="in proportion")
+        axes.loglog(rows, seconds, "o-", color="#3465a4", label="value and gradient")
+        axes.set(xlabel="rows", ylabel="seconds")
+        axes.grid(True, alpha=0.3)
+        axes.legend(frameon=False)
+        figure.savefig(picture, format="svg", metadata={"Date": None})
 
 
 def main() -> None:
@@ -213,7 +233,7 @@ def main() -> None:
         dict.fromkeys(theirs, 1.0),
     )
     if "--growth" in sys.argv:
-        growth()
+        growth(next((argument for argument in sys.argv if argument.endswith(".svg")), None))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ UNPROVOKED = {
     "NoSeriesError": "Inside only: the command then takes sweeps instead.",
     "NotRecordable": "Of `ad.compile`, and inside: commands then evaluate row by row.",
     "ProgramError": "Of pictures of graphs, if Graphviz's `dot` fails.",
-    "ClusterError": "Of `autodiff map --engine dask`: see [scaling.md](scaling.md).",
+    "ClusterError": "Of `autodiff map --engine dask`, if a scheduler or its workers do not answer: see [scaling.md](scaling.md).",
     "MissingPackage": "The hint says what to install, such as `pip install 'autodiff-cli[special]'`.",
 }
 """Classes that no command line shows everywhere, with the reason."""
