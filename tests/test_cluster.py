@@ -193,7 +193,7 @@ def planned(path: str, limits: Limits) -> list[Partition]:
     return plan(Inputs([path]), limits, lambda ranges: [scan(*part) for part in ranges])
 
 
-CELLS = st.sampled_from(["1", "-2.5e3", "", "two words", '"a, b"', '"say ""hi"""', '"two\nlines"', 'five" pipe', '""'])
+CELLS = st.sampled_from(["1", "\ufeff1", "-2.5e3", "", "two words", '"a, b"', '"say ""hi"""', '"two\nlines"', 'five" pipe', '""'])
 
 
 @given(
@@ -203,6 +203,7 @@ CELLS = st.sampled_from(["1", "-2.5e3", "", "two words", '"a, b"', '"say ""hi"""
     blank=st.integers(0, 3),
     closed=st.booleans(),
 )
+@example(rows=[("\ufeff1", "2")] * 20, step=8, end="\n", blank=0, closed=True)
 @example(rows=[('"a\n,b"', '""')] * 20, step=3, end="\n", blank=0, closed=True)
 def test_text_is_cut_between_rows(rows: list[tuple[str, str]], step: int, end: str, blank: int, closed: bool) -> None:
     lines = ["x,y", *(",".join(row) for row in rows)]

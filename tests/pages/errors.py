@@ -30,7 +30,7 @@ UNPROVOKED = {
     "NoSeriesError": "Inside only: the command then takes sweeps instead.",
     "NotRecordable": "Of `ad.compile`, and inside: commands then evaluate row by row.",
     "ProgramError": "Of pictures of graphs, if Graphviz's `dot` fails.",
-    "ClusterError": "Of `autodiff map --engine dask`, if a scheduler or its workers do not answer.",
+    "ClusterError": "Of `autodiff map --engine dask`, if a scheduler or its workers do not answer: see [scaling.md](scaling.md).",
     "MissingPackage": "The hint says what to install, such as `pip install 'autodiff-cli[special]'`.",
 }
 """Classes that no command line shows everywhere, with the reason."""
@@ -41,7 +41,7 @@ CODES = {
     2: "usage: an option or a name that does not exist, a missing value, an expression that does not parse",
     3: "evaluation: shapes that do not fit, a singular matrix, backward through a freed graph, a limit reached",
     4: "`--strict`, and a value or a derivative is not finite",
-    5: "a file cannot be read or written",
+    5: "a file cannot be read or written, a cluster cannot be reached",
     130: "interrupted, by Ctrl-C",
     141: "the reader of the pipe went away, as `head` does",
 }

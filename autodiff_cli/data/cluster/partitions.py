@@ -68,9 +68,13 @@ class Partition:
             found: Reader = source
             return found
         file: Any = Section(inputs.opened(self.path, self.style, self.name), *self.span)
-        if self.style == "ndjson":
-            return NdjsonReader(file, self.name, columns=self.columns, line=self.first)
-        return DelimitedReader(file, self.name, DELIMITERS[self.style], self.columns, line=self.first)
+        try:
+            if self.style == "ndjson":
+                return NdjsonReader(file, self.name, columns=self.columns, line=self.first)
+            return DelimitedReader(file, self.name, DELIMITERS[self.style], self.columns, line=self.first)
+        except BaseException:
+            file.close()
+            raise
 
 
 @dataclass(frozen=True, slots=True)
