@@ -253,6 +253,10 @@ def test_lines_are_counted_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
         (b'x,y\n1,2\n3,"4\n5,6\n', "line 3: a quote that opens here is never closed"),
         (b'"x,y\n1,2\n', "line 1: a quote in the header"),
         (b"x,y\n1,2\r3,4\n", "line 2: a carriage return inside of a line"),
+        (
+            b"x,y\r1,2\r3,4\r",
+            "line 1: a carriage return inside of the header\n  hint: lines end with a newline; if they end with a ",
+        ),
     ],
 )
 def test_bad_data(data: bytes, message: str) -> None:
@@ -316,6 +320,23 @@ def test_bad_json_lines(line: str, message: str) -> None:
     skipped = run_map("x", "--input-format", "ndjson", "--on-error", "skip", "-q", stdin=data)
     assert skipped.text == "1.0,1.0\n3.0,1.0\n"
     assert "1 row " in skipped.err
+
+
+@pytest.mark.parametrize("style", ["csv", "json", "markdown", "table", "npz", "ndjson"])
+def test_half_a_character_in_json(style: str) -> None:
+    first = b'{"s": "\\ud83d\\ude00", "x": 1}\n'
+    data = first + b'{"s": [{"a": "\\uD800"}], "x": 2}\n'
+    arguments = ["x", "--input-format", "ndjson", "--format", style]
+    if style == "ndjson":
+        assert b'"\\uD800"}], "x": 2, "value": 2.0' in run_map(*arguments, stdin=data).out
+    else:
+        done = run_map(*arguments, stdin=data)
+        assert (done.code, done.out) == (5, b"")
+        assert "standard input, line 2: one half of a pair of surrogates" in done.err
+        assert run_map(*arguments, stdin=first).code == 0
+        assert "1 row " in run_map(*arguments, "--on-error", "skip", stdin=data).err
+    assert run_map(*arguments, "--no-keep", stdin=data).code == 0
+    assert "line 1: one half of a pair" in run_map(*arguments, stdin=b'{"x": 1, "\\udc00": 2}\n').err
 
 
 def test_json_keys_that_come_later() -> None:
@@ -405,6 +426,18 @@ def test_the_input_is_never_the_output() -> None:
     assert Path("d.csv").read_text() == "x,value,d_x\n1,1.0,1.0\n"
     refused(2, "--in-place replaces one input file", "x", "d.csv", "hard.csv", "--in-place")
     refused(2, "--in-place replaces one input file", "x", "d.csv", "--in-place", "-o", "o.csv")
+
+
+@pytest.mark.parametrize("switches", [["--format", "ndjson"], ["--format", "table"], ["--json"], ["-q"], ["--format", "npy"]])
+def test_a_file_that_is_replaced_stays_what_it_is(switches: list[str]) -> None:
+    write("d.csv", "x\n1\n")
+    done = run_map("x", "d.csv", "--in-place", *switches)
+    assert (done.code, done.out) == (2, b"")
+    assert "--in-place w" in done.err
+    assert "write to another file: -o FILE" in done.err
+    assert Path("d.csv").read_text() == "x\n1\n"
+    assert os.listdir() == ["d.csv"]
+    assert run_map("x", "d.csv", "--in-place", "--format", "csv").code == 0
 
 
 def test_the_format_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
