@@ -62,7 +62,7 @@ class DelimitedReader:
     ) -> None:
         self.name = name
         self.form = self.delimiter = delimiter
-        self._file = LineFile(file, name, unbuffered, begins=line == 1)
+        self._file = LineFile(file, name, unbuffered, begins=line == 1, soon=True)
         self._chunks = self._file.chunks()
         self._line = line
         self._started = b""
