@@ -324,6 +324,26 @@ def test_rows_with_errors_are_counted() -> None:
     assert run_map("x*y", "--on-error", "skip", "-q", stdin=b"x,y\n1,2,3\n4,5\n").text == "20.0,5.0,4.0\n"
 
 
+def test_rows_without_a_value() -> None:
+    """Where each row is evaluated by itself, one of them can fail."""
+    inverse = "inverse([[x,0],[0,y]])[0,0]"
+    data = b"x,y\n2,1\n3,0\nN/A,0\n4,5\n"
+    done = refused(5, "line 4: column 'x' holds 'N/A'", inverse, stdin=data)
+    data = data.replace(b"N/A", b"7")
+    done = refused(3, "standard input, line 3: ", inverse, stdin=data)
+    assert "singular" in done.err
+    assert inverse in done.err
+    data = data.replace(b"7", b"N/A")
+    done = run_map(inverse, "--on-error", "skip", stdin=data)
+    assert done.text == "x,y,value,d_x,d_y\n2,1,0.5,-0.25,-0.0\n4,5,0.25,-0.0625,-0.0\n"
+    assert "note: 2 rows without a value, left out; one is standard input, line " in done.err
+    done = run_map(inverse, "--on-error", "nan", stdin=data)
+    assert done.text.splitlines()[2:4] == ["3,0,nan,nan,nan", "N/A,0,nan,nan,nan"]
+    assert "note: 2 rows without a value, counted as nan" in done.err
+    for choice in ("stop", "nan", "skip"):
+        assert "line" not in refused(3, "one number is needed", "[x, y]", "--on-error", choice, stdin=b"x,y\n1,2\n").err
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

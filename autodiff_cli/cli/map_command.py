@@ -194,6 +194,7 @@ def _say(summary: Summary, task: Task, program: Any) -> None:
     if summary.bad:
         what = "left out" if task.on_error == "skip" else "counted as nan"
         rows = f"{summary.bad:,} row{'s' if summary.bad > 1 else ''}"
-        sys.stderr.write(f"note: {rows} with cells that are no numbers, {what}; the first is {summary.first_bad}\n")
+        wrong, which = ("without a value", "one") if program.engine == "rows" else ("with cells that are no numbers", "the first")
+        sys.stderr.write(f"note: {rows} {wrong}, {what}; {which} is {summary.first_bad}\n")
     if program.engine == "rows" and summary.rows >= MANY:
         sys.stderr.write(f"note: every row was evaluated by itself, which is slow: {program.reason}\n")
