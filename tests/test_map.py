@@ -181,6 +181,31 @@ def test_the_expression_comes_first() -> None:
     refused(2, "the expression comes first", "d.csv", "x")
 
 
+def test_hints_for_beginners() -> None:
+    data = b"x,y\n1,2\n"
+    refused(5, "hint: the first line is a header; leave --columns away", "x*y", "--columns", "x,y", stdin=data)
+    assert "--columns away" not in run_map("x*y", "--columns", "x,y", stdin=b"1,2\nx,y\n").err
+    refused(2, "--columns names a column 'c1' twice", "c1", "--columns", "c1,c2,c1", stdin=b"1,2,3\n")
+    refused(2, "it looks separated by ';': tr ';' ,", "x*y", stdin=b"x;y\n1;2\n")
+    refused(2, "it looks separated by '\\t': --input-format tsv", "x*y", stdin=b"x\ty\n1\t2\n")
+    refused(2, "it looks separated by ',': --input-format csv", "x*y", "--input-format", "tsv", stdin=data)
+    refused(2, "the name of an input file is empty", "x", "")
+
+
+@pytest.mark.parametrize("style", ["csv", "ndjson"])
+def test_files_that_are_no_text(style: str) -> None:
+    for start, found in (
+        (b"PAR1\x15\x04\x15", "parquet"),
+        (b"ARROW1\0\0", "arrow"),
+        (b"\xff\xff\xff\xff\x10\0", "arrow"),
+        (b"PK\x03\x04\x14", "npz"),
+        (b"\x93NUMPY\x01", "npy"),
+    ):
+        done = refused(5, f"is no text, but of the format {found}", "x", "--input-format", style, stdin=start + b"...\n")
+        assert f"--input-format {found}" in done.err
+    assert run_map("PAR1", "-q", stdin="PAR1,größe\n2,3\n".encode()).text == "2.0,1.0\n"
+
+
 # Text that is passed through
 
 

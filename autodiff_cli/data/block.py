@@ -159,11 +159,11 @@ class BadRows:
             raise DataError(message, hint=hint or "--on-error skip leaves such rows out, --on-error nan makes such numbers nan")
         self.found.setdefault(position, message)
 
-    def cell(self, position: int, line: int, column: str, cell: Any) -> None:
+    def cell(self, position: int, line: int, column: str, cell: Any, hint: str | None = None) -> None:
         """Note a cell that is no number."""
         shown = repr(cell if len(str(cell)) < 40 else f"{str(cell)[:37]}...")
         wrong = f"column '{column}' is empty" if cell is None or cell == "" else f"column '{column}' holds {shown}, no number"
-        self.add(position, line, wrong)
+        self.add(position, line, wrong, hint)
 
     def filed(self, block: Block) -> Block:
         """The block with its bad rows counted, and left out if they are to be skipped."""

@@ -204,7 +204,9 @@ class DelimitedReader:
             cells = [row[place[name]] for row in rows]
             numbers[name], wrong = numbers_in(cells)
             for position in wrong:
-                bad.cell(position, lines[position], name, cells[position])
+                header = lines[position] == 1 and cells[position].strip() == name
+                hint = "the first line is a header; leave --columns away" if header else None
+                bad.cell(position, lines[position], name, cells[position], hint)
         columns: dict[str, Any] = {}
         for name in wish.kept if raw is None else ():
             as_number = name in numbers and not wish.text

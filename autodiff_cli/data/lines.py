@@ -19,6 +19,14 @@ LINES = 200_000
 """Lines that are handed on at once."""
 LONGEST = 1 << 26
 """A row of more bytes is taken for a mistake."""
+_MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",
+    b"PK\x03\x04": "npz",
+    b"\x93NUMPY": "npy",
+}
+"""How files begin that are no text."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -56,7 +64,7 @@ class LineFile:
 
         Raises:
             FileError: if the file cannot be read.
-            DataError: for UTF-16, and for a line without an end.
+            DataError: for UTF-16, other formats, and for a line without an end.
         """
         first = self._begins
         while self._lines_left or not self._ended:
@@ -64,6 +72,7 @@ class LineFile:
             if first and data.startswith(_UTF16):
                 raise DataError(f"{self.name} is UTF-16", hint="make it UTF-8: iconv -f utf-16 -t utf-8")
             if first:
+                self._check_text(data[:64])
                 data = data.removeprefix(codecs.BOM_UTF8)
             if self._ended and data and not data.endswith(b"\n"):
                 data += b"\n"
@@ -75,6 +84,12 @@ class LineFile:
             if end:
                 first = False
                 yield data[:end]
+
+    def _check_text(self, start: bytes) -> None:
+        style = next((style for magic, style in _MAGIC.items() if start.startswith(magic)), None)
+        # A header may begin with the same letters.
+        if style is not None and (start[0] > 127 or any(byte < 32 and byte not in b"\t\r\n" for byte in start)):
+            raise DataError(f"{self.name} is no text, but of the format {style}", hint=f"say so: --input-format {style}")
 
     def put_back(self, data: bytes) -> None:
         """Lines that the next chunk should begin with."""

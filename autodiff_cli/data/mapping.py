@@ -63,6 +63,15 @@ class Task:
         return [name for name in (*self.at, *self.lets) if name not in program.variables]
 
 
+_SEPARATORS = {
+    "\t": "--input-format tsv",
+    ",": "--input-format csv",
+    ";": "tr ';' , < FILE | autodiff map EXPR, if it has no decimal commas",
+    "|": "tr '|' , < FILE | autodiff map EXPR",
+}
+"""What may stand between cells where another sign was expected, and the way out."""
+
+
 class RowMap:
     """A task whose variables have found their columns.
 
@@ -113,6 +122,10 @@ class RowMap:
         ways = f"--let {names[0]}=COLUMN takes another column, --at {names[0]}=VALUE one value for all rows"
         if all(_is_number(column) for column in columns):
             ways = f"its first line holds numbers; if it has no header, name the columns with --columns {','.join(names)}"
+        if len(columns) == 1:
+            found = next((sign for sign in _SEPARATORS if sign in columns[0]), None)
+            if found is not None:
+                meant, ways = [], f"it looks separated by {found!r}: {_SEPARATORS[found]}"
         listed = ", ".join(columns) if len(columns) <= 30 else f"{', '.join(columns[:30])} and {len(columns) - 30} more"
         raise MissingValue(
             f"{source} has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}; it has {listed}",
