@@ -1,9 +1,9 @@
 """Programs over columns in memory: rows a second against JAX, PyTorch, numexpr and NumPy by hand, memory, and growth; and
 the command as a whole process, from CSV to CSV, against polars with JAX.
 
-``python tests/benchmarks/map.py [--quick] [--growth [FILE.svg]] [--processes]``; the peers are in the extra ``bench``, each is left out
-if it is missing.  All write value and gradient; a round runs everybody once, one after the other, and what is printed is the median
-of the rounds, and of the ratios within a round.
+``python tests/benchmarks/map.py [--quick] [--growth [FILE.svg]] [--processes]``; the peers are in the extra ``bench``, each
+is left out if it is missing. All write value and gradient; a round runs everybody once, one after the other, and what is
+printed is the median of the rounds, and of the ratios within a round.
 """
 
 from __future__ import annotations
