@@ -23,6 +23,7 @@ from autodiff_cli.data.pipeline import Inputs
 from autodiff_cli.errors import AutodiffError, DataError, MissingPackage
 from tests.mapping import Done, run_map
 
+pytest.importorskip("pyarrow")  # which comes with Dask's extra, and cuts text files
 EXPRESSION = "sin(x)*exp(-y**2)"
 STYLES = ["csv", "tsv", "ndjson", "npy", "npz", "parquet", "arrow", "feather"]
 ARROW = ("parquet", "arrow", "feather")

@@ -14,7 +14,7 @@ import autodiff_cli as ad
 from autodiff_cli.autograd import replay
 from autodiff_cli.autograd.op import FUNCTIONS, Op
 from autodiff_cli.autograd.program import Program
-from autodiff_cli.errors import AutodiffError, ParseError, ShapeError, UnknownName, UsageError
+from autodiff_cli.errors import AutodiffError, DtypeError, ParseError, ShapeError, UnknownName, UsageError
 from autodiff_cli.language.compiled import RowProgram
 from tests.test_golden import RECORDS
 from tests.test_random_expressions import FORMULAS, Formula
@@ -284,3 +284,30 @@ def test_errors_of_a_call() -> None:
         program(x=np.ones(2), y=np.ones(2), z=1)
     with pytest.raises(ShapeError, match="different lengths"):
         program(x=np.ones(2), y=np.ones(3))
+
+
+@pytest.mark.parametrize("column", [[1j, 2], ["a", "b"], [[1], [2, 3]], [10**400, 1], np.ma.masked_array([1, 2], [True, False])])
+def test_columns_that_are_no_numbers(column: Any) -> None:
+    with pytest.raises(DtypeError, match="column 'x'"):
+        ad.compile("x*y")(x=column, y=1.0)
+
+
+@pytest.mark.parametrize("expression", ["x/0", "x*0/0", "x - x/0", "x**2/(1 - 1)", "x/c", "0/x", "log(0*x)", "x**(1/0)"])
+def test_division_by_a_constant_0(expression: str) -> None:
+    assert_same(f"c = 0; {expression}", {"x": [1.0, -2.0]}, 2)
+
+
+def test_a_variable_hides_a_constant_of_the_language() -> None:
+    assert ad.compile("e*x")(x=1.0)["value"] == np.e
+    assert ad.compile("e*x", variables=["e"])(x=2.0, e=3.0) == {"value": 6.0, "d_e": 2.0, "d_x": 3.0}
+    assert ad.compile("e*x", wrt="e")(x=2.0, e=3.0) == {"value": 6.0, "d_e": 2.0}
+    assert ad.compile("e*x", const={"e": 3.0})(x=2.0) == {"value": 6.0, "d_x": 3.0}
+
+
+def test_other_ways_of_saying_the_same() -> None:
+    x, y = np.array([1.0, 2.0], np.float32), np.array([3.0, 4.0], np.float32)
+    program = ad.compile("x*y", "y, x", dtype=np.float32)
+    assert program.outputs == ("value", "d_y", "d_x")
+    assert program(x=x, y=y)["value"].dtype == np.float32
+    with pytest.raises(UsageError, match="1 or more"):
+        ad.compile("x", threads=0)

@@ -543,3 +543,14 @@ def test_rows_that_are_evaluated_one_by_one_are_said_to_be(tmp_path: Path) -> No
     done = run_map("norm([x, y])", "a.csv")
     assert len(done.out.splitlines()) == 1_001
     assert done.err.startswith("note: every row was evaluated by itself, which is slow: 'linalg_vector_norm' cannot")
+
+
+def test_a_column_with_the_name_of_a_constant(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("e,x\n2,3\n")
+    done = run_map("e*x", "a.csv")
+    assert done.code == 2
+    assert "'e' is a column of 'a.csv', and a constant of the language" in done.err
+    assert run_map("e*x", "a.csv", "--let", "e=e", "-q").text == "6.0,3.0,2.0\n"
+    assert run_map("e*x", "a.csv", "--wrt", "e", "-q").text == "6.0,3.0\n"
+    assert run_map("2*x", "a.csv", "-q").text == "6.0,2.0\n"
+    assert run_map("pi*x", "a.csv", "--at", "pi=1", "-q").text == "3.0,3.0,1.0\n"

@@ -16,7 +16,7 @@ import numpy as np
 
 from autodiff_cli.autograd.recording import Cell, Operation, Recording
 from autodiff_cli.autograd.replay import Plan, needed, resolved
-from autodiff_cli.errors import ShapeError, UnknownName
+from autodiff_cli.errors import DtypeError, ShapeError, UnknownName
 
 Terms = tuple[tuple[str, ...], ...]
 """What a program computes: ``()`` is the value, ``("x", "y")`` a second derivative."""
@@ -68,6 +68,7 @@ class Compiled:
         Raises:
             UnknownName: if a variable has no value, or a value no variable.
             ShapeError: if the shapes are not the same.
+            DtypeError: if a column holds something else than real numbers.
         """
         arrays, shape = checked(self.variables, columns)
         flat = {name: array.reshape(-1) if array.ndim else array for name, array in arrays.items()}
@@ -159,6 +160,22 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _numbers(name: str, value: Any) -> Any:
+    """A column as an array.
+
+    Raises:
+        DtypeError: if it holds something else than numbers.
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        raise DtypeError(f"the column '{name}' is no array of numbers") from None
+    if array.dtype.kind not in "biuf" or hasattr(value, "mask"):
+        kind = "masked values" if hasattr(value, "mask") else f"{array.dtype} values"
+        raise DtypeError(f"the column '{name}' holds {kind}", hint="give floats, integers or booleans, and nan for what is missing")
+    return array
+
+
 def checked(variables: Sequence[str], columns: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
     """The values of all variables as arrays, and the shape of those that are none numbers.
 
@@ -171,7 +188,7 @@ def checked(variables: Sequence[str], columns: Mapping[str, Any]) -> tuple[dict[
     unknown = [name for name in columns if name not in variables]
     if unknown:
         raise UnknownName(f"the expression has no variable {unknown[0]!r}", hint=f"it has {', '.join(variables) or 'none'}")
-    arrays = {name: np.asarray(value) for name, value in columns.items()}
+    arrays = {name: _numbers(name, value) for name, value in columns.items()}
     shapes = {array.shape for array in arrays.values() if array.ndim}
     if len(shapes) > 1:
         raise ShapeError(

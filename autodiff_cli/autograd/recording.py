@@ -307,11 +307,11 @@ class Recording:
         law = operation.law
         assert law is not None
         values: dict[str, Any] = {
-            name: self.tensor(value) if type(value) is Operation else value
-            for name, value in zip(law.parameters, operation.given, strict=True)
+            name: self._operand(value) if position < law.arity else value
+            for position, (name, value) in enumerate(zip(law.parameters, operation.given, strict=True))
         }
         values["out"] = self.tensor(operation)
-        incoming = self.tensor(gradient) if type(gradient) is Operation else gradient
+        incoming = self._operand(gradient)
         for position, (name, partial) in enumerate(law.partials.items()):
             argument = operation.given[position]
             if partial is None or type(argument) is not Operation or argument not in wanted:
@@ -320,10 +320,14 @@ class Recording:
             part = self._rule(law, partial, incoming, saved)
             reached = taken
             if law.selects:
-                reached = self._both(taken, self._nonzero(self._rule(law, partial, 1.0, saved)))
+                reached = self._both(taken, self._nonzero(self._rule(law, partial, np.float64(1), saved)))
             if reached is not True and law.kind != "linear":
                 part = self.of("where", reached, part, 0.0)
             yield argument, part, reached
+
+    def _operand(self, cell: Cell) -> Any:
+        """A number as a rule takes it: a constant as NumPy's, which can be divided by 0."""
+        return self.tensor(cell) if type(cell) is Operation else np.float64(cell)
 
     def _rule(self, law: Law, partial: Callable[..., Any], gradient: Any, saved: Sequence[Any]) -> Cell:
         try:

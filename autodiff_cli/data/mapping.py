@@ -11,7 +11,9 @@ import numpy as np
 from autodiff_cli.data.block import Block, Reader, Wish, Writer, without
 from autodiff_cli.errors import MissingValue, NotFiniteError, UsageError
 from autodiff_cli.language import compiled
+from autodiff_cli.language.evaluator import free_names
 from autodiff_cli.language.operands import suggestion
+from autodiff_cli.language.parser import parse
 
 
 @dataclass(slots=True)
@@ -56,7 +58,10 @@ class Task:
             if np.ndim(value):
                 raise UsageError(f"--at gives '{name}' an array, but a row needs one number", hint="--const takes arrays")
         # Blocks are computed side by side here, so that each of them needs one thread only.
-        return compiled.compile(self.expression, self.wrt, self.order, const=self.const, dtype=self.dtype, threads=1)
+        variables = [*self.at, *self.lets]
+        return compiled.compile(
+            self.expression, self.wrt, self.order, const=self.const, dtype=self.dtype, threads=1, variables=variables
+        )
 
     def unused(self, program: Any) -> list[str]:
         """Names of values and columns that do not occur in the expression."""
@@ -109,6 +114,13 @@ class RowMap:
         self._check_names(columns, source)
 
     def _check_found(self, columns: Sequence[str], source: str) -> None:
+        free = free_names(parse(self.task.expression), self.task.const, columns)
+        hidden = next((name for name in free if name in columns and name not in self._program.variables), None)
+        if hidden is not None:
+            raise UsageError(
+                f"'{hidden}' is a column of {source}, and a constant of the language",
+                hint=f"--let {hidden}={hidden} takes the column; --const gives the constant a name of its own",
+            )
         for option, given in (("--at", self._scalars), ("--const", self.task.const)):
             for name in given:
                 if name in columns and name not in self.task.lets:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,22 +56,24 @@ class Writer(Evaluator):
 
 def compile(
     expression: str,
-    wrt: Sequence[str] | None = None,
+    wrt: str | Sequence[str] | None = None,
     order: int = 1,
     *,
     const: Mapping[str, Any] | None = None,
-    dtype: str = "float64",
+    dtype: Any = "float64",
     threads: int | None = None,
+    variables: Iterable[str] = (),
 ) -> Program | RowProgram:
     """An expression and its derivatives as a program that is computed for many rows.
 
     Args:
         expression: a program of the language whose result is one number.
-        wrt: which variables to differentiate by; all if left out, in the order in which they occur.
+        wrt: which variables to differentiate by, as names or as ``"x,y"``; all if left out, in the order in which they occur.
         order: 0 for the value alone, 1 for first derivatives, 2 for second ones too.
         const: values of names that are the same for all rows; they may be arrays.
         dtype: ``float64`` or ``float32``.
         threads: how many work at a time; as many as there are processors if left out.
+        variables: names that are variables though the language has a constant of that name, such as ``e``.
 
     Returns:
         a ``Program``; where an operation depends on values in a way that cannot be written down once for all rows, such as a
@@ -82,7 +84,11 @@ def compile(
     """
     if order not in (0, 1, 2):
         raise UsageError(f"the order must be 0, 1 or 2, not {order}")
-    names, by, leaves = names_and_values(expression, wrt, const, dtype)
+    if threads is not None and threads < 1:
+        raise UsageError(f"the number of threads must be 1 or more, not {threads}")
+    dtype = dtype if isinstance(dtype, str) else np.dtype(dtype).name
+    wrt = [name.strip() for name in wrt.split(",")] if isinstance(wrt, str) else wrt
+    names, by, leaves = names_and_values(expression, wrt, const, dtype, variables)
     wanted = terms(by, order)
     try:
         recording, cell, columns = recorded(expression, names, leaves, dtype)
@@ -98,11 +104,15 @@ def compile(
 
 
 def names_and_values(
-    expression: str, wrt: Sequence[str] | None, const: Mapping[str, Any] | None, dtype: str
+    expression: str,
+    wrt: Sequence[str] | None,
+    const: Mapping[str, Any] | None,
+    dtype: str,
+    variables: Iterable[str] = (),
 ) -> tuple[list[str], list[str], dict[str, Tensor]]:
     """The variables of an expression, those to differentiate by, and the constants as tensors; see ``compile``."""
     _, constants = given_values(None, const, dtype)
-    names = list(free_names(parse(expression), constants))
+    names = list(free_names(parse(expression), constants, {*variables, *(wrt or ())}))
     by = list(names if wrt is None else wrt)
     for name in by:
         if name not in names:

@@ -15,10 +15,16 @@ from autodiff_cli.language.syntax import Syntax, walk
 _MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
 
 
-def free_names(tree: Syntax, given: Iterable[str] = ()) -> dict[str, Span]:
-    """The names that a program needs values for, in the order in which they occur, with the first place of each."""
+def free_names(tree: Syntax, given: Iterable[str] = (), variables: Iterable[str] = ()) -> dict[str, Span]:
+    """The names that a program needs values for, in the order in which they occur, with the first place of each.
+
+    Args:
+        tree: the program.
+        given: names that have values.
+        variables: names that are variables though the language has a constant of that name.
+    """
     found: dict[str, Span] = {}
-    known = set(given)
+    known = {*given, *(set(CONSTANTS) - set(variables))}
     for statement in tree.children:
         parameters: set[str] = set()
         if statement.kind.startswith("definition"):
@@ -27,7 +33,7 @@ def free_names(tree: Syntax, given: Iterable[str] = ()) -> dict[str, Span]:
         for node in walk(statement):
             if node.kind == "name":
                 name = node.children[0].text
-                if name not in known and name not in parameters and name not in CONSTANTS:
+                if name not in known and name not in parameters:
                     found.setdefault(name, node.span)
         if statement.kind in ("assignment", "unpack"):
             known.update(child.text for child in statement.children if child.kind == "NAME")
