@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,31 @@ def test_the_expression_comes_first() -> None:
     refused(2, "the expression comes first", "d.csv", "x")
 
 
+def test_hints_for_beginners() -> None:
+    data = b"x,y\n1,2\n"
+    refused(5, "hint: the first line is a header; leave --columns away", "x*y", "--columns", "x,y", stdin=data)
+    assert "--columns away" not in run_map("x*y", "--columns", "x,y", stdin=b"1,2\nx,y\n").err
+    refused(2, "--columns names a column 'c1' twice", "c1", "--columns", "c1,c2,c1", stdin=b"1,2,3\n")
+    refused(2, "it looks separated by ';': tr ';' ,", "x*y", stdin=b"x;y\n1;2\n")
+    refused(2, "it looks separated by '\\t': --input-format tsv", "x*y", stdin=b"x\ty\n1\t2\n")
+    refused(2, "it looks separated by ',': --input-format csv", "x*y", "--input-format", "tsv", stdin=data)
+    refused(2, "the name of an input file is empty", "x", "")
+
+
+@pytest.mark.parametrize("style", ["csv", "ndjson"])
+def test_files_that_are_no_text(style: str) -> None:
+    for start, found in (
+        (b"PAR1\x15\x04\x15", "parquet"),
+        (b"ARROW1\0\0", "arrow"),
+        (b"\xff\xff\xff\xff\x10\0", "arrow"),
+        (b"PK\x03\x04\x14", "npz"),
+        (b"\x93NUMPY\x01", "npy"),
+    ):
+        done = refused(5, f"is no text, but of the format {found}", "x", "--input-format", style, stdin=start + b"...\n")
+        assert f"--input-format {found}" in done.err
+    assert run_map("PAR1", "-q", stdin="PAR1,größe\n2,3\n".encode()).text == "2.0,1.0\n"
+
+
 # Text that is passed through
 
 
@@ -210,19 +236,38 @@ def test_json_lines_are_passed_as_they_are() -> None:
     )
 
 
+@pytest.mark.parametrize("most", [1, 3, 1000])
 @pytest.mark.parametrize("chunk", [7, 23, 64, 1 << 20])
-def test_any_chunks_give_the_same_bytes(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+def test_any_chunks_give_the_same_bytes(monkeypatch: pytest.MonkeyPatch, chunk: int, most: int) -> None:
     draw = random.Random(5)
     cells = ['"a,b"', '"x\ny"', "plain", '"q""q"', "", 'inner"quote', "\N{GREEK SMALL LETTER ALPHA}"]
     data = "name,x\n" + "".join(f"{draw.choice(cells)},{draw.uniform(-9, 9)!r}\n" for _ in range(60))
     whole = run_map("x**3", stdin=data.encode())
     monkeypatch.setattr(lines, "CHUNK", chunk)
+    monkeypatch.setattr(lines, "LINES", most)
     parts = run_map("x**3", stdin=data.encode())
     assert (parts.code, parts.out, parts.err) == (0, whole.out, "")
     assert run_map("x**3", "--unbuffered", stdin=data.encode()).out == whole.out
     table = list(csv.reader(io.StringIO(whole.text, newline="")))
     assert len(table) == 61
     assert all(float(row[2]) == pytest.approx(float(row[1]) ** 3) for row in table[1:])
+
+
+def test_short_lines_are_handed_on_in_bounds() -> None:
+    """A few megabytes of them are millions of rows, and head waits for the first ones."""
+    data = b"x\n" + b"1\n" * 1_000_000
+    chunks = list(lines.LineFile(io.BytesIO(data), "f", soon=True).chunks())
+    assert b"".join(chunks) == data
+    assert len(chunks[0]) <= lines.FIRST
+    assert max(chunk.count(b"\n") for chunk in chunks) == lines.LINES
+    assert len(chunks) == 6
+
+
+def test_a_quote_that_is_never_closed_in_any_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "LINES", 2)
+    done = run_map("x", stdin=b'x,n\n1,a\n2,"b\n' + b"3,c\n" * 20)
+    assert (done.code, "line 3: a quote that opens here is never closed" in done.err) == (5, True)
+    assert run_map("x", "-q", stdin=b'x,n\n1,a\n2,"b\n' + b"3,c\n" * 20 + b'"\n4,d\n').text == "1.0,1.0\n2.0,1.0\n4.0,1.0\n"
 
 
 def test_lines_are_counted_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,9 +298,16 @@ def test_lines_are_counted_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
         (b'x,y\n1,2\n3,"4\n5,6\n', "line 3: a quote that opens here is never closed"),
         (b'"x,y\n1,2\n', "line 1: a quote in the header"),
         (b"x,y\n1,2\r3,4\n", "line 2: a carriage return inside of a line"),
+        (
+            b"x,y\r1,2\r3,4\r",
+            "line 1: a carriage return inside of the header\n  hint: lines end with a newline; if they end with a ",
+        ),
     ],
 )
-def test_bad_data(data: bytes, message: str) -> None:
+@pytest.mark.parametrize("arrow", [True, False])
+def test_bad_data(data: bytes, message: str, arrow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not arrow:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
     refused(5, message, "x*y", stdin=data)
     done = run_map("x*y", write("d.csv", data), "-o", "out.csv")
     assert done.code == 5
@@ -297,6 +349,26 @@ def test_rows_with_errors_are_counted() -> None:
     assert run_map("x*y", "--on-error", "skip", "-q", stdin=b"x,y\n1,2,3\n4,5\n").text == "20.0,5.0,4.0\n"
 
 
+def test_rows_without_a_value() -> None:
+    """Where each row is evaluated by itself, one of them can fail."""
+    inverse = "inverse([[x,0],[0,y]])[0,0]"
+    data = b"x,y\n2,1\n3,0\nN/A,0\n4,5\n"
+    done = refused(5, "line 4: column 'x' holds 'N/A'", inverse, stdin=data)
+    data = data.replace(b"N/A", b"7")
+    done = refused(3, "standard input, line 3: ", inverse, stdin=data)
+    assert "singular" in done.err
+    assert inverse in done.err
+    data = data.replace(b"7", b"N/A")
+    done = run_map(inverse, "--on-error", "skip", stdin=data)
+    assert done.text == "x,y,value,d_x,d_y\n2,1,0.5,-0.25,-0.0\n4,5,0.25,-0.0625,-0.0\n"
+    assert "note: 2 rows without a value, left out; one is standard input, line " in done.err
+    done = run_map(inverse, "--on-error", "nan", stdin=data)
+    assert done.text.splitlines()[2:4] == ["3,0,nan,nan,nan", "N/A,0,nan,nan,nan"]
+    assert "note: 2 rows without a value, counted as nan" in done.err
+    for choice in ("stop", "nan", "skip"):
+        assert "line" not in refused(3, "one number is needed", "[x, y]", "--on-error", choice, stdin=b"x,y\n1,2\n").err
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -316,6 +388,23 @@ def test_bad_json_lines(line: str, message: str) -> None:
     skipped = run_map("x", "--input-format", "ndjson", "--on-error", "skip", "-q", stdin=data)
     assert skipped.text == "1.0,1.0\n3.0,1.0\n"
     assert "1 row " in skipped.err
+
+
+@pytest.mark.parametrize("style", ["csv", "json", "markdown", "table", "ndjson"])
+def test_half_a_character_in_json(style: str) -> None:
+    first = b'{"s": "\\ud83d\\ude00", "x": 1}\n'
+    data = first + b'{"s": [{"a": "\\uD800"}], "x": 2}\n'
+    arguments = ["x", "--input-format", "ndjson", "--format", style]
+    if style == "ndjson":
+        assert b'"\\uD800"}], "x": 2, "value": 2.0' in run_map(*arguments, stdin=data).out
+    else:
+        done = run_map(*arguments, stdin=data)
+        assert (done.code, done.out) == (5, b"")
+        assert "standard input, line 2: one half of a pair of surrogates" in done.err
+        assert run_map(*arguments, stdin=first).code == 0
+        assert "1 row " in run_map(*arguments, "--on-error", "skip", stdin=data).err
+    assert run_map(*arguments, "--no-keep", stdin=data).code == 0
+    assert "line 1: one half of a pair" in run_map(*arguments, stdin=b'{"x": 1, "\\udc00": 2}\n').err
 
 
 def test_json_keys_that_come_later() -> None:
@@ -405,6 +494,18 @@ def test_the_input_is_never_the_output() -> None:
     assert Path("d.csv").read_text() == "x,value,d_x\n1,1.0,1.0\n"
     refused(2, "--in-place replaces one input file", "x", "d.csv", "hard.csv", "--in-place")
     refused(2, "--in-place replaces one input file", "x", "d.csv", "--in-place", "-o", "o.csv")
+
+
+@pytest.mark.parametrize("switches", [["--format", "ndjson"], ["--format", "table"], ["--json"], ["-q"], ["--format", "npy"]])
+def test_a_file_that_is_replaced_stays_what_it_is(switches: list[str]) -> None:
+    write("d.csv", "x\n1\n")
+    done = run_map("x", "d.csv", "--in-place", *switches)
+    assert (done.code, done.out) == (2, b"")
+    assert "--in-place w" in done.err
+    assert "write to another file: -o FILE" in done.err
+    assert Path("d.csv").read_text() == "x\n1\n"
+    assert os.listdir() == ["d.csv"]
+    assert run_map("x", "d.csv", "--in-place", "--format", "csv").code == 0
 
 
 def test_the_format_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

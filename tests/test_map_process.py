@@ -38,6 +38,27 @@ def test_the_reader_went_away() -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("x,value,d_x\n1.5,2.25,3.0\n", "", 141)
 
 
+def test_pyarrow_that_cannot_be_imported(tmp_path: Path) -> None:
+    """Several threads try to, and it takes a while until each of them knows."""
+    (tmp_path / "pyarrow").mkdir()
+    (tmp_path / "pyarrow" / "__init__.py").write_text("import time; time.sleep(0.1); raise ImportError('no library')")
+    rows = "".join(f"{i}.5\n" for i in range(150_000))
+    for part in range(2):
+        (tmp_path / f"{part}.csv").write_text("x\n" + rows)
+    script = "from autodiff_cli.data import lines; from autodiff_cli.cli.main import main; lines.CHUNK = 1 << 19; exit(main())"
+    path = os.pathsep.join([str(tmp_path), os.getcwd(), ENVIRONMENT.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", script, "map", "2*x", "0.csv", "1.csv", "--no-keep", "-q", "--threads", "4"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**ENVIRONMENT, "PYTHONPATH": path},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [f"{2 * i + 1}.0,2.0" for i in range(150_000)] * 2
+
+
 def test_standard_output_that_is_the_input(tmp_path: Path) -> None:
     file = tmp_path / "d.csv"
     file.write_text("x\n1\n")

@@ -115,11 +115,26 @@ def _format(target: str | None, source: Inputs, style: str | None, as_json: bool
         wanted = os.environ.get("AUTODIFF_FORMAT", "")
         chosen = wanted if wanted in _FROM_ENVIRONMENT else "csv"
         chosen = "csv" if quiet and chosen not in formats.DELIMITERS else chosen
+    if in_place:
+        _check_stays(str(source.paths[0]), style_of(source.paths[0], source.style), chosen, quiet)
     if quiet and chosen not in formats.DELIMITERS:
         raise UsageError(f"-q writes bare numbers, which {chosen} has no place for", hint="leave -q or the format away")
     if chosen in _BINARY and target is None and sys.stdout.isatty():
         raise UsageError(f"{chosen} is nothing to read on a terminal", hint=f"write it to a file: -o out.{chosen}")
     return chosen
+
+
+def _check_stays(path: str, given: str, chosen: str, quiet: bool) -> None:
+    """A file that is replaced stays what its name says, and keeps its header."""
+    from autodiff_cli.errors import UsageError
+
+    if quiet:
+        raise UsageError(
+            f"--in-place with -q would leave bare numbers in '{path}'", hint="leave -q away, or write to another file: -o FILE"
+        )
+    if chosen != given:
+        message = f"--in-place would make '{path}', which is {given}, a file of the format {chosen}"
+        raise UsageError(message, hint=f"leave the format away, or write to another file: -o FILE --format {chosen}")
 
 
 def _task(
@@ -179,6 +194,7 @@ def _say(summary: Summary, task: Task, program: Any) -> None:
     if summary.bad:
         what = "left out" if task.on_error == "skip" else "counted as nan"
         rows = f"{summary.bad:,} row{'s' if summary.bad > 1 else ''}"
-        sys.stderr.write(f"note: {rows} with cells that are no numbers, {what}; the first is {summary.first_bad}\n")
+        wrong, which = ("without a value", "one") if program.engine == "rows" else ("with cells that are no numbers", "the first")
+        sys.stderr.write(f"note: {rows} {wrong}, {what}; {which} is {summary.first_bad}\n")
     if program.engine == "rows" and summary.rows >= MANY:
         sys.stderr.write(f"note: every row was evaluated by itself, which is slow: {program.reason}\n")

@@ -29,6 +29,7 @@ class Block:
         lines: where each row stands in its file, as a person counts.
         bad: rows with a cell that is no number.
         first_bad: what is wrong with the first of them.
+        bad_rows: the positions of those that are still there.
     """
 
     rows: int
@@ -39,6 +40,7 @@ class Block:
     lines: Sequence[int]
     bad: int = 0
     first_bad: str = ""
+    bad_rows: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +159,11 @@ class BadRows:
             raise DataError(message, hint=hint or "--on-error skip leaves such rows out, --on-error nan makes such numbers nan")
         self.found.setdefault(position, message)
 
-    def cell(self, position: int, line: int, column: str, cell: Any) -> None:
+    def cell(self, position: int, line: int, column: str, cell: Any, hint: str | None = None) -> None:
         """Note a cell that is no number."""
         shown = repr(cell if len(str(cell)) < 40 else f"{str(cell)[:37]}...")
         wrong = f"column '{column}' is empty" if cell is None or cell == "" else f"column '{column}' holds {shown}, no number"
-        self.add(position, line, wrong)
+        self.add(position, line, wrong, hint)
 
     def filed(self, block: Block) -> Block:
         """The block with its bad rows counted, and left out if they are to be skipped."""
@@ -169,7 +171,10 @@ class BadRows:
             return block
         block.bad = len(self.found)
         block.first_bad = self.found[min(self.found)]
-        return without(block, set(self.found)) if self.on_error == "skip" else block
+        if self.on_error == "skip":
+            return without(block, set(self.found))
+        block.bad_rows = frozenset(self.found)
+        return block
 
 
 def without(block: Block, positions: set[int]) -> Block:

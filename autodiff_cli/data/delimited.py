@@ -22,6 +22,8 @@ FAST_FROM = 1 << 20
 FAST_FROM_THEN = 1 << 16
 """Bytes from which on using it pays, when it is imported."""
 
+_LINE_ENDS = "lines end with a newline; if they end with a carriage return alone: tr '\\r' '\\n' < FILE"
+
 
 @dataclass(slots=True)
 class Piece:
@@ -60,7 +62,7 @@ class DelimitedReader:
     ) -> None:
         self.name = name
         self.form = self.delimiter = delimiter
-        self._file = LineFile(file, name, unbuffered, begins=line == 1)
+        self._file = LineFile(file, name, unbuffered, begins=line == 1, soon=True)
         self._chunks = self._file.chunks()
         self._line = line
         self._started = b""
@@ -107,7 +109,11 @@ class DelimitedReader:
                         raise DataError(f"{self.name}, line {self._line}: a quote in the header is not closed on its line")
                     self._line += 1
                     self._started = chunk[end:]
-                    return next(csv.reader([line], delimiter=self.delimiter))
+                    try:
+                        return next(csv.reader([line], delimiter=self.delimiter))
+                    except csv.Error:
+                        message = f"{self.name}, line {self._line - 1}: a carriage return inside of the header"
+                        raise DataError(message, hint=_LINE_ENDS) from None
                 self._line += 1
                 position = end
         raise DataError(f"{self.name} is empty", hint="a file with columns but no rows has a header")
@@ -159,8 +165,7 @@ class DelimitedReader:
                     starts.append(first + used)
                 used = reader.line_num
         except csv.Error:
-            hint = "lines end with a newline, with or without a carriage return before it"
-            raise DataError(f"{self.name}, line {first + used}: a carriage return inside of a line", hint=hint) from None
+            raise DataError(f"{self.name}, line {first + used}: a carriage return inside of a line", hint=_LINE_ENDS) from None
         whole = len(data) if used == len(lines) else len(data) - len("".join(lines[used:]).encode())
         return rows, raws, starts, whole
 
@@ -199,7 +204,9 @@ class DelimitedReader:
             cells = [row[place[name]] for row in rows]
             numbers[name], wrong = numbers_in(cells)
             for position in wrong:
-                bad.cell(position, lines[position], name, cells[position])
+                header = lines[position] == 1 and cells[position].strip() == name
+                hint = "the first line is a header; leave --columns away" if header else None
+                bad.cell(position, lines[position], name, cells[position], hint)
         columns: dict[str, Any] = {}
         for name in wish.kept if raw is None else ():
             as_number = name in numbers and not wish.text

@@ -83,11 +83,11 @@ def _cast(cells: Any) -> Any:
 
 def texts(array: Any) -> Any:
     """Numbers as an Arrow array of text, as ``text.number_texts`` writes them."""
-    import pyarrow as pa
     from pyarrow import compute
 
     from autodiff_cli.data.text import plain_texts
 
+    pa: Any = pyarrow_if_there()
     strings = compute.cast(pa.array(array), pa.string())
     size = np.abs(array)
     # Arrow writes 1 for 1.0, 0.00001 for 1e-05 and 1e+10 for 10000000000.0.
@@ -115,9 +115,9 @@ def joined(columns: Sequence[Any], delimiter: str) -> list[Any] | None:
 
 def _cells(column: Any, delimiter: str) -> Any:
     """A column of numbers, or of text that needs no quotes, as text; nothing for any other."""
-    import pyarrow as pa
     from pyarrow import compute, types
 
+    pa: Any = pyarrow_if_there()
     if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
         return compute.cast(pa.array(column), pa.string())
     if isinstance(column, np.ndarray):
@@ -137,9 +137,9 @@ def _cells(column: Any, delimiter: str) -> Any:
 
 def appended(raw: bytes, delimiter: str, results: Sequence[Any]) -> list[Any]:
     """The lines of ``raw`` with numbers behind each, as buffers to write one after the other."""
-    import pyarrow as pa
     from pyarrow import compute
 
+    pa: Any = pyarrow_if_there()
     # Line i as Arrow sees it begins with the newline of line i - 1, so that the joined lines are what is written.
     ends = np.flatnonzero(np.frombuffer(raw, np.uint8) == ord("\n"))
     offsets = np.zeros(len(ends) + 1, np.int32)

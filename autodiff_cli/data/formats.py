@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from types import ModuleType
 from typing import Any
 
@@ -30,6 +31,7 @@ READ = ("csv", "tsv", "ndjson", "npy", "npz", "parquet", "arrow", "feather")
 WRITTEN = (*READ, "json", "table", "markdown")
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 ARROW = ("parquet", "arrow", "feather")
+_importing = threading.Lock()
 TEXT = ("csv", "tsv", "ndjson", "json", "table", "markdown")
 
 
@@ -73,15 +75,17 @@ def pyarrow(what: str) -> Any:
 
 
 def pyarrow_if_there() -> ModuleType | None:
-    """The package pyarrow, if it is installed."""
-    try:
-        import pyarrow
-    except ImportError:
-        return None
+    """The package pyarrow, if it is installed and can be imported."""
+    # A thread that imports a module while another one fails to import it may be given half of it.
+    with _importing:
+        try:
+            import pyarrow
+        except ImportError:
+            return None
     found: ModuleType = pyarrow
     return found
 
 
 def pyarrow_loaded() -> bool:
     """Whether somebody has imported pyarrow already, so that using it costs no time."""
-    return sys.modules.get("pyarrow") is not None
+    return sys.modules.get("pyarrow") is not None and pyarrow_if_there() is not None

@@ -20,7 +20,7 @@ def expanded(paths: Sequence[str]) -> list[Path]:
 
     Raises:
         FileError: if a pattern fits no file, and for a folder.
-        UsageError: if standard input is among several, or a terminal that nobody mentioned.
+        UsageError: for an empty name, if standard input is among several, or a terminal that nobody mentioned.
     """
     if not paths:
         if sys.stdin is not None and sys.stdin.isatty():
@@ -28,6 +28,8 @@ def expanded(paths: Sequence[str]) -> list[Path]:
         return [None]
     found: list[Path] = []
     for path in paths:
+        if not path:
+            raise UsageError("the name of an input file is empty", hint="is a variable of the shell empty? - is standard input")
         if path == "-":
             found.append(None)
         elif any(sign in path for sign in "*?[") and not os.path.exists(path):
@@ -82,6 +84,9 @@ def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffe
     name = name or spoken(path)
     if columns is not None and style not in ("csv", "tsv", "npy"):
         raise UsageError(f"--columns names the columns of a file without names, and {style} has them")
+    twice = next((column for column in columns or () if list(columns or ()).count(column) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--columns names a column '{twice}' twice", hint="give every column a name of its own")
     file = opened(path, style, name)
     try:
         if style in DELIMITERS:

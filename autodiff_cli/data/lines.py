@@ -7,12 +7,26 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from autodiff_cli.errors import DataError, FileError
 
 CHUNK = 1 << 22
 """Bytes that are read at once."""
+FIRST = 1 << 16
+"""Bytes of a pipe that are read first, so that ``head`` need not wait for more."""
+LINES = 200_000
+"""Lines that are handed on at once."""
 LONGEST = 1 << 26
 """A row of more bytes is taken for a mistake."""
+_MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",
+    b"PK\x03\x04": "npz",
+    b"\x93NUMPY": "npy",
+}
+"""How files begin that are no text."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -24,14 +38,17 @@ class LineFile:
         name: what messages call it.
         unbuffered: hand on what is there, without waiting for more.
         begins: whether a mark of byte order may stand at the beginning.
+        soon: hand the first lines of a pipe on early.
 
     Attributes:
         done: bytes that were read.
         total: bytes that there are, if that is known.
     """
 
-    def __init__(self, file: Any, name: str, unbuffered: bool = False, begins: bool = True) -> None:
+    def __init__(self, file: Any, name: str, unbuffered: bool = False, begins: bool = True, soon: bool = False) -> None:
         self.name = name
+        self._soon = soon
+        self._unbuffered = unbuffered
         self._begins = begins
         self.file = file
         self.done = 0
@@ -39,49 +56,74 @@ class LineFile:
         self._read = file.read1 if unbuffered else file.read
         self._rest = b""
         self._ended = False
+        self._whole = False
+        self._lines_left = False
 
     def chunks(self) -> Iterator[bytes]:
         """Whole lines, each ended by a newline; without a mark of byte order.
 
         Raises:
             FileError: if the file cannot be read.
-            DataError: for UTF-16, and for a line without an end.
+            DataError: for UTF-16, other formats, and for a line without an end.
         """
         first = self._begins
-        while not self._ended:
-            data = self._rest + self._next()
+        while self._lines_left or not self._ended:
+            data = self._rest if self._lines_left else self._rest + self._next()
             if first and data.startswith(_UTF16):
                 raise DataError(f"{self.name} is UTF-16", hint="make it UTF-8: iconv -f utf-16 -t utf-8")
             if first:
+                self._check_text(data[:64])
                 data = data.removeprefix(codecs.BOM_UTF8)
             if self._ended and data and not data.endswith(b"\n"):
                 data += b"\n"
-            end = data.rfind(b"\n") + 1
+            end = self._end(data)
             self._rest = data[end:]
-            if len(self._rest) > LONGEST:
+            self._lines_left = b"\n" in self._rest
+            if not self._lines_left and len(self._rest) > LONGEST:
                 raise DataError(f"{self.name}: a row of more than {LONGEST >> 20} MiB", hint="is it a text file?")
             if end:
                 first = False
                 yield data[:end]
 
+    def _check_text(self, start: bytes) -> None:
+        style = next((style for magic, style in _MAGIC.items() if start.startswith(magic)), None)
+        # A header may begin with the same letters.
+        if style is not None and (start[0] > 127 or any(byte < 32 and byte not in b"\t\r\n" for byte in start)):
+            raise DataError(f"{self.name} is no text, but of the format {style}", hint=f"say so: --input-format {style}")
+
     def put_back(self, data: bytes) -> None:
         """Lines that the next chunk should begin with."""
         self._rest = data + self._rest
-        if len(self._rest) > LONGEST:
+        self._whole = True
+        self._lines_left = self._lines_left and self._ended
+        if len(data) > LONGEST:
             raise DataError(f"{self.name}: a row of more than {LONGEST >> 20} MiB", hint="a quote may never be closed")
 
     @property
     def ended(self) -> bool:
         """Whether there is nothing more to read."""
-        return self._ended
+        return self._ended and not self._rest
+
+    def _end(self, data: bytes) -> int:
+        """Where the last line ends that is handed on: short lines are many, and what is made of each is much larger."""
+        whole, self._whole = self._whole, False
+        if whole or data.count(b"\n") <= LINES:
+            return data.rfind(b"\n") + 1
+        return int(np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))[LINES - 1]) + 1
 
     def _next(self) -> bytes:
+        size = min(CHUNK, FIRST) if self._soon and self.total is None and not self.done else CHUNK
         try:
-            data: bytes = self._read(CHUNK)
+            data: bytes = self._read(size)
+            self._ended = not data
+            if data and len(data) < size and not self._unbuffered:
+                # Most likely the last bytes: who gets them should know.
+                more: bytes = self._read(size)
+                self._ended = not more
+                data += more
         except OSError as error:
             raise FileError(f"cannot read {self.name}: {error.strerror or error}") from None
         self.done += len(data)
-        self._ended = not data
         return data
 
     def close(self) -> None:

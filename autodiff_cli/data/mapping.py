@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.data.block import Block, Reader, Wish, Writer
+from autodiff_cli.data.block import Block, Reader, Wish, Writer, without
 from autodiff_cli.errors import MissingValue, NotFiniteError, UsageError
 from autodiff_cli.language import compiled
 from autodiff_cli.language.evaluator import free_names
@@ -68,6 +68,15 @@ class Task:
         return [name for name in (*self.at, *self.lets) if name not in program.variables]
 
 
+_SEPARATORS = {
+    "\t": "--input-format tsv",
+    ",": "--input-format csv",
+    ";": "tr ';' , < FILE | autodiff map EXPR, if it has no decimal commas",
+    "|": "tr '|' , < FILE | autodiff map EXPR",
+}
+"""What may stand between cells where another sign was expected, and the way out."""
+
+
 class RowMap:
     """A task whose variables have found their columns.
 
@@ -125,6 +134,10 @@ class RowMap:
         ways = f"--let {names[0]}=COLUMN takes another column, --at {names[0]}=VALUE one value for all rows"
         if all(_is_number(column) for column in columns):
             ways = f"its first line holds numbers; if it has no header, name the columns with --columns {','.join(names)}"
+        if len(columns) == 1:
+            found = next((sign for sign in _SEPARATORS if sign in columns[0]), None)
+            if found is not None:
+                meant, ways = [], f"it looks separated by {found!r}: {_SEPARATORS[found]}"
         listed = ", ".join(columns) if len(columns) <= 30 else f"{', '.join(columns[:30])} and {len(columns) - 30} more"
         raise MissingValue(
             f"{source} has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}; it has {listed}",
@@ -152,18 +165,19 @@ class RowMap:
         as_it_is = self.task.keep and reader.form == writer.raw and (reader.form == "ndjson" or reader.columns == self.kept)
         return Wish(self.used, self.kept, self.results, writer.text, writer.raw if as_it_is else "", self.task.on_error)
 
-    def compute(self, block: Block) -> list[Any]:
-        """The results for the rows of a block, one array for each.
+    def compute(self, block: Block) -> tuple[Block, list[Any]]:
+        """The results for the rows of a block, one array for each, and the block without rows that are left out.
 
         Raises:
+            AutodiffError: if a row has no value, and bad rows are errors.
             NotFiniteError: if one is not finite and has to be.
         """
         out = [np.empty(block.rows, self._dtype) for _ in self.results]
         if not block.rows:
-            return out
+            return block, out
         values = {name: block.numbers[column].astype(self._dtype, copy=False) for name, column in self._columns.items()}
         if values or not self._scalars:
-            self._program.run({**values, **self._scalars}, out)
+            block, out = self._run(block, {**values, **self._scalars}, out)
         else:
             one = [np.empty(1, self._dtype) for _ in out]
             self._program.run(self._scalars, one)
@@ -176,7 +190,24 @@ class RowMap:
                         f"{block.where} {block.lines[i]}: {name} is {array[i]}",
                         hint="without --strict it is an answer like any other",
                     )
-        return out
+        return block, out
+
+    def _run(self, block: Block, values: Mapping[str, Any], out: list[Any]) -> tuple[Block, list[Any]]:
+        if self._program.engine != "rows":
+            self._program.run(values, out)
+            return block, out
+        failed: list[int] = []
+        for i, error in self._program.failures(values, out):
+            error.message = f"{block.where} {block.lines[i]}: {error.message}"
+            if self.task.on_error == "stop":
+                raise error
+            failed.append(i)
+            if i not in block.bad_rows:
+                block.bad += 1
+                block.first_bad = block.first_bad or error.message
+        if not failed or self.task.on_error != "skip":
+            return block, out
+        return without(block, set(failed)), [np.delete(array, failed) for array in out]
 
 
 def _is_number(text: str) -> bool:

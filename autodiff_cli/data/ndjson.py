@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,10 @@ NOT_FINITE = ("nan", "inf", "-inf")
 
 
 _decode = json.JSONDecoder().raw_decode
+
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_NO_TEXT = "one half of a pair of surrogates (\\ud800 to \\udfff), which is no character"
 
 
 @dataclass(slots=True)
@@ -79,6 +84,8 @@ class NdjsonReader:
                     row = self._object(decoded(line, self.name, self._line + i).strip())
                     if not isinstance(row, dict):
                         raise DataError(f"{self.name}, line {self._line + i}: {row}", hint='a line is one object: {"x": 1.5}')
+                    if not _is_text(list(row)):
+                        raise DataError(f"{self.name}, line {self._line + i}: {_NO_TEXT}", hint="a key has to be text")
                     return list(row)
             self._line += chunk.count(b"\n")
         raise DataError(f"{self.name} is empty", hint='a line is one object: {"x": 1.5}')
@@ -108,6 +115,8 @@ class NdjsonReader:
         bad = BadRows(f"{self.name}, line", wish.on_error)
         rows = [self._object(raw) for raw in raws]
         known = set(self.columns)
+        if wish.kept and wish.raw != self.form and _SURROGATE.search(piece.data):
+            rows = [row if isinstance(row, str) or _is_text(row) else _NO_TEXT for row in rows]
         for i, row in enumerate(rows):
             if isinstance(row, str):
                 if bad.on_error == "nan":
@@ -149,6 +158,15 @@ class NdjsonReader:
             elif i not in bad.found:
                 bad.cell(i, lines[i], name, cell)
         return array
+
+
+def _is_text(value: Any) -> bool:
+    """Whether all text in a value of JSON can be written: half of a character, which JSON can say, cannot."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def as_float(value: Any) -> float:

@@ -116,8 +116,8 @@ def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> It
         source.only = list(mapping.used)
 
     def work(piece: Any) -> tuple[int, int, str, Any]:
-        block = source.block(piece, wish)
-        return block.rows, block.bad, block.first_bad, writer.encode(block, mapping.compute(block))
+        block, results = mapping.compute(source.block(piece, wish))
+        return block.rows, block.bad, block.first_bad, writer.encode(block, results)
 
     return ordered(work, source.pieces(), threads)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -176,10 +176,30 @@ class RowProgram(Compiled):
         self._leaves = leaves
 
     def run(self, columns: Mapping[str, Any], out: Sequence[Any]) -> None:
-        """See ``Compiled``."""
+        """See ``Compiled``.
+
+        Raises:
+            AutodiffError: for the first row that has no value.
+        """
+        for _, error in self.failures(columns, out):
+            raise error
+
+    def failures(self, columns: Mapping[str, Any], out: Sequence[Any]) -> Iterator[tuple[int, AutodiffError]]:
+        """The same as ``run``; rows that have no value are nan, and come out with what is wrong as they are reached.
+
+        Raises:
+            AutodiffError: for a mistake that has nothing to do with the numbers of a row.
+        """
         arrays = {name: np.broadcast_to(columns[name], len(out[0])) for name in self.variables}
         for i in range(len(out[0])):
-            for array, value in zip(out, self._row({name: array[i] for name, array in arrays.items()}), strict=True):
+            try:
+                values = self._row({name: array[i] for name, array in arrays.items()})
+            except AutodiffError as error:
+                if error.exit_code == 2 or error.message == self.reason:
+                    raise
+                values = [np.nan] * len(out)
+                yield i, error
+            for array, value in zip(out, values, strict=True):
                 array[i] = value
 
     def _row(self, values: Mapping[str, Any]) -> list[Any]:
