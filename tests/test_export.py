@@ -56,6 +56,15 @@ CASES: dict[str, tuple[str, list[dict[str, float]]]] = {
         "x % 3 + y*fmod(x, 2) + floor(x)*x + round(x)*y + trunc(x)*x + (x//2)*y",
         [{"x": 7.3, "y": 2.0}, {"x": -7.3, "y": 1.5}],
     ),
+    "negated": (
+        "-(x % y) + 3*-(x//y) + x*((x % y)*y) - (x//y)*x*y - (-x) % y",
+        [{"x": 7.3, "y": 2.0}, {"x": -7.3, "y": 1.5}, {"x": 0.7, "y": -0.4}, {"x": -2.5, "y": -0.7}, {"x": 1.0, "y": 0.1}],
+    ),
+    "both": ("max(x, y)*min(x, z)", [{"x": 1.0, "y": 2.0, "z": -1.0}, {"x": 0.5, "y": 0.5, "z": 0.5}]),
+    "quotient": (
+        "x//y",
+        [{"x": a, "y": b} for a, b in ((1.0, 0.1), (-1.0, 0.1), (math.inf, 2.0), (-3.0, math.inf), (0.0, -2.0), (1e17, 3.0))],
+    ),
     "sinc": ("sinc(x) + x*deg2rad(x) + frac(x) + sign(x)*x", [{"x": 0.0}, {"x": 0.4}, {"x": -1.3}]),
     "constant": ("3*x - y + pi", [{"x": 1.0, "y": 2.0}]),
     "reserved": (
@@ -174,7 +183,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
         files.append(folder / f"{i}.c")
         files[-1].write_text(export(expression, "c", f"f{i}", order=2))
     target = folder / "library.so"
-    flags = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wno-parentheses", "-Werror", "-O1", "-shared", "-fPIC"]
+    flags = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]
     subprocess.run([compiler, *flags, *map(str, files), "-o", str(target), "-lm"], check=True)
     return ctypes.CDLL(str(target))
 

@@ -154,7 +154,7 @@ grad hess NAN INFINITY main
 """
 _C_MATH = "exp expm1 exp2 log log1p log2 log10 sqrt cbrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh floor ceil"
 _C_OTHERS = """
-trunc rint erf erfc lgamma tgamma fabs pow atan2 hypot fmod isnan isinf isfinite sign maximum minimum modulo floor_divide
+trunc rint erf erfc lgamma tgamma fabs pow atan2 hypot fmod isnan isinf isfinite sign maximum minimum modulo floor_divide copysign
 """
 C = Target(
     "c",
@@ -177,7 +177,14 @@ C = Target(
             "static double modulo(double x, double y)\n{\n    const double rest = fmod(x, y);\n\n"
             "    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;\n}\n"
         ),
-        "floor_divide": "static double floor_divide(double x, double y)\n{\n    return floor(x/y);\n}\n",
+        # As NumPy does: floor(x/y) is 10 at (1, 0.1), where the quotient is just below.
+        "floor_divide": (
+            "static double floor_divide(double x, double y)\n{\n    const double rest = fmod(x, y);\n"
+            "    const double below = rest != 0 && (rest < 0) != (y < 0);\n"
+            "    const double quotient = (x - rest)/y - below, whole = floor(quotient);\n\n"
+            "    if (y == 0) {\n        return x/y;\n    }\n"
+            "    return quotient == 0 ? copysign(0.0, x/y) : quotient - whole > 0.5 ? whole + 1 : whole;\n}\n"
+        ),
     },
     logic=("&&", "||", "!"),
     floats=True,
