@@ -162,6 +162,9 @@ class Algebra:
         if self.one in terms:
             self._whole_exponentials(terms)
         kept = [(term, constants.tidy(count)) for term, count in terms.items() if count != 0]
+        shorter = _multiplied_out(kept)
+        if shorter is not None:
+            return self.sum(shorter)
         if sum(term.is_call("where") for term, _ in kept) > 1:
             kept = self._together(kept)
         if len(kept) == 1:
@@ -387,6 +390,19 @@ class Algebra:
             if one.parts[0] is not condition:
                 branch = self.call("where", *one.parts[:2], branch)
         return branch
+
+
+def _multiplied_out(terms: Sequence[tuple[Node, Number]]) -> list[tuple[Node, Number]] | None:
+    """Multiples of sums as their terms, where that leaves fewer: ``2*(x - 1) - 2*(x + 1)`` is -4."""
+    if not any(term.kind == "sum" for term, _ in terms):
+        return None
+    flat: dict[Node, Number] = {}
+    for term, count in terms:
+        is_short = term.kind == "sum" and len(term.parts) <= MOST_FLAT
+        for inner, times in term.parts if is_short else ((term, Fraction(1)),):
+            flat[inner] = flat.get(inner, Fraction(0)) + count * times
+    kept = [(term, count) for term, count in flat.items() if count != 0]
+    return kept if len(kept) < len(terms) else None
 
 
 _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import tempfile
 from contextlib import suppress
@@ -35,5 +36,8 @@ def write(path: str, data: bytes) -> None:
             with suppress(OSError):
                 os.unlink(name)
             raise
+    except FileNotFoundError:
+        folder = shlex.quote(str(target.parent))
+        raise FileError(f"cannot write '{path}': there is no folder '{target.parent}'", hint=f"mkdir -p {folder}") from None
     except OSError as error:
         raise FileError(f"cannot write '{path}': {error.strerror or error}") from None
