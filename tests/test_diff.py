@@ -91,6 +91,9 @@ def agree(expression: str, at: dict[str, Any], order: int, rtol: float = 1e-9) -
         ("(1.5 + sin(0.5))**x*0", "0"),
         ("x**inf", "inf*x**inf"),
         ("(x - 1)**2 - (x + 1)**2", "-4"),
+        ("x**pi", "pi*x**(pi - 1)"),
+        ("x**e", "e*x**(e - 1)"),
+        ("x**(pi/2)", "pi*x**(pi/2 - 1)/2"),
         ("(x - 1)**2 + (x + 1)**2", "4*x"),
         ("(x - 1)**2 + (x + y)**2", "2*(x - 1) + 2*(x + y)"),
         ("y*(y % x)", "-y*(y//x)"),
@@ -436,3 +439,9 @@ def test_help_is_of_expressions(capsys: pytest.CaptureFixture[str]) -> None:
     assert "lfloor" in capsys.readouterr().out
     assert main(["diff", "x", "--format", "latx"]) == 2
     assert "latex" in capsys.readouterr().err
+
+
+def test_a_remainder_has_brackets_as_a_factor_in_latex(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", "z*(x % y)", "--wrt", "x,y", "--format", "latex"]) == 0
+    assert main(["diff", "z**2*(x % y)", "--wrt", "z", "--format", "latex"]) == 0
+    assert r"2 z \, (x \bmod y)" in capsys.readouterr().out

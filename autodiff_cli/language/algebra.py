@@ -21,6 +21,8 @@ from autodiff_cli.language.constants import Number
 
 MOST_FLAT = 12
 """A sum or product with more parts is not merged into others: if many use it, each would have a copy."""
+_MOST_STEPS = 4
+"""How often 1 may have been subtracted from the constant in an exponent."""
 _LONG = 10**9
 NOWHERE = 10**9
 """The place of what has no variable in it."""
@@ -307,7 +309,18 @@ class Algebra:
         """A formula to the power of another."""
         if exponent.value is None and base is self.one:
             return base
+        if exponent.value is not None:
+            exponent = self._less_than_constant(exponent.value)
         return self.product([(base, self._exponent(exponent))])
+
+    def _less_than_constant(self, exponent: Number) -> Node:
+        """An exponent, where a rule has subtracted from a constant as ``pi - 1``: ``x**pi`` has that in its derivative."""
+        value = float(exponent)
+        for less in range(1, _MOST_STEPS + 1):
+            found = constants.recognized(value + less) if value + less - less == value else None
+            if found is not None and found[1] in ("pi", "e"):
+                return self.sum([(self.number(value + less), Fraction(1)), (self.one, Fraction(-less))])
+        return self.rational(exponent)
 
     # Functions
 

@@ -37,7 +37,7 @@ def write(path: str, data: bytes) -> None:
                 os.unlink(name)
             raise
     except FileNotFoundError:
-        folder = shlex.quote(str(target.parent))
-        raise FileError(f"cannot write '{path}': there is no folder '{target.parent}'", hint=f"mkdir -p {folder}") from None
+        folder = str(Path(path).parent)  # as it was given
+        raise FileError(f"cannot write '{path}': there is no folder '{folder}'", hint=f"mkdir -p {shlex.quote(folder)}") from None
     except OSError as error:
         raise FileError(f"cannot write '{path}': {error.strerror or error}") from None
