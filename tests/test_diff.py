@@ -444,4 +444,4 @@ def test_help_is_of_expressions(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_remainder_has_brackets_as_a_factor_in_latex(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", "z*(x % y)", "--wrt", "x,y", "--format", "latex"]) == 0
     assert main(["diff", "z**2*(x % y)", "--wrt", "z", "--format", "latex"]) == 0
-    assert r"2 z \, (x \bmod y)" in capsys.readouterr().out
+    assert r"2 z \cdot (x \bmod y)" in capsys.readouterr().out
