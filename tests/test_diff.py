@@ -90,6 +90,15 @@ def agree(expression: str, at: dict[str, Any], order: int, rtol: float = 1e-9) -
         ("y + 1/y", "0"),
         ("(1.5 + sin(0.5))**x*0", "0"),
         ("x**inf", "inf*x**inf"),
+        ("(x - 1)**2 - (x + 1)**2", "-4"),
+        ("x**pi", "pi*x**(pi - 1)"),
+        ("x**e", "e*x**(e - 1)"),
+        ("x**(pi/2)", "pi*x**(pi/2 - 1)/2"),
+        ("(x - 1)**2 + (x + 1)**2", "4*x"),
+        ("(x - 1)**2 + (x + y)**2", "2*(x - 1) + 2*(x + y)"),
+        ("y*(y % x)", "-y*(y//x)"),
+        ("x*(y % 2)", "y % 2"),
+        ("-(y % x)", "y//x"),
         ("x**(1/3)", "1/(3*x**(2/3))"),
     ],
 )
@@ -418,3 +427,21 @@ def test_what_it_prints_can_be_evaluated(capsys: pytest.CaptureFixture[str]) -> 
     printed = capsys.readouterr().out.rstrip("\n")
     assert main(["eval", printed, "--at", "x=5", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["value"] == pytest.approx(0.6)
+
+
+def test_help_is_of_expressions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "Bare expressions" in shown
+    assert "latex" in shown
+    assert "--precision" not in shown
+    assert main(["diff", "x % y", "--format", "latex"]) == 0
+    assert "lfloor" in capsys.readouterr().out
+    assert main(["diff", "x", "--format", "latx"]) == 2
+    assert "latex" in capsys.readouterr().err
+
+
+def test_a_remainder_has_brackets_as_a_factor_in_latex(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", "z*(x % y)", "--wrt", "x,y", "--format", "latex"]) == 0
+    assert main(["diff", "z**2*(x % y)", "--wrt", "z", "--format", "latex"]) == 0
+    assert r"2 z \cdot (x \bmod y)" in capsys.readouterr().out

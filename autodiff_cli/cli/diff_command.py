@@ -15,7 +15,7 @@ from autodiff_cli.cli import options
 @click.option("--order", default=1, show_default=True, metavar="N", type=int, help="Order of the derivatives.")
 @click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a name; without one it is a variable.")
 @click.option("--simplify", is_flag=True, help="Let SymPy simplify.")
-@options.output
+@options.formula_output
 def command(
     expr: str,
     wrt: str | None,
@@ -25,7 +25,6 @@ def command(
     style: str,
     as_json: bool,
     quiet: bool,
-    precision: int,
     color: str,
 ) -> None:
     """The derivative of EXPR as an expression that eval takes again; with --order 2 and above those of that order.
@@ -38,7 +37,7 @@ def command(
     from autodiff_cli.language.symbolic import differentiate
     from autodiff_cli.language.values import bindings
 
-    style = "latex" if style == "latex" and not as_json else options.chosen_format(style, as_json)
+    style = options.chosen_format(style, as_json, options.FORMULA_FORMATS)
     result = differentiate(options.read_expression(expr), options.names(wrt), order, bindings(const, "--const"), simplify=simplify)
     texts = list(result.texts.values())
     if quiet or (len(texts) == 1 and style in ("table", "plain")):

@@ -175,21 +175,21 @@ _color = click.option(
 )
 drawing = stack([_precision, _color])
 as_json = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-output = stack(
-    [
-        click.option(
-            "--format",
-            "style",
-            default=format_default,
-            metavar="NAME",
-            help=f"{', '.join(FORMATS)}.  [default: table, or AUTODIFF_FORMAT]",
-        ),
-        as_json,
-        click.option("-q", "--quiet", is_flag=True, help="Bare numbers, one a line."),
-        _precision,
-        _color,
-    ]
-)
+FORMULA_FORMATS = (*FORMATS, "latex")
+
+
+def _style(formats: Sequence[str]) -> Any:
+    listed = f"{', '.join(formats)}.  [default: table, or AUTODIFF_FORMAT]"
+    return click.option("--format", "style", default=format_default, metavar="NAME", help=listed)
+
+
+def _quiet(what: str) -> Any:
+    return click.option("-q", "--quiet", is_flag=True, help=f"Bare {what}, one a line.")
+
+
+output = stack([_style(FORMATS), as_json, _quiet("numbers"), _precision, _color])
+formula_output = stack([_style(FORMULA_FORMATS), as_json, _quiet("expressions"), _color])
+"""For expressions in place of numbers."""
 
 
 def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -> str:

@@ -21,6 +21,8 @@ from autodiff_cli.language.constants import Number
 
 MOST_FLAT = 12
 """A sum or product with more parts is not merged into others: if many use it, each would have a copy."""
+_MOST_STEPS = 4
+"""How often 1 may have been subtracted from the constant in an exponent."""
 _LONG = 10**9
 NOWHERE = 10**9
 """The place of what has no variable in it."""
@@ -162,6 +164,9 @@ class Algebra:
         if self.one in terms:
             self._whole_exponentials(terms)
         kept = [(term, constants.tidy(count)) for term, count in terms.items() if count != 0]
+        shorter = _multiplied_out(kept)
+        if shorter is not None:
+            return self.sum(shorter)
         if sum(term.is_call("where") for term, _ in kept) > 1:
             kept = self._together(kept)
         if len(kept) == 1:
@@ -304,7 +309,18 @@ class Algebra:
         """A formula to the power of another."""
         if exponent.value is None and base is self.one:
             return base
+        if exponent.value is not None:
+            exponent = self._less_than_constant(exponent.value)
         return self.product([(base, self._exponent(exponent))])
+
+    def _less_than_constant(self, exponent: Number) -> Node:
+        """An exponent, where a rule has subtracted from a constant as ``pi - 1``: ``x**pi`` has that in its derivative."""
+        value = float(exponent)
+        for less in range(1, _MOST_STEPS + 1):
+            found = constants.recognized(value + less) if value + less - less == value else None
+            if found is not None and found[1] in ("pi", "e"):
+                return self.sum([(self.number(value + less), Fraction(1)), (self.one, Fraction(-less))])
+        return self.rational(exponent)
 
     # Functions
 
@@ -387,6 +403,19 @@ class Algebra:
             if one.parts[0] is not condition:
                 branch = self.call("where", *one.parts[:2], branch)
         return branch
+
+
+def _multiplied_out(terms: Sequence[tuple[Node, Number]]) -> list[tuple[Node, Number]] | None:
+    """Multiples of sums as their terms, where that leaves fewer: ``2*(x - 1) - 2*(x + 1)`` is -4."""
+    if not any(term.kind == "sum" for term, _ in terms):
+        return None
+    flat: dict[Node, Number] = {}
+    for term, count in terms:
+        is_short = term.kind == "sum" and len(term.parts) <= MOST_FLAT
+        for inner, times in term.parts if is_short else ((term, Fraction(1)),):
+            flat[inner] = flat.get(inner, Fraction(0)) + count * times
+    kept = [(term, count) for term, count in flat.items() if count != 0]
+    return kept if len(kept) < len(terms) else None
 
 
 _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}

@@ -113,8 +113,10 @@ class Code:
                 return f"_defined(lambda: {left}{sign}{right})", _ATOM
             return f"{left}{sign}{right}", level
         if name == "neg":
-            inner = self._operand(given[0], _PRODUCT)
-            return (f"-({inner})" if inner.startswith("-") else f"-{inner}"), _SIGN
+            inner, level = self._piece(given[0])
+            # -(x % y) is not -x % y, also where that is the first of several factors.
+            brackets = inner.startswith("-") or level < _PRODUCT or (level == _PRODUCT and self._rounds(inner))
+            return (f"-({inner})" if brackets else f"-{inner}"), _SIGN
         if name == "pow":
             return self._power(*((given[1], given[0]) if law.arity == 1 and law.kind != "power" else given[:2]))
         if name in _COMPARISONS:
@@ -132,8 +134,15 @@ class Code:
         left = self._operand(x, _PRODUCT)
         if type(y) is Operation and self._is_inverse(y) and not self._guards:
             return f"{left}/{self._operand(y.given[0], _POWER)}", _PRODUCT
-        flat = type(y) is Operation and y.is_("mul") and self.pieces[y][1] == _PRODUCT and "/" not in self.pieces[y][0]
+        flat = type(y) is Operation and y.is_("mul") and self.pieces[y][1] == _PRODUCT and not self._divides(self.pieces[y][0])
         return f"{left}*{self._operand(y, _PRODUCT if flat else _SIGN)}", _PRODUCT
+
+    def _rounds(self, text: str) -> bool:
+        """Whether an operator occurs whose result is not that of the same factors in another order."""
+        return any(sign in text for sign in self.target.operators.values())
+
+    def _divides(self, text: str) -> bool:
+        return "/" in text or self._rounds(text)
 
     def _is_inverse(self, cell: Cell) -> bool:
         """Whether it is ``1/x``, to be written inside of something else."""
@@ -211,4 +220,6 @@ class Code:
             inner = self._condition(given[0], _ATOM if no == "!" else _NOT)
             return (f"!{inner}", _SIGN) if no == "!" else (f"not {inner}", _NOT)
         sign, level = (both, _AND) if name == "logical_and" else (either, _OR)
-        return f" {sign} ".join(self._condition(value, level + 1) for value in given), level
+        # Compilers warn of && within || without brackets.
+        inside = _NOT if no == "!" else level + 1
+        return f" {sign} ".join(self._condition(value, inside) for value in given), level

@@ -199,6 +199,11 @@ def _between(sign: str, level: int) -> Callable[[_Piece, _Piece], _Piece]:
     return build
 
 
+def _remainder(a: _Piece, b: _Piece) -> _Piece:
+    """Its reach is seen by brackets only: as a factor it needs them."""
+    return _Piece((a.at_least(_PRODUCT).text, r" \bmod ", b.at_least(_POWER).text), _SUM, a.begins, b.ends, a.tall or b.tall)
+
+
 def _floor_divide(a: _Piece, b: _Piece) -> _Piece:
     return _Piece((r"\left\lfloor ", _div(a, b).text, r" \right\rfloor"), tall=True)
 
@@ -304,7 +309,7 @@ _BUILD: dict[str, Callable[..., _Piece]] = {
     "neg": _negative,
     "pos": _plus,
     "matmul": _matmul,
-    "remainder": _between(r" \bmod ", _PRODUCT),
+    "remainder": _remainder,
     "floor_divide": _floor_divide,
     "logical_or": _between(r" \lor ", _OR),
     "logical_and": _between(r" \land ", _AND),

@@ -79,7 +79,7 @@ def _python(parts: Sources) -> str:
         returned.append(_tuple([_tuple(entries[i * count : (i + 1) * count]) for i in range(count)]))
     notes = [
         f"the value, the derivatives by {', '.join(parts.wrt)}" + (", and the rows of the Hessian." if parts.order == 2 else "."),
-        "nan where a function is not defined."
+        "inf where a function overflows, nan where it is not defined."
         if parts.code.chooses
         else "ValueError, ZeroDivisionError or OverflowError is raised where Python's functions do.",
     ]

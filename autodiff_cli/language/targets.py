@@ -72,20 +72,28 @@ PYTHON = Target(
     _same("math.", f"{_ELEMENTARY} asin acos atan asinh acosh atanh exp2 cbrt erf erfc lgamma gamma isnan isinf isfinite")
     | _renamed("math.", _TWO, atan2="atan2", hypot="hypot", fmod="fmod")
     | {"abs": "abs({0})", "round": "round({0})", "maximum": "max({0}, {1})", "minimum": "min({0}, {1})"}
-    | {"sign": "_sign({0})"},
+    | {"sign": "_sign({0})", "sigmoid": "_sigmoid({0})", "tanh_slope": "_tanh_slope({0})"},
     where="{x} if {c} else {y}",
     infinity="math.inf",
     nan="math.nan",
     pi="math.pi",
-    reserved=frozenset([*keyword.kwlist, "math", "abs", "round", "max", "min"]),
+    reserved=frozenset([*keyword.kwlist, "math", "abs", "round", "max", "min", "_sign", "_sigmoid", "_tanh_slope", "_defined"]),
     imports={"math.": "import math"},
     helpers={
         "_sign": "def _sign(x):\n    return (x > 0) - (x < 0)\n",
+        # By exp of what is negative only: Python raises where it overflows.
+        "_sigmoid": ("def _sigmoid(x):\n    small = math.exp(-abs(x))\n    return (1 if x >= 0 else small)/(1 + small)\n"),
+        "_tanh_slope": (
+            'def _tanh_slope(x):\n    """1/cosh(x)**2."""\n    small = math.exp(-2*abs(x))\n    return 4*small/(1 + small)**2\n'
+        ),
         "_defined": (
             "def _defined(function, *arguments):\n"
-            '    """The result of a function, nan where Python raises: a choice may leave it unused."""\n'
+            '    """The result of a function; inf or nan where Python raises: a choice may leave it unused."""\n'
             "    try:\n"
             "        return function(*arguments)\n"
+            "    except OverflowError:\n"
+            "        odd = function in (math.sinh, math.gamma) or (function is math.pow and arguments[1] % 2 == 1)\n"
+            "        return math.copysign(math.inf, arguments[0]) if odd else math.inf\n"
             "    except (ArithmeticError, ValueError):\n"
             "        return math.nan\n"
         ),
@@ -154,7 +162,7 @@ grad hess NAN INFINITY main
 """
 _C_MATH = "exp expm1 exp2 log log1p log2 log10 sqrt cbrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh floor ceil"
 _C_OTHERS = """
-trunc rint erf erfc lgamma tgamma fabs pow atan2 hypot fmod isnan isinf isfinite sign maximum minimum modulo floor_divide
+trunc rint erf erfc lgamma tgamma fabs pow atan2 hypot fmod isnan isinf isfinite sign maximum minimum modulo floor_divide copysign
 """
 C = Target(
     "c",
@@ -177,7 +185,14 @@ C = Target(
             "static double modulo(double x, double y)\n{\n    const double rest = fmod(x, y);\n\n"
             "    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;\n}\n"
         ),
-        "floor_divide": "static double floor_divide(double x, double y)\n{\n    return floor(x/y);\n}\n",
+        # As NumPy does: floor(x/y) is 10 at (1, 0.1), where the quotient is just below.
+        "floor_divide": (
+            "static double floor_divide(double x, double y)\n{\n    const double rest = fmod(x, y);\n"
+            "    const double below = rest != 0 && (rest < 0) != (y < 0);\n"
+            "    const double quotient = (x - rest)/y - below, whole = floor(quotient);\n\n"
+            "    if (y == 0) {\n        return x/y;\n    }\n"
+            "    return quotient == 0 ? copysign(0.0, x/y) : quotient - whole > 0.5 ? whole + 1 : whole;\n}\n"
+        ),
     },
     logic=("&&", "||", "!"),
     floats=True,

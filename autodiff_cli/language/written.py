@@ -17,6 +17,7 @@ SHORT = 16
 """What is not longer is written again each time."""
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _LOGIC = ("logical_and", "logical_or", "logical_not")
+_OPERATORS = ("remainder", "floor_divide")
 _MOST_EXACT = 10**15
 
 
@@ -72,6 +73,8 @@ class _Writer:
             return _tree("comparison", parts[0], _token("COMPARISON", _COMPARISONS[node.name]), parts[1])
         if node.name in _LOGIC:
             return _joined(node.name, parts)
+        if node.name in _OPERATORS:
+            return _tree(node.name, *parts)
         return _call(node.name, *parts)
 
     # Sums

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import tempfile
 from contextlib import suppress
@@ -35,5 +36,8 @@ def write(path: str, data: bytes) -> None:
             with suppress(OSError):
                 os.unlink(name)
             raise
+    except FileNotFoundError:
+        folder = str(Path(path).parent)  # as it was given
+        raise FileError(f"cannot write '{path}': there is no folder '{folder}'", hint=f"mkdir -p {shlex.quote(folder)}") from None
     except OSError as error:
         raise FileError(f"cannot write '{path}': {error.strerror or error}") from None
