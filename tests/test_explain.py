@@ -305,7 +305,7 @@ def test_little_to_explain(capsys: pytest.CaptureFixture[str]) -> None:
     assert [second["sweeps"] for second in answer["second"]] == [[], []]
     printed = run("autodiff explain 3*x -a x=5,y=2 --order 2 --quiet-notes")
     assert "dz/dx = 3 depends on no variable: its derivatives are 0." in printed
-    assert "y.grad = 0   nothing arrives: z does not depend on y" in printed
+    assert "y.grad = None   nothing arrives: z does not depend on y" in printed
     assert "nothing to differentiate" in run('autodiff explain "2 + 3" --quiet-notes')
 
 
@@ -408,3 +408,31 @@ def test_operations_are_text_of_the_language(capsys: pytest.CaptureFixture[str])
     for text in operations:
         readable = re.sub(r"%[\d.]+", "v", text)
         assert unparse(parse(readable)) == readable
+
+
+def test_unnamed_tensors_have_a_letter_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    def page(program: str, at: str) -> str:
+        assert main(["explain", program, "-a", at, "--format", "latex"]) == 0
+        return capsys.readouterr().out
+
+    assert r"v_{1} &= x^{3}" in page("log(x**3)", "x=2")
+    for program, at in (("v_1*v_2 + sin(v_1)", "v_1=1,v_2=2"), ("v1*v2 + sin(v1)", "v1=1,v2=2")):
+        text = page(program, at)
+        assert r"w_{1} &= v_{1}" in text
+        assert r"w_{3} = w_{1} + w_{2}" in text
+        assert "v_{3}" not in text
+    assert r"u_{1} &= " in page("v*w + sin(v)", "v=1,w=2")
+    assert r"u_{1} &= " in page("v_1*z + sin(v_1)", "v_1=1,z=2"), "z is taken, so w is the result"
+
+
+def test_where_nothing_arrives_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = {
+        "table": "y.grad = None   nothing arrives: z does not depend on y",
+        "markdown": "`y.grad = None`, nothing arrives: `z` does not depend on `y`",
+        "latex": r"y\texttt{.grad} &= \texttt{None}",
+    }
+    for style, text in wanted.items():
+        assert main(["explain", "x**2", "-a", "x=5,y=3", "--format", style, "--quiet-notes"]) == 0
+        assert text in capsys.readouterr().out
+    assert main(["explain", "x**2", "-a", "x=5,y=3", "--order", "2", "--quiet-notes"]) == 0
+    assert "dg_x/dy = 0" in capsys.readouterr().out

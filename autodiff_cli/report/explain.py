@@ -38,7 +38,7 @@ def pages(result: Explanation, precision: int, color: str) -> list[RenderableTyp
         opening = f"{result.symbol} is the result, {result.output}. {opening}"
     parts += [Text("\nbackward", "bold italic"), *_paragraph(f"{opening} {_LEGEND}", width)]
     parts += _sweep(result.sweep, width, notation)
-    parts += [Text("\nwhat ends in .grad", "bold italic"), *_ends(result.sweep, width, notation, "{}.grad")]
+    parts += [Text("\nwhat ends in .grad", "bold italic"), *_ends(result.sweep, width, notation, "{}.grad", "None")]
     for second in result.seconds:
         parts += _second(result, second, width, notation)
     if result.hessian:
@@ -163,8 +163,8 @@ def _coloured(sides: Sequence[str]) -> list[Any]:
     return pieces
 
 
-def _ends(sweep: Sweep, width: int, notation: Plain, pattern: str) -> list[RenderableType]:
-    found = [(end, *ending(pattern.format(end.name), end, notation)) for end in sweep.ends]
+def _ends(sweep: Sweep, width: int, notation: Plain, pattern: str, nothing: str = "0") -> list[RenderableType]:
+    found = [(end, *ending(pattern.format(end.name), end, notation, nothing)) for end in sweep.ends]
     left = max(len(said.left) for _, said, _ in found)
     lines: list[RenderableType] = []
     for end, said, names in found:
