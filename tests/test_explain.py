@@ -436,3 +436,47 @@ def test_where_nothing_arrives_there_is_none(capsys: pytest.CaptureFixture[str])
         assert text in capsys.readouterr().out
     assert main(["explain", "x**2", "-a", "x=5,y=3", "--order", "2", "--quiet-notes"]) == 0
     assert "dg_x/dy = 0" in capsys.readouterr().out
+
+
+def test_the_help_and_the_error_have_the_formats_of_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "--help"]) == 0
+    assert "markdown, latex." in " ".join(capsys.readouterr().out.split())
+    monkeypatch.setenv("AUTODIFF_FORMAT", "latex")
+    assert main(["explain", "x", "--at", "x=1"]) == 0
+    assert r"\documentclass" in capsys.readouterr().out
+    assert main(["eval", "x", "--at", "x=1"]) == 2
+    assert capsys.readouterr().err == (
+        "error: AUTODIFF_FORMAT is 'latex', which eval does not have\n"
+        "  hint: use one of table, plain, json, ndjson, csv, tsv, markdown with --format\n"
+    )
+    assert main(["eval", "x", "--at", "x=1", "--format", "latex"]) == 2
+    assert "unknown format 'latex'" in capsys.readouterr().err
+
+
+def test_detach_is_of_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "y = x**2; y.detach()*x", "--at", "x=3"]) == 2
+    message = capsys.readouterr().err
+    assert "unknown function 'detach'" in message
+    assert "hint: detach is a method of programs of statements ('autodiff run'); --const gives a value" in message
+
+
+def test_a_derivative_by_hand_of_another_shape(capsys: pytest.CaptureFixture[str]) -> None:
+    for program in ("f(a) = sum(a**2) with grad (3*a); f(x)", "f(g) = sum(g**2) with grad (3*g); 2*f(x)"):
+        answer = explained(capsys, program, "-a", "x=[2, 3]")
+        (made,) = answer["steps"][-1]["contributions"]
+        assert made["formula"] == "%gradient*3*x"
+        arriving = answer["steps"][-1]["gradient"]
+        assert made["contribution"] == answer["grad"]["x"] == [arriving * 6, arriving * 9]
+    assert main(["explain", "f(a) = sum(a**2) with grad (a + 1); f(x)", "-a", "x=[2, 3]"]) == 0
+    assert "dz/d%1*(x + 1) = [3, 4]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("expression", ["max(x)", "amax(x)", "-min(-x)", "amin(x - 1)", "median(x)", "amax(x, dim=0)"])
+def test_ties_are_in_the_words(expression: str, capsys: pytest.CaptureFixture[str]) -> None:
+    values = [3.0, 3.0, 2.0] if "min" not in expression or "-x" in expression else [2.0, 2.0, 3.0]
+    answer = explained(capsys, expression, "-a", f"x={values}", "--quiet-notes")
+    assert sorted(answer["grad"]["x"]) == [0, 0.5, 0.5]
+    said = [c["rule"] for step in answer["steps"] for c in step["contributions"] if c["rule"]]
+    assert any("receives the gradient; equal ones share it evenly by convention (PyTorch); all else receives 0" in s for s in said)

@@ -15,7 +15,7 @@ from autodiff_cli.cli import options
 @click.option("--order", default=1, show_default=True, metavar="N", type=int, help="Order of the derivatives.")
 @click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a name; without one it is a variable.")
 @click.option("--simplify", is_flag=True, help="Let SymPy simplify.")
-@options.output
+@options.output_with_latex
 def command(
     expr: str,
     wrt: str | None,
@@ -38,7 +38,7 @@ def command(
     from autodiff_cli.language.symbolic import differentiate
     from autodiff_cli.language.values import bindings
 
-    style = "latex" if style == "latex" and not as_json else options.chosen_format(style, as_json)
+    style = options.chosen_format(style, as_json, options.with_latex)
     result = differentiate(options.read_expression(expr), options.names(wrt), order, bindings(const, "--const"), simplify=simplify)
     texts = list(result.texts.values())
     if quiet or (len(texts) == 1 and style in ("table", "plain")):

@@ -175,21 +175,23 @@ _color = click.option(
 )
 drawing = stack([_precision, _color])
 as_json = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-output = stack(
-    [
-        click.option(
-            "--format",
-            "style",
-            default=format_default,
-            metavar="NAME",
-            help=f"{', '.join(FORMATS)}.  [default: table, or AUTODIFF_FORMAT]",
-        ),
-        as_json,
-        click.option("-q", "--quiet", is_flag=True, help="Bare numbers, one a line."),
-        _precision,
-        _color,
-    ]
-)
+_quiet = click.option("-q", "--quiet", is_flag=True, help="Bare numbers, one a line.")
+
+
+def format_of(formats: Sequence[str]) -> Command:
+    """``--format``, with the names that a command has in its help; completion offers these."""
+    listed = f"{', '.join(formats)}.  [default: table, or AUTODIFF_FORMAT]"
+    return click.option("--format", "style", default=format_default, metavar="NAME", help=listed)
+
+
+def output_as(formats: Sequence[str]) -> Command:
+    """All options of what a command prints."""
+    return stack([format_of(formats), as_json, _quiet, _precision, _color])
+
+
+output = output_as(FORMATS)
+with_latex = (*FORMATS, "latex")
+output_with_latex = output_as(with_latex)
 
 
 def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -> str:
@@ -204,8 +206,18 @@ def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -
         from autodiff_cli.errors import UsageError
         from autodiff_cli.language.operands import suggestion
 
-        raise UsageError(f"unknown format '{style}'", hint=suggestion(style, formats) or f"use one of {', '.join(formats)}")
+        listed = f"use one of {', '.join(formats)}"
+        context = click.get_current_context(silent=True)
+        if context and style == os.environ.get("AUTODIFF_FORMAT") and _by_default(context, "style"):
+            raise UsageError(
+                f"AUTODIFF_FORMAT is '{style}', which {context.command.name} does not have", hint=f"{listed} with --format"
+            )
+        raise UsageError(f"unknown format '{style}'", hint=suggestion(style, formats) or listed)
     return style
+
+
+def _by_default(context: click.Context, parameter: str) -> bool:
+    return context.get_parameter_source(parameter) is click.core.ParameterSource.DEFAULT
 
 
 def say_notes(notes: list[dict[str, Any]], quiet: bool) -> None:
