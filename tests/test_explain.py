@@ -480,3 +480,20 @@ def test_ties_are_in_the_words(expression: str, capsys: pytest.CaptureFixture[st
     assert sorted(answer["grad"]["x"]) == [0, 0.5, 0.5]
     said = [c["rule"] for step in answer["steps"] for c in step["contributions"] if c["rule"]]
     assert any("receives the gradient; equal ones share it evenly by convention (PyTorch); all else receives 0" in s for s in said)
+
+
+def test_a_long_program_is_shortened_above_its_page(capsys: pytest.CaptureFixture[str]) -> None:
+    program = "".join(["a0=x;", *(f"a{k}=sin(a{k - 1})+x;" for k in range(1, 46)), "a45"])
+    assert main(["explain", program, "-a", "x=1"]) == 0
+    head = capsys.readouterr().out.partition("forward")[0].strip().splitlines()
+    assert len(head) <= 6
+    assert max(map(len, head)) <= 80
+    assert " ... " in " ".join(head)
+    assert head[0].startswith("a0=x; a1=sin(a0)+x; ")
+    assert head[-2].endswith("a45=sin(a44)+x; a45")
+
+
+@pytest.mark.parametrize("style", ["table", "markdown", "latex"])
+def test_zero_has_no_sign(style: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "sum(-(x*y))", "-a", "x=[0, 1],y=[0, 0]", "--format", style]) == 0
+    assert not re.search(r"-0(?![.\d])", capsys.readouterr().out)

@@ -42,6 +42,12 @@ class Words(str):
 Sentence = Equation | Words
 
 
+def unsigned_zeros(value: Any) -> Any:
+    """Numbers with 0 for -0, whose sign is no news in a lesson."""
+    array = np.asarray(value)
+    return value if array.dtype == np.bool_ else np.where(array == 0, np.zeros((), array.dtype), array)
+
+
 class Plain:
     """How the terminal and markdown write mathematics."""
 
@@ -52,7 +58,7 @@ class Plain:
         self.precision = precision
 
     def number(self, value: Any) -> str:
-        return human(value, self.precision)
+        return human(unsigned_zeros(value), self.precision)
 
     def name(self, text: str) -> str:
         return text
@@ -82,7 +88,7 @@ class Latex(Plain):
         self.unnamed = unnamed
 
     def number(self, value: Any) -> str:
-        text = human(value, self.precision).replace("true", r"\text{true}").replace("false", r"\text{false}")
+        text = human(unsigned_zeros(value), self.precision).replace("true", r"\text{true}").replace("false", r"\text{false}")
         text = re.sub(r"-?(\d[\d.]*(e[-+]?\d+)?|inf\b|nan\b)", lambda match: latex_number(match[0]), text)
         return text.replace("...", r"\ldots").replace(" x ", r" \times ").replace("] (", r"] \; (")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Collection, Sequence
 from textwrap import wrap
@@ -15,12 +16,14 @@ from autodiff_cli.language.explanation import Explanation, Second, Step, Sweep
 from autodiff_cli.language.naming import Line
 from autodiff_cli.language.syntax import unparse
 from autodiff_cli.report import table
-from autodiff_cli.report.chapter import Equation, Plain, Sentence, ending, plural, sentences, steps_of, through
+from autodiff_cli.report.chapter import Equation, Plain, Sentence, ending, plural, sentences, steps_of, through, unsigned_zeros
 from autodiff_cli.report.numbers import human
 
 WIDE, NARROW = 100, 80
 """Lines of a wide terminal stop here, and those of a pipe there: longer ones are hard to read."""
 _INDENT = 4
+MOST_LINES = 4
+"""Of the program above a page; the middle of a longer one is left out."""
 
 
 def pages(result: Explanation, precision: int, color: str) -> list[RenderableType]:
@@ -43,7 +46,8 @@ def pages(result: Explanation, precision: int, color: str) -> list[RenderableTyp
         parts += _second(result, second, width, notation)
     if result.hessian:
         shapes = {name: result.given[name].shape for name in result.hessian}
-        parts += [table.title("second derivatives"), table.hessian_table(result.hessian, shapes, precision)]
+        shown = {a: {b: unsigned_zeros(value) for b, value in row.items()} for a, row in result.hessian.items()}
+        parts += [table.title("second derivatives"), table.hessian_table(shown, shapes, precision)]
     return parts
 
 
@@ -55,9 +59,12 @@ _LEGEND = (
 
 def _headline(result: Explanation, notation: Plain, width: int) -> list[Text]:
     at = ", ".join(f"{name} = {notation.number(value)}" for name, value in result.given.items())
-    shown = " ".join(result.expression.split())
+    shown = re.sub(r"; ?(?=\S)", "; ", " ".join(result.expression.split()))  # lines break between statements, not in names
     if len(shown) + len(at) + 5 <= width:
         return [Text.assemble((shown, "bold"), (f"  at {at}" if at else "", "dim"))]
+    if len(shown) > MOST_LINES * width:
+        half = (MOST_LINES * width - 5 - width) // 2  # a line is lost to words that are not broken
+        shown = f"{shown[:half].rpartition(' ')[0] or shown[:half]} ... {shown[-half:].partition(' ')[2] or shown[-half:]}"
     lines = [Text(line, "bold") for line in wrap(shown, width, break_on_hyphens=False)]
     return [*lines, *_paragraph(f"at {at}" if at else "", width)]
 
@@ -89,7 +96,7 @@ def _forward(
         operation = Text(unparse(line.operation), "dim" if line.node is None and unparse(line.operation) == line.name else "")
         if line.name in inside:
             operation.append(f"  that is {line.expression}", "dim")
-        cells = [Text("" if line.value is None else human(line.value, precision))]
+        cells = [Text("" if line.value is None else human(unsigned_zeros(line.value), precision))]
         if conditions is not None:
             known = conditions.get(line.name)
             cells.append(Text("" if known is None else human(known, 3)))
