@@ -86,7 +86,8 @@ class Break:
 
     Attributes:
         kind: of the lowest curve that is: ``pole``, ``jump``, ``hole``, ``edge`` (of the domain), ``oscillation`` or
-            ``overflow`` of the value; ``kink`` or ``vertical tangent`` where only derivatives are; ``bend`` where only the second one is.
+            ``overflow`` of the value;
+            ``kink`` or ``vertical tangent`` where only derivatives are; ``bend`` where only the second one is.
         at: the place.
         left, right: the closest points that were looked at.
         limits: for each curve those from the left and from the right.

@@ -79,8 +79,8 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
     """The tree as a table, with values and gradients beside it.
 
     Args:
-        columns: how wide the table may be; expressions get shorter first, and are left out where nothing is left of them, but for the
-            names of leaves.
+        columns: how wide the table may be; expressions get shorter first, and are left out where nothing is left of
+            them, but for the names of leaves.
         ascii_only: for a terminal that has no other characters.
     """
     from rich.cells import cell_len
@@ -121,8 +121,8 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
     if longest < min(_NARROWEST_EXPRESSION, widths[1]) and 1 in used:
         used.remove(1)
         for row, start, name in leaves:
-            head, *others = rows[row]
-            rows[row] = (head[:start].append(f"{name} ", _STYLES["variable"]).append_text(head[start:]), *others)
+            head, expression, value, grad = rows[row]
+            rows[row] = (head[:start].append(f"{name} ", _STYLES["variable"]).append_text(head[start:]), expression, value, grad)
     table = empty_table()
     for k in used:
         table.add_column(headers[k], justify="right" if k > 1 else "left", no_wrap=k < 2, overflow="ellipsis" if k < 2 else "fold")
