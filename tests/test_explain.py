@@ -305,7 +305,7 @@ def test_little_to_explain(capsys: pytest.CaptureFixture[str]) -> None:
     assert [second["sweeps"] for second in answer["second"]] == [[], []]
     printed = run("autodiff explain 3*x -a x=5,y=2 --order 2 --quiet-notes")
     assert "dz/dx = 3 depends on no variable: its derivatives are 0." in printed
-    assert "y.grad = 0   nothing arrives: z does not depend on y" in printed
+    assert "y.grad = None   nothing arrives: z does not depend on y" in printed
     assert "nothing to differentiate" in run('autodiff explain "2 + 3" --quiet-notes')
 
 
@@ -408,3 +408,92 @@ def test_operations_are_text_of_the_language(capsys: pytest.CaptureFixture[str])
     for text in operations:
         readable = re.sub(r"%[\d.]+", "v", text)
         assert unparse(parse(readable)) == readable
+
+
+def test_unnamed_tensors_have_a_letter_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    def page(program: str, at: str) -> str:
+        assert main(["explain", program, "-a", at, "--format", "latex"]) == 0
+        return capsys.readouterr().out
+
+    assert r"v_{1} &= x^{3}" in page("log(x**3)", "x=2")
+    for program, at in (("v_1*v_2 + sin(v_1)", "v_1=1,v_2=2"), ("v1*v2 + sin(v1)", "v1=1,v2=2")):
+        text = page(program, at)
+        assert r"w_{1} &= v_{1}" in text
+        assert r"w_{3} = w_{1} + w_{2}" in text
+        assert "v_{3}" not in text
+    assert r"u_{1} &= " in page("v*w + sin(v)", "v=1,w=2")
+    assert r"u_{1} &= " in page("v_1*z + sin(v_1)", "v_1=1,z=2"), "z is taken, so w is the result"
+
+
+def test_where_nothing_arrives_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = {
+        "table": "y.grad = None   nothing arrives: z does not depend on y",
+        "markdown": "`y.grad = None`, nothing arrives: `z` does not depend on `y`",
+        "latex": r"y\texttt{.grad} &= \texttt{None}",
+    }
+    for style, text in wanted.items():
+        assert main(["explain", "x**2", "-a", "x=5,y=3", "--format", style, "--quiet-notes"]) == 0
+        assert text in capsys.readouterr().out
+    assert main(["explain", "x**2", "-a", "x=5,y=3", "--order", "2", "--quiet-notes"]) == 0
+    assert "dg_x/dy = 0" in capsys.readouterr().out
+
+
+def test_the_help_and_the_error_have_the_formats_of_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "--help"]) == 0
+    assert "markdown, latex." in " ".join(capsys.readouterr().out.split())
+    monkeypatch.setenv("AUTODIFF_FORMAT", "latex")
+    assert main(["explain", "x", "--at", "x=1"]) == 0
+    assert r"\documentclass" in capsys.readouterr().out
+    assert main(["eval", "x", "--at", "x=1"]) == 2
+    assert capsys.readouterr().err == (
+        "error: AUTODIFF_FORMAT is 'latex', which eval does not have\n"
+        "  hint: use one of table, plain, json, ndjson, csv, tsv, markdown with --format\n"
+    )
+    assert main(["eval", "x", "--at", "x=1", "--format", "latex"]) == 2
+    assert "unknown format 'latex'" in capsys.readouterr().err
+
+
+def test_detach_is_of_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "y = x**2; y.detach()*x", "--at", "x=3"]) == 2
+    message = capsys.readouterr().err
+    assert "unknown function 'detach'" in message
+    assert "hint: detach is a method of programs of statements ('autodiff run'); --const gives a value" in message
+
+
+def test_a_derivative_by_hand_of_another_shape(capsys: pytest.CaptureFixture[str]) -> None:
+    for program in ("f(a) = sum(a**2) with grad (3*a); f(x)", "f(g) = sum(g**2) with grad (3*g); 2*f(x)"):
+        answer = explained(capsys, program, "-a", "x=[2, 3]")
+        (made,) = answer["steps"][-1]["contributions"]
+        assert made["formula"] == "%gradient*3*x"
+        arriving = answer["steps"][-1]["gradient"]
+        assert made["contribution"] == answer["grad"]["x"] == [arriving * 6, arriving * 9]
+    assert main(["explain", "f(a) = sum(a**2) with grad (a + 1); f(x)", "-a", "x=[2, 3]"]) == 0
+    assert "dz/d%1*(x + 1) = [3, 4]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("expression", ["max(x)", "amax(x)", "-min(-x)", "amin(x - 1)", "median(x)", "amax(x, dim=0)"])
+def test_ties_are_in_the_words(expression: str, capsys: pytest.CaptureFixture[str]) -> None:
+    values = [3.0, 3.0, 2.0] if "min" not in expression or "-x" in expression else [2.0, 2.0, 3.0]
+    answer = explained(capsys, expression, "-a", f"x={values}", "--quiet-notes")
+    assert sorted(answer["grad"]["x"]) == [0, 0.5, 0.5]
+    said = [c["rule"] for step in answer["steps"] for c in step["contributions"] if c["rule"]]
+    assert any("receives the gradient; equal ones share it evenly by convention (PyTorch); all else receives 0" in s for s in said)
+
+
+def test_a_long_program_is_shortened_above_its_page(capsys: pytest.CaptureFixture[str]) -> None:
+    program = "".join(["a0=x;", *(f"a{k}=sin(a{k - 1})+x;" for k in range(1, 46)), "a45"])
+    assert main(["explain", program, "-a", "x=1"]) == 0
+    head = capsys.readouterr().out.partition("forward")[0].strip().splitlines()
+    assert len(head) <= 6
+    assert max(map(len, head)) <= 80
+    assert " ... " in " ".join(head)
+    assert head[0].startswith("a0=x; a1=sin(a0)+x; ")
+    assert head[-2].endswith("a45=sin(a44)+x; a45")
+
+
+@pytest.mark.parametrize("style", ["table", "markdown", "latex"])
+def test_zero_has_no_sign(style: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "sum(-(x*y))", "-a", "x=[0, 1],y=[0, 0]", "--format", style]) == 0
+    assert not re.search(r"-0(?![.\d])", capsys.readouterr().out)

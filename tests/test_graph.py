@@ -351,3 +351,20 @@ def test_nothing_heavy_is_loaded_for_a_graph_as_text() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert not {"rich", "grandalf", "lark", "scipy", "subprocess", "xml"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("columns", [40, 50, 60, 200])
+def test_leaves_keep_their_names_in_narrow_terminals(columns: int) -> None:
+    import io
+
+    from rich.console import Console
+
+    from autodiff_cli.report.graph_tree import tree_table
+
+    graph = backward("log(first**3)*second + sqrt(first**2)*sin(second)", {"first": 5.123456, "second": 2.654321})
+    screen = io.StringIO()
+    Console(file=screen, width=columns).print(tree_table(graph, 6, columns))
+    leaves = [line for line in screen.getvalue().splitlines() if "●" in line]
+    assert len(leaves) == 2
+    assert "first" in leaves[0]
+    assert "second" in leaves[1]

@@ -91,6 +91,32 @@ def test_smooth_curves_have_no_breaks(expression: str, order: int) -> None:
     assert sampled(expression, order=order).breaks == []
 
 
+OVERFLOWS = [
+    ("1e306*x", 0, 10, [1.0]),
+    ("-1e306*x", 0, 10, [1.0]),
+    ("exp(x)", 0, 705, [306 * math.log(10)]),
+    ("exp(x)", 0, 800, [306 * math.log(10)]),
+    ("10**x", 0, 400, [306.0]),
+    ("x**200", 0, 100, [10**1.53]),
+    ("sinh(x)", -720, 720, [-306 * math.log(10) - math.log(2), 306 * math.log(10) + math.log(2)]),
+]
+
+
+@pytest.mark.parametrize(("expression", "low", "high", "places"), OVERFLOWS)
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_what_is_too_large_is_no_pole(expression: str, low: float, high: float, places: list[float], order: int) -> None:
+    found = sampled(expression, low, high, order)
+    assert [b.kind for b in found.breaks] == ["overflow"] * len(places)
+    np.testing.assert_allclose([b.at for b in found.breaks], places, rtol=1e-9)
+    (said,) = [note["message"] for note in found.notes]
+    assert said == f"too large to be drawn (over 1e+306) beyond x = {' and '.join(f'{place:.6g}' for place in places)}"
+
+
+def test_poles_of_large_curves_are_poles() -> None:
+    for expression in ("1e200*tan(x)", "1e250/x**2", "1e280/x"):
+        assert {b.kind for b in sampled(expression).breaks} == {"pole"}
+
+
 def test_the_second_derivative_has_breaks_of_its_own() -> None:
     assert sampled("x*abs(x)").breaks == []
     (found,) = sampled("x*abs(x)", order=2).breaks

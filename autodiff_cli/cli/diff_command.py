@@ -37,7 +37,7 @@ def command(
     from autodiff_cli.language.symbolic import differentiate
     from autodiff_cli.language.values import bindings
 
-    style = options.chosen_format(style, as_json, options.FORMULA_FORMATS)
+    style = options.chosen_format(style, as_json, options.with_latex)
     result = differentiate(options.read_expression(expr), options.names(wrt), order, bindings(const, "--const"), simplify=simplify)
     texts = list(result.texts.values())
     if quiet or (len(texts) == 1 and style in ("table", "plain")):

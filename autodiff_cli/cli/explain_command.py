@@ -18,7 +18,7 @@ from autodiff_cli.cli import options
 @click.option("--condition", is_flag=True, help="How much each operation magnifies relative errors, at worst.")
 @options.strict
 @options.quiet_notes
-@options.output
+@options.output_with_latex
 def command(
     expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, quiet_notes: bool, **switches: Any
 ) -> None:
@@ -35,7 +35,7 @@ def command(
     from autodiff_cli.language.session import Session
     from autodiff_cli.language.values import bindings, value_or_file
 
-    style = options.chosen_format(style, as_json, (*options.FORMATS, "latex"))
+    style = options.chosen_format(style, as_json, options.with_latex)
     session = Session(
         options.read_expression(expr),
         bindings(switches["at"], "--at"),

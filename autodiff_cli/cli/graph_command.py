@@ -51,13 +51,7 @@ def _levels(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.option("--depth", callback=_levels, metavar="N|all", help="Levels below the output.  [default: what can be overlooked]")
 @click.option("--collapse", metavar="functions,names,chains", help="Show calls, steps without a name, runs as one node.")
 @click.option("-o", "--output", metavar="FILE", help="Write .svg, .png, .dot, .mmd, .json, .txt, .csv, ...")
-@click.option(
-    "--format",
-    "style",
-    default=options.format_default,
-    metavar="NAME",
-    help=f"{', '.join(FORMATS)}.  [default: table, or AUTODIFF_FORMAT]",
-)
+@options.format_of(FORMATS)
 @options.as_json
 @click.option(
     "--theme", default="auto", show_default=True, type=click.Choice(["auto", "light", "dark"]), help="Colours of a picture."

@@ -175,20 +175,22 @@ _color = click.option(
 )
 drawing = stack([_precision, _color])
 as_json = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-FORMULA_FORMATS = (*FORMATS, "latex")
+with_latex = (*FORMATS, "latex")
 
 
-def _style(formats: Sequence[str]) -> Any:
+def format_of(formats: Sequence[str]) -> Command:
+    """``--format``, with the names that a command has in its help; completion offers these."""
     listed = f"{', '.join(formats)}.  [default: table, or AUTODIFF_FORMAT]"
     return click.option("--format", "style", default=format_default, metavar="NAME", help=listed)
 
 
-def _quiet(what: str) -> Any:
+def _quiet(what: str) -> Command:
     return click.option("-q", "--quiet", is_flag=True, help=f"Bare {what}, one a line.")
 
 
-output = stack([_style(FORMATS), as_json, _quiet("numbers"), _precision, _color])
-formula_output = stack([_style(FORMULA_FORMATS), as_json, _quiet("expressions"), _color])
+output = stack([format_of(FORMATS), as_json, _quiet("numbers"), _precision, _color])
+output_with_latex = stack([format_of(with_latex), as_json, _quiet("numbers"), _precision, _color])
+formula_output = stack([format_of(with_latex), as_json, _quiet("expressions"), _color])
 """For expressions in place of numbers."""
 
 
@@ -204,8 +206,18 @@ def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -
         from autodiff_cli.errors import UsageError
         from autodiff_cli.language.operands import suggestion
 
-        raise UsageError(f"unknown format '{style}'", hint=suggestion(style, formats) or f"use one of {', '.join(formats)}")
+        listed = f"use one of {', '.join(formats)}"
+        context = click.get_current_context(silent=True)
+        if context and style == os.environ.get("AUTODIFF_FORMAT") and _by_default(context, "style"):
+            raise UsageError(
+                f"AUTODIFF_FORMAT is '{style}', which {context.command.name} does not have", hint=f"{listed} with --format"
+            )
+        raise UsageError(f"unknown format '{style}'", hint=suggestion(style, formats) or listed)
     return style
+
+
+def _by_default(context: click.Context, parameter: str) -> bool:
+    return context.get_parameter_source(parameter) is click.core.ParameterSource.DEFAULT
 
 
 def say_notes(notes: list[dict[str, Any]], quiet: bool) -> None:

@@ -30,6 +30,10 @@ DOUBTFUL = 1e-4
 """Of the size of a curve: what fits better than this is left to the next derivative."""
 
 
+LARGE = 1e290
+"""A pole is not that high one float beside it, unless all of the curve is."""
+
+
 class Extent:
     """How large differences of each curve have to be to be seen."""
 
@@ -81,8 +85,9 @@ class Break:
     """A place where at least one curve is interrupted.
 
     Attributes:
-        kind: of the lowest curve that is: ``pole``, ``jump``, ``hole``, ``edge`` (of the domain), ``oscillation`` of the
-            value; ``kink`` or ``vertical tangent`` where only derivatives are; ``bend`` where only the second one is.
+        kind: of the lowest curve that is: ``pole``, ``jump``, ``hole``, ``edge`` (of the domain), ``oscillation`` or
+            ``overflow`` of the value;
+            ``kink`` or ``vertical tangent`` where only derivatives are; ``bend`` where only the second one is.
         at: the place.
         left, right: the closest points that were looked at.
         limits: for each curve those from the left and from the right.
@@ -230,6 +235,22 @@ def joined(limits: Sequence[tuple[Limit, Limit]], extent: Extent) -> tuple[bool,
         left.kind == right.kind == "finite" and extent.meet(k, left.value, right.value, left.doubt + right.doubt)
         for k, (left, right) in enumerate(limits)
     )
+
+
+def overflowed(sides: Sequence[Any], inside: Sequence[bool]) -> bool:
+    """Whether a curve is infinite all along one side, and on the other too or already larger than any pole gets.
+
+    That is a curve which grows until a float cannot hold it; towards a pole it is finite, and grows at the last moment.
+
+    Args:
+        sides: the values on the left and on the right, the closest one last.
+        inside: whether a side is in the interval that is looked at.
+    """
+    if not all(inside):
+        return False
+    infinite = [bool(np.isinf(values).all()) for values in sides]
+    high = [abs(values[-1]) > LARGE and bool(np.isfinite(values).all() or (np.abs(values) > LARGE).all()) for values in sides]
+    return any(infinite) and all(high) and bool(np.sign(sides[0][-1]) == np.sign(sides[1][-1]))
 
 
 def told_apart(limits: Sequence[tuple[Limit, Limit]], through: Sequence[bool], value: float, extent: Extent) -> str:

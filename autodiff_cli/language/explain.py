@@ -177,7 +177,7 @@ class _Explainer:
         parameter = law.parameters[law.moving[i]] if law is not None and not law.of_sequence else ""
         formula = of_node(node).get(parameter)
         if not self.as_factor(made, visit, i, formula):
-            self.as_rule(made, node, formula)
+            self.as_rule(made, visit, i, formula)
         return made
 
     def as_factor(self, made: Contribution, visit: Visit, i: int, formula: Formula | None) -> bool:
@@ -216,8 +216,14 @@ class _Explainer:
         shown = {key: self.names.constant(value) for key, value in values.items()}
         return filled_in(tree, shown) if holds(Formula(tree), values, local) else None
 
-    def as_rule(self, made: Contribution, node: Node, formula: Formula | None) -> None:
+    def as_rule(self, made: Contribution, visit: Visit, i: int, formula: Formula | None) -> None:
         """Say in words, or with a formula of the gradient, what a rule does."""
+        node = visit.node
+        if node.law is None and len(visit.gradients) == 1 and node._outputs == 1:
+            by_hand = self.by_hand(node, i, node.apply(np.ones(node._shape, node._dtype)[()], None)[i])
+            if by_hand is not None:
+                made.formula = _times(name(ARRIVING), by_hand)
+                return
         shown = self.names.operands(node)
         tree = None if formula is None else formula.tree
         made.words = in_words(node, made.to)
@@ -229,3 +235,14 @@ class _Explainer:
             return
         text = "" if formula is None else formula.text if tree is None else unparse(tree)
         made.words = renamed(text, {key: unparse(tree) for key, tree in shown.items()}) or f"the rule of {node.name()}"
+
+
+def _times(first: Syntax, second: Syntax) -> Syntax:
+    """A product with a product, without brackets."""
+    factors = []
+    while second.kind == "mul":
+        factors.append(second.children[1])
+        second = second.children[0]
+    for factor in (second, *reversed(factors)):
+        first = Syntax("mul", [first, factor], "", first.span)
+    return first

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from autodiff_cli.language.latex_names import RAISED, escaped, function, identifier, number
+from autodiff_cli.language.latex_names import RAISED, UNNAMED, escaped, function, identifier, number
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.syntax import Syntax
 
@@ -49,12 +49,13 @@ class _Piece:
         return self if self.level >= level else _bracketed(self)
 
 
-def latex(expression: Syntax | str, names: Mapping[str, str] | None = None) -> str:
+def latex(expression: Syntax | str, names: Mapping[str, str] | None = None, unnamed: str = UNNAMED[0]) -> str:
     """An expression, or a program with its statements behind each other, for LaTeX's math mode.
 
     Args:
         expression: its text or its tree.
         names: what some of its names are to be printed as, in LaTeX.
+        unnamed: the letter for tensors without a name, ``%1``.
 
     Raises:
         ParseError: for a text that is not of the language.
@@ -70,6 +71,8 @@ def latex(expression: Syntax | str, names: Mapping[str, str] | None = None) -> s
         first = len(pieces) - len(node.children)
         if names and node.kind == "name" and node.children[0].text in names:
             made = _Piece(names[node.children[0].text], tall=True)
+        elif node.kind == "name" and node.children[0].text.startswith("%"):
+            made = _Piece(identifier(node.children[0].text, unnamed), begins="name", items=[])
         else:
             made = _piece(node, pieces[first:])
         del pieces[first:]

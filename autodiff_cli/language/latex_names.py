@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 
 _GREEK = (
     *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "pi"),
@@ -61,13 +62,27 @@ def _printed(character: str) -> bool:
     return character.isascii() or ("\u00c0" <= character <= "\u00ff" and character not in "ÐÞðþ×÷")
 
 
-def identifier(name: str) -> str:
+UNNAMED = "vwutsqrpbcdehklmnaijxyzfgo"
+"""Letters for tensors without a name, the usual one first."""
+
+
+def unnamed_letter(names: Iterable[str]) -> str:
+    """A letter for tensors without a name that none of these names is printed with."""
+    taken = {identifier(name).partition("_")[0] for name in names}
+    return next((letter for letter in (*UNNAMED, *UNNAMED.upper()) if letter not in taken), r"\tilde{v}")
+
+
+def identifier(name: str, unnamed: str = UNNAMED[0]) -> str:
     """A name: Greek letters as such, a number at the end or what follows ``_`` as a subscript, ``%3`` as ``v_{3}``.
+
+    Args:
+        name: of the language, or ``%3`` for a tensor without one.
+        unnamed: the letter for those.
 
     What is inside of ``y`` is called ``y.1``, which is printed as a subscript too.
     """
     if name.startswith("%"):
-        return f"v_{{{name[1:]}}}"
+        return f"{unnamed}_{{{name[1:]}}}"
     name, point, inside = name.partition(".")
     stem, *below = [part for part in name.split("_") if part] or [name]
     letters = stem.rstrip("0123456789")

@@ -45,6 +45,7 @@ _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"
 ATTRIBUTES = ("T", "mT", "shape", "ndim")
 _STATEMENTS = ("tensor", "backward", "retain_grad", "register_hook", "requires_grad_", "item", "show", "print", "gradcheck", "grad")
 """Names of programs that somebody may try in an expression."""
+_WITHOUT_GRADIENT = ("detach", "detach_")
 _MOST_DIMENSIONS = 32
 EFFECTS = ("augmented", "set_attribute", "set_index")
 """Statements that belong in programs: see ``language.interpreter``."""
@@ -280,6 +281,8 @@ class Machine:
         hint = suggestion(name, [*FUNCTIONS, *self.functions]) or "'autodiff functions' lists those there are"
         if name in _STATEMENTS:
             hint = "statements of autograd run with 'autodiff run' and 'autodiff repl'"
+        if name in _WITHOUT_GRADIENT:
+            hint = f"{name} is a method of programs of statements ('autodiff run'); --const gives a value without derivative"
         raise UnknownName(f"unknown function '{name}'", span=token.span, hint=hint)
 
     # Steps: each takes its operands off the stack of values

@@ -33,6 +33,7 @@ _KINDS = {
     "bend": ("kink of the derivative", "kinks of the derivative"),
     "oscillation": ("no limit", "no limits"),
     "edge": ("the domain ends", "the domain ends"),
+    "overflow": (f"too large to be drawn (over {HUGE:g})",) * 2,
 }
 
 
@@ -252,7 +253,8 @@ def described(name: str, breaks: Sequence[Break]) -> list[dict[str, Any]]:
         text = listed[0] if len(some) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}"
         if rest:
             text = f"{', '.join(listed)} and {rest:,} more places"
-        notes.append(note(kind, f"{one if len(some) == 1 else many} near {name} = {text}"))
+        where = "beyond" if kind == "overflow" else "near"
+        notes.append(note(kind, f"{one if len(some) == 1 else many} {where} {name} = {text}"))
     return notes
 
 

@@ -12,6 +12,7 @@ from autodiff_cli.language.naming import Names
 MOST_OUTPUTS = 64
 """Condition numbers of operations that are not element by element take a sweep of the node for each element of the result."""
 
+_SHARED = "; equal ones share it evenly by convention (PyTorch)"
 _WORDS = {
     "sum": "every element of {x} receives the gradient of the sum that it is in",
     "mean": "every element of {x} receives its share of the gradient: 1/{n} of it",
@@ -45,11 +46,11 @@ _WORDS = {
     "cumsum": "each element receives the gradients of all sums from it on",
     "prod": "the gradient times the product of the other elements",
     "cumprod": "the gradients times the products of the other elements",
-    "amax": "the largest element receives the gradient, all else 0",
-    "amin": "the smallest element receives the gradient, all else 0",
-    "max": "the largest element receives the gradient, all else 0",
-    "min": "the smallest element receives the gradient, all else 0",
-    "median": "the element in the middle receives the gradient, all else 0",
+    "amax": f"the largest element receives the gradient{_SHARED}; all else receives 0",
+    "amin": f"the smallest element receives the gradient{_SHARED}; all else receives 0",
+    "max": f"the largest element receives the gradient{_SHARED}; all else receives 0",
+    "min": f"the smallest element receives the gradient{_SHARED}; all else receives 0",
+    "median": f"the element in the middle receives the gradient{_SHARED}; all else receives 0",
     "flip": "the gradient in reverse order",
     "logsumexp": "the gradient times softmax of {x}",
 }

@@ -12,7 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.language.breaks import CENTRAL, Break, Curves, Extent, Limit, approaches, closed_in, joined, limit, misfit
+from autodiff_cli.language.breaks import (
+    CENTRAL,
+    Break,
+    Curves,
+    Extent,
+    Limit,
+    approaches,
+    closed_in,
+    joined,
+    limit,
+    misfit,
+    overflowed,
+)
 from autodiff_cli.language.breaks import told_apart as kind_of
 
 HALVINGS = 6
@@ -133,6 +145,9 @@ def _searched(function: Curves, xs: Any, rough: Any, extent: Extent, shown: int)
         if kind == "hole":  # 0/0: its derivatives divide rounding by powers of the distance
             limits[1:] = [_limits(sides, inside, extent, k, CLOSEST * (high - low)) for k in range(1, shown)]
         through = joined(limits, extent)
+        broken = through.index(False) if not all(through) else shown
+        if broken < shown and overflowed([values[broken] for _, values in sides], inside):
+            kind = "overflow" if broken == 0 else ""
         if kind or not all(through):
             at = round(float(middle[i]), digits) + 0.0
             found.append(Break(kind, at, float(left[i]), float(right[i]), tuple(limits), through))

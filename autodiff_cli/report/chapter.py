@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.language.explanation import Contribution, End, Step, Sweep
 from autodiff_cli.language.formulas import ARRIVING, filled_in, name
 from autodiff_cli.language.latex import latex
-from autodiff_cli.language.latex_names import identifier
+from autodiff_cli.language.latex_names import UNNAMED, identifier
 from autodiff_cli.language.latex_names import number as latex_number
 from autodiff_cli.language.syntax import Syntax, unparse
 from autodiff_cli.report.numbers import human
@@ -42,6 +42,12 @@ class Words(str):
 Sentence = Equation | Words
 
 
+def unsigned_zeros(value: Any) -> Any:
+    """Numbers with 0 for -0, whose sign is no news in a lesson."""
+    array = np.asarray(value)
+    return value if array.dtype == np.bool_ else np.where(array == 0, np.zeros((), array.dtype), array)
+
+
 class Plain:
     """How the terminal and markdown write mathematics."""
 
@@ -52,7 +58,7 @@ class Plain:
         self.precision = precision
 
     def number(self, value: Any) -> str:
-        return human(value, self.precision)
+        return human(unsigned_zeros(value), self.precision)
 
     def name(self, text: str) -> str:
         return text
@@ -77,26 +83,30 @@ class Latex(Plain):
     times = r" \cdot "
     dots = r"\ldots"
 
+    def __init__(self, precision: int, unnamed: str = UNNAMED[0]) -> None:
+        super().__init__(precision)
+        self.unnamed = unnamed
+
     def number(self, value: Any) -> str:
-        text = human(value, self.precision).replace("true", r"\text{true}").replace("false", r"\text{false}")
+        text = human(unsigned_zeros(value), self.precision).replace("true", r"\text{true}").replace("false", r"\text{false}")
         text = re.sub(r"-?(\d[\d.]*(e[-+]?\d+)?|inf\b|nan\b)", lambda match: latex_number(match[0]), text)
         return text.replace("...", r"\ldots").replace(" x ", r" \times ").replace("] (", r"] \; (")
 
     def name(self, text: str) -> str:
         base, bracket, element = text.partition("[")
-        return identifier(base) + bracket + element
+        return identifier(base, self.unnamed) + bracket + element
 
     def derivative(self, of: str, by: str) -> str:
         return rf"\frac{{\partial {self.name(of)}}}{{\partial {self.name(by)}}}"
 
     def formula(self, tree: Syntax, gradient: str = "") -> str:
-        return latex(tree, {ARRIVING: gradient} if gradient else None)
+        return latex(tree, {ARRIVING: gradient} if gradient else None, self.unnamed)
 
     def summed(self, product: str) -> str:
         return rf"\sum {product}"
 
     def equation(self, called: str, tree: Syntax) -> str:
-        left, right = self.name(called), latex(tree)
+        left, right = self.name(called), self.formula(tree)
         return left if left == right else f"{left} = {right}"
 
 
@@ -192,11 +202,12 @@ def _sum(values: Sequence[Any], notation: Plain) -> str:
     return shown
 
 
-def ending(left: str, end: End, notation: Plain) -> tuple[Equation, list[str]]:
-    """What is left at a variable, and the names of the tensors that it came through."""
+def ending(left: str, end: End, notation: Plain, nothing: str = "0") -> tuple[Equation, list[str]]:
+    """What is left at a variable, ``nothing`` where no gradient arrived, and the names of the tensors that it came through."""
     values = [value for _, value in end.parts]
     right = [_sum(values, notation)] if values else []
-    return Equation(left, [*right, notation.number(end.value)]), list(dict.fromkeys(n for n, _ in end.parts if n))
+    total = notation.number(end.value) if values else nothing
+    return Equation(left, [*right, total]), list(dict.fromkeys(n for n, _ in end.parts if n))
 
 
 def through(names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Collection, Sequence
 from textwrap import wrap
@@ -15,12 +16,14 @@ from autodiff_cli.language.explanation import Explanation, Second, Step, Sweep
 from autodiff_cli.language.naming import Line
 from autodiff_cli.language.syntax import unparse
 from autodiff_cli.report import table
-from autodiff_cli.report.chapter import Equation, Plain, Sentence, ending, plural, sentences, steps_of, through
+from autodiff_cli.report.chapter import Equation, Plain, Sentence, ending, plural, sentences, steps_of, through, unsigned_zeros
 from autodiff_cli.report.numbers import human
 
 WIDE, NARROW = 100, 80
 """Lines of a wide terminal stop here, and those of a pipe there: longer ones are hard to read."""
 _INDENT = 4
+MOST_LINES = 4
+"""Of the program above a page; the middle of a longer one is left out."""
 
 
 def pages(result: Explanation, precision: int, color: str) -> list[RenderableType]:
@@ -38,12 +41,13 @@ def pages(result: Explanation, precision: int, color: str) -> list[RenderableTyp
         opening = f"{result.symbol} is the result, {result.output}. {opening}"
     parts += [Text("\nbackward", "bold italic"), *_paragraph(f"{opening} {_LEGEND}", width)]
     parts += _sweep(result.sweep, width, notation)
-    parts += [Text("\nwhat ends in .grad", "bold italic"), *_ends(result.sweep, width, notation, "{}.grad")]
+    parts += [Text("\nwhat ends in .grad", "bold italic"), *_ends(result.sweep, width, notation, "{}.grad", "None")]
     for second in result.seconds:
         parts += _second(result, second, width, notation)
     if result.hessian:
         shapes = {name: result.given[name].shape for name in result.hessian}
-        parts += [table.title("second derivatives"), table.hessian_table(result.hessian, shapes, precision)]
+        shown = {a: {b: unsigned_zeros(value) for b, value in row.items()} for a, row in result.hessian.items()}
+        parts += [table.title("second derivatives"), table.hessian_table(shown, shapes, precision)]
     return parts
 
 
@@ -55,9 +59,12 @@ _LEGEND = (
 
 def _headline(result: Explanation, notation: Plain, width: int) -> list[Text]:
     at = ", ".join(f"{name} = {notation.number(value)}" for name, value in result.given.items())
-    shown = " ".join(result.expression.split())
+    shown = re.sub(r"; ?(?=\S)", "; ", " ".join(result.expression.split()))  # lines break between statements, not in names
     if len(shown) + len(at) + 5 <= width:
         return [Text.assemble((shown, "bold"), (f"  at {at}" if at else "", "dim"))]
+    if len(shown) > MOST_LINES * width:
+        half = (MOST_LINES * width - 5 - width) // 2  # a line is lost to words that are not broken
+        shown = f"{shown[:half].rpartition(' ')[0] or shown[:half]} ... {shown[-half:].partition(' ')[2] or shown[-half:]}"
     lines = [Text(line, "bold") for line in wrap(shown, width, break_on_hyphens=False)]
     return [*lines, *_paragraph(f"at {at}" if at else "", width)]
 
@@ -89,7 +96,7 @@ def _forward(
         operation = Text(unparse(line.operation), "dim" if line.node is None and unparse(line.operation) == line.name else "")
         if line.name in inside:
             operation.append(f"  that is {line.expression}", "dim")
-        cells = [Text("" if line.value is None else human(line.value, precision))]
+        cells = [Text("" if line.value is None else human(unsigned_zeros(line.value), precision))]
         if conditions is not None:
             known = conditions.get(line.name)
             cells.append(Text("" if known is None else human(known, 3)))
@@ -163,8 +170,8 @@ def _coloured(sides: Sequence[str]) -> list[Any]:
     return pieces
 
 
-def _ends(sweep: Sweep, width: int, notation: Plain, pattern: str) -> list[RenderableType]:
-    found = [(end, *ending(pattern.format(end.name), end, notation)) for end in sweep.ends]
+def _ends(sweep: Sweep, width: int, notation: Plain, pattern: str, nothing: str = "0") -> list[RenderableType]:
+    found = [(end, *ending(pattern.format(end.name), end, notation, nothing)) for end in sweep.ends]
     left = max(len(said.left) for _, said, _ in found)
     lines: list[RenderableType] = []
     for end, said, names in found:

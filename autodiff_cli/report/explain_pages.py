@@ -9,7 +9,7 @@ from typing import Any
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.language.explanation import Explanation, Second, Step, Sweep
 from autodiff_cli.language.latex import latex
-from autodiff_cli.language.latex_names import escaped
+from autodiff_cli.language.latex_names import escaped, unnamed_letter
 from autodiff_cli.language.naming import Line
 from autodiff_cli.report.chapter import Equation, Latex, Plain, Sentence, ending, plural, sentences, steps_of, through
 from autodiff_cli.report.numbers import human
@@ -36,6 +36,7 @@ class _Page:
     """What both have in common: the order of things."""
 
     notation: Plain
+    none = "None"
 
     def __init__(self, precision: int) -> None:
         self.precision = precision
@@ -54,7 +55,7 @@ class _Page:
             self.paragraph(f"{named if result.symbol != result.output else ''}The sweep starts with {start}. {_STEP}")
             self.sweep(result.sweep)
             self.heading(f"What ends in {self.code('.grad')}")
-            self.ends(result.sweep, self.grad_of)
+            self.ends(result.sweep, self.grad_of, self.none)
         for second in result.seconds:
             self.second(result, second)
         self.closing()
@@ -83,9 +84,9 @@ class _Page:
             else:
                 self.step(number, step, sentences(sweep, step, self.notation))
 
-    def ends(self, sweep: Sweep, left: Any) -> None:
+    def ends(self, sweep: Sweep, left: Any, nothing: str = "0") -> None:
         for end in sweep.ends:
-            said, names = ending(left(end.name), end, self.notation)
+            said, names = ending(left(end.name), end, self.notation, nothing)
             remark = through([self.name(n) for n in names]) if names else ""
             if not end.parts:
                 remark = f"nothing arrives: {self.name(sweep.of)} does not depend on {self.name(end.name)}"
@@ -202,13 +203,18 @@ class _Markdown(_Page):
 
 
 class _Document(_Page):
-    """LaTeX with amsmath: tensors without a name are ``v_1``, ``v_2``."""
+    """LaTeX with amsmath: tensors without a name are ``v_1``, ``v_2``, with another letter where the program has that one."""
+
+    none = r"\texttt{None}"
 
     def __init__(self, precision: int) -> None:
         super().__init__(precision)
         self.notation = Latex(precision)
 
     def opening(self, result: Explanation) -> None:
+        written = re.findall(r"[^\W\d]\w*", result.expression)
+        symbols = [result.symbol, *(second.symbol for second in result.seconds)]
+        self.notation = Latex(self.precision, unnamed_letter(name for name in (*written, *symbols) if name))
         self.lines += [
             r"\documentclass{article}",
             r"\usepackage[margin=25mm]{geometry}",
@@ -239,7 +245,7 @@ class _Document(_Page):
             if line is None:
                 rows.append(rf"& \;\;\vdots && \text{{{len(lines) - MOST_ROWS:,} more}}")
                 continue
-            name, operation = self.notation.name(line.name), latex(line.operation)
+            name, operation = self.notation.name(line.name), self.notation.formula(line.operation)
             value = "" if line.value is None else f"= {self.notation.number(line.value)}"
             row = rf"{name} &= {operation} && \quad {value}" if operation != name else f"{name} &{value}"
             if conditions is not None and conditions.get(line.name) is not None:

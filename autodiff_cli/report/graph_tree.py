@@ -79,7 +79,8 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
     """The tree as a table, with values and gradients beside it.
 
     Args:
-        columns: how wide the table may be; expressions get shorter first, and are left out where nothing is left of them.
+        columns: how wide the table may be; expressions get shorter first, and are left out where nothing is left of
+            them, but for the names of leaves.
         ascii_only: for a terminal that has no other characters.
     """
     from rich.cells import cell_len
@@ -90,6 +91,7 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
     named = _called(graph)
     backward = graph.direction == "backward"
     rows: list[tuple[Text, str, str, str]] = []
+    leaves: list[tuple[int, int, str]] = []
     bars, signs = (_ASCII_BARS, _ASCII_SIGNS) if ascii_only else (_BARS, _SIGNS)
     for guides, position, reference in branches(graph, min(_MOST_GUIDES, max(columns // 6, 4)), bars):
         head = Text().append(guides.replace("⋯", "..") if ascii_only else guides, "dim")
@@ -109,6 +111,8 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
         known = node.value is None or literal(node) or (node.kind == "constant" and text != node.label)
         value = "" if known else brief(node.value, precision)
         expression = _tensor(node, position, position in named) if backward else _expression(node)
+        if backward and node.kind == "variable" and node.name:
+            leaves.append((len(rows), len(head) - len(text), node.name))
         rows.append((head, expression, value, "" if node.grad is None else brief(node.grad, precision)))
     headers = _headers(graph)
     widths = [max(len(h), *(cell_len(str(row[k])) for row in rows)) for k, h in enumerate(headers)]
@@ -116,6 +120,9 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
     longest = min(_WIDEST_EXPRESSION, columns - sum(widths[k] + _GAP for k in used if k != 1))
     if longest < min(_NARROWEST_EXPRESSION, widths[1]) and 1 in used:
         used.remove(1)
+        for row, start, name in leaves:
+            head, expression, value, grad = rows[row]
+            rows[row] = (head[:start].append(f"{name} ", _STYLES["variable"]).append_text(head[start:]), expression, value, grad)
     table = empty_table()
     for k in used:
         table.add_column(headers[k], justify="right" if k > 1 else "left", no_wrap=k < 2, overflow="ellipsis" if k < 2 else "fold")
