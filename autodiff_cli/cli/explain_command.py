@@ -32,19 +32,9 @@ def command(
     """
     from autodiff_cli.language.evaluate import check_finite
     from autodiff_cli.language.explain import explain
-    from autodiff_cli.language.session import Session
-    from autodiff_cli.language.values import bindings, value_or_file
 
     style = options.chosen_format(style, as_json, options.with_latex)
-    session = Session(
-        options.read_expression(expr),
-        bindings(switches["at"], "--at"),
-        bindings(switches["const"], "--const"),
-        options.names(switches["wrt"]),
-        switches["dtype"],
-        limited=not switches["no_limits"],
-        gradient=value_or_file(switches["gradient"]),
-    )
+    session = options.session(options.read_expression(expr), switches)
     result = explain(session, switches["order"], switches["condition"])
     if switches["strict"]:
         check_finite([("the value", result.value), *result.numbers()])

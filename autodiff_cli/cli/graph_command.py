@@ -109,18 +109,8 @@ def _graph(expr: str, **switches: Any) -> tuple[Graph, list[dict[str, Any]]]:
         return graph_of_text(source), []
 
     from autodiff_cli.language.graph_backward import backward_graph, gradient_of, run_backward
-    from autodiff_cli.language.session import Session
-    from autodiff_cli.language.values import bindings, value_or_file
 
-    session = Session(
-        source,
-        bindings(switches["at"], "--at"),
-        bindings(switches["const"], "--const"),
-        options.names(switches["wrt"]),
-        switches["dtype"],
-        limited=not switches["no_limits"],
-        gradient=value_or_file(switches["gradient"]),
-    )
+    session = options.session(source, switches)
     notes = session.notes()
     if of.endswith(".grad"):
         return backward_graph(session, gradient_of(session, of.removesuffix(".grad"))), notes

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from autodiff_cli.language.session import Session
 
 FORMATS = ("table", "plain", "json", "ndjson", "csv", "tsv", "markdown")
 
@@ -218,6 +221,22 @@ def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -
 
 def _by_default(context: click.Context, parameter: str) -> bool:
     return context.get_parameter_source(parameter) is click.core.ParameterSource.DEFAULT
+
+
+def session(source: str, switches: Mapping[str, Any]) -> Session:
+    """An expression evaluated with what ``values`` and ``gradient`` say."""
+    from autodiff_cli.language.session import Session
+    from autodiff_cli.language.values import bindings, value_or_file
+
+    return Session(
+        source,
+        bindings(switches["at"], "--at"),
+        bindings(switches["const"], "--const"),
+        names(switches["wrt"]),
+        switches["dtype"],
+        limited=not switches["no_limits"],
+        gradient=value_or_file(switches.get("gradient")),
+    )
 
 
 def say_notes(notes: list[dict[str, Any]], quiet: bool) -> None:

@@ -100,19 +100,11 @@ def _run(
 ) -> None:
     from autodiff_cli.language.evaluate import check_finite
     from autodiff_cli.language.products import product
-    from autodiff_cli.language.session import Session, plain
-    from autodiff_cli.language.values import bindings, value_or_file
+    from autodiff_cli.language.session import plain
+    from autodiff_cli.language.values import bindings
 
     style = options.chosen_format(style, as_json)
-    session = Session(
-        options.read_expression(expr),
-        bindings(switches["at"], "--at"),
-        bindings(switches["const"], "--const"),
-        options.names(switches["wrt"]),
-        switches["dtype"],
-        limited=not switches["no_limits"],
-        gradient=value_or_file(switches.get("gradient")),
-    )
+    session = options.session(options.read_expression(expr), switches)
     result = product(command, session, bindings(switches.get("vector", ()), "--vector"))
     if switches["strict"]:
         check_finite(result.numbers())

@@ -27,19 +27,10 @@ def command(
     autodiff taylor "sin(k*x)" --at x=0.5,k=2 --wrt x --order 10 -q
     """
     from autodiff_cli.language.evaluate import check_finite
-    from autodiff_cli.language.session import Session
     from autodiff_cli.language.taylor import expand
-    from autodiff_cli.language.values import bindings
 
     style = options.chosen_format(style, as_json)
-    session = Session(
-        options.read_expression(expr),
-        bindings(switches["at"], "--at"),
-        bindings(switches["const"], "--const"),
-        options.names(switches["wrt"]),
-        switches["dtype"],
-        limited=not switches["no_limits"],
-    )
+    session = options.session(options.read_expression(expr), switches)
     result = expand(session, switches["order"])
     if switches["strict"]:
         check_finite(result.numbers())
