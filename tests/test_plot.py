@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
+from autodiff_cli.data import output
 from autodiff_cli.errors import FileError
 from autodiff_cli.language.plotting import Field, plot
 from autodiff_cli.language.ranges import Range
-from autodiff_cli.report import files
 from autodiff_cli.report.plot_layout import arrows
 from tests.shell import run
 
@@ -292,12 +292,12 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(files.os, "replace", full)
+        patch.setattr(output.os, "replace", full)
         with pytest.raises(FileError, match="No space left"):
-            files.write(str(target), b"after")
+            output.write(str(target), b"after")
     assert target.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]
-    files.write(str(target), b"after")
+    output.write(str(target), b"after")
     assert target.read_text() == "after"
 
 

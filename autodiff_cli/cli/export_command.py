@@ -31,6 +31,6 @@ def command(expr: str, to: str, name: str, wrt: str | None, order: int, const: t
     if path is None or path == "-":
         sys.stdout.write(text)
     else:
-        from autodiff_cli.report.files import write
+        from autodiff_cli.data.output import write
 
         write(path, text.encode())

@@ -81,7 +81,7 @@ def command(expr: str, style: str, as_json: bool, **switches: Any) -> None:
         notes.append(note("left_out", f"{graph.hidden:,} nodes further from the output are left out; {way_out}"))
     text = _rendered(graph, style, notes, **switches)
     if output:
-        from autodiff_cli.report.files import write
+        from autodiff_cli.data.output import write
 
         write(output, text if isinstance(text, bytes) else text.encode())
     elif text:

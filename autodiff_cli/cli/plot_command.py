@@ -51,13 +51,13 @@ def command(
     if switches["strict"]:
         check_finite(found.numbers())
     if written in PICTURES.values():
+        from autodiff_cli.data.output import write
         from autodiff_cli.report import plot_picture
-        from autodiff_cli.report.files import write
 
         looks = plot_picture.Looks(written or "", switches["width"], switches["height"], switches["theme"], switches["transparent"])
         write(path, plot_picture.drawn(found, looks, y_range))
     elif written is not None:
-        from autodiff_cli.report.files import write
+        from autodiff_cli.data.output import write
 
         write(path, _table(found, written).encode())
     elif quiet:

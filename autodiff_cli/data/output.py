@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shlex
 import signal
 import stat
 import sys
@@ -42,6 +43,16 @@ def opened(path: str | None, goes_back: bool = False) -> Iterator[Any]:
             return
         with terminable():
             yield from _replaced(target)
+
+
+def write(path: str, data: bytes) -> None:
+    """Write a file that appears whole or not at all.
+
+    Raises:
+        FileError: if it cannot be written.
+    """
+    with opened(path) as file:
+        file.write(data)
 
 
 def _forwards(file: Any, goes_back: bool) -> Iterator[Any]:
@@ -86,9 +97,10 @@ def _spoken(path: str) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, (FileError, BrokenPipeError)):
             raise
-        folder = os.path.dirname(os.path.realpath(path))
-        reason = f"there is no folder '{folder}'" if not os.path.isdir(folder) else error.strerror or error
-        raise FileError(f"cannot write '{path}': {reason}") from None
+        if os.path.isdir(os.path.dirname(os.path.realpath(path))):
+            raise FileError(f"cannot write '{path}': {error.strerror or error}") from None
+        folder = os.path.dirname(path) or "."  # as it was given
+        raise FileError(f"cannot write '{path}': there is no folder '{folder}'", hint=f"mkdir -p {shlex.quote(folder)}") from None
 
 
 @contextmanager
