@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = ("api", "autograd", "cli", "data", "errors", "language", "linalg", "nn", "ops", "report", "special")
+_ROOMS = ("api", "autograd", "cli", "data", "errors", "language", "limits", "linalg", "nn", "ops", "report", "special")
 
 
 def __getattr__(name: str) -> Any:

@@ -19,6 +19,7 @@ from autodiff_cli.autograd.tensor import Variable as Variable
 from autodiff_cli.language.compiled import compile as compile
 from autodiff_cli.language.evaluate import Result as Result
 from autodiff_cli.language.evaluate import evaluate as evaluate
+from autodiff_cli.limits import unlimited as unlimited
 from autodiff_cli.ops import *  # noqa: F403
 from autodiff_cli.ops.activation import *  # noqa: F403
 from autodiff_cli.ops.arrange import *  # noqa: F403

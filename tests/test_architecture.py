@@ -12,7 +12,7 @@ import pytest
 from tests.shell import ROOT
 
 PACKAGE = ROOT / "autodiff_cli"
-FLOORS = {"errors": 0, "autograd": 0, "ops": 1, "nn": 1, "language": 2, "data": 3, "report": 4, "cli": 5}
+FLOORS = {"errors": 0, "limits": 0, "autograd": 0, "ops": 1, "nn": 1, "language": 2, "data": 3, "report": 4, "cli": 5}
 OWNERS = {"rich": "report", "matplotlib": "report", "plotext": "report", "pyarrow": "data", "click": "cli", "lark": "language"}
 OWNERS |= {"scipy": "ops", "dask": "data", "distributed": "data"}
 # The one reach upwards: the engine's constants and conversions are declared operations too, needed when they are used.

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lark import Lark, Token, Tree
 
+import autodiff_cli as ad
 from autodiff_cli.errors import AutodiffError, LimitError, ParseError
 from autodiff_cli.language import _tables
 from autodiff_cli.language.evaluate import evaluate
+from autodiff_cli.language.evaluator import Evaluator
 from autodiff_cli.language.grammar import build, checksum, grammar_text
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.syntax import Syntax, unparse
@@ -273,10 +275,11 @@ def test_endless_recursion_is_refused() -> None:
 
 
 def test_a_program_of_too_many_operations_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autodiff_cli.language.machine.MOST_OPERATIONS", 1000)
-    with pytest.raises(LimitError, match="10 million operations"):
+    monkeypatch.setattr(Evaluator, "most_operations", 1000)
+    with pytest.raises(LimitError, match="more than 1,000 operations"):
         evaluate("+".join(["x"] * 1100), {"x": 1})
-    assert evaluate("+".join(["x"] * 1100), {"x": 1}, limited=False).value == 1100
+    with ad.unlimited():
+        assert evaluate("+".join(["x"] * 1100), {"x": 1}).value == 1100
 
 
 @pytest.mark.parametrize("depth", [40, 20_000])

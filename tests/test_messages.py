@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from autodiff_cli import limits
 from autodiff_cli.cli.main import main
 from autodiff_cli.errors import AutodiffError, LimitError
 from autodiff_cli.language.interpreter import Interpreter
@@ -43,14 +44,14 @@ def test_notes_fold_between_words(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 
 def test_no_limits_lifts_the_limit_on_elements(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(creation, "MOST_ELEMENTS", 10)
+    monkeypatch.setattr(limits, "MOST_ELEMENTS", 10)
     assert main(["eval", "sum(ones(11))", "-q"]) == 3
     assert capsys.readouterr().err.endswith("hint: --no-limits allows it\n")
     assert main(["eval", "sum(ones(11))", "-q", "--no-limits"]) == 0
     assert capsys.readouterr().out == "11.0\n"
     assert main(["eval", "sum(ones(11))", "-q"]) == 3
     assert main(["eval", "sum(arange(0, inf))", "--no-limits"]) == 3
-    with creation.unlimited(), pytest.raises(LimitError, match="no end"):
+    with limits.unlimited(), pytest.raises(LimitError, match="no end"):
         creation.arange(0, float("inf"))
 
 

@@ -398,7 +398,8 @@ def test_too_many_partials() -> None:
     assert "error: the partial derivatives up to order 5 are 20,033,240 numbers" in run(
         'autodiff grad "sum(x)*sum(y)" --at "x=ones(20)" --at "y=ones(20)" --order 5'
     )
-    assert ad.evaluate(source, big, order=2, limited=False).hessian["x"]["x"].shape == (400, 400)
+    with ad.unlimited():
+        assert ad.evaluate(source, big, order=2).hessian["x"]["x"].shape == (400, 400)
 
 
 # The command; its formats are in tests/cases/taylor.txt
@@ -433,7 +434,8 @@ def test_what_cannot_be_expanded() -> None:
         taylor.expand(Session("x", {"x": 1.0}), -1)
     with pytest.raises(LimitError):
         taylor.expand(Session("x", {"x": 1.0}), 5000)
-    assert taylor.expand(Session("x", {"x": 1.0}, limited=False), 1500).coefficients[1] == 1
+    with ad.unlimited():
+        assert taylor.expand(Session("x", {"x": 1.0}), 1500).coefficients[1] == 1
     with pytest.raises(NoSeriesError, match="by hand"):
         taylor.expand(Session("f(a) = a**2 with grad (2*a); f(x)", {"x": [1.0, 2.0]}), 2)
     by_hand = taylor.expand(Session("f(a) = a**2 with grad (3*a); f(x)", {"x": 2.0}), 2)

@@ -12,6 +12,7 @@ from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import LimitError
+from autodiff_cli.limits import lifted
 
 MOST_PARTIALS = 100_000
 MOST_SWEPT = 12
@@ -29,16 +30,13 @@ def count(sizes: list[int], order: int) -> int:
     return ways[order]
 
 
-def partials(
-    output: Tensor, variables: Mapping[str, Tensor], order: int, gradient: Any = None, limited: bool = True
-) -> dict[Index, Any]:
+def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradient: Any = None) -> dict[Index, Any]:
     """All partial derivatives of ``output`` from order 1 to ``order``.
 
     Args:
         output: a scalar, or any tensor together with ``gradient``, what its sweep starts from.
         variables: what to differentiate by.
         order: the highest order.
-        limited: whether the limit on the number of derivatives holds.
 
     Returns:
         for each combination of variables, in the order of ``variables``, an array whose shape is the shapes of those
@@ -49,13 +47,13 @@ def partials(
     """
     names = list(variables)
     sizes = [v.numel() for v in variables.values()]
-    wanted = sum(count(sizes, k) for k in range(1, min(order, MOST_SWEPT + 1) + 1)) if limited else 0
-    if limited and wanted <= MOST_PARTIALS and order > MOST_SWEPT:
+    wanted = sum(count(sizes, k) for k in range(1, min(order, MOST_SWEPT + 1) + 1)) if not lifted() else 0
+    if wanted and wanted <= MOST_PARTIALS and order > MOST_SWEPT:
         raise LimitError(
             f"order {order} needs sweeps through sweeps, which take several times as long with each; the limit is {MOST_SWEPT}",
             hint="in one variable functions with a rule for power series have no such limit; --no-limits allows it",
         )
-    if limited and wanted > MOST_PARTIALS:
+    if wanted > MOST_PARTIALS:
         raise LimitError(
             f"the partial derivatives up to order {order} are {wanted:,} numbers, more than the limit of {MOST_PARTIALS:,}",
             hint="name fewer variables with --wrt, ask for a product with a vector instead, or allow it with --no-limits",

@@ -33,6 +33,10 @@ from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import NoSeriesError
+from autodiff_cli.limits import check_bytes, check_count
+
+MOST_PRODUCTS = 5_000_000_000
+"""Multiplications of all convolutions of an expansion in vectors, some seconds."""
 
 Step = Callable[["Series", int], Any]
 
@@ -88,6 +92,7 @@ class Expansion:
         self._levels: list[list[Series]] = [[] for _ in range(order + 1)]
         self._known: dict[Any, Any] = {}
         self._kept: list[Any] = []  # so that nothing else can come to have the identity of an argument
+        self._bytes = self._products = 0
         self._limit = order  # of the series that are made now
 
     def variable(self, value: Any) -> Series:
@@ -160,6 +165,8 @@ class Expansion:
     def _made(self, value: Any, law: Law | None, given: Sequence[Any], step: Step, degree: int) -> Series:
         series = Series.__new__(Series)
         series._data = value
+        if np.ndim(value):
+            self._count(np.size(value), min(degree, self._limit) + 1)
         series._requires_grad = True
         series._edge = series._extra = None
         series.coefficients = [_number(value)]
@@ -174,6 +181,13 @@ class Expansion:
         series.step = step
         self._levels[self._limit].append(series)
         return series
+
+    def _count(self, size: int, terms: int) -> None:
+        """Count what the coefficients of a series will cost, a pair of arrays and a convolution for each."""
+        self._bytes += 16 * size * terms
+        self._products += size * terms**2 // 2
+        check_bytes(self._bytes)
+        check_count(self._products, MOST_PRODUCTS, "the series need {} multiplications, more than the limit of {}")
 
     def apply(self, law: Law, given: Sequence[Any]) -> Any:
         """The result of an operation, at least one of whose arguments is a series; the same one for the same arguments."""

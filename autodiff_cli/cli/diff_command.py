@@ -15,6 +15,7 @@ from autodiff_cli.cli import options
 @click.option("--order", default=1, show_default=True, metavar="N", type=int, help="Order of the derivatives.")
 @click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a name; without one it is a variable.")
 @click.option("--simplify", is_flag=True, help="Let SymPy simplify.")
+@options.no_limits
 @options.formula_output
 def command(
     expr: str,

@@ -37,7 +37,6 @@ def command(
     """
     style = options.chosen_format(style, as_json)
     result = evaluated(expr, "eval", **switches)
-    document = result.to_dict()
     if quiet:
         from autodiff_cli.report.records import bare
 
@@ -45,10 +44,12 @@ def command(
     elif style == "table":
         from autodiff_cli.report import table
 
-        table.show([table.tensor_table(document["tensors"], precision), *table.higher_tables(result, precision)], color)
+        rows = [row.record() for row in result.tensors]
+        table.show([table.tensor_table(rows, precision), *table.higher_tables(result, precision)], color)
     else:
         from autodiff_cli.report import records
 
+        document = result.to_dict()
         lines = [*document["tensors"], *document.get("derivatives", [])]
         sys.stdout.write(records.render(style, document, records.tensor_records(document), lines))
     options.say_notes(result.notes, quiet_notes)
@@ -66,7 +67,6 @@ def evaluated(expr: str, name: str, **switches: Any) -> Any:
         wrt=options.names(switches.pop("wrt")),
         inputs=options.names(switches.pop("inputs", None)),
         retain_grad=options.names(switches.pop("retain_grad", None)) or (),
-        limited=not switches.pop("no_limits"),
         command=name,
         gradient=value_or_file(switches.pop("gradient")),
         **switches,

@@ -34,8 +34,6 @@ def command(
     result = evaluated(expr, "grad", **switches)
     if not result.grad:
         raise MissingValue("there is no variable to differentiate by", hint="give it a value with --at x=1")
-    document = result.to_dict()
-    del document["tensors"]
     if quiet:
         from autodiff_cli.report.records import bare
 
@@ -47,5 +45,7 @@ def command(
     else:
         from autodiff_cli.report import records
 
+        document = result.to_dict()
+        del document["tensors"]
         sys.stdout.write(records.render(style, document, records.gradient_records(document)))
     options.say_notes(result.notes, quiet_notes)

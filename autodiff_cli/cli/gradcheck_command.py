@@ -49,7 +49,6 @@ def command(
         wrt=options.names(switches.pop("wrt")),
         claims=claim,
         gradient=value_or_file(switches.pop("gradient")),
-        limited=not switches.pop("no_limits"),
         **switches,
     )
     document = report.to_dict()

@@ -151,19 +151,20 @@ _const = click.option("--const", multiple=True, metavar="NAME=VALUE", help="Valu
 _dtype = click.option("--dtype", default="float64", show_default=True, metavar="float64|float32", help="Type of all numbers.")
 
 
-def _lift(context: click.Context, parameter: click.Parameter, given: bool) -> bool:
+def _lift(context: click.Context, parameter: click.Parameter, given: bool) -> None:
     if given and not context.resilient_parsing:
-        from autodiff_cli.ops.creation import unlimited
+        from autodiff_cli.limits import unlimited
 
         context.with_resource(unlimited())
-    return given
 
 
-_no_limits = click.option("--no-limits", is_flag=True, callback=_lift, help="Allow tensors and programs of any size.")
+no_limits = click.option(
+    "--no-limits", is_flag=True, expose_value=False, callback=_lift, help="Allow tensors and programs of any size."
+)
 _wrt = click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: every --at]")
-values = stack([_at, _const, _wrt, _dtype, _no_limits])
+values = stack([_at, _const, _wrt, _dtype, no_limits])
 at, const = _at, _const
-start = stack([_at, _const, _dtype, _no_limits])
+start = stack([_at, _const, _dtype, no_limits])
 _wrt_rows = click.option("--wrt", metavar="x,y", help="Variables to differentiate by.  [default: all but --const]")
 values_of_rows = stack([_at, _const, _wrt_rows, _dtype])
 order = click.option("--order", default=1, show_default=True, metavar="N", type=int, help="Highest order of derivative.")
@@ -234,7 +235,6 @@ def session(source: str, switches: Mapping[str, Any]) -> Session:
         bindings(switches["const"], "--const"),
         names(switches["wrt"]),
         switches["dtype"],
-        limited=not switches["no_limits"],
         gradient=value_or_file(switches.get("gradient")),
     )
 

@@ -108,7 +108,6 @@ def _run(
     result = product(command, session, bindings(switches.get("vector", ()), "--vector"))
     if switches["strict"]:
         check_finite(result.numbers())
-    document = result.to_dict()
     if quiet:
         from autodiff_cli.report.records import bare
 
@@ -121,5 +120,5 @@ def _run(
         from autodiff_cli.report import records
 
         rows = [{"name": name, "value": plain(value)} for name, value in result.numbers()]
-        sys.stdout.write(records.render(style, document, rows))
+        sys.stdout.write(records.render(style, result.to_dict(), rows))
     options.say_notes(result.notes, quiet_notes)

@@ -48,13 +48,13 @@ def command(file: str, style: str, as_json: bool, quiet: bool, precision: int, c
         screen.finish({"schema": 1, "command": "run", "file": file, "dtype": switches["dtype"]})
 
 
-def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str, no_limits: bool) -> Interpreter:
+def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> Interpreter:
     """An interpreter that knows the variables of the command line."""
     from autodiff_cli.language.interpreter import Interpreter
     from autodiff_cli.language.session import leaves
     from autodiff_cli.language.values import bindings
 
-    return Interpreter(leaves(bindings(at, "--at"), bindings(const, "--const"), dtype), dtype, not no_limits)
+    return Interpreter(leaves(bindings(at, "--at"), bindings(const, "--const"), dtype), dtype)
 
 
 @contextmanager
@@ -105,6 +105,7 @@ class Screen:
 
     def _record(self, interpreter: Interpreter, shown: Shown) -> None:
         from autodiff_cli.language.interpreter import to_plain
+        from autodiff_cli.language.session import plain_records
         from autodiff_cli.report import records
 
         start, end = shown.step.span
@@ -112,7 +113,10 @@ class Screen:
             "line": interpreter.source.count("\n", 0, start) + 1,
             "statement": interpreter.source[start:end],
         }
-        step |= {"value": to_plain(shown.value), "text": shown.text} if shown.rows is None else {"tensors": shown.rows}
+        if shown.rows is None:
+            step |= {"value": to_plain(shown.value), "text": shown.text}
+        else:
+            step["tensors"] = plain_records(shown.rows)
         if self.style == "ndjson":
             sys.stdout.write(records.to_json(step) + "\n")
         else:

@@ -59,7 +59,7 @@ def lost_digits(trace: Trace, output: Tensor, dtype: str) -> list[Lost]:
         if type(step[3]) is Tensor or isinstance(step[3], float):
             errors.add(step)
     known = errors.of(output) if errors.made(output) or output.shape else errors.of(float(output._data))
-    if not np.any(_relative(known, output._data) > errors.limit):
+    if not np.any(known) or not np.any(_relative(known, output._data) > errors.limit):
         return []
     return errors.lost
 
@@ -97,6 +97,8 @@ class _Errors:
             error, before = self._sum(step)
         else:
             error, before = self._other(step)
+        if places is None and not np.ndim(error):
+            places = _sample(shape)
         numbers = np.asarray(raw(result) if places is None else raw(result)[places], np.float64)
         relative = np.broadcast_to(_relative(error, numbers), numbers.shape)
         mask = (relative > self.limit) & (before <= self.limit)

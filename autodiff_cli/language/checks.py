@@ -15,6 +15,10 @@ from autodiff_cli.errors import MissingValue, ShapeError, UnknownName, UsageErro
 from autodiff_cli.language.evaluator import Evaluator
 from autodiff_cli.language.operands import variable_hint
 from autodiff_cli.language.session import Notes, Session, plain
+from autodiff_cli.limits import check_count
+
+MOST_CHECKED = 10_000
+"""Derivatives in one check; each takes a few evaluations of the expression."""
 
 
 class Report:
@@ -52,7 +56,6 @@ def check(
     claims: Sequence[str] = (),
     dtype: str = "float64",
     gradient: Any = None,
-    limited: bool = True,
     eps: float = 1e-6,
     atol: float | None = None,
     rtol: float | None = None,
@@ -65,7 +68,7 @@ def check(
     """
     if order not in (1, 2):
         raise UsageError(f"gradcheck checks orders 1 and 2, not {order}", hint="write --order 1 or --order 2")
-    session = Session(expression, at, const, wrt, dtype, False, limited, gradient)
+    session = Session(expression, at, const, wrt, dtype, False, gradient)
     if not session.variables:
         raise MissingValue("there is no variable to check", hint="give it a value with --at x=1")
     claim_tolerance = (1e-9 if atol is None else atol, 1e-9 if rtol is None else rtol)
@@ -79,6 +82,13 @@ def check(
     # Differences of the order of 1e-6 drown in the digits of float32: as PyTorch, the check is about float64.
     if dtype != "float64":
         raise UsageError("gradcheck works in float64", hint="leave --dtype out")
+    elements = sum(leaf.numel() for leaf in session.variables.values())
+    check_count(
+        elements * max(session.output.numel(), 1) * order,
+        MOST_CHECKED,
+        "gradcheck would compare {} numbers, more than the limit of {}",
+        hint="name fewer variables, or check a part of them: the rules are the same for all elements",
+    )
     runner = _Runner(session)
     with np.errstate(all="ignore"):
         for index, (name, leaf) in enumerate(session.variables.items()):
@@ -108,9 +118,7 @@ class _Runner:
 
     def output(self) -> Tensor:
         with enable_grad():
-            evaluator = Evaluator(
-                self.session.expression, self.session.leaves, np.dtype(self.session.dtype), self.session.evaluator.limited
-            )
+            evaluator = Evaluator(self.session.expression, self.session.leaves, np.dtype(self.session.dtype))
             return evaluator.as_tensor(evaluator.run())
 
     def gradient(self, leaf: Tensor, record: bool = False) -> Tensor:

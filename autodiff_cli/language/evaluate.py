@@ -10,9 +10,10 @@ import numpy as np
 
 from autodiff_cli.autograd.partials import Index
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import AutodiffError, GraphError, LimitError, NotFiniteError, UsageError
-from autodiff_cli.language.session import Notes, Row, Session, plain
+from autodiff_cli.errors import AutodiffError, GraphError, NotFiniteError, UsageError
+from autodiff_cli.language.session import Notes, Row, Session, plain, plain_records
 from autodiff_cli.language.wording import note
+from autodiff_cli.limits import MOST_TURNS, check_bytes, check_count, held
 
 MOST_ORDERS = 1000
 
@@ -57,7 +58,7 @@ class Result:
             "dtype": self.dtype,
             "order": self.order,
             "value": plain(self.value),
-            "tensors": [row.to_dict() for row in self.tensors],
+            "tensors": plain_records(row.record() for row in self.tensors),
             "grad": {name: plain(value) for name, value in self.grad.items()},
         }
         if self.order >= 2:
@@ -98,7 +99,6 @@ def evaluate(
     inputs: Sequence[str] | None = None,
     hooks: Sequence[str] = (),
     strict: bool = False,
-    limited: bool = True,
     command: str = "eval",
 ) -> Result:
     """Evaluate an expression and differentiate it at a point.
@@ -120,7 +120,6 @@ def evaluate(
         inputs: fill ``.grad`` of these names only.
         hooks: texts ``"y=2*grad"``: what to make of the gradient of a name when it is known.
         strict: raise if a value or derivative is not finite.
-        limited: whether the limits on elements and operations hold.
         command: what the result says it is the result of.
 
     Raises:
@@ -128,9 +127,9 @@ def evaluate(
     """
     if order < 1:
         raise UsageError(f"the order must be 1 or more, not {order}", hint="1 is the gradient, 2 the second derivatives too")
-    if order > MOST_ORDERS and limited:
-        raise LimitError(f"order {order:,} is more than the limit of {MOST_ORDERS:,}", hint="--no-limits allows it")
-    session = Session(expression, at, const, wrt, dtype, no_grad, limited, gradient)
+    check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
+    check_count(backward or 0, MOST_TURNS, "backward {} times is more than the limit of {} times")
+    session = Session(expression, at, const, wrt, dtype, no_grad, gradient)
     result = Result(command, expression, dtype, order)
     result.value = session.output._data
     first = session.notes()
@@ -145,6 +144,7 @@ def evaluate(
         for text in hooks:
             _hook(session, text)
         if backward is not None or (session.differentiable and session.variables):
+            check_bytes(held())  # a gradient for each tensor
             only = None if inputs is None else [session.find(name, "--inputs") for name in inputs]
             _backward(session, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
     for name, leaf in session.variables.items():

@@ -11,6 +11,7 @@ from autodiff_cli.errors import AutodiffError, MissingValue, ParseError, Span
 from autodiff_cli.language.machine import CONSTANTS, Machine
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.syntax import Syntax, walk
+from autodiff_cli.limits import BYTES_OF_AN_OPERATION, MOST_BYTES
 
 _MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
 
@@ -47,8 +48,11 @@ class Evaluator(Machine):
         tree: the program.
     """
 
-    def __init__(self, source: str, variables: Mapping[str, Tensor], dtype: Any, limited: bool = True) -> None:
-        super().__init__(source, variables, dtype, limited)
+    most_operations = MOST_BYTES // BYTES_OF_AN_OPERATION
+    """All tensors are kept, for the table."""
+
+    def __init__(self, source: str, variables: Mapping[str, Tensor], dtype: Any) -> None:
+        super().__init__(source, variables, dtype)
         self.tree = parse(source)
         self.variables = dict(variables)
 

@@ -22,6 +22,7 @@ from autodiff_cli.language.naming import Names
 from autodiff_cli.language.rules import condition, in_words
 from autodiff_cli.language.session import Notes, Session
 from autodiff_cli.language.syntax import Syntax, unparse, walk
+from autodiff_cli.limits import lifted
 
 MOST_SWEEPS = 24
 """For order 2 there is a sweep for each element of the gradient."""
@@ -96,7 +97,7 @@ class _Explainer:
         """The gradients as tensors with a graph of their own."""
         session = self.session
         elements = sum(leaf.numel() for leaf in self.leaves.values())
-        if elements > MOST_SWEEPS and session.evaluator.limited:
+        if elements > MOST_SWEEPS and not lifted():
             raise LimitError(
                 f"order 2 is a sweep for each of the {elements:,} elements of the gradient, more than the limit of {MOST_SWEEPS}",
                 hint="name fewer variables with --wrt, or allow it with --no-limits",

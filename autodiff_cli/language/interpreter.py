@@ -23,7 +23,7 @@ from autodiff_cli.errors import ArgumentError, AutodiffError, UnknownName
 from autodiff_cli.language.machine import CONSTANTS, Machine, UserFunction, Work
 from autodiff_cli.language.operands import both, described, is_plain, suggestion
 from autodiff_cli.language.program import Step, read
-from autodiff_cli.language.session import Row
+from autodiff_cli.language.session import Row, plain
 from autodiff_cli.language.syntax import Syntax, unparse
 from autodiff_cli.ops import creation, inplace
 
@@ -92,11 +92,10 @@ class Interpreter(Machine):
     Args:
         variables: tensors by name that are there from the beginning.
         dtype: ``float64`` or ``float32``.
-        limited: whether the limits on elements and operations hold.
     """
 
-    def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64", limited: bool = True) -> None:
-        super().__init__("", variables, np.dtype(dtype), limited, listing=False)
+    def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64") -> None:
+        super().__init__("", variables, np.dtype(dtype), listing=False)
         FUNCTIONS.complete()  # whose methods are looked up on tensors too
         self.expressions = {name: name for name in variables}
 
@@ -158,13 +157,13 @@ class Interpreter(Machine):
                 f"show is for tensors, and this is {described(value)}", span=tree.span, source=self.source, hint=f"print({name})"
             )
         try:
-            return Row(self.tensors.of(value), name, self.expressions.get(name, name)).to_dict()
+            return Row(self.tensors.of(value), name, self.expressions.get(name, name)).record()
         except AutodiffError as error:
             raise error.at(tree.span, self.source) from None
 
     def _all(self) -> list[dict[str, Any]]:
         tensors = [(name, value) for name, value in self.names.items() if isinstance(value, Tensor)]
-        return [Row(tensor, name, self.expressions[name]).to_dict() for name, tensor in tensors]
+        return [Row(tensor, name, self.expressions[name]).record() for name, tensor in tensors]
 
     def known(self) -> set[str]:
         """Every name that can be written now, for completion."""
@@ -408,5 +407,5 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [to_plain(item) for item in value]
     if isinstance(value, Tensor):
-        return value.tolist()
+        return plain(value._data)
     return value if value is None or is_plain(value) else display(value)

@@ -8,6 +8,7 @@ arguments of the operation: so it is written down as any other expression.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -96,4 +97,6 @@ def _by_formula(recording: Recording, law: Law, given: tuple[Any, ...]) -> Cell:
 
 @functools.lru_cache(256)
 def _writer(text: str, dtype: Any) -> Writer:
-    return Writer(text, {}, dtype, limited=False)
+    made = Writer(text, {}, dtype)
+    made.most_operations = sys.maxsize  # it serves many traces
+    return made

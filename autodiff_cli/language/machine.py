@@ -31,6 +31,7 @@ from autodiff_cli.language.operands import (
 from autodiff_cli.language.syntax import Syntax
 from autodiff_cli.language.tensors import Tensors
 from autodiff_cli.language.trace import invoke
+from autodiff_cli.limits import hold, lifted
 
 CONSTANTS: dict[str, Any] = {
     "pi": math.pi,
@@ -87,7 +88,6 @@ class Machine:
         source: the text that the trees were parsed from.
         variables: tensors by name.
         dtype: the type of tensors made from literals.
-        limited: whether the limits on elements and operations hold.
         listing: whether to keep a list of every tensor made.
 
     Attributes:
@@ -97,15 +97,13 @@ class Machine:
     """
 
     most_nested = MOST_NESTED_CALLS
+    most_operations = MOST_OPERATIONS
 
-    def __init__(
-        self, source: str, variables: Mapping[str, Tensor], dtype: Any, limited: bool = True, listing: bool = True
-    ) -> None:
+    def __init__(self, source: str, variables: Mapping[str, Tensor], dtype: Any, listing: bool = True) -> None:
         self.names: dict[str, Any] = dict(variables)
         self.functions: dict[str, UserFunction] = {}
         self.tensors = Tensors(source, dtype, variables.values(), listing)
         self.dtype = dtype
-        self.limited = limited
         self._scope: dict[str, Any] = {}
         self._operations = 0
         self._depth = 0
@@ -334,7 +332,7 @@ class Machine:
             values.append(self._by_hand(function, given, node))
             return
         self._depth += 1
-        if self.limited and self._depth > self.most_nested:
+        if self._depth > self.most_nested and not lifted():
             raise LimitError(
                 f"calls are nested more than {self.most_nested:,} deep",
                 span=node.span,
@@ -464,8 +462,7 @@ class Machine:
             thing = self.tensors.of(thing, node.children[0])
         if not isinstance(thing, Tensor):
             raise ArgumentError("a plain number has no positions to index", span=node.span)
-        if self.limited:
-            check_gather(thing, keys)
+        check_gather(thing, keys)
         result = self.tensors.keep(thing[tuple(keys)], node)
         self.tensors.trace(None, (thing,), {}, result, node)
         return result
@@ -502,7 +499,7 @@ class Machine:
         self._count(node)
         arguments, keywords = self.tensors.arguments(op, given, named, node)
         tensors = [value for value in arguments if isinstance(value, Tensor)]
-        if self.limited and len(tensors) > 1:
+        if tensors:
             check_result(op, tensors)
         try:
             result = invoke(op, arguments, keywords)
@@ -517,9 +514,11 @@ class Machine:
     def _listed(self, result: Any, node: Syntax) -> Any:
         """A result as a value of the language, its tensors listed."""
         if isinstance(result, Tensor):
+            hold(result._data)
             return self.tensors.keep(result, node)
         if isinstance(result, tuple):
             for i, one in enumerate(result):
+                hold(getattr(one, "_data", None))
                 self.tensors.keep(one, node, f"{self.tensors.text(node.span)}[{i}]")
             return result
         if isinstance(result, np.ndarray) and result.ndim:
@@ -528,8 +527,10 @@ class Machine:
 
     def _count(self, node: Syntax) -> None:
         self._operations += 1
-        if self.limited and self._operations > MOST_OPERATIONS:
-            raise LimitError("the program runs more than 10 million operations", span=node.span, hint="--no-limits allows it")
+        if self._operations > self.most_operations and not lifted():
+            raise LimitError(
+                f"the program runs more than {self.most_operations:,} operations", span=node.span, hint="--no-limits allows it"
+            )
 
 
 def _take(values: list[Any], count: int) -> list[Any]:

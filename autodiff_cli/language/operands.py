@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.declare import LAWS
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.op import Op, how_many
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError
-from autodiff_cli.ops.creation import MOST_ELEMENTS, check_size
+from autodiff_cli.errors import ArgumentError, AutodiffError
+from autodiff_cli.limits import LARGE, check_size
 
 
 def holds_tensor(value: Any) -> bool:
@@ -162,24 +163,32 @@ _PRODUCTS = ("matmul", "mm", "mv", "bmm", "dot")
 def check_result(op: Op, tensors: list[Tensor]) -> None:
     """Refuse a result that broadcasting or a product would make too large, before it is allocated."""
     most = math.prod(tensor.numel() for tensor in tensors)
-    if most <= MOST_ELEMENTS or op.name in _CHECK_THEMSELVES:
+    if most < LARGE // 8 or op.name in _CHECK_THEMSELVES:
         return
-    if op.name in _PRODUCTS:
-        check_size((*tensors[0].shape[:-1], *tensors[1].shape[max(tensors[1].ndim - 1, 1) :]))
-    elif op.name == "outer":
-        check_size((most,))
-    else:
-        try:
-            check_size(np.broadcast_shapes(*(tensor.shape for tensor in tensors)))
-        except ValueError:
-            return
+    shapes = [tensor.shape for tensor in tensors]
+    try:
+        if op.name in _PRODUCTS:
+            check_size(_product_shape(*shapes[:2]))
+        elif op.name == "outer":
+            check_size((most,))
+        elif len(tensors) > 1 or (op.function in LAWS and LAWS[op.function].elementwise):
+            check_size(np.broadcast_shapes(*shapes))
+    except ValueError as error:  # shapes that do not fit: the operation says so
+        if isinstance(error, AutodiffError):
+            raise
+
+
+def _product_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a matrix product, whose leading dimensions broadcast."""
+    rows, columns = x[-2:-1], y[-1:] if len(y) > 1 else ()
+    return (*np.broadcast_shapes(x[:-2], y[:-2]), *rows, *columns)
 
 
 def check_gather(tensor: Tensor, keys: list[Any]) -> None:
     """Refuse positions that would gather too many elements."""
     lists = [key for key in keys if isinstance(key, (Tensor, np.ndarray))]
     shapes = [key.shape for key in lists]
-    if math.prod(math.prod(shape) for shape in shapes) * tensor.numel() > MOST_ELEMENTS:
+    if math.prod(math.prod(shape) for shape in shapes) * tensor.numel() >= LARGE // 8:
         try:
             gathered = np.broadcast_shapes(*shapes)
         except ValueError:

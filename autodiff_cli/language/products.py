@@ -15,6 +15,7 @@ from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownNam
 from autodiff_cli.language.operands import variable_hint
 from autodiff_cli.language.session import Notes, Session, plain
 from autodiff_cli.language.values import variables
+from autodiff_cli.limits import lifted
 
 _ORDER = {"hessian": 2, "hvp": 2}
 
@@ -151,7 +152,7 @@ def _direction(command: str, session: Session, vector: Mapping[str, Any]) -> lis
 def _matrix(command: str, session: Session, inputs: list[Any]) -> Any:
     elements = sum(x.numel() for x in inputs)
     count = session.output.numel() * elements ** (2 if command == "hessian" else 1)
-    if count > MOST_PARTIALS and session.evaluator.limited:
+    if count > MOST_PARTIALS and not lifted():
         raise LimitError(
             f"the {command} has {count:,} numbers, more than the limit of {MOST_PARTIALS:,}",
             hint="a product needs no matrix: jvp, vjp, hvp; or --no-limits",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from autodiff_cli.language.syntax import walk
 from autodiff_cli.language.trace import Trace
 from autodiff_cli.language.values import constant, variables
 from autodiff_cli.language.wording import note
+from autodiff_cli.limits import check_printed
 
 
 class Row:
@@ -39,18 +40,19 @@ class Row:
         extra = tensor._extra
         self.grad = None if extra is None or extra.grad is None else extra.grad._data
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
+        """The row by column, numbers as the arrays that they are."""
         return {
             "name": self.name,
             "expression": self.expression,
-            "value": plain(self.value),
+            "value": self.value,
             "shape": list(np.shape(self.value)),
             "requires_grad": self.requires_grad,
             "is_leaf": self.is_leaf,
             "retains_grad": self.retains_grad,
             "grad_fn": self.grad_fn,
             "next_functions": self.next_functions,
-            "grad": plain(self.grad),
+            "grad": self.grad,
         }
 
 
@@ -60,8 +62,26 @@ def next_names(node: Node) -> list[str | None]:
 
 
 def plain(value: Any) -> Any:
-    """Arrays and scalars as Python numbers and nested lists."""
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+    """Arrays and scalars as Python numbers and nested lists.
+
+    Raises:
+        LimitError: for more numbers than an output may have.
+    """
+    if isinstance(value, np.ndarray):
+        check_printed(value.size)
+        return value.tolist()
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def plain_records(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Records with plain numbers in the place of arrays.
+
+    Raises:
+        LimitError: if that is more numbers than an output may have.
+    """
+    kept = list(rows)
+    check_printed(sum(np.size(value) for row in kept for value in row.values() if isinstance(value, np.ndarray)))
+    return [{column: plain(value) for column, value in row.items()} for row in kept]
 
 
 class Session:
@@ -74,7 +94,6 @@ class Session:
         wrt: which variables to differentiate by; all of ``at`` if left out.
         dtype: ``float64`` or ``float32``.
         no_grad: evaluate without recording.
-        limited: whether the limits on elements and operations hold.
         gradient: what backward starts from, for an output that is no scalar: numbers, an array or a text.
 
     Raises:
@@ -89,7 +108,6 @@ class Session:
         wrt: Sequence[str] | None = None,
         dtype: str = "float64",
         no_grad: bool = False,
-        limited: bool = True,
         gradient: Any = None,
     ) -> None:
         self.expression = expression
@@ -106,7 +124,7 @@ class Session:
         kind = np.dtype(dtype)
         self.leaves = variables({**values, **constants}, kind, self.wrt)
         self.variables = {name: self.leaves[name] for name in self.wrt}
-        self.evaluator = Evaluator(expression, self.leaves, kind, limited)
+        self.evaluator = Evaluator(expression, self.leaves, kind)
         self.trace: Trace = []
         self.evaluator.tensors.steps = self.trace
         with np.errstate(all="ignore"), set_grad_enabled(not no_grad):
@@ -150,7 +168,7 @@ class Session:
             found = derivatives(self, order)
             if found is not None:
                 return found
-        return partials(self.output, self.variables, order, self.gradient, self.evaluator.limited)
+        return partials(self.output, self.variables, order, self.gradient)
 
     def hessian(self, found: Mapping[Index, Any]) -> dict[str, dict[str, Any]]:
         """The second derivatives by every ordered pair of variables.
@@ -186,7 +204,7 @@ class Session:
     def follow_up(self, formula: str, extra: Mapping[str, Tensor]) -> Tensor:
         """Another expression over the names and functions of this one, which are constants there."""
         named = {n: t.detach() for n, t in self.evaluator.names.items() if isinstance(t, Tensor)}
-        evaluator = Evaluator(formula.strip(), {**named, **extra}, np.dtype(self.dtype), self.evaluator.limited)
+        evaluator = Evaluator(formula.strip(), {**named, **extra}, np.dtype(self.dtype))
         evaluator.functions.update(self.evaluator.functions)
         return evaluator.as_tensor(evaluator.run())
 
@@ -201,7 +219,7 @@ class Session:
 
     def evaluated_again(self) -> Evaluator:
         """An evaluator of the same expression at the same point, with a trace of its own."""
-        evaluator = Evaluator(self.expression, self.leaves, np.dtype(self.dtype), self.evaluator.limited)
+        evaluator = Evaluator(self.expression, self.leaves, np.dtype(self.dtype))
         evaluator.tensors.steps = []
         return evaluator
 

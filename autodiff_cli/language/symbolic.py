@@ -18,6 +18,10 @@ from autodiff_cli.language.normal import formulas
 from autodiff_cli.language.rewritten import recorded_again
 from autodiff_cli.language.syntax import Syntax, unparse
 from autodiff_cli.language.written import program
+from autodiff_cli.limits import check_count
+
+MOST_ORDERS, MOST_OPERATIONS = 100, 20_000
+"""Of derivatives as formulas; 20,000 operations to be differentiated once more take some seconds."""
 
 Written = tuple[Recording, Cell, dict[str, Operation]]
 """A recording, its result, and its variables."""
@@ -70,12 +74,14 @@ def differentiate(
         simplify: whether SymPy has the last word.
 
     Raises:
+        LimitError: for an order above 100, or formulas that get too long on the way.
         NotRecordable: if the derivative depends on values in a way that cannot be written down.
         MissingPackage: without SymPy, if that is to simplify.
         AutodiffError: of any other kind, with its place in the expression.
     """
     if order < 1:
         raise UsageError(f"the order must be 1 or more, not {order}")
+    check_count(order, MOST_ORDERS, "order {} is more than the limit of {}", hint="taylor gives numbers for higher orders")
     names, by, leaves = names_and_values(expression, wrt, const, "float64")
     if not by:
         raise UsageError("the expression has no variable to differentiate by", hint="every name without a value is one")
@@ -117,4 +123,10 @@ def _of_order(algebra: Algebra, value: Written, by: Sequence[str], order: int) -
                 found[*term, name] = formula
         if step < order:
             written = {term: recorded_again(formula, value[2]) for term, formula in found.items()}
+            check_count(
+                sum(len(recording.operations) + 1 for recording, _, _ in written.values()),
+                MOST_OPERATIONS,
+                f"the derivatives of order {step} have {{}} operations, more than the limit of {{}}",
+                hint="ask for a lower order; taylor and grad --order give numbers",
+            )
     return found

@@ -13,10 +13,11 @@ import numpy as np
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.partials import Index, partials
 from autodiff_cli.autograd.series import Expansion
-from autodiff_cli.errors import AutodiffError, LimitError, MissingValue, NoSeriesError, UsageError
+from autodiff_cli.errors import AutodiffError, MissingValue, NoSeriesError, UsageError
 from autodiff_cli.language.evaluate import MOST_ORDERS
 from autodiff_cli.language.machine import Machine
 from autodiff_cli.language.session import Session, plain
+from autodiff_cli.limits import check_count, check_printed
 
 MOST_EXACT = 150
 """From 170! on nothing is left of the coefficients of exp(x) in a float."""
@@ -79,7 +80,7 @@ def expand(session: Session, order: int) -> Taylor:
     Raises:
         UsageError: with several variables, or a negative order.
         MissingValue: without a variable.
-        LimitError: for an order above 1,000, unless the session has no limits.
+        LimitError: for an order above 1,000, unless limits are lifted.
         NoSeriesError: if an operation has no rule for power series, and the variable or the output is no single number.
     """
     names = list(session.variables)
@@ -92,8 +93,8 @@ def expand(session: Session, order: int) -> Taylor:
         )
     if order < 0:
         raise UsageError(f"the order must be 0 or more, not {order}", hint="it is the highest power in the series")
-    if order > MOST_ORDERS and session.evaluator.limited:
-        raise LimitError(f"order {order:,} is more than the limit of {MOST_ORDERS:,}", hint="--no-limits allows it")
+    check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
+    check_printed((order + 1) * session.output.numel())
     try:
         coefficients = series(session, order)
     except NoSeriesError as error:
@@ -113,7 +114,7 @@ def series(session: Session, order: int) -> Any:
     ((name, leaf),) = session.variables.items()
     expansion = Expansion(order)
     values = {**session.leaves, name: expansion.variable(leaf._data)}
-    machine = Machine(session.expression, values, np.dtype(session.dtype), session.evaluator.limited, listing=False)
+    machine = Machine(session.expression, values, np.dtype(session.dtype), listing=False)
     value: Any = None
     with np.errstate(all="ignore"), set_grad_enabled(False):
         for statement in session.evaluator.tree.children:

@@ -11,6 +11,7 @@ import numpy as np
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, MissingValue, UsageError
 from autodiff_cli.language.evaluator import Evaluator
+from autodiff_cli.limits import hold
 
 RESERVED = ("if", "else", "or", "and", "not", "true", "false", "none")
 
@@ -119,6 +120,7 @@ def variables(values: dict[str, Any], dtype: Any, requires_grad: Iterable[str]) 
         given = value._data if isinstance(value, Tensor) else value
         try:
             leaves[name] = Tensor(np.array(given, dtype=dtype), requires_grad=name in wanted)
+            hold(leaves[name]._data)
         except (ValueError, TypeError):
             raise UsageError(f"the value of '{name}' is not an array of numbers") from None
     return leaves

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.errors import ArgumentError, ShapeError
-from autodiff_cli.ops.creation import check_size
+from autodiff_cli.limits import MOST_TURNS, check_count, check_size
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.reduce import dimensions, sum
 from autodiff_cli.ops.shape import cat, dimension, dimension_length, expand, flatten, reshape, unsqueeze
@@ -221,6 +222,9 @@ def repeat_interleave(x: Any, repeats: Any, dim: Any = None) -> Any:
     if dim is None:
         x, dim = flatten(x) if x.shape else reshape(x, (1,)), 0
     repeats = np.asarray(getattr(repeats, "_data", repeats)).astype(np.int64)
+    others = math.prod(x.shape) // max(x.shape[dimension(dim, len(x.shape))], 1)
+    each = x.shape[dimension(dim, len(x.shape))] if repeats.size == 1 else 1
+    check_size((others, each * int(np.sum(repeats, dtype=np.float64))))
     return index_select(x, dim, np.repeat(np.arange(x.shape[dimension(dim, len(x.shape))]), repeats))
 
 
@@ -365,7 +369,9 @@ describe(
 def diff(x: Any, n: int = 1, dim: int = -1) -> Any:
     """differences of neighbours along dim, n times"""
     at = dimension(dim, len(x.shape))
-    for _ in range(n):
+    turns = min(n, x.shape[at])  # then nothing is left
+    check_count(turns, MOST_TURNS, "diff of order {} is above the limit of {}")
+    for _ in range(turns):
         before = (slice(None),) * at
         x = x[(*before, slice(1, None))] - x[(*before, slice(None, -1))]
     return x

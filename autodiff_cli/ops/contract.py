@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.errors import ArgumentError, ShapeError
-from autodiff_cli.ops.creation import check_size
+from autodiff_cli.limits import check_size
 from autodiff_cli.ops.linalg import matmul, mm
 from autodiff_cli.ops.reduce import sum
 from autodiff_cli.ops.shape import dimension, permuted, reshape, t, transpose

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.op import describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, LimitError
+from autodiff_cli.limits import check_size
 
 __all__ = [
     "arange",
@@ -38,21 +37,6 @@ __all__ = [
     "zeros_like",
 ]
 
-MOST_ELEMENTS = 2**28
-"""A larger tensor is refused, so that a typo does not take the machine down."""
-_limited = True
-
-
-@contextmanager
-def unlimited() -> Iterator[None]:
-    """Tensors of any size, as ``--no-limits`` allows them."""
-    global _limited
-    before, _limited = _limited, False
-    try:
-        yield
-    finally:
-        _limited = before
-
 
 def tensor(data: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """A new leaf that holds a copy of ``data``: a number, nested lists of numbers, or an array."""
@@ -66,19 +50,6 @@ def as_tensor(data: Any, dtype: Any = None) -> Tensor:
     if isinstance(data, np.ndarray) and (dtype is None or data.dtype == np.dtype(dtype)):
         return tensor_on(data, None)
     return Tensor(data, False, dtype)
-
-
-def check_size(shape: tuple[int, ...]) -> None:
-    """Refuse a shape of more than ``MOST_ELEMENTS`` elements.
-
-    Raises:
-        LimitError: with the number of elements.
-    """
-    count = math.prod(shape)
-    if count > MOST_ELEMENTS and _limited:
-        raise LimitError(
-            f"a tensor of {count:,} elements is more than the limit of {MOST_ELEMENTS:,}", hint="--no-limits allows it"
-        )
 
 
 def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:

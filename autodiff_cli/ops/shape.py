@@ -17,7 +17,7 @@ from autodiff_cli.autograd.dtypes import promote
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
-from autodiff_cli.ops.creation import check_size
+from autodiff_cli.limits import check_elements
 
 __all__ = [
     "cat",
@@ -66,13 +66,13 @@ def _sum_to(x: Any, shape: tuple[int, ...]) -> Any:
 def _expand(x: Any, shape: Any) -> Any:
     x = np.asarray(x)
     if x.ndim == 0 and shape and min(shape) > 0:
-        check_size(shape)
+        check_elements(shape)
         return np.broadcast_to(x, shape) if max(shape) > 1 else x.reshape(shape)
     lead = len(shape) - x.ndim
     whole = tuple(int(x.shape[i - lead] if n == -1 and i >= lead else n) for i, n in enumerate(shape))
     if lead < 0 or any(n not in (m, 1) for n, m in zip(x.shape, whole[lead:], strict=True)):
         raise ShapeError(f"a tensor of shape {list(x.shape)} cannot be expanded to {list(shape)}")
-    check_size(whole)
+    check_elements(whole)
     # Where nothing is repeated the result can be written to.
     return x.reshape(whole) if x.size == math.prod(whole) else np.broadcast_to(x, whole)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.limits import check_printed
 from autodiff_cli.report.numbers import exact, exact_array, finite_or_text
 
 Records = list[dict[str, Any]]
@@ -100,5 +101,11 @@ def _aligned(texts: Sequence[Sequence[str]]) -> str:
 
 
 def bare(values: Iterable[Any]) -> str:
-    """Numbers alone, one a line, elements of arrays in order."""
-    return "".join(f"{exact(element)}\n" for value in values if value is not None for element in np.ravel(value))
+    """Numbers alone, one a line, elements of arrays in order.
+
+    Raises:
+        LimitError: for more numbers than an output may have.
+    """
+    values = [value for value in values if value is not None]
+    check_printed(sum(map(np.size, values)))
+    return "".join(f"{exact(element)}\n" for value in values for element in np.ravel(value))

@@ -1,0 +1,113 @@
+"""Limits: what is too large is refused before memory or time is taken, and ``--no-limits`` lifts it."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import autodiff_cli as ad
+from autodiff_cli import limits
+from autodiff_cli.errors import LimitError
+from tests.shell import run
+
+HUNGRY = [
+    ('taylor "x**2" --at "x=ones(100000)" --order 1000 -q', "the output has 100,100,000 numbers"),
+    ('taylor "exp(sin(x))" --at "x=ones(9000)" --order 1000', "the series need 9,018,027,000 multiplications"),
+    ('eval "x.repeat_interleave(1000000000)" --at x=1', "a tensor of 1,000,000,000 elements"),
+    ('eval "repeat_interleave(x, [1e9, 1e9])" --at "x=[1, 2]"', "a tensor of 2,000,000,000 elements"),
+    ('eval "repeat_interleave(x, 1e6, 1)" --at "x=ones(100, 100)"', "a tensor of 10,000,000,000 elements"),
+    ('eval "diff(x, 20000)" --at "x=zeros(30000)"', "diff of order 20,000"),
+    ("eval x --at x=1 --backward 1000000000 --retain-graph", "backward 1,000,000,000 times"),
+    ('eval "ones(2**26)" -q', "the output has 67,108,864 numbers"),
+    ('eval "ones(2**14, 2) @ ones(2, 2**16)" --at x=1', "a tensor of 1,073,741,824 elements"),
+    ('eval "ones(50, 1, 2000, 1) @ ones(1, 50, 1, 2000)" --at x=1', "a tensor of 10,000,000,000 elements"),
+    ('eval "kron(ones(2**14), ones(2**15))"', "a tensor of 536,870,912 elements"),
+    ('diff "sin(x)" --order 99999999999999999999', "order 99,999,999,999,999,999,999 is more"),
+    ('diff "x*y*exp(x*y*z)*sin(z)" --order 60', "operations, more than the limit of 20,000"),
+    ('gradcheck "sum(x**2)" --at "x=ones(100000)"', "gradcheck would compare 100,000 numbers"),
+    ('jacobian "x**2" --at "x=ones(1000)"', "the jacobian has 1,000,000 numbers"),
+    ('eval "f0(x)=x+x; f1(x)=f0(x)+f0(x); ones(2**28 + 1)"', "a tensor of 268,435,457 elements"),
+]
+
+
+@pytest.mark.parametrize(("command", "message"), HUNGRY, ids=[command[:40] for command, _ in HUNGRY])
+def test_what_is_too_large_is_refused_before_memory_is_taken(command: str, message: str) -> None:
+    tracemalloc.start()
+    try:
+        printed = run(f"autodiff {command}")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert message in printed
+    assert printed.endswith("[exit code 3]\n")
+    assert peak < 2**29 + 2**26, "of which the output that is not printed takes most"
+
+
+def test_the_bytes_of_all_tensors_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MOST_BYTES", 10 * 2**20)
+    assert "need 0.0 GiB at one time" in run('autodiff eval "ones(2**19) + ones(2**19) + ones(2**19)"')
+    assert run('autodiff eval "sum(ones(2**19) + ones(2**18 * 2))" -q --no-limits') == "1048576.0\n"
+    # Backward needs a gradient for each tensor.
+    assert "at one time" in run('autodiff grad "sum(x**2)" --at "x=ones(2**18)" -q')
+    assert run('autodiff eval "sum(x**2)" --at "x=ones(2**18)" --no-grad --quiet-notes -q') == "262144.0\n"
+
+
+def test_memory_counts_until_it_is_freed() -> None:
+    gc.collect()
+    before = limits.held()
+    result = ad.evaluate("x + 1", {"x": np.ones(2**18)}, no_grad=True)
+    assert limits.held() == before + 2 * 8 * 2**18  # the variable and the sum
+    del result
+    gc.collect()
+    assert limits.held() == before
+
+
+def test_views_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MOST_BYTES", 3 * 2**20)
+    assert run('autodiff eval "sum(expand(x, [2**20]))" --at x=1 --no-grad --quiet-notes -q') == "1048576.0\n"
+
+
+def test_difference_of_all_orders_ends() -> None:
+    assert run('autodiff jvp "diff(x, 1e18)" --at "x=[1, 2, 3]" --vector "x=[1, 2, 3]" -q') == ""
+    assert ad.diff(ad.tensor([1.0, 4.0, 9.0]), 2).tolist() == [2.0]
+    assert ad.diff(ad.tensor([1.0, 4.0, 9.0]), 5).tolist() == []
+
+
+def test_repeats_are_those_of_numpy() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    assert np.array_equal(ad.repeat_interleave(ad.tensor(x), [2, 0, 1], 1).numpy(), np.repeat(x, [2, 0, 1], 1))
+    assert np.array_equal(ad.repeat_interleave(ad.tensor(x), 3).numpy(), np.repeat(x, 3))
+
+
+def test_programs_that_grow_like_a_power_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autodiff_cli.language.evaluator.Evaluator.most_operations", 1000)
+    doubling = "; ".join(["f0(x) = x + x", *(f"f{i}(x) = f{i - 1}(x) + f{i - 1}(x)" for i in range(1, 12)), "f11(x)"])
+    with pytest.raises(LimitError, match="more than 1,000 operations"):
+        ad.evaluate(doubling, {"x": 1.0})
+
+
+def test_limits_are_lifted_inside_the_block_only() -> None:
+    with ad.unlimited():
+        assert limits.lifted()
+        limits.check_count(2, 1, "{} of {}")
+    assert not limits.lifted()
+    with pytest.raises(LimitError, match="2 of 1"):
+        limits.check_count(2, 1, "{} of {}")
+
+
+@pytest.mark.parametrize("style", ["-q", "--json", "--format csv", "--format plain"])
+@pytest.mark.parametrize("command", ["eval x", "grad sum(x)", "vjp sum(x)"])
+def test_output_is_counted_in_every_format(command: str, style: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MOST_PRINTED", 50)
+    name, expression = command.split()
+    gradient = ' --gradient "ones(100)"' if name == "eval" else ""
+    assert "numbers, more than the limit of 50" in run(f'autodiff {name} "{expression}" --at "x=ones(100)" {style}{gradient}')
+
+
+def test_tables_show_tensors_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MOST_PRINTED", 50)
+    assert "[1, 1, 1, ..., 1] (100)" in run('autodiff grad "sum(x)" --at "x=ones(100)"')
+    assert "[1, 1, 1, ..., 1] (100)" in run('autodiff eval "sum(x)" --at "x=ones(100)"')
