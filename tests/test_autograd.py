@@ -511,6 +511,15 @@ def test_hooks_must_keep_the_shape() -> None:
         (x * 2).sum().backward()
 
 
+def test_hooks_of_nodes_must_give_what_fits_the_shape() -> None:
+    x = leaf([1.0, 2.0])
+    y = x.exp()
+    assert y.grad_fn is not None
+    y.grad_fn.register_hook(lambda inputs, outputs: (ad.tensor(3.0),))
+    with pytest.raises(ShapeError, match=r"got a gradient of shape \[\] where one of shape \[2\] was expected"):
+        y.sum().backward()
+
+
 def test_an_input_named_twice_counts_once() -> None:
     x = leaf(2.0)
     (x * x).backward(inputs=[x, x])

@@ -235,3 +235,14 @@ def test_many_variables_in_one_option() -> None:
     names = [f"a{i}" for i in range(3000)]
     answer = run("grad", "+".join(names), "--at", ",".join(f"{n}=[1, 2][0]" for n in names), "-q")
     assert answer.stdout == "1.0\n" * 3000
+
+
+def test_commas_in_brackets_do_not_separate_variables() -> None:
+    assert run("eval", "x + y", "--at", "x=sum([1, 2], dim=0),y=max([1, 5], dim=0)[0]", "-q").stdout.splitlines()[0] == "8.0"
+
+
+def test_an_expression_that_looks_like_an_option() -> None:
+    """``-a`` is one where --at gives a variable ``a`` a value, first or later."""
+    assert run("grad", "-a", "--at", "a=2", "-q").stdout == "-1.0\n"
+    assert run("grad", "-a", "--at", "x=1,a=2", "-q").stdout == "0.0\n-1.0\n"
+    assert run("grad", "-a", "a=2", "a*a", "-q").stdout == "4.0\n"

@@ -103,6 +103,18 @@ def test_kinks_and_branches(pieces: list[str], one: str, other: str) -> None:
     assert_same(expression, {"x": grid * 4, "y": [y for y in grid for _ in grid]}, 2, strict=False)
 
 
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("power", [2, 3, 4, 0.5, -1, -2])
+def test_powers_of_what_is_not_needed_afterwards(power: float, order: int) -> None:
+    """The result may take the place of the base in memory, unless the power still reads the base."""
+    columns = {"x": [1.0, 2.0, 0.25], "y": [0.5, 3.0, 1.0]}
+    assert_same(f"2*(x + y)**{power}", columns, order)
+
+
+def test_a_division_by_minus_zero_is_not_one_by_zero() -> None:
+    assert_same("where(x > 0, x/0.0, x/(-0.0))", {"x": [1.0, -1.0]}, 0)
+
+
 def scalar_cases() -> list[Any]:
     cases = []
     for op in {op.name: op for op in FUNCTIONS.values()}.values():

@@ -200,6 +200,24 @@ def test_c(name: str, expression: str, ats: list[dict[str, float]], library: Any
         compare((value, list(gradient), np.reshape(list(hessian), (count, count))), expected(expression, at))
 
 
+def test_c_keeps_nan_in_minimum_and_maximum(tmp_path: Path) -> None:
+    """By the rules of C, a comparison with nan is false, and ``x <= y ? x : y`` forgets an x that is nan."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    path = tmp_path / "kinks.c"
+    path.write_text(export("min(x, y)", "c", "smaller", order=1) + export("max(x, y)", "c", "larger", order=1))
+    subprocess.run([compiler, "-O1", "-shared", "-fPIC", str(path), "-o", str(path.with_suffix(".so")), "-lm"], check=True)
+    library = ctypes.CDLL(str(path.with_suffix(".so")))
+    gradient = (ctypes.c_double * 2)()
+    for name, choice in (("smaller", "min(x, y)"), ("larger", "max(x, y)")):
+        function = getattr(library, name)
+        function.restype = ctypes.c_double
+        for x, y in ((math.nan, 1.0), (1.0, math.nan), (1.0, 2.0), (2.0, 1.0)):
+            value = function(ctypes.c_double(x), ctypes.c_double(y), gradient)
+            np.testing.assert_equal(value, ad.evaluate(choice, at={"x": x, "y": y}).value)
+
+
 def test_latex_is_one_line_for_each_derivative() -> None:
     lines = export("sin(x)*exp(y)", "latex", "g").splitlines()
     assert r"g(x, y) &= \sin(x) \, e^{y} \\" in lines

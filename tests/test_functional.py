@@ -44,6 +44,14 @@ def test_hessian() -> None:
     assert [[e.item() for e in row] for row in rows] == [[6.0, 4.0], [4.0, 0.0]]
 
 
+def test_mixed_derivatives_by_two_vectors_in_both_orders() -> None:
+    """By y, then x, is the transpose of by x, then y: neither a copy of it, nor its numbers in another shape."""
+    weights = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    found = ad.evaluate("x @ w @ y", {"x": [1.0, -1.0], "y": [2.0, 0.5, 3.0]}, {"w": weights}, order=2).hessian
+    assert np.array_equal(found["x"]["y"], weights)
+    assert np.array_equal(found["y"]["x"], weights.T)
+
+
 def test_products_are_those_of_the_matrices() -> None:
     matrix, v, u = ad.tensor(A), ad.tensor([1.0, -2.0, 0.5]), ad.tensor([2.0, -1.0])
 

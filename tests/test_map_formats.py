@@ -386,6 +386,25 @@ def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypa
 
 
 @pytest.mark.parametrize(
+    ("data", "regular"),
+    [
+        (b'a,"b"\n', True),
+        (b'"a""b",1\n', True),
+        (b'a,"b', False),
+        (b'a\n"', False),
+        (b'a,b"c"\n', False),
+        (b'a,"b"c\n', False),
+        (b'"a\nb",1\n', False),
+    ],
+)
+def test_where_quotes_are_regular(data: bytes, regular: bool) -> None:
+    pytest.importorskip("pyarrow")
+    from autodiff_cli.data import fast
+
+    assert fast.is_regular(data, ",") is regular
+
+
+@pytest.mark.parametrize(
     "words", [["a", "b c"], ["a", "b,c"], ["a", 'b"c'], ["a\nb", "c\rd"], ["a", None], [1.5, float("nan")], [1, None]]
 )
 def test_typed_columns_are_written_as_python_does(words: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,13 @@ def test_errors_fit_a_terminal(columns: int, monkeypatch: pytest.MonkeyPatch, ca
         assert lines[carets - 1][start:end] in ("lgo", "x**2")
 
 
+def test_carets_end_with_the_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where what is wrong goes on in the next one."""
+    assert main(["eval", "2*([1, 2]\n + [1, 2, 3 + 4 + 5 + 6])"]) == 3
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[1:3] == ["  2*([1, 2]", "     ^^^^^^"]
+
+
 def test_notes_fold_between_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     main(["grad", "abs(x - 2)", "--at", "x=2"])
     whole = capsys.readouterr().err

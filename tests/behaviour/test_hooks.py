@@ -21,6 +21,24 @@ def test_a_hook_sees_the_gradient() -> None:
     assert x.grad.tolist() == [18.0, 36.0]
 
 
+def test_a_leaf_with_a_hook_has_its_gradient_where_another_path_gives_none() -> None:
+    class Nothing(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, a: Any) -> Any:
+            return a * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return None
+
+    x = leaf(3.0)
+    seen: list[float] = []
+    x.register_hook(lambda g: seen.append(g.item()))
+    (Nothing.apply(x * 5) + x * x).backward()
+    assert x.grad.item() == 6.0
+    assert seen == [6.0]
+
+
 def test_what_a_hook_returns_replaces_the_gradient() -> None:
     x = leaf([1.0, 2.0])
     y = x * 3
