@@ -26,8 +26,8 @@ from autodiff_cli.language.constants import exact
 from autodiff_cli.language.lowering import formula, is_function, lowered
 from autodiff_cli.language.symbolic import differentiate
 from autodiff_cli.language.written import text
+from tests.expressions import FORMULAS, POINTS, Formula
 from tests.nist import MODELS
-from tests.test_random_expressions import FORMULAS, POINTS, Formula
 
 FUNCTIONS.complete()
 
@@ -88,6 +88,8 @@ def agree(expression: str, at: dict[str, Any], order: int, rtol: float = 1e-9) -
         ("gelu(x, approximate='tanh') - gelu(x, 'tanh')", "0"),
         ("f(t) = t**3; y = f(x); y*y", "6*x**5"),
         ("sum([x, y, z]**2)", "2*x"),
+        ("mean([x, y, z]**2)", "2*x/3"),
+        ("mean([[x, y], [x*y, 1]], dim=0)[0]", "y/2 + 1/2"),
         ("f(a) = a**2 with grad (7*a); f(x)", "7*x"),
         ("y + 1/y", "0"),
         ("(1.5 + sin(0.5))**x*0", "0"),
@@ -356,7 +358,7 @@ def test_numbers_that_are_only_close_to_a_constant_stay_what_they_are(value: flo
 # What there is no formula for
 
 
-@pytest.mark.parametrize("expression", ["det([[x, 1], [2, x]])", "sort([x, 1])[0]", "softmax([x, 1])[0]"])
+@pytest.mark.parametrize("expression", ["det([[x, 1], [2, x]])", "sort([x, 1])[0]", "softmax([x, 1])[0]", "mean([x > 0, x > 1])*x"])
 def test_what_cannot_be_written_says_so(expression: str) -> None:
     with pytest.raises(NotRecordable) as caught:
         differentiate(expression)

@@ -82,8 +82,10 @@ def two_nodes(
 
 
 def _mean(x: Any, dim: Any, keepdim: bool) -> Any:
-    if x.dtype.kind != "f":
-        kind = {"i": "Long", "b": "Bool"}.get(x.dtype.kind, x.dtype)
+    # Where operations are written down, the elements are objects that know the type of their numbers.
+    dtype = np.result_type(*[getattr(cell, "dtype", cell) for cell in x.flat]) if x.dtype.kind == "O" else x.dtype
+    if dtype.kind != "f":
+        kind = {"i": "Long", "b": "Bool"}.get(dtype.kind, dtype)
         raise DtypeError(
             f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {kind}",
             hint="convert it first: mean(x, dtype='float64')",
