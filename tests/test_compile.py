@@ -16,8 +16,8 @@ from autodiff_cli.autograd.op import FUNCTIONS, Op
 from autodiff_cli.autograd.program import Program
 from autodiff_cli.errors import AutodiffError, DtypeError, ParseError, ShapeError, UnknownName, UsageError
 from autodiff_cli.language.compiled import RowProgram
+from tests.expressions import FORMULAS, Formula
 from tests.test_golden import RECORDS
-from tests.test_random_expressions import FORMULAS, Formula
 
 MAIN = "sin(x)*exp(-y**2) + log(x**2 + y**2 + 1)"
 

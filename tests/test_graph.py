@@ -23,9 +23,9 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.language.session import Session
 from autodiff_cli.language.syntax import walk
 from autodiff_cli.report.graph_tree import branches
+from tests.expressions import FORMULAS, Formula
 from tests.shell import ROOT, run
 from tests.test_golden import CODE, GRAPHS, LATER, POINTS, _known
-from tests.test_random_expressions import FORMULAS, Formula
 
 SIGMOID = "f(a) = 1/(1 + exp(-a)); u = w*x + b; p = f(u); -log(p)"
 

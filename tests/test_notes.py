@@ -15,8 +15,8 @@ from hypothesis import assume, given, settings
 import autodiff_cli as ad
 from autodiff_cli.language import hints, notes
 from autodiff_cli.language.parser import parse
+from tests.expressions import FORMULAS, POINTS, Formula
 from tests.shell import run
-from tests.test_random_expressions import FORMULAS, POINTS, Formula
 
 
 def _notes(expression: str, at: dict[str, Any] | None = None, **options: Any) -> list[dict[str, Any]]:

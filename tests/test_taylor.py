@@ -23,8 +23,8 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, LimitError, MissingValue, NoSeriesError, UsageError
 from autodiff_cli.language import taylor
 from autodiff_cli.language.session import Session
+from tests.expressions import FORMULAS, POINTS, Formula
 from tests.shell import run
-from tests.test_random_expressions import FORMULAS, POINTS, Formula
 
 assert ad.sin is not None  # declares the functions
 OPS = list({op.name: op for op in FUNCTIONS.values()}.values())
