@@ -77,7 +77,7 @@ def run_graphviz(dot: str, style: str, *options: str) -> bytes:
     except OSError:
         raise MissingPackage(
             "a PNG needs Graphviz, the program 'dot', which is not installed",
-            hint="install Graphviz (graphviz.org); or write an SVG, which needs pip install 'autodiff-cli[graph]' only",
+            hint="install Graphviz (graphviz.org), or write an .svg, which needs nothing",
         ) from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()

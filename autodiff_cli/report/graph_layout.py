@@ -1,21 +1,26 @@
-"""Where the boxes of a graph stand: by Graphviz if it is installed, by grandalf if not."""
+"""Where the boxes of a graph stand and where its edges run: the second half of a layered layout.
+
+This is geometry only: sizes of boxes in, positions and curves out.  Boxes do not overlap and edges run through none, by
+construction: in its own layer an edge is vertical and has a place of its own, and it bends only between layers.
+"""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from autodiff_cli.errors import LimitError, MissingPackage
-from autodiff_cli.report.graph_dot import has_graphviz, run_graphviz
-from autodiff_cli.report.graph_limits import HURRY
+import numpy as np
 
-Point = tuple[float, float]
-_GAP_X, _GAP_Y = 24.0, 38.0
-_INCH = 72.0
-_DEEPEST = 50_000
-_NOTHING = 0.01
+from autodiff_cli.report.graph_layers import Edges, Layers, components, layers_of, lines_needed, neighbours, straight_blocks
+from autodiff_cli.report.graph_routes import Point, Routes
+
+_BESIDE = 26.0
+"""Between boxes."""
+_BESIDE_LINE = 16.0
+_BELOW, _FURTHEST_BELOW = 36.0, 64.0
+"""Between layers: the more, the further an edge goes to the side."""
+_STEEPNESS = 0.3
+_STEPS, _STILL = 2_000, 0.002
 
 
 class Layout(NamedTuple):
@@ -32,147 +37,156 @@ class Layout(NamedTuple):
     curves: list[list[Point]]
 
 
-def place(sizes: Sequence[Point], edges: Sequence[tuple[int, int]], hurry: bool = False) -> Layout:
-    """Boxes of these sizes in layers, so that edges go down.
+def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float] | None = None) -> Layout:
+    """Boxes of these sizes in layers, so that edges go down; parts that no edge joins stand side by side.
 
     Args:
-        hurry: whether the graph is so large that the layout may be less than the best.
+        flats: how wide the part of each box is where edges may end; all of it if this is left out.
 
     Raises:
-        MissingPackage: if neither Graphviz nor grandalf is installed.
+        ValueError: for edges that go round in a circle.
     """
-    if has_graphviz():
-        return by_graphviz(sizes, edges, hurry)
-    try:
-        import grandalf  # noqa: F401
-    except ImportError:
-        raise MissingPackage(
-            "an SVG needs Graphviz (the program 'dot') or the package grandalf, and neither is installed",
-            hint="pip install 'autodiff-cli[graph]', or install Graphviz; --format dot and mermaid need nothing",
-        ) from None
-    return by_grandalf(sizes, edges)
+    flats = flats or [w for w, _ in sizes]
+    centers: list[Point] = [(0.0, 0.0)] * len(sizes)
+    curves: list[list[Point]] = [[] for _ in edges]
+    of_box: list[list[int]] = [[] for _ in sizes]
+    for k, (a, _) in enumerate(edges):
+        of_box[a].append(k)
+    right = -_BESIDE
+    height = 0.0
+    for boxes in components(len(sizes), edges):
+        at = {box: i for i, box in enumerate(boxes)}
+        chosen = sorted(k for box in boxes for k in of_box[box])
+        part = _part(
+            [sizes[box] for box in boxes], [flats[box] for box in boxes], [(at[edges[k][0]], at[edges[k][1]]) for k in chosen]
+        )
+        for box, (x, y) in zip(boxes, part.centers, strict=True):
+            centers[box] = (x + right + _BESIDE, y)
+        for k, curve in zip(chosen, part.curves, strict=True):
+            curves[k] = [(x + right + _BESIDE, y) for x, y in curve]
+        right += _BESIDE + part.width
+        height = max(height, part.height)
+    return Layout(max(right, 0.0), height, centers, curves)
 
 
-def by_graphviz(sizes: Sequence[Point], edges: Sequence[tuple[int, int]], hurry: bool = False) -> Layout:
-    """The layout of ``dot``."""
-    text = [f"digraph {{ nodesep={_GAP_X / _INCH:.3f}; ranksep={_GAP_Y / _INCH:.3f}; {HURRY if hurry else ''}"]
-    text.append('node [shape=box, fixedsize=true, label=""]; edge [arrowhead=none];')
-    text += [f"{i} [width={w / _INCH:.4f}, height={h / _INCH:.4f}];" for i, (w, h) in enumerate(sizes)]
-    text += [f"{a} -> {b};" for a, b in edges]
-    said = run_graphviz("\n".join([*text, "}"]), "plain").decode().replace("\\\n", "").splitlines()
-    _, _, width, height = (float(word) if i else 0.0 for i, word in enumerate(said[0].split()))
+def _part(sizes: Sequence[Point], flats: Sequence[float], edges: Edges) -> Layout:
+    """The layout of boxes that all hang together.
 
-    def point(x: str, y: str) -> Point:
-        return float(x) * _INCH, (height - float(y)) * _INCH
-
-    centers = [(0.0, 0.0)] * len(sizes)
-    found: dict[tuple[int, int], list[list[Point]]] = {}
-    for line in said[1:]:
-        words = line.split()
-        if words[0] == "node":
-            centers[int(words[1])] = point(words[2], words[3])
-        elif words[0] == "edge":
-            numbers = words[4 : 4 + 2 * int(words[3])]
-            curve = [point(x, y) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
-            found.setdefault((int(words[1]), int(words[2])), []).append(curve)
-    return Layout(width * _INCH, height * _INCH, centers, [found[edge].pop() for edge in edges])
-
-
-def by_grandalf(sizes: Sequence[Point], edges: Sequence[tuple[int, int]], hurry: bool = False) -> Layout:
-    """The layout of grandalf (Sugiyama's layers), which is pure Python.
-
-    It layers from the top, and would put every leaf of a forward graph there, far from what uses it.  Such a graph is
-    laid out upside down.
+    Edges that leave a box share their lines.  Where it is rather those that arrive at a box that should, as in a graph
+    of gradients that add up, the layout is made upside down.
     """
-    from grandalf.graphs import Edge, Vertex, graph_core
-    from grandalf.layouts import SugiyamaLayout, VertexViewer
-    from grandalf.routing import EdgeViewer
-
-    down = len({b for _, b in edges}) >= len({a for a, _ in edges})
-    sign = 1 if down else -1
-    vertices = [Vertex(i) for i in range(len(sizes))]
-    for vertex, (w, h) in zip(vertices, sizes, strict=True):
-        vertex.view = VertexViewer(w, h)
-    lines = {(a, b): Edge(*(vertices[a], vertices[b])[::sign]) for a, b in dict.fromkeys(edges)}
-    for line in lines.values():
-        line.view = EdgeViewer()
-    before = sys.getrecursionlimit()
-    try:
-        # grandalf calls itself once for each layer; calls from Python to Python take nothing from the stack of C.
-        sys.setrecursionlimit(max(before, _DEEPEST))
-        # All nodes lead to the output, so that there is one component, and no cycle whose edges are to be turned round.
-        layout: Any = SugiyamaLayout(graph_core(vertices, list(lines.values())))
-        layout.xspace, layout.yspace = _GAP_X, _GAP_Y
-        layout.init_all(inverted_edges=[])
-        layout.draw(3)
-    except RecursionError:
-        raise LimitError(
-            f"a graph of {len(sizes):,} nodes is too deep for grandalf", hint="show less of it with --depth, or install Graphviz"
-        ) from None
-    finally:
-        sys.setrecursionlimit(before)
-    centers = [(vertex.view.xy[0], sign * vertex.view.xy[1]) for vertex in vertices]
-    tall: dict[float, float] = {}
-    for vertex, (_, h) in zip(vertices, sizes, strict=True):
-        y = round(vertex.view.xy[1], 3)
-        tall[y] = max(tall.get(y, 0.0), h)
-    ends = _Ends(sizes, centers, edges)
-    curves = []
-    for a, b in edges:
-        # Straight through each layer, so that no box in it is touched, and bent between them.
-        bends = [(x, sign * y, tall[round(y, 3)] / 2) for x, y in lines[a, b].view._pts[1:-1]][::sign]
-        between = [point for x, y, half in bends for point in ((x, y - half), (x, y + half))]
-        start, end = ends.below(a), ends.above(a, b)
-        leaves = (start[0], centers[a][1] + tall[round(vertices[a].view.xy[1], 3)] / 2)
-        arrives = (end[0], centers[b][1] - tall[round(vertices[b].view.xy[1], 3)] / 2)
-        curves.append(_smooth([start, leaves, *between, arrives, end]))
-    return _moved(sizes, centers, curves)
+    layer = layers_of(len(sizes), edges)
+    turned = [(b, a) for a, b in edges]
+    upside_down = [-i for i in layer]
+    ends, starts = len({a for a, _ in edges}), len({b for _, b in edges})
+    if (lines_needed(turned, upside_down), ends) < (lines_needed(edges, layer), starts):
+        found = _downward(sizes, flats, turned, [max(layer) - i for i in layer])
+        high = found.height
+        return Layout(
+            found.width,
+            high,
+            [(x, high - y) for x, y in found.centers],
+            [[(x, high - y) for x, y in reversed(curve)] for curve in found.curves],
+        )
+    return _downward(sizes, flats, edges, layer)
 
 
-class _Ends:
-    """Where edges leave a box, and where they arrive: side by side, in the order of what is at the other end."""
-
-    def __init__(self, sizes: Sequence[Point], centers: Sequence[Point], edges: Sequence[tuple[int, int]]) -> None:
-        self._sizes, self._centers = sizes, centers
-        self._into: dict[int, list[int]] = {}
-        for a, b in sorted(edges, key=lambda edge: centers[edge[0]][0]):
-            self._into.setdefault(b, []).append(a)
-        self._used: dict[tuple[int, int], int] = {}
-
-    def below(self, a: int) -> Point:
-        x, y = self._centers[a]
-        return x, y + self._sizes[a][1] / 2
-
-    def above(self, a: int, b: int) -> Point:
-        x, y = self._centers[b]
-        given = self._into[b]
-        turn = self._used.get((a, b), 0)
-        self._used[a, b] = turn + 1
-        step = min(self._sizes[b][0] * 0.6 / len(given), 30.0)
-        return x + (given.index(a) + turn - (len(given) - 1) / 2) * step, y - self._sizes[b][1] / 2
-
-
-def _smooth(points: Sequence[Point]) -> list[Point]:
-    """A curve through points that is vertical at each of them."""
-    curve = [points[0]]
-    for (x, y), (to_x, to_y) in pairwise(points):
-        if to_y - y < _NOTHING:  # an arrow at the end of nothing would point anywhere
-            continue
-        middle = (y + to_y) / 2
-        curve += [(x, middle), (to_x, middle), (to_x, to_y)]
-    return curve
+def _downward(sizes: Sequence[Point], flats: Sequence[float], edges: Edges, layer: Sequence[int]) -> Layout:
+    layers = Layers(len(sizes), edges, layer)
+    found = []
+    for rows in layers.orders:
+        layers.rows = rows
+        x = _columns(layers, sizes)
+        aside = sum(abs(x[a] - x[b]) for a, below in enumerate(layers.lower) for b in below)
+        found.append((round(aside, 1), x, rows))
+    _, x, layers.rows = min(found, key=lambda each: each[0])
+    routes = Routes(layers, sizes, flats, x, edges)
+    tall = [max(sizes[slot][1] for slot in row if slot < layers.count) for row in layers.rows]
+    bands: list[Point] = []
+    top = 0.0
+    for height, aside in zip(tall, routes.aside(), strict=True):
+        bands.append((top, top + height))
+        top += height + min(max(_BELOW, _STEEPNESS * aside), _FURTHEST_BELOW)
+    curves = routes.curves(bands)
+    centers = [(x[i], sum(bands[layer[i]]) / 2) for i in range(len(sizes))]
+    edge_x = [place for curve in curves for place, _ in curve]
+    left = min([x - w / 2 for (x, _), (w, _) in zip(centers, sizes, strict=True)] + edge_x)
+    right = max([x + w / 2 for (x, _), (w, _) in zip(centers, sizes, strict=True)] + edge_x)
+    return Layout(
+        right - left, bands[-1][1], [(x - left, y) for x, y in centers], [[(x - left, y) for x, y in curve] for curve in curves]
+    )
 
 
-def _moved(sizes: Sequence[Point], centers: Sequence[Point], curves: Sequence[Sequence[Point]]) -> Layout:
-    """The same with its upper left corner at the origin."""
-    boxes = [(x - w / 2, y - h / 2, x + w / 2, y + h / 2) for (x, y), (w, h) in zip(centers, sizes, strict=True)]
-    points = [point for curve in curves for point in curve]
-    left = min([box[0] for box in boxes] + [x for x, _ in points])
-    top = min([box[1] for box in boxes] + [y for _, y in points])
-    right = max([box[2] for box in boxes] + [x for x, _ in points])
-    bottom = max([box[3] for box in boxes] + [y for _, y in points])
+def _columns(layers: Layers, sizes: Sequence[Point]) -> list[float]:
+    """The middle of each slot from the left.
 
-    def moved(point: Point) -> Point:
-        return point[0] - left, point[1] - top
+    The squares of how far edges go to the side are the least that the distances between neighbours allow.
+    """
+    block = straight_blocks(layers)
+    number = {head: i for i, head in enumerate(dict.fromkeys(slot for row in layers.rows for slot in (block[s] for s in row)))}
+    of_slot = [number[block[slot]] for slot in range(len(block))]
+    apart: dict[tuple[int, int], float] = {}
+    for a, b in neighbours(layers):
+        pair = (of_slot[a], of_slot[b])
+        apart[pair] = max(apart.get(pair, 0.0), _apart(a, b, layers.count, sizes))
+    pulls: dict[tuple[int, int], float] = {}
+    for above, below in ((a, b) for a in range(len(block)) for b in layers.lower[a]):
+        pair = (of_slot[above], of_slot[below])
+        if pair[0] != pair[1]:
+            pulls[pair] = pulls.get(pair, 0.0) + 1.0 + (above >= layers.count) + (below >= layers.count)
+    middle = _relaxed(len(number), apart, pulls)
+    return [middle[i] for i in of_slot]
 
-    return Layout(right - left, bottom - top, [moved(c) for c in centers], [[moved(p) for p in curve] for curve in curves])
+
+def _apart(a: int, b: int, count: int, sizes: Sequence[Point]) -> float:
+    half = sum(sizes[slot][0] / 2 for slot in (a, b) if slot < count)
+    return half + (_BESIDE if a < count and b < count else _BESIDE_LINE)
+
+
+def _relaxed(count: int, apart: dict[tuple[int, int], float], pulls: dict[tuple[int, int], float]) -> list[float]:
+    """The positions of least ``sum(pull*(x[a] - x[b])**2)`` with ``x[b] - x[a] >= apart``.
+
+    A primal-dual iteration with a step for each variable (Condat and Vu): each pair that must stand apart has a force
+    that grows as long as it does not.  What is left undone in the end, hundredths of a pixel, is done by pushing.
+    """
+    start = _pushed(count, apart, [0.0] * count)
+    if not (apart and pulls):
+        return start
+    x = np.array(start)
+    left, right = np.array(list(apart)).T
+    above, below = np.array(list(pulls)).T
+    gaps, weights = np.array(list(apart.values())), np.array(list(pulls.values()))
+    where = np.concatenate([above, below, left, right])
+    firmness = np.concatenate([weights, weights, np.full(2 * len(gaps), 2.0)])
+    step = 1.0 / np.bincount(where, firmness, count)
+    force = np.zeros(len(gaps))
+    for turn in range(_STEPS):
+        pull = weights * (x[above] - x[below])
+        new = x - step * np.bincount(where, np.concatenate([pull, -pull, force, -force]), count)
+        ahead = 2 * new - x
+        force = np.maximum(0.0, force + gaps - (ahead[right] - ahead[left]))
+        if turn % 8 == 0 and np.abs(new - x).max() < _STILL:
+            break
+        x = new
+    return _pushed(count, apart, x.tolist())
+
+
+def _pushed(count: int, apart: dict[tuple[int, int], float], x: Sequence[float]) -> list[float]:
+    """Positions as far apart as they must be: the mean of pushing to the right and of pushing to the left."""
+    after: list[list[tuple[int, float]]] = [[] for _ in range(count)]
+    missing = [0] * count
+    for (a, b), gap in apart.items():
+        after[a].append((b, gap))
+        missing[b] += 1
+    order = [i for i in range(count) if not missing[i]]
+    to_right = list(x)
+    for a in order:  # grows while it is read
+        for b, gap in after[a]:
+            to_right[b] = max(to_right[b], to_right[a] + gap)
+            missing[b] -= 1
+            if not missing[b]:
+                order.append(b)
+    to_left = list(x)
+    for a in reversed(order):
+        to_left[a] = min([to_left[a], *(to_left[b] - gap for b, gap in after[a])])
+    return [(a + b) / 2 for a, b in zip(to_left, to_right, strict=True)]

@@ -22,6 +22,8 @@ LIMITS = {
     "png": Limits(edges=1_000, levels=100, length=20_000),  # a taller bitmap takes gigabytes
 }
 """By format; data has no limits."""
+LONGEST = 200_000
+"""The greatest length of an SVG, whatever is asked for: ten seconds of layout, and megabytes of curves."""
 LONG = 1_000
 """From this length on Graphviz is told to hurry: it would take minutes to straighten edges that nobody can follow anyway."""
 HURRY = "nslimit=1; mclimit=0.2;"

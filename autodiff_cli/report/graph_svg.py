@@ -1,13 +1,15 @@
-"""A graph as an SVG that is drawn here, whoever laid it out: one picture for dark and for light pages."""
+"""A graph as an SVG: one picture for dark and for light pages, and the same on every machine."""
 
 from __future__ import annotations
 
 from typing import Any
 from xml.sax.saxutils import escape
 
+from autodiff_cli.errors import LimitError
 from autodiff_cli.language.graph import Graph, GraphNode
-from autodiff_cli.report.graph_layout import Layout, Point, place
-from autodiff_cli.report.graph_limits import LONG
+from autodiff_cli.report.graph_layout import Layout, place
+from autodiff_cli.report.graph_limits import LONGEST
+from autodiff_cli.report.graph_routes import Point
 from autodiff_cli.report.graph_text import Line, flow, lines, printable, shortened, width
 from autodiff_cli.report.graph_theme import DARK, LIGHT, Theme
 
@@ -20,6 +22,8 @@ _PAD_X, _PAD_Y = 12.0, 7.0
 _MARGIN = 12.0
 _STACK = 4.0
 """How far the second sheet of a group, and the second border of an output, are off."""
+_ARROW = 8.0
+"""The length of an arrow, and its distance from the corners of a box at least."""
 _LONGEST_TIP = 200
 
 
@@ -30,12 +34,19 @@ def to_svg(graph: Graph, precision: int, theme: str = "auto") -> str:
         theme: ``light`` or ``dark``, or ``auto`` for a picture without a ground of its own that asks the page.
 
     Raises:
-        MissingPackage: if neither Graphviz nor grandalf is installed.
+        LimitError: for a graph that is too large to be laid out.
     """
+    length = graph.length()
+    if length > LONGEST:
+        raise LimitError(
+            f"a picture of {len(graph.nodes):,} nodes is too large: its edges span {length:,} layers, and {LONGEST:,} is the most",
+            hint="show less with --depth N or --collapse; --format dot, mermaid and json have no limit",
+        )
     written = [lines(graph, node, precision) for node in graph.nodes]
     sizes = [_size(node.kind, text) for node, text in zip(graph.nodes, written, strict=True)]
     arrows = list(flow(graph))
-    layout = place(sizes, [(a, b) for a, b, _ in arrows], graph.length() > LONG)
+    flats = [_flat(node.kind, size) for node, size in zip(graph.nodes, sizes, strict=True)]
+    layout = place(sizes, [(a, b) for a, b, _ in arrows], flats)
     return drawn(graph, written, sizes, arrows, layout, theme)
 
 
@@ -65,6 +76,16 @@ def _size(kind: str, written: list[Line]) -> Point:
     return longest + 2 * (_PAD_X + round_ends), len(written) * _LINE + 2 * (_PAD_Y + (_STACK if kind == "output" else 0))
 
 
+def _corner(kind: str, height: float) -> float:
+    """The radius of the corners."""
+    return {"variable": min(height / 2, 22.0), "operation": 7.0, "named": 7.0}.get(kind, 0.0)
+
+
+def _flat(kind: str, size: Point) -> float:
+    """How much of the upper and the lower side of a box is straight, so that an arrow may end there."""
+    return size[0] - 2 * max(_corner(kind, size[1]), _ARROW)
+
+
 def _font_size(line: Line) -> float:
     return _SIZE if line.role == "title" else _SMALL
 
@@ -73,12 +94,11 @@ def _node(node: GraphNode, written: list[Line], size: Point, center: Point) -> l
     (w, h), (x, y) = size, center
     tip = shortened(node.expression or node.label, _LONGEST_TIP)
     text = [f'<g class="node {node.kind}"><title>{_text(tip)}</title>']
-    corner = {"variable": min(h / 2, 22.0), "operation": 7.0, "named": 7.0}.get(node.kind, 0.0)
     if node.kind == "group":
         text.append(_rect(x + _STACK / 2, y + _STACK / 2, w - _STACK, h - _STACK, 0.0))
         text.append(_rect(x - _STACK / 2, y - _STACK / 2, w - _STACK, h - _STACK, 0.0))
     else:
-        text.append(_rect(x, y, w, h, corner))
+        text.append(_rect(x, y, w, h, _corner(node.kind, h)))
     if node.kind == "output":
         text.append(_rect(x, y, w - 2 * _STACK, h - 2 * _STACK, 0.0))
     first = y - (len(written) - 1) / 2 * _LINE

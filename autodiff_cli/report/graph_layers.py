@@ -1,0 +1,311 @@
+"""The layers of a graph, and the order of what stands in each: the first half of a layered layout.
+
+The method is that of Sugiyama, Tagawa and Toda: give every box a layer so that edges go down, cut long edges into lines
+of one layer each, and order the layers so that few edges cross.  All edges of one box share their lines: they leave it as
+a trunk, and branch off where they are wanted.  So a variable that is used on a hundred layers has one line beside them,
+rather than a hundred.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Sequence
+from itertools import pairwise
+
+Edges = Sequence[tuple[int, int]]
+_SHIFTS = 20
+_STARTS, _PATIENCE = 6, 4
+"""How many orders are improved, and how many sweeps without success are the last."""
+_WORK = 60_000
+"""How many slots the sweeps of a graph visit, about."""
+
+
+class Layers:
+    """Boxes and lines in layers.
+
+    Attributes:
+        rows: the slots of each layer from left to right.  Slot ``i`` is box ``i`` if there is one, and a line if not.
+        orders: what ``rows`` may be with equally few crossings.
+        layer: of each slot.
+        upper, lower: what each slot is joined to in the layer above and in that below.
+        trunks: the lines of each box, one for each layer below it that an edge of it passes.
+    """
+
+    def __init__(self, count: int, edges: Edges, layer: Sequence[int]) -> None:
+        self.count = count
+        self.layer = list(layer)
+        self.trunks: list[list[int]] = [[] for _ in range(count)]
+        self.upper: list[list[int]] = [[] for _ in range(count)]
+        self.lower: list[list[int]] = [[] for _ in range(count)]
+        for a, b in dict.fromkeys(edges):
+            while self.layer[a] + len(self.trunks[a]) + 1 < self.layer[b]:
+                self._extend(a)
+            self._join(self.path(a, b)[-2], b)
+        self.orders = self._ordered()
+        self.rows = self.orders[0]
+
+    def path(self, a: int, b: int) -> list[int]:
+        """The slots of an edge, from box to box."""
+        return [a, *self.trunks[a][: self.layer[b] - self.layer[a] - 1], b]
+
+    def _extend(self, a: int) -> None:
+        line = len(self.layer)
+        self.layer.append(self.layer[a] + len(self.trunks[a]) + 1)
+        self.upper.append([])
+        self.lower.append([])
+        self._join(self.trunks[a][-1] if self.trunks[a] else a, line)
+        self.trunks[a].append(line)
+
+    def _join(self, above: int, below: int) -> None:
+        self.lower[above].append(below)
+        self.upper[below].append(above)
+
+    def _ordered(self) -> list[list[list[int]]]:
+        """The orders of fewest crossings that were found from some starts, the first of which is that of the inputs."""
+        found: list[list[list[int]]] = []
+        fewest, work = -1, 0
+        for start in range(_STARTS):
+            rows, crossings, sweeps = self._improved(self._walked(start))
+            if fewest < 0 or crossings < fewest:
+                found, fewest = [], crossings
+            if crossings == fewest and rows not in found:
+                found.append(rows)
+            work += (sweeps + _SHIFTS) * len(self.layer)
+            if work > _WORK:
+                break
+        return found
+
+    def _walked(self, start: int) -> list[list[int]]:
+        """The order of a walk from the last boxes up, in which no edges of a tree cross.
+
+        Args:
+            start: of 0 inputs come from left to right; of others in orders that are as good as any.
+        """
+        rows: list[list[int]] = [[] for _ in range(max(self.layer) + 1)]
+        seen = [False] * len(self.layer)
+        stack = [slot for slot in range(len(self.layer) - 1, -1, -1) if not self.lower[slot]]
+        while stack:
+            slot = stack.pop()
+            if not seen[slot]:
+                seen[slot] = True
+                rows[self.layer[slot]].append(slot)
+                stack += sorted(reversed(self.upper[slot]), key=lambda other: other * start * 7919 % 10007)
+        return rows
+
+    def _improved(self, rows: list[list[int]]) -> tuple[list[list[int]], int, int]:
+        """A better order: of each layer by the mean position of what it is joined to, up and down in turn.
+
+        Returns:
+            the order, its crossings, and how many sweeps that took.
+        """
+        at = [0] * len(self.layer)
+        for row in rows:
+            _number(row, at)
+        best, fewest, found_at = [list(row) for row in rows], self._crossings(rows, at), 0
+        sweep = 0
+        while fewest and sweep < found_at + _PATIENCE and sweep * len(self.layer) < _WORK:
+            upward = sweep % 2 == 0
+            for row in reversed(rows) if upward else rows:
+                _order_by_mean(row, at, self.lower if upward else self.upper, last_first=sweep % 4 > 1)
+            self._transpose(rows, at)
+            sweep += 1
+            crossings = self._crossings(rows, at)
+            if crossings < fewest:
+                best, fewest, found_at = [list(row) for row in rows], crossings, sweep
+        return best, fewest, sweep
+
+    def _transpose(self, rows: list[list[int]], at: list[int]) -> None:
+        """Swap neighbours as long as that saves crossings."""
+        waiting = set(range(len(rows)))
+        for _ in range(_SHIFTS):
+            changed: set[int] = set()
+            for k in sorted(waiting):
+                row = rows[k]
+                for i in range(len(row) - 1):
+                    a, b = row[i], row[i + 1]
+                    if self._saved(a, b, at) > 0:
+                        row[i], row[i + 1] = b, a
+                        at[a], at[b] = i + 1, i
+                        changed.update((k - 1, k, k + 1))
+            waiting = {k for k in changed if 0 <= k < len(rows)}
+            if not waiting:
+                return
+
+    def _saved(self, left: int, right: int, at: Sequence[int]) -> int:
+        """How many crossings it saves to swap two neighbours."""
+        saved = 0
+        for joined in (self.upper, self.lower):
+            lefts, rights = joined[left], joined[right]
+            if len(lefts) == len(rights) == 1:
+                saved += (at[lefts[0]] > at[rights[0]]) - (at[lefts[0]] < at[rights[0]])
+            elif lefts and rights:
+                ends = sorted([at[slot] for slot in rights])
+                for slot in lefts:
+                    saved += bisect_left(ends, at[slot]) + bisect_right(ends, at[slot]) - len(ends)
+        return saved
+
+    def _crossings(self, rows: Sequence[Sequence[int]], at: Sequence[int]) -> int:
+        total = 0
+        for row in rows:
+            ends: list[int] = []
+            for slot in row:
+                below = sorted(at[other] for other in self.lower[slot])
+                total += sum(len(ends) - bisect_left(ends, end + 1) for end in below)
+                for end in below:
+                    insort(ends, end)
+        return total
+
+
+def _number(row: Sequence[int], at: list[int]) -> None:
+    for i, slot in enumerate(row):
+        at[slot] = i
+
+
+def _order_by_mean(row: list[int], at: list[int], joined: Sequence[Sequence[int]], last_first: bool) -> None:
+    """Sort what is joined to something; the rest stays where it is.
+
+    Args:
+        last_first: whether slots with the same mean change places, which finds orders that sorting alone does not.
+    """
+    free = [slot for slot in row if joined[slot]]
+    mean = {slot: sum(at[other] for other in joined[slot]) / len(joined[slot]) for slot in free}
+    ordered = iter(sorted(reversed(free) if last_first else free, key=mean.__getitem__))
+    row[:] = [next(ordered) if joined[slot] else slot for slot in row]
+    _number(row, at)
+
+
+def layers_of(count: int, edges: Edges) -> list[int]:
+    """The layer of each box, so that edges go down and are short.
+
+    Raises:
+        ValueError: for edges that go round in a circle.
+    """
+    above: list[list[int]] = [[] for _ in range(count)]
+    below: list[list[int]] = [[] for _ in range(count)]
+    for a, b in dict.fromkeys(edges):
+        above[b].append(a)
+        below[a].append(b)
+    order = _sorted(above, below)
+    from_top, from_bottom = [0] * count, [0] * count
+    for i in order:
+        from_top[i] = max((from_top[a] + 1 for a in above[i]), default=0)
+    for i in reversed(order):
+        from_bottom[i] = min((from_bottom[b] - 1 for b in below[i]), default=0)
+    for layer in (from_bottom, from_top):
+        _shorten(layer, order, above, below)
+    best = min(from_bottom, from_top, key=lambda layer: sum(layer[b] - layer[a] for a, b in edges))
+    used = {layer: i for i, layer in enumerate(sorted(set(best)))}
+    return [used[layer] for layer in best]
+
+
+def _sorted(above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> list[int]:
+    """All boxes, each after those above it."""
+    missing = [len(boxes) for boxes in above]
+    order = [i for i, number in enumerate(missing) if not number]
+    for i in order:  # grows while it is read
+        for b in below[i]:
+            missing[b] -= 1
+            if not missing[b]:
+                order.append(b)
+    if len(order) < len(above):
+        raise ValueError("edges go round in a circle")
+    return order
+
+
+def _shorten(layer: list[int], order: Sequence[int], above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> None:
+    """Move each box to the side where it has more edges, as far as it can go."""
+    for _ in range(_SHIFTS):
+        before = list(layer)
+        for i in reversed(order):
+            if len(below[i]) > len(above[i]):
+                layer[i] = min(layer[b] for b in below[i]) - 1
+        for i in order:
+            if len(above[i]) > len(below[i]):
+                layer[i] = max(layer[a] for a in above[i]) + 1
+        if layer == before:
+            return
+
+
+def lines_needed(edges: Edges, layer: Sequence[int]) -> int:
+    """How many lines the edges of all boxes take, if those that leave a box share them."""
+    lowest: dict[int, int] = {}
+    for a, b in edges:
+        lowest[a] = max(lowest.get(a, layer[b]), layer[b])
+    return sum(below - layer[a] - 1 for a, below in lowest.items())
+
+
+def components(count: int, edges: Edges) -> list[list[int]]:
+    """The boxes that edges lead to from each other, in order."""
+    parent = list(range(count))
+
+    def root(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    for a, b in edges:
+        low, high = sorted((root(a), root(b)))
+        parent[high] = low
+    found: dict[int, list[int]] = {}
+    for i in range(count):
+        found.setdefault(root(i), []).append(i)
+    return list(found.values())
+
+
+def straight_blocks(layers: Layers) -> list[int]:
+    """The block of each slot; the slots of a block stand exactly below each other.
+
+    A trunk is one as far as it can be.  A box stands below the input that the most has been done for and above the user
+    that the most is still done with, so that the main line of a computation is straight; boxes that take equal parts are
+    centred.  No two of the edges that are straight cross.
+    """
+    done, left = _longest(layers, layers.upper, 1), _longest(layers, layers.lower, -1)
+    at = [0] * len(layers.layer)
+    for row in layers.rows:
+        _number(row, at)
+    wanted: list[tuple[int, int, int]] = []
+    for below in range(len(layers.layer)):
+        above = _chief(layers.upper[below], done)
+        if above is not None and _chief(layers.lower[above], left) == below:
+            lines = (above >= layers.count) + (below >= layers.count)
+            wanted.append((-lines, above, below))
+        elif below >= layers.count <= layers.upper[below][0]:
+            wanted.append((-2, layers.upper[below][0], below))
+    block = list(range(len(layers.layer)))
+    taken: dict[int, list[tuple[int, int]]] = {}
+    followed = set()
+    for _, above, below in sorted(wanted):
+        pairs = taken.setdefault(layers.layer[above], [])
+        pair = (at[above], at[below])
+        i = bisect_left(pairs, pair)
+        fits = (i == 0 or pairs[i - 1][1] < pair[1]) and (i == len(pairs) or pairs[i][1] > pair[1])
+        if above not in followed and fits:
+            pairs.insert(i, pair)
+            followed.add(above)
+            block[below] = above
+    for row in layers.rows:
+        for slot in row:
+            block[slot] = block[block[slot]]  # that above it has its own already
+    return block
+
+
+def _longest(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list[int]:
+    """The most boxes on a way to each slot, with itself."""
+    length = [0] * len(layers.layer)
+    for row in layers.rows[::step]:
+        for slot in row:
+            length[slot] = max((length[other] for other in joined[slot]), default=0) + (slot < layers.count)
+    return length
+
+
+def _chief(slots: Sequence[int], length: Sequence[int]) -> int | None:
+    """The one slot of the greatest length, if there is one."""
+    longest = max((length[slot] for slot in slots), default=0)
+    chief = [slot for slot in slots if length[slot] == longest]
+    return chief[0] if len(chief) == 1 else None
+
+
+def neighbours(layers: Layers) -> list[tuple[int, int]]:
+    """The pairs of slots that stand side by side."""
+    return [pair for row in layers.rows for pair in pairwise(row)]
