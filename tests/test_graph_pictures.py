@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 
 from autodiff_cli.errors import MissingPackage, ProgramError
 from autodiff_cli.language.graph import Graph, GraphNode
+from autodiff_cli.language.graph_backward import backward_graph, gradient_of
 from autodiff_cli.language.graph_forward import graph_of_text
+from autodiff_cli.language.session import Session
 from autodiff_cli.report import graph_dot
 from autodiff_cli.report.graph_dot import run_graphviz, to_dot
 from autodiff_cli.report.graph_layers import Layers, layers_of
@@ -265,6 +267,11 @@ def test_a_graph_that_is_too_large_for_a_picture_is_one_error(tmp_path: Path, mo
     assert not list(tmp_path.iterdir())
 
 
+def gradient_graph(expression: str, at: dict[str, float], name: str) -> Graph:
+    session = Session(expression, at)
+    return backward_graph(session, gradient_of(session, name))
+
+
 # The layout by itself
 
 
@@ -320,6 +327,25 @@ def _crossings(layers: Layers, rows: list[list[int]]) -> int:
     at = {slot: i for row in rows for i, slot in enumerate(row)}
     pieces = [(layers.layer[a], at[a], at[b]) for a, below in enumerate(layers.lower) for b in below]
     return sum(p[0] == q[0] and p[1] < q[1] and p[2] > q[2] for p in pieces for q in pieces)
+
+
+def test_edges_that_cross_in_the_order_of_the_inputs_are_put_apart() -> None:
+    edges = [(0, 2), (0, 3), (0, 4), (0, 8), (1, 4), (1, 5), (1, 6), (1, 7), (3, 8), (4, 7), (5, 7)]
+    layers = Layers(9, edges, layers_of(9, edges))
+    assert _crossings(layers, layers._walked(0)) == 10
+    assert _crossings(layers, layers.rows) == 0
+
+
+def test_of_equally_few_crossings_short_edges_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = gradient_graph("sin(x*y)*exp(-x**2)/(1 + y**2)", {"x": 0.5, "y": 2}, "x")
+
+    def aside() -> float:
+        return sum(abs(curve[-1, 0] - curve[0, 0]) for curve in read(to_svg(graph, 6)).curves)
+
+    chosen = aside()
+    ordered = Layers._ordered
+    monkeypatch.setattr(Layers, "_ordered", lambda layers: ordered(layers)[:1])
+    assert aside() > 1.2 * chosen
 
 
 def test_no_edges_of_a_tree_cross() -> None:

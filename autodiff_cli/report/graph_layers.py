@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
-from itertools import pairwise
 
 Edges = Sequence[tuple[int, int]]
 _SHIFTS = 20
@@ -253,7 +252,7 @@ def components(count: int, edges: Edges) -> list[list[int]]:
     return list(found.values())
 
 
-def straight_blocks(layers: Layers) -> list[int]:
+def straight_blocks(layers: Layers, rows: Sequence[Sequence[int]]) -> list[int]:
     """The block of each slot; the slots of a block stand exactly below each other.
 
     A trunk is one as far as it can be.  A box stands below the input that the most has been done for and above the user
@@ -262,7 +261,7 @@ def straight_blocks(layers: Layers) -> list[int]:
     """
     done, left = _longest(layers, layers.upper, 1), _longest(layers, layers.lower, -1)
     at = [0] * len(layers.layer)
-    for row in layers.rows:
+    for row in rows:
         _number(row, at)
     wanted: list[tuple[int, int, int]] = []
     for below in range(len(layers.layer)):
@@ -284,7 +283,7 @@ def straight_blocks(layers: Layers) -> list[int]:
             pairs.insert(i, pair)
             followed.add(above)
             block[below] = above
-    for row in layers.rows:
+    for row in rows:
         for slot in row:
             block[slot] = block[block[slot]]  # that above it has its own already
     return block
@@ -304,8 +303,3 @@ def _chief(slots: Sequence[int], length: Sequence[int]) -> int | None:
     longest = max((length[slot] for slot in slots), default=0)
     chief = [slot for slot in slots if length[slot] == longest]
     return chief[0] if len(chief) == 1 else None
-
-
-def neighbours(layers: Layers) -> list[tuple[int, int]]:
-    """The pairs of slots that stand side by side."""
-    return [pair for row in layers.rows for pair in pairwise(row)]

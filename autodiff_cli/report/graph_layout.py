@@ -7,11 +7,12 @@ construction: in its own layer an edge is vertical and has a place of its own, a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from autodiff_cli.report.graph_layers import Edges, Layers, components, layers_of, lines_needed, neighbours, straight_blocks
+from autodiff_cli.report.graph_layers import Edges, Layers, components, layers_of, lines_needed, straight_blocks
 from autodiff_cli.report.graph_routes import Point, Routes
 
 _BESIDE = 26.0
@@ -20,6 +21,8 @@ _BESIDE_LINE = 16.0
 _BELOW, _FURTHEST_BELOW = 36.0, 64.0
 """Between layers: the more, the further an edge goes to the side."""
 _STEEPNESS = 0.3
+_AS_SHORT = 1.1
+"""The order of the inputs is kept if edges go no further to the side than so many times what they must."""
 _STEPS, _STILL = 2_000, 0.002
 
 
@@ -93,13 +96,10 @@ def _part(sizes: Sequence[Point], flats: Sequence[float], edges: Edges) -> Layou
 
 def _downward(sizes: Sequence[Point], flats: Sequence[float], edges: Edges, layer: Sequence[int]) -> Layout:
     layers = Layers(len(sizes), edges, layer)
-    found = []
-    for rows in layers.orders:
-        layers.rows = rows
-        x = _columns(layers, sizes)
-        aside = sum(abs(x[a] - x[b]) for a, below in enumerate(layers.lower) for b in below)
-        found.append((round(aside, 1), x, rows))
-    _, x, layers.rows = min(found, key=lambda each: each[0])
+    columns = [_columns(layers, rows, sizes) for rows in layers.orders]
+    far_aside = [sum(abs(x[a] - x[b]) for a, below in enumerate(layers.lower) for b in below) for x in columns]
+    chosen = next(i for i, far in enumerate(far_aside) if far <= min(far_aside) * _AS_SHORT)
+    x, layers.rows = columns[chosen], layers.orders[chosen]
     routes = Routes(layers, sizes, flats, x, edges)
     tall = [max(sizes[slot][1] for slot in row if slot < layers.count) for row in layers.rows]
     bands: list[Point] = []
@@ -117,16 +117,16 @@ def _downward(sizes: Sequence[Point], flats: Sequence[float], edges: Edges, laye
     )
 
 
-def _columns(layers: Layers, sizes: Sequence[Point]) -> list[float]:
-    """The middle of each slot from the left.
+def _columns(layers: Layers, rows: Sequence[Sequence[int]], sizes: Sequence[Point]) -> list[float]:
+    """The middle of each slot from the left, if they stand in this order.
 
     The squares of how far edges go to the side are the least that the distances between neighbours allow.
     """
-    block = straight_blocks(layers)
-    number = {head: i for i, head in enumerate(dict.fromkeys(slot for row in layers.rows for slot in (block[s] for s in row)))}
+    block = straight_blocks(layers, rows)
+    number = {head: i for i, head in enumerate(dict.fromkeys(slot for row in rows for slot in (block[s] for s in row)))}
     of_slot = [number[block[slot]] for slot in range(len(block))]
     apart: dict[tuple[int, int], float] = {}
-    for a, b in neighbours(layers):
+    for a, b in (pair for row in rows for pair in pairwise(row)):
         pair = (of_slot[a], of_slot[b])
         apart[pair] = max(apart.get(pair, 0.0), _apart(a, b, layers.count, sizes))
     pulls: dict[tuple[int, int], float] = {}

@@ -24,6 +24,8 @@ _STACK = 4.0
 """How far the second sheet of a group, and the second border of an output, are off."""
 _ARROW = 8.0
 """The length of an arrow, and its distance from the corners of a box at least."""
+_MOST_ARROWS = 40
+"""For so many side by side a box is made wide enough."""
 _LONGEST_TIP = 200
 
 
@@ -43,7 +45,7 @@ def to_svg(graph: Graph, precision: int, theme: str = "auto") -> str:
             hint="show less with --depth N or --collapse; --format dot, mermaid and json have no limit",
         )
     written = [lines(graph, node, precision) for node in graph.nodes]
-    sizes = [_size(node.kind, text) for node, text in zip(graph.nodes, written, strict=True)]
+    sizes = [_size(node, text) for node, text in zip(graph.nodes, written, strict=True)]
     arrows = list(flow(graph))
     flats = [_flat(node.kind, size) for node, size in zip(graph.nodes, sizes, strict=True)]
     layout = place(sizes, [(a, b) for a, b, _ in arrows], flats)
@@ -70,10 +72,12 @@ def drawn(graph: Graph, written: Any, sizes: Any, arrows: Any, layout: Layout, t
     return "\n".join([*text, "</svg>"]) + "\n"
 
 
-def _size(kind: str, written: list[Line]) -> Point:
+def _size(node: GraphNode, written: list[Line]) -> Point:
     longest = max(width(line.text) * _font_size(line) for line in written) * _CHARACTER
-    round_ends = 8.0 if kind == "variable" else _STACK if kind in ("group", "output") else 0.0
-    return longest + 2 * (_PAD_X + round_ends), len(written) * _LINE + 2 * (_PAD_Y + (_STACK if kind == "output" else 0))
+    round_ends = 8.0 if node.kind == "variable" else _STACK if node.kind in ("group", "output") else 0.0
+    arrows = min(len(node.inputs), _MOST_ARROWS) * _ARROW
+    high = len(written) * _LINE + 2 * (_PAD_Y + (_STACK if node.kind == "output" else 0))
+    return max(longest, arrows) + 2 * (_PAD_X + round_ends), high
 
 
 def _corner(kind: str, height: float) -> float:
