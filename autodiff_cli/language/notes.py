@@ -118,7 +118,7 @@ def _kink(step: Step, mask: Any, order: int, session: Session) -> Note | None:
     one_by_one = pointwise(step) or "reduction" in op.parameters
     sides: list[_Sides] = []
     by = [key for key, value in _slots(step) if type(value) is Tensor and value._requires_grad]
-    if one_by_one or all(np.size(raw(value)) <= MOST_ELEMENTS for value in flat(step)):
+    if one_by_one or _same_places(step, by, mask.shape):
         found = (_Sides(step, key, place, mask.shape if one_by_one else None, order) for key in by)
         sides = [one for one in found if one.differ]
         if not sides:
@@ -126,6 +126,13 @@ def _kink(step: Step, mask: Any, order: int, session: Session) -> Note | None:
     texts = arguments_at(step, place, mask.shape, one_by_one, session.expression, human=True)
     where = f"{call_text(step, session.expression)} at {', '.join(texts.values())}{among(mask)}"
     return note("kink", f"{where}: {_said(sides, op, texts, order, len(by) > 1)}", step[4].span)
+
+
+def _same_places(step: Step, by: list[Any], shape: tuple[int, ...]) -> bool:
+    """Whether what is differentiated by has its elements where the mask has them, and there are few enough to look."""
+    values = dict(_slots(step))
+    few = all(np.size(raw(value)) <= MOST_ELEMENTS for value in flat(step))
+    return few and all(np.shape(raw(values[key])) == shape for key in by)
 
 
 def _said(sides: list[_Sides], op: Op, texts: Mapping[Any, str], order: int, several: bool) -> str:

@@ -59,6 +59,15 @@ def pointwise(step: Step) -> bool:
         return False
 
 
+def _reach(step: Step) -> tuple[int, ...] | None:
+    """The shape of what an operation does one by one, before it reduces that; ``None`` if it does nothing one by one."""
+    if pointwise(step):
+        return tuple(step[3].shape)
+    if step[0] is None or "reduction" not in step[0].parameters:
+        return None
+    return np.broadcast_shapes(*(np.shape(raw(value)) for value in (*step[1], *step[2].values()) if type(value) is Tensor))
+
+
 class Met:
     """A kink that an evaluation met.
 
@@ -73,7 +82,8 @@ class Met:
     def __init__(self, index: int, step: Step, mask: Any, order: int) -> None:
         self.index = index
         self.step = step
-        self.mask = np.broadcast_to(mask, step[3].shape) if pointwise(step) else np.asarray(mask)
+        shape = _reach(step)
+        self.mask = np.asarray(mask) if shape is None else np.broadcast_to(mask, shape)
         self.order = order
 
 
