@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import promote
+from autodiff_cli.autograd.kinds import shown
 from autodiff_cli.autograd.op import KEYWORD_ALIASES, how_many
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
 
+_NONE = np.dtype(object)
+UNFIT = (ValueError, TypeError, IndexError, OverflowError, AttributeError)
+"""What NumPy raises where arguments do not fit; a plain number has no ``shape`` either."""
 NO_BOOLEANS = {
     "sub": "Subtraction, the `-` operator, with two bool tensors is not supported. "
     "Use the `^` or `logical_xor()` operator instead.",
@@ -47,19 +51,38 @@ def bind(
     return tuple(values[parameter] for parameter in parameters)
 
 
+def _of_64_bits(value: int) -> int:
+    if not -(2**63) <= value < 2**63:
+        raise ArgumentError(
+            f"a whole number beside a tensor has at most 64 bits, not {value.bit_length():,}", hint="float() makes a float of it"
+        )
+    return value
+
+
 def plain(value: Any, beside: Any) -> Any:
     """A value that is no tensor, beside an array: Python and NumPy scalars are weak, arrays are promoted."""
-    if isinstance(value, (float, int)) and not isinstance(value, np.generic):
+    if type(value) is float:
         return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, int):
+        return _of_64_bits(value)
+    if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "fib":
+        if isinstance(value, np.generic):
+            return value.item()
         return promote(value, beside)[0] if value.dtype is not beside.dtype else value
-    raise DtypeError(f"unsupported operand type: {type(value).__name__} beside a tensor")
+    raise DtypeError(f"a number or a tensor is expected beside a tensor, not {shown(value)}")
 
 
 def common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
-    """Bring the differentiable arrays among the arguments to one type."""
+    """Bring the differentiable arrays among the arguments to one type.
+
+    Raises:
+        DtypeError: if one of the arguments is neither a number nor an array of numbers.
+    """
+    for value in raw:
+        if isinstance(value, int):
+            _of_64_bits(value)
+        elif not isinstance(value, float) and getattr(value, "dtype", _NONE).kind not in "fib":
+            raise DtypeError(f"a number or a tensor is expected beside a tensor, not {shown(value)}")
     arrays = [i for i in positions if isinstance(raw[i], (np.ndarray, np.generic))]
     if len({raw[i].dtype for i in arrays}) > 1:
         common = raw[arrays[0]]
@@ -77,10 +100,12 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
     shapes = [list(v.shape) if hasattr(v, "shape") else [] for v in values]
     if isinstance(error, IndexError):
         return IndexOutOfRange(f"{name}: {error}; the shape is {shapes[0]}")
-    if isinstance(error, TypeError) or not shapes:
+    if isinstance(error, OverflowError):
+        return DtypeError(f"{name}: a number is too large for {' and '.join(str(v.dtype) for v in values if hasattr(v, 'dtype'))}")
+    if isinstance(error, (TypeError, AttributeError)) or not shapes:
         if name in NO_BOOLEANS and all(getattr(v, "dtype", None) == np.bool_ for v in values):
             return DtypeError(NO_BOOLEANS[name])
-        types = " and ".join(str(getattr(v, "dtype", type(v).__name__)) for v in values)
+        types = " and ".join(shown(v) for v in values)
         return DtypeError(f"{name} does not work on {types}")
     if len(shapes) == 2:
         for back, (a, b) in enumerate(zip(reversed(shapes[0]), reversed(shapes[1]), strict=False), start=1):

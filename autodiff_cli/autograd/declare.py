@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.arguments import NO_BOOLEANS, bind, common, mismatch, plain
+from autodiff_cli.autograd.arguments import NO_BOOLEANS, UNFIT, bind, common, mismatch, plain
 from autodiff_cli.autograd.dtypes import get_default_dtype, promote
+from autodiff_cli.autograd.kinds import TENSOR, Kind, checks_of, settled
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import (
     NO_EDGE,
@@ -117,6 +118,7 @@ def declare(
     series: str | Function | None = None,
     node: str | None = None,
     statics: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, Kind] | None = None,
     public: bool = True,
     view: bool = False,
     selects: bool = False,
@@ -134,6 +136,7 @@ def declare(
         series: how it acts on power series, see ``autograd.series``; ``None`` if it has no rule for them.
         node: PyTorch's name of the backward node; from ``name`` if left out (``log`` gives ``LogBackward0``).
         statics: further parameters, which are plain Python values, with their defaults.
+        kinds: what each of those is, where users give them: they are checked before anything runs.
         public: whether it belongs to the language; if not, it serves other rules only.
         view: whether the result shares the memory of the argument, where NumPy can do that.
         selects: whether it takes some elements of its arguments and leaves others; see ``autograd.untaken``.
@@ -159,13 +162,13 @@ def declare(
         {"selects": selects, "elementwise": elementwise} | ({} if recover is None else {"recover": staticmethod(recover)}),
     )
     if view:
-        function = _viewing(name, forward, rule, statics)
+        function = _viewing(name, forward, rule, statics, kinds or {})
     elif not statics and len(tensors) == 1 and differentiable:
         function = _unary(name, forward, rule)
     elif not statics and len(tensors) == 2:
         function = _binary(name, forward, rule)
     else:
-        function = _general(name, forward, rule, statics)
+        function = _general(name, forward, rule, statics, kinds or {})
     function.__name__ = function.__qualname__ = name
     function.__module__ = home["__name__"]
     function.__doc__ = description.get("summary")
@@ -189,6 +192,7 @@ def declare(
         parameters=(*tensors, *statics),
         defaults=tuple(statics.values()),
         tensors=tensors,
+        kinds=kinds,
         **description,
     )
 
@@ -353,7 +357,7 @@ def _unary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
     saves_output = saves == ("out",)
     saves_both = saves == ("x", "out")
     if saves and not (saves_input or saves_output or saves_both):
-        return _general(name, forward, rule, {})
+        return _general(name, forward, rule, {}, {})
     base: type[Node] = InputNode if saves_input else OutputNode if saves_output else BothNode if saves_both else LinearNode
     node_type: Any = None
 
@@ -396,6 +400,8 @@ def _binary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
                 b = y._data
                 if a.dtype is not b.dtype:
                     a, b = promote(a, b)
+                    # A rule computes with numbers, not with true and false.
+                    x, y = _constant(a) if x._data.dtype.kind == "b" else x, _constant(b) if y._data.dtype.kind == "b" else y
             elif isinstance(y, Tensor):
                 return stood_in(function, (x, y))
             else:
@@ -409,7 +415,7 @@ def _binary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
             return forward(x, y)
         try:
             data = forward(a, b)
-        except (ValueError, TypeError, IndexError) as error:
+        except UNFIT as error:
             raise mismatch(name, error, (a, b)) from None
         if (
             (first and type(x) is Tensor and x._requires_grad) or (second and type(y) is Tensor and y._requires_grad)
@@ -420,15 +426,21 @@ def _binary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
     return function
 
 
-def _general(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mapping[str, Any]) -> Function:
+def _general(
+    name: str, forward: Callable[..., Any], rule: _Rule, statics: Mapping[str, Any], kinds: Mapping[str, Kind]
+) -> Function:
     """The function of any other operation: tensors first, then plain values that have defaults."""
     arity = rule.arity
     parameters = rule.tensors + tuple(statics)
     defaults = tuple(statics.values())
+    checks = checks_of(parameters, defaults, kinds)
 
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*given: Any, **kwargs: Any) -> Any:
+        args: Sequence[Any] = given
         if kwargs or len(args) != len(parameters):
             args = bind(name, parameters, defaults, args, kwargs)
+        if checks:
+            args = settled(name, checks, args)
         raw = list(args)
         recorded = found = False
         for i in range(arity):
@@ -443,9 +455,12 @@ def _general(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mappi
             return forward(*raw)
         if arity > 1:
             raw[:arity] = common(raw[:arity], rule.positions)
+            for i in rule.positions:  # a rule computes with numbers, not with true and false
+                if type(args[i]) is Tensor and args[i]._data.dtype.kind == "b" and raw[i].dtype.kind != "b":
+                    args = (*args[:i], _constant(raw[i]), *args[i + 1 :])
         try:
             data = forward(*raw)
-        except (ValueError, TypeError, IndexError) as error:
+        except UNFIT as error:
             raise mismatch(name, error, raw[:arity]) from None
         recorded = recorded and is_grad_enabled()
         return rule.record(args, data) if recorded else _constant(_settled(data, *raw[:arity]))
@@ -461,21 +476,27 @@ NO_GRAD_VIEW = (
 )
 
 
-def _viewing(name: str, forward: Callable[..., Any], rule: _Rule, statics: Mapping[str, Any]) -> Function:
+def _viewing(
+    name: str, forward: Callable[..., Any], rule: _Rule, statics: Mapping[str, Any], kinds: Mapping[str, Kind]
+) -> Function:
     """The function of an operation whose result shares memory with its argument."""
     parameters = rule.tensors + tuple(statics)
     defaults = tuple(statics.values())
+    checks = checks_of(parameters, defaults, kinds)
 
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*given: Any, **kwargs: Any) -> Any:
+        args: Sequence[Any] = given
         if kwargs or len(args) != len(parameters):
             args = bind(name, parameters, defaults, args, kwargs)
+        if checks:
+            args = settled(name, checks, args)
         x = args[0]
         if type(x) is not Tensor:
             return stood_in(function, args) if isinstance(x, Tensor) else forward(*args)
         source = shared_array(x)
         try:
             data = forward(source, *args[1:])
-        except (ValueError, TypeError, IndexError) as error:
+        except UNFIT as error:
             raise mismatch(name, error, [source]) from None
         recording = is_grad_enabled()
         made = rule.record(args, data) if x._requires_grad and recording else _constant(data)
@@ -493,27 +514,29 @@ def declare_sequence(
     *,
     node: str,
     statics: Mapping[str, Any],
+    kinds: Mapping[str, Kind],
     series: str | None = None,
     **description: Any,
 ) -> Function:
     """Declare an operation on a sequence of tensors: ``partial(g, i, shapes, *statics)`` is that of the i-th."""
     node_type: Any = type(node, (SequenceNode,), {"__slots__": (), "partial": staticmethod(partial)})
     parameters = ("tensors", *statics)
+    checks = checks_of(parameters, tuple(statics.values()), kinds)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if args and not isinstance(args[0], (list, tuple)):
             # stack(x, y) as in the language, beside PyTorch's stack([x, y]).
             count = sum(isinstance(a, (Tensor, np.ndarray, np.generic, float)) for a in args)
             args = (list(args[:count]), *args[count:])
-        tensors, *rest = bind(name, parameters, tuple(statics.values()), args, kwargs)
+        tensors, *rest = settled(name, checks, bind(name, parameters, tuple(statics.values()), args, kwargs))
         if not tensors:
             raise ArgumentError(f"{name} expects at least one tensor")
         if any(type(t) is not Tensor and isinstance(t, Tensor) for t in tensors):
             return stood_in(function, (list(tensors), *rest))
-        raw = [t._data if type(t) is Tensor else np.asarray(t) for t in tensors]
+        raw = [t._data if type(t) is Tensor else np.asarray(TENSOR(t, name, "tensors")) for t in tensors]
         try:
             data = forward(raw, *rest)
-        except (ValueError, TypeError, IndexError) as error:
+        except UNFIT as error:
             raise mismatch(name, error, raw) from None
         if not any(type(t) is Tensor for t in tensors):
             return data
@@ -534,6 +557,7 @@ def declare_sequence(
         parameters=parameters,
         defaults=tuple(statics.values()),
         tensors=("tensors",),
+        kinds=kinds,
         variadic=True,
         **description,
     )

@@ -79,6 +79,7 @@ class Op:
         function: the callable.
         parameters: names in order, with ``defaults`` for the last of them.
         tensors: those parameters that take tensors; the others take plain numbers, flags and shapes.
+        kinds: what each of those others is, by name; see ``autograd.kinds``.
         summary: one line of prose.
         formula: the derivative, in the language itself, where one line can say it.
         domain: where the value exists; ``smooth``: where the derivative does, if that is less.
@@ -102,6 +103,7 @@ class Op:
         "formula",
         "function",
         "inside",
+        "kinds",
         "kink",
         "name",
         "parameters",
@@ -123,6 +125,7 @@ class Op:
     reflected: Function | None
     spread: bool
     tensors: tuple[str, ...]
+    kinds: Mapping[str, Any]
     variadic: bool
     section: str
     summary: str
@@ -193,6 +196,7 @@ def describe(
     function: Function,
     *,
     tensors: Sequence[str] | None = None,
+    kinds: Mapping[str, Any] | None = None,
     aliases: Sequence[str] = (),
     methods: Sequence[str] | None = None,
     operator: str | None = None,
@@ -221,9 +225,11 @@ def describe(
     op.name = name or function.__name__.rstrip("_")
     op.aliases = tuple(aliases)
     op.function = function
-    code = function.__code__
+    written = getattr(function, "__wrapped__", function)
+    code = written.__code__
     op.parameters = tuple(parameters if parameters is not None else code.co_varnames[: code.co_argcount])
-    op.defaults = tuple(defaults if defaults is not None else function.__defaults__ or ())
+    op.defaults = tuple(defaults if defaults is not None else written.__defaults__ or ())
+    op.kinds = getattr(function, "kinds", {}) if kinds is None else kinds
     op.tensors = tuple(tensors) if tensors is not None else op.parameters[: op.required]
     op.variadic = variadic
     op.reflected = reflected

@@ -7,8 +7,9 @@ from collections import namedtuple
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
-from autodiff_cli.autograd.arguments import bind, mismatch
+from autodiff_cli.autograd.arguments import UNFIT, bind, mismatch
 from autodiff_cli.autograd.declare import NO_GRAD_VIEW, argument_names, node_name, shares
+from autodiff_cli.autograd.kinds import Kind, checks_of, settled
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import Grad, Node, restore, tensor_on
 from autodiff_cli.autograd.op import Function, describe
@@ -72,6 +73,7 @@ def declare_several(
     constant: Sequence[str] = (),
     node: str | None = None,
     statics: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, Kind] | None = None,
     view: Callable[..., Any] | None = None,
     public: bool = True,
     **description: Any,
@@ -85,6 +87,7 @@ def declare_several(
             is saved: ``x``, ``x_shape``, results and statics.
         results: the names of the results, which are then returned as a named tuple.
         constant: those of them that have no gradient.
+        kinds: what each of the ``statics`` is, where users give them.
         node: PyTorch's name of the backward node.
         view: ``view(x, i, *statics)`` gives the i-th result as a view of ``x``, where the results share its memory.
         public: whether it belongs to the language.
@@ -94,11 +97,12 @@ def declare_several(
     statics = dict(statics or {})
     parameters, defaults = ("x", *statics), tuple(statics.values())
     node = node or node_name(name)
+    checks = checks_of(parameters, defaults, kinds or {})
     node_type = type(node, (SeveralNode,), {"__slots__": (), "partial": staticmethod(partial), "wanted": wanted})
     together: Any = namedtuple(name, results) if results else tuple
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        args = bind(name, parameters, defaults, args, kwargs)
+        args = tuple(settled(name, checks, bind(name, parameters, defaults, args, kwargs)))
         x = args[0]
         if type(x) is not Tensor and isinstance(x, Tensor):  # a power series: taken apart as its coefficients are
             if view is None:
@@ -107,7 +111,7 @@ def declare_several(
         data = x if type(x) is not Tensor else x._data if view is None else shared_array(x)
         try:
             arrays = forward(data, *args[1:])
-        except (ValueError, TypeError, IndexError) as error:
+        except UNFIT as error:
             raise mismatch(name, error, [data]) from None
         if type(x) is not Tensor:
             return together(*arrays) if results else tuple(arrays)
@@ -141,7 +145,7 @@ def declare_several(
     function.__doc__ = description.get("summary")
     if not public:
         return function
-    return describe(function, name=name, parameters=parameters, defaults=defaults, tensors=("x",), **description)
+    return describe(function, name=name, parameters=parameters, defaults=defaults, tensors=("x",), kinds=kinds, **description)
 
 
 def _one(view: Callable[..., Any], i: int) -> Callable[..., Any]:

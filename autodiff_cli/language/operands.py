@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import LAWS
+from autodiff_cli.autograd.kinds import counted
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.op import Op, how_many
 from autodiff_cli.autograd.tensor import Tensor
@@ -64,8 +65,10 @@ def positions(key: Any) -> Any:
     if isinstance(found, Tensor) and not found.requires_grad:
         found = found._data
     # Every number that a program is given is a floating-point one.
-    if isinstance(found, (np.ndarray, np.generic)) and found.dtype.kind == "f" and np.all(found == np.floor(found)):
-        return found.astype(np.int64)
+    if isinstance(found, (np.ndarray, np.generic)):
+        whole = counted(found)
+        if whole is not found:
+            return whole
     return key if isinstance(key, Tensor) else found
 
 
@@ -135,8 +138,8 @@ def whole(value: Any, what: str) -> Any:
 
 
 def static(value: Any, op: Op) -> Any:
-    """A plain argument: whole numbers as integers."""
-    if isinstance(value, float) and value.is_integer():
+    """A plain argument: whole numbers as integers, as far as a float counts one by one."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
         return int(value)
     if isinstance(value, list):
         return [static(v, op) for v in value]
@@ -156,6 +159,7 @@ def arguments_wanted(op: Op) -> str:
     return how_many(op.required, len(op.parameters))
 
 
+_EXACT = 2**53
 _CHECK_THEMSELVES = ("dot", "einsum", "inner", "kron", "tensordot", "vdot")
 _PRODUCTS = ("matmul", "mm", "mv", "bmm", "dot")
 

@@ -131,9 +131,17 @@ class Tensors:
         self.trace(None, tensors, {}, stacked, node)
         return self.keep(stacked, node)
 
-    def operand(self, value: Any, node: Syntax) -> Any:
+    def operand(self, op: Op, parameter: str, value: Any, node: Syntax) -> Any:
         """An argument of arithmetic: numbers stay plain, and weak; anything else becomes a tensor."""
-        return value if value is None or is_plain(value) else self.of(value, node)
+        if is_plain(value):
+            return value
+        if value is None:
+            if parameter in op.parameters[: op.required] or op.defaults[op.parameters.index(parameter) - op.required] is not None:
+                raise ArgumentError(
+                    f"{op.name}: '{parameter}' must be a number or a tensor, not none", hint=f"it is {op.signature}"
+                )
+            return value
+        return self.of(value, node)
 
     def arguments(self, op: Op, given: list[Any], named: Mapping[str, Any], node: Syntax) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as a function takes them: tensors for its tensors, plain values for the rest.
@@ -158,10 +166,10 @@ class Tensors:
             arguments = [arguments] if op.tensors else arguments
         else:
             arguments = [
-                self.operand(v, node) if parameters[min(i, len(parameters) - 1)] in op.tensors else static(v, op)
-                for i, v in enumerate(given)
+                self.operand(op, p, v, node) if p in op.tensors else static(v, op)
+                for v, p in zip(given, _by_position(op, len(given)), strict=True)
             ]
-        keywords = {p: self.operand(v, node) if p in op.tensors else static(v, op) for p, v in keywords.items()}
+        keywords = {p: self.operand(op, p, v, node) if p in op.tensors else static(v, op) for p, v in keywords.items()}
         if op.tensors:
             together = [*arguments, *keywords.values()]
             if not any(isinstance(v, Tensor) for v in together) and not op.variadic:
@@ -172,6 +180,11 @@ class Tensors:
         if op.spread and op.parameters[-1] in keywords:
             arguments.append(keywords.pop(op.parameters[-1]))
         return arguments, keywords
+
+
+def _by_position(op: Op, count: int) -> Sequence[str]:
+    """The parameters that so many arguments are for; the last one may take several."""
+    return [*op.parameters, *op.parameters[-1:] * (count - len(op.parameters))][:count]
 
 
 def _keywords(op: Op, given: int, named: Mapping[str, Any]) -> dict[str, Any]:

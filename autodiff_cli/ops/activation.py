@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.kinds import DIMENSION, NUMBER, TEXT, optional
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.comparison import where
@@ -111,6 +112,7 @@ softplus = declare(
     {"x": lambda g, x, beta, threshold: _softplus_slope(g, x, beta, threshold)},
     series="chain",
     statics={"beta": 1, "threshold": None},
+    kinds={"beta": NUMBER, "threshold": optional(NUMBER)},
     written=lambda threshold: (
         ("" if threshold is None else "x if beta*x > threshold else ") + "(max(beta*x, 0) + log1p(exp(-abs(beta*x))))/beta"
     ),
@@ -192,6 +194,7 @@ gelu = declare(
     {"x": lambda g, x, approximate: _gelu_slope(g, x, approximate)},
     series="chain",
     statics={"approximate": "none"},
+    kinds={"approximate": TEXT},
     written=lambda approximate: "x*ndtr(x)" if approximate == "none" else f"x*sigmoid({_GELU_SCALE!r}*(x + {_GELU_CUBE!r}*x**3))",
     methods=(),
     summary="x*ndtr(x), or its approximation by tanh",
@@ -249,6 +252,7 @@ leaky_relu = declare(
     {"x": lambda g, x, negative_slope: _gate(g, x, 0.0, math.nan, negative_slope)},
     series="chain",
     statics={"negative_slope": 0.01},
+    kinds={"negative_slope": NUMBER},
     written="x if x > 0 else negative_slope*x",
     methods=(),
     summary="x where it is positive, else negative_slope*x",
@@ -266,6 +270,7 @@ hardtanh: Function = declare(
     {"x": lambda g, x, min_val, max_val: _gate(g, x, min_val, max_val, 0.0)},
     series="chain",
     statics={"min_val": -1.0, "max_val": 1.0},
+    kinds={"min_val": NUMBER, "max_val": NUMBER},
     written="min(max(x, min_val), max_val)",
     methods=(),
     selects=True,
@@ -366,6 +371,7 @@ elu = declare(
     {"x": lambda g, x, alpha: _bent_slope(g, x, alpha, 1.0, 1.0)},
     series="chain",
     statics={"alpha": 1.0},
+    kinds={"alpha": NUMBER},
     written="x if x > 0 else alpha*expm1(x)",
     summary="x where it is positive, else alpha*(exp(x) - 1)",
     formula="1 where x > 0 else alpha*exp(x)",
@@ -389,6 +395,7 @@ celu = declare(
     {"x": lambda g, x, alpha: _bent_slope(g, x, alpha, 1 / alpha, 1.0)},
     series="chain",
     statics={"alpha": 1.0},
+    kinds={"alpha": NUMBER},
     written="x if x > 0 else alpha*expm1(x/alpha)",
     summary="x where it is positive, else alpha*(exp(x/alpha) - 1)",
     formula="1 where x > 0 else exp(x/alpha)",
@@ -461,6 +468,7 @@ softmax = declare(
     {"x": lambda g, out, dim: out * (g - sum(g * out, dim, True))},
     series=_softmax_series,
     statics={"dim": -1},
+    kinds={"dim": DIMENSION},
     summary="exp(x)/sum(exp(x)) along dim, the last if left out",
     formula="s*(g - sum(g*s)) with s = softmax(x)",
     samples=(([0.3, -1.0, 2.0],), ([[0.5, -1.0], [2.0, 0.1]], 0)),
@@ -472,6 +480,7 @@ log_softmax = declare(
     {"x": lambda g, out, dim: -g * expm1(out) - exp(out) * (sum(g, dim, True) - g)},
     series=_log_softmax_series,
     statics={"dim": -1},
+    kinds={"dim": DIMENSION},
     summary="log(softmax(x)) along dim, the last if left out, without overflow",
     formula="g - softmax(x)*sum(g)",
     samples=(([0.3, -1.0, 2.0],), ([[0.5, -1.0], [2.0, 0.1]], 0)),

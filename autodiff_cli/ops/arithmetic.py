@@ -9,6 +9,7 @@ import numpy as np
 
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.dtypes import get_default_dtype
+from autodiff_cli.autograd.kinds import NUMBER, TENSOR, takes
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.ops.comparison import where
@@ -315,16 +316,19 @@ add = Tensor.add = _with_alpha(add)  # type: ignore[attr-defined]
 sub = Tensor.sub = _with_alpha(sub)  # type: ignore[attr-defined]
 
 
+@takes(x=TENSOR, tensor1=TENSOR, tensor2=TENSOR, value=NUMBER)
 def addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
     """x + value*tensor1*tensor2."""
     return x + value * tensor1 * tensor2
 
 
+@takes(x=TENSOR, tensor1=TENSOR, tensor2=TENSOR, value=NUMBER)
 def addcdiv(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
     """x + value*tensor1/tensor2."""
     return x + value * (tensor1 / tensor2)
 
 
+@takes(x=TENSOR, end=TENSOR, weight=TENSOR)
 def lerp(x: Any, end: Any, weight: Any) -> Any:
     """From x to end, by a weight from 0 to 1."""
     return x + weight * (end - x)

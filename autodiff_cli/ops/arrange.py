@@ -8,12 +8,25 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.kinds import (
+    DIMENSION,
+    DIMENSIONS,
+    NUMBER,
+    POSITIONS,
+    TENSOR,
+    TEXT,
+    WHOLE,
+    WHOLES,
+    optional,
+    takes,
+    whole_numbers,
+)
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import MOST_TURNS, check_count, check_size
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.reduce import dimensions, sum
-from autodiff_cli.ops.shape import cat, dimension, dimension_length, expand, flatten, reshape, unsqueeze
+from autodiff_cli.ops.shape import broadcast_shape, cat, dimension, expand, flatten, reshape, unsqueeze
 from autodiff_cli.ops.views import diagonal
 
 __all__ = [
@@ -42,9 +55,8 @@ __all__ = [
 _V, _M = [1.0, 2.0, 3.0], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
 
-def _listed(values: tuple[Any, ...]) -> tuple[int, ...]:
-    given = values[0] if len(values) == 1 and isinstance(values[0], (list, tuple)) else values
-    return tuple(dimension_length(value) for value in given)
+def _listed(value: Any) -> tuple[int, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 # Turned round and shifted
@@ -61,7 +73,7 @@ _flip: Function = declare(
 
 def flip(x: Any, *dims: Any) -> Any:
     """the elements in reverse order along dimensions"""
-    return _flip(x, _listed(dims))
+    return _flip(x, whole_numbers("flip", "dims", dims))
 
 
 def fliplr(x: Any) -> Any:
@@ -92,20 +104,29 @@ _rolled: Function = declare(
 )
 
 
+@takes(shifts=WHOLES, dims=optional(DIMENSIONS))
 def roll(x: Any, shifts: Any, dims: Any = None) -> Any:
     """the elements moved on along dimensions, those at the end to the front; in all as one dimension if dims is left out"""
-    shifts = _listed((shifts,))
+    shifts = _listed(shifts)
     if dims is None:
         if len(shifts) != 1:
             raise ShapeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
         return reshape(_rolled(reshape(x, (-1,)), shifts, (0,)), x.shape)
-    dims = _listed((dims,))
+    dims = _listed(dims)
     if len(shifts) != len(dims):
         raise ShapeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     return _rolled(x, shifts, dims)
 
 
-describe(flip, parameters=("x", "dims"), tensors=("x",), spread=True, formula="flip(g)", samples=((_M, [0]), (_M, [0, 1])))
+describe(
+    flip,
+    parameters=("x", "dims"),
+    tensors=("x",),
+    kinds={"dims": WHOLES},
+    spread=True,
+    formula="flip(g)",
+    samples=((_M, [0]), (_M, [0, 1])),
+)
 describe(fliplr, formula="fliplr(g)", samples=((_M,),))
 describe(flipud, formula="flipud(g)", samples=((_M,),))
 describe(roll, tensors=("x",), formula="roll(g, -shifts)", samples=((_M, 1), (_M, 2, 1), (_M, [1, -1], [0, 1])))
@@ -117,13 +138,15 @@ def _triangle(name: str, cut: Any, summary: str) -> Function:
     def forward(x: Any, diagonal: int) -> Any:
         if x.ndim < 2:
             raise ShapeError(f"{name}: input tensor must have at least 2 dimensions")
-        return cut(x, dimension_length(diagonal))
+        rows, columns = x.shape[-2:]
+        return cut(x, min(max(diagonal, -rows), columns))  # NumPy counts in 64 bits
 
     made: Function = declare(
         name,
         forward,
         {"x": lambda g, diagonal: made(g, diagonal)},
         statics={"diagonal": 0},
+        kinds={"diagonal": WHOLE},
         summary=summary,
         formula=f"{name}(g)",
         samples=((_M,), ([_M, _M], 1)),
@@ -154,18 +177,20 @@ diag_embed: Function = declare(
     _embed,
     {"x": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
     statics={"offset": 0, "dim1": -2, "dim2": -1},
+    kinds={"offset": WHOLE, "dim1": DIMENSION, "dim2": DIMENSION},
     summary="matrices with the elements of the last dimension on the diagonal, or that many places off it",
     formula="diagonal(g)",
     samples=((_M,), (_V, 1), (_M, -1, 0, 2)),
 )
 
 
+@takes(diagonal=WHOLE)
 def diag(x: Any, diagonal: int = 0) -> Any:
     """of a vector the matrix with it on the diagonal, of a matrix its diagonal"""
     ndim = len(x.shape)
     if ndim not in (1, 2):
         raise ShapeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
-    return diag_embed(x, dimension_length(diagonal)) if ndim == 1 else _diagonal_of(x, dimension_length(diagonal), 0, 1)
+    return diag_embed(x, diagonal) if ndim == 1 else _diagonal_of(x, diagonal, 0, 1)
 
 
 _diagonal_of = diagonal
@@ -208,28 +233,35 @@ _repeated: Function = declare(
 
 def repeat(x: Any, *sizes: Any) -> Any:
     """x repeated that many times along each dimension, new ones in front"""
-    return _repeated(x, _listed(sizes))
+    return _repeated(x, whole_numbers("repeat", "sizes", sizes))
 
 
 def tile(x: Any, *dims: Any) -> Any:
     """as repeat, where missing numbers are 1"""
-    sizes = _listed(dims)
+    sizes = whole_numbers("tile", "dims", dims)
     return repeat(x, (*(1,) * (len(x.shape) - len(sizes)), *sizes))
 
 
+@takes(repeats=POSITIONS, dim=optional(DIMENSION))
 def repeat_interleave(x: Any, repeats: Any, dim: Any = None) -> Any:
     """each element, or each slice along dim, repeated in place"""
-    if dim is None:
-        x, dim = flatten(x) if x.shape else reshape(x, (1,)), 0
-    repeats = np.asarray(getattr(repeats, "_data", repeats)).astype(np.int64)
-    others = math.prod(x.shape) // max(x.shape[dimension(dim, len(x.shape))], 1)
-    each = x.shape[dimension(dim, len(x.shape))] if repeats.size == 1 else 1
-    check_size((others, each * int(np.sum(repeats, dtype=np.float64))))
-    return index_select(x, dim, np.repeat(np.arange(x.shape[dimension(dim, len(x.shape))]), repeats))
+    at = 0 if dim is None else dimension(dim, len(x.shape))
+    if dim is None or not x.shape:
+        x = flatten(x) if x.shape else reshape(x, (1,))
+    length = x.shape[at]
+    if repeats.ndim > 1 or repeats.size not in (1, length):
+        raise ShapeError(f"repeats must be one number, or one for each of {length}, but its shape is {list(repeats.shape)}")
+    if np.any(repeats < 0):
+        raise ArgumentError("repeats can not be negative")
+    each = length if repeats.size == 1 else 1
+    check_size((math.prod(x.shape) // max(length, 1), each * int(np.sum(repeats, dtype=np.float64))))
+    return index_select(x, at, np.repeat(np.arange(length), repeats))
 
 
-describe(repeat, parameters=("x", "sizes"), tensors=("x",), spread=True, samples=((_M, [2, 1]), (_V, [3, 2])))
-describe(tile, parameters=("x", "dims"), tensors=("x",), spread=True, samples=((_M, [2]),))
+describe(
+    repeat, parameters=("x", "sizes"), tensors=("x",), kinds={"sizes": WHOLES}, spread=True, samples=((_M, [2, 1]), (_V, [3, 2]))
+)
+describe(tile, parameters=("x", "dims"), tensors=("x",), kinds={"dims": WHOLES}, spread=True, samples=((_M, [2]),))
 describe(repeat_interleave, tensors=("x",), samples=((_M, 2), (_M, [1, 2], 0)))
 
 
@@ -260,11 +292,12 @@ _padded: Function = declare(
 )
 
 
+@takes(pad=WHOLES, mode=TEXT, value=optional(NUMBER))
 def pad(x: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     """one value around x: before and after along the last dimension, then the one before it; negative numbers crop"""
     if mode != "constant":
         raise ArgumentError(f"pad knows mode='constant' only, not '{mode}'")
-    return _padded(x, _listed((pad,)), 0.0 if value is None else value)
+    return _padded(x, _listed(pad), 0.0 if value is None else value)
 
 
 describe(
@@ -274,11 +307,13 @@ describe(
 # Broadcast and joined
 
 
+@takes(size=WHOLES)
 def broadcast_to(x: Any, size: Any) -> Any:
     """x repeated along dimensions of length 1, and along new ones in front, until the shape fits"""
     return expand(x, size)
 
 
+@takes(x=TENSOR, other=TENSOR)
 def expand_as(x: Any, other: Any) -> Any:
     """x repeated until it has the shape of other"""
     return expand(x, tuple(other.shape))
@@ -288,9 +323,9 @@ describe(broadcast_to, tensors=("x",), samples=(([1.0, 2.0], [3, 2]),))
 describe(expand_as, tensors=("x", "other"), samples=(([1.0, 2.0], [[0.5, -1.0]]),))
 
 
-def _sequence(tensors: tuple[Any, ...]) -> list[Any]:
+def _sequence(name: str, tensors: tuple[Any, ...]) -> list[Any]:
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
-    return [t if hasattr(t, "shape") else np.asarray(t) for t in given]
+    return [TENSOR(t, name, "tensors") for t in given]
 
 
 def _at_least(x: Any, ndim: int) -> Any:
@@ -302,7 +337,7 @@ def _at_least(x: Any, ndim: int) -> Any:
 
 def _stacking(name: str, prepare: Any, summary: str) -> Any:
     def function(*tensors: Any) -> Any:
-        parts = _sequence(tensors)
+        parts = _sequence(name, tensors)
         if not parts:
             raise ArgumentError(f"{name} expects a non-empty TensorList")
         return prepare(parts)
@@ -326,19 +361,17 @@ dstack = _stacking("dstack", lambda parts: cat([_at_least(p, 3) for p in parts],
 
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """tensors repeated until all have one shape"""
-    parts = _sequence(tensors)
-    try:
-        shape = np.broadcast_shapes(*(tuple(part.shape) for part in parts))
-    except ValueError:
-        raise ShapeError(f"shapes {', '.join(str(list(part.shape)) for part in parts)} do not broadcast") from None
+    parts = _sequence("broadcast_tensors", tensors)
+    shape = broadcast_shape("broadcast_tensors", *(tuple(part.shape) for part in parts))
     return tuple(expand(part, shape) for part in parts)
 
 
+@takes(indexing=TEXT)
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     """of vectors the tensors of a grid: the i-th of them changes along dimension i ('xy': the first two the other way round)"""
     if indexing not in ("ij", "xy"):
         raise ArgumentError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    parts = _sequence(tensors)
+    parts = _sequence("meshgrid", tensors)
     for part in parts:
         if len(part.shape) > 1:
             raise ShapeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {part!r}")
@@ -366,9 +399,14 @@ describe(
 )
 
 
+@takes(n=WHOLE, dim=DIMENSION)
 def diff(x: Any, n: int = 1, dim: int = -1) -> Any:
     """differences of neighbours along dim, n times"""
     at = dimension(dim, len(x.shape))
+    if not x.shape:
+        raise ShapeError("diff expects at least a 1-dimensional tensor")
+    if n < 0:
+        raise ArgumentError(f"diff takes differences 'n' times, which cannot be {n}")
     turns = min(n, x.shape[at])  # then nothing is left
     check_count(turns, MOST_TURNS, "diff of order {} is above the limit of {}")
     for _ in range(turns):

@@ -9,6 +9,7 @@ import numpy as np
 
 from autodiff_cli.autograd import untaken
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.kinds import FLAG, NUMBER, takes
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
@@ -85,9 +86,10 @@ isfinite = declare("isfinite", np.isfinite, {"x": None}, summary="true where it 
 
 isclose = declare(
     "isclose",
-    lambda x, y, rtol, atol, equal_nan: np.isclose(x, y, rtol, atol, equal_nan),
+    np.errstate(all="ignore")(lambda x, y, rtol, atol, equal_nan: np.isclose(x, y, rtol, atol, equal_nan)),
     {"x": None, "y": None},
     statics={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False},
+    kinds={"rtol": NUMBER, "atol": NUMBER, "equal_nan": FLAG},
     written=lambda equal_nan: None if equal_nan else "x == y or abs(x - y) <= atol + rtol*abs(y) and isfinite(y)",
     summary="true where abs(x - y) <= atol + rtol*abs(y)",
 )
@@ -98,6 +100,7 @@ def equal(x: Any, y: Any) -> bool:
     return bool(np.array_equal(*(getattr(v, "_data", v) for v in (x, y))))
 
 
+@takes(rtol=NUMBER, atol=NUMBER, equal_nan=FLAG)
 def allclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether ``isclose`` holds everywhere."""
     return bool(np.all(getattr(isclose(x, y, rtol, atol, equal_nan), "_data", True)))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.kinds import DIMENSION, NUMBER, TENSOR, TEXT, WHOLE, WHOLES, Kind, Unfit, optional, takes
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import check_size
@@ -116,11 +117,13 @@ def _arranged(x: Any, labels: list[int], out: list[int]) -> Any:
     return permuted(x, order) if order != tuple(range(len(order))) else x
 
 
+@takes(equation=TEXT)
 def einsum(equation: str, *operands: Any) -> Any:
     """sums of products by an equation such as 'ij,jk->ik'"""
     parts = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     if not parts:
         raise ArgumentError("einsum(): must provide at least one operand")
+    parts = [TENSOR(part, "einsum", "operands") for part in parts]
     labels, out = _terms(equation, [len(part.shape) for part in parts])
     result, of_result = parts[0], labels[0]
     for i in range(1, len(parts)):
@@ -138,6 +141,7 @@ def einsum(equation: str, *operands: Any) -> Any:
 
 describe(
     einsum,
+    kinds={"equation": TEXT},
     parameters=("equation", "operands"),
     tensors=("operands",),
     methods=(),
@@ -156,14 +160,28 @@ describe(
 # Made of products that are there
 
 
+def _pair(value: Any) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return WHOLE.take(value)
+    if len(value) != 2:
+        raise Unfit
+    return tuple([WHOLES.take(dims) for dims in value])
+
+
+_COUNT_OR_PAIR = Kind("a number of dimensions, or a pair of lists of dimensions", _pair)
+
+
+@takes(x=TENSOR, y=TENSOR, dims=_COUNT_OR_PAIR)
 def tensordot(x: Any, y: Any, dims: Any = 2) -> Any:
     """sum of products over the last dims of x and the first of y, or over pairs of lists of dimensions"""
     if isinstance(dims, (list, tuple)):
-        of_x, of_y = ([d] if isinstance(d, (int, np.integer)) else list(d) for d in dims)
+        of_x, of_y = ([d] if isinstance(d, int) else list(d) for d in dims)
     else:
         if dims < 0 or dims > min(len(x.shape), len(y.shape)):
             raise ShapeError(f"tensordot expects dims >= 0 and no more than both tensors have, but got dims={dims}")
         of_x, of_y = list(range(len(x.shape) - dims, len(x.shape))), list(range(dims))
+    if (of_x and not x.shape) or (of_y and not y.shape):
+        raise ShapeError(f"tensordot: a number has no dimensions to contract: shapes {list(x.shape)} and {list(y.shape)}")
     of_x, of_y = [dimension(d, len(x.shape)) for d in of_x], [dimension(d, len(y.shape)) for d in of_y]
     if [x.shape[d] for d in of_x] != [y.shape[d] for d in of_y]:
         raise ShapeError(
@@ -181,6 +199,7 @@ def tensordot(x: Any, y: Any, dims: Any = 2) -> Any:
     return reshape(mm(left, reshape(permuted(y, (*of_y, *free_y)), (summed, columns))), shape)
 
 
+@takes(x=TENSOR, y=TENSOR)
 def inner(x: Any, y: Any) -> Any:
     """sum of products over the last dimension of both"""
     if not x.shape or not y.shape:
@@ -192,6 +211,7 @@ def inner(x: Any, y: Any) -> Any:
     return matmul(x, y) if len(x.shape) == len(y.shape) == 1 else tensordot(x, y, [[-1], [-1]])
 
 
+@takes(x=TENSOR, y=TENSOR)
 def vdot(x: Any, y: Any) -> Any:
     """product of two vectors"""
     if len(x.shape) != 1 or len(y.shape) != 1:
@@ -199,6 +219,7 @@ def vdot(x: Any, y: Any) -> Any:
     return matmul(x, y)
 
 
+@takes(x=TENSOR, y=TENSOR)
 def kron(x: Any, y: Any) -> Any:
     """Kronecker's product: every element of x times all of y"""
     ndim = max(len(x.shape), len(y.shape))
@@ -237,17 +258,20 @@ addmm = declare(
         "mat2": lambda g, mat1, alpha: mm(t(mat1), g) * alpha,
     },
     statics={"beta": 1, "alpha": 1},
+    kinds={"beta": NUMBER, "alpha": NUMBER},
     summary="beta*x + alpha*(mat1 @ mat2)",
     formula="beta, alpha*(g @ mat2.T), alpha*(mat1.T @ g)",
     samples=((_A, _A, _B), (_V, _A, _B, 2, 0.5)),
 )
 
 
+@takes(x=TENSOR, batch1=TENSOR, batch2=TENSOR, beta=NUMBER, alpha=NUMBER)
 def baddbmm(x: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta*x + alpha*(batch1 @ batch2) for batches of matrices"""
     return x * beta + matmul(batch1, batch2) * alpha
 
 
+@takes(x=TENSOR, weight=TENSOR, bias=optional(TENSOR))
 def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     """x @ weight.T + bias"""
     if bias is not None and len(x.shape) == 2:
@@ -259,6 +283,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
 def chain_matmul(*matrices: Any) -> Any:
     """the product of several matrices, multiplied in the cheapest order"""
     parts = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
+    parts = [TENSOR(part, "chain_matmul", "matrices") for part in parts]
     if len(parts) < 2:
         raise ArgumentError(f"multi_dot(): expected at least 2 tensors but got {len(parts)}")
     row, column = len(parts[0].shape) == 1, len(parts[-1].shape) == 1
@@ -319,6 +344,7 @@ _crossed: Function = declare(
 )
 
 
+@takes(x=TENSOR, y=TENSOR, dim=DIMENSION)
 def cross_along(x: Any, y: Any, dim: int = -1) -> Any:
     """``torch.linalg.cross``: along the last dimension if none is given."""
     if len(x.shape) != len(y.shape):
@@ -330,6 +356,10 @@ def cross_along(x: Any, y: Any, dim: int = -1) -> Any:
     return _crossed(x, y, at - len(x.shape))
 
 
+cross_along.__name__ = "linalg.cross"
+
+
+@takes(x=TENSOR, y=TENSOR, dim=optional(DIMENSION))
 def cross(x: Any, y: Any, dim: Any = None) -> Any:
     """vector product along dim, the first dimension of length 3 if left out"""
     if dim is None:

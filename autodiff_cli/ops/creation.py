@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import get_default_dtype
+from autodiff_cli.autograd.kinds import NUMBER, WHOLE, WHOLES, optional, takes, whole_numbers
 from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.op import describe
 from autodiff_cli.autograd.tensor import Tensor
@@ -52,20 +53,13 @@ def as_tensor(data: Any, dtype: Any = None) -> Tensor:
     return Tensor(data, False, dtype)
 
 
-def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
-    lengths = size[0] if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
-    shape = tuple(_length(n) for n in lengths)
+def _shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    shape = whole_numbers(name, "size", size)
+    for length in shape:
+        if length < 0:
+            raise ArgumentError(f"a length cannot be negative: {length}")
     check_size(shape)
     return shape
-
-
-def _length(value: Any) -> int:
-    if isinstance(value, float) and not value.is_integer():
-        raise ArgumentError(f"a length must be a whole number, not {value:g}")
-    length = int(value)
-    if length < 0:
-        raise ArgumentError(f"a length cannot be negative: {length}")
-    return length
 
 
 def _leaf(data: Any, requires_grad: bool) -> Tensor:
@@ -75,29 +69,32 @@ def _leaf(data: Any, requires_grad: bool) -> Tensor:
 
 def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Zeros of a shape."""
-    return _leaf(np.zeros(_shape(size), dtype or get_default_dtype()), requires_grad)
+    return _leaf(np.zeros(_shape("zeros", size), dtype or get_default_dtype()), requires_grad)
 
 
 def ones(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones of a shape."""
-    return _leaf(np.ones(_shape(size), dtype or get_default_dtype()), requires_grad)
+    return _leaf(np.ones(_shape("ones", size), dtype or get_default_dtype()), requires_grad)
 
 
+@takes(size=WHOLES, fill_value=NUMBER)
 def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """One value, everywhere in a shape."""
     size = size if isinstance(size, (list, tuple)) else (size,)
     return _leaf(
-        np.full(_shape((size,)), fill_value, dtype or (get_default_dtype() if isinstance(fill_value, float) else None)),
+        np.full(_shape("full", (size,)), fill_value, dtype or (get_default_dtype() if isinstance(fill_value, float) else None)),
         requires_grad,
     )
 
 
+@takes(n=WHOLE, m=optional(WHOLE))
 def eye(n: Any, m: Any = None, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones on the diagonal of an n by m matrix."""
-    rows, columns = _shape((n, n if m is None else m))
+    rows, columns = _shape("eye", (n, n if m is None else m))
     return _leaf(np.eye(rows, columns, dtype=dtype or get_default_dtype()), requires_grad)
 
 
+@takes(start=NUMBER, end=optional(NUMBER), step=NUMBER)
 def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Numbers from ``start`` (0 if only one is given) up to, not including, ``end``."""
     if end is None:
@@ -110,15 +107,18 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, req
     if math.isinf(count):
         raise LimitError("arange has no end here", hint="give it finite bounds, and a step that is not too small")
     check_size((math.ceil(count),))
+    if count <= 0:
+        end = start
     if dtype is None and any(isinstance(v, float) for v in (start, end, step)):
         dtype = get_default_dtype()
     numbers: Any = np.arange
     return _leaf(numbers(start, end, step, dtype), requires_grad)
 
 
+@takes(start=NUMBER, end=NUMBER, steps=WHOLE)
 def linspace(start: Any, end: Any, steps: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Evenly spaced numbers from ``start`` to ``end``, both included."""
-    (steps,) = _shape((steps,))
+    (steps,) = _shape("linspace", (steps,))
     return _leaf(np.linspace(float(start), float(end), steps, dtype=dtype or get_default_dtype()), requires_grad)
 
 
@@ -139,12 +139,12 @@ def _random() -> Any:
 
 def rand(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Random numbers, uniform between 0 and 1; the same in every run unless ``manual_seed`` says otherwise."""
-    return _leaf(np.asarray(_random().random(_shape(size))).astype(dtype or get_default_dtype()), requires_grad)
+    return _leaf(np.asarray(_random().random(_shape("rand", size))).astype(dtype or get_default_dtype()), requires_grad)
 
 
 def randn(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Random numbers from the standard normal distribution; see ``rand`` for the seed."""
-    return _leaf(np.asarray(_random().standard_normal(_shape(size))).astype(dtype or get_default_dtype()), requires_grad)
+    return _leaf(np.asarray(_random().standard_normal(_shape("randn", size))).astype(dtype or get_default_dtype()), requires_grad)
 
 
 def empty(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -154,7 +154,8 @@ def empty(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
 
 def full_like(x: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """One value, in the shape and type of ``x``."""
-    return full(x.shape, fill_value, dtype=dtype or x.dtype, requires_grad=requires_grad)
+    made: Tensor = full(x.shape, fill_value, dtype=dtype or x.dtype, requires_grad=requires_grad)
+    return made
 
 
 def empty_like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -211,8 +212,8 @@ def ones_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
     return _leaf(np.ones(x.shape, dtype or x.dtype), requires_grad)
 
 
-describe(zeros, parameters=("size",), defaults=(), tensors=(), variadic=True)
-describe(ones, parameters=("size",), defaults=(), tensors=(), variadic=True)
+describe(zeros, parameters=("size",), defaults=(), tensors=(), kinds={"size": WHOLES}, variadic=True)
+describe(ones, parameters=("size",), defaults=(), tensors=(), kinds={"size": WHOLES}, variadic=True)
 describe(full, tensors=())
 describe(eye, tensors=())
 describe(arange, tensors=())

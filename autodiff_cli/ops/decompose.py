@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.kinds import DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional, takes
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.several import declare_several
 from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
@@ -14,7 +15,7 @@ from autodiff_cli.ops.arrange import diag_embed
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.extremes import amax, amin
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.matrices import check_matrix, mT, solve, symmetric
+from autodiff_cli.ops.matrices import check_matrix, converged, mT, solve, symmetric
 from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.reduce import of_type, sum
 from autodiff_cli.ops.shape import cat, dimension, getitem, unsqueeze
@@ -40,14 +41,7 @@ def _off_diagonal(x: Any) -> Any:
 
 def _eigh(x: Any) -> Any:
     check_matrix("linalg.eigh", x)
-    return _converged("linalg.eigh", np.linalg.eigh, symmetric(x))
-
-
-def _converged(name: str, function: Any, *arguments: Any) -> Any:
-    try:
-        return tuple(function(*arguments))
-    except np.linalg.LinAlgError:
-        raise ShapeError(f"{name}: The algorithm failed to converge because the input matrix is ill-conditioned.") from None
+    return converged("linalg.eigh", np.linalg.eigh, symmetric(x))
 
 
 def _eigh_slope(g: list[Any], eigenvalues: Any, eigenvectors: Any) -> Any:
@@ -94,7 +88,7 @@ describe(
 
 def _svd(x: Any, full_matrices: bool) -> Any:
     check_matrix("linalg.svd", x, square=False)
-    return _converged("linalg.svd", np.linalg.svd, x, bool(full_matrices))
+    return converged("linalg.svd", np.linalg.svd, x, bool(full_matrices))
 
 
 def _skew(x: Any) -> Any:
@@ -142,6 +136,7 @@ svd: Function = declare_several(
     results=("U", "S", "Vh"),
     node="LinalgSvdBackward0",
     statics={"full_matrices": True},
+    kinds={"full_matrices": FLAG},
     summary="U, S, Vh with x = U @ diag(S) @ Vh, S in descending order; fewer columns with full_matrices=false",
     formula="U @ diag(g) @ Vh for S alone",
     domain="everywhere",
@@ -172,8 +167,8 @@ def _qr(x: Any, mode: Any) -> Any:
         raise ArgumentError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
     check_matrix("linalg.qr", x, square=False)
     if mode == "r":
-        return np.zeros(0, x.dtype), np.linalg.qr(x, "r")
-    return tuple(np.linalg.qr(x, mode))
+        return np.zeros(0, x.dtype), converged("linalg.qr", np.linalg.qr, x, "r")
+    return converged("linalg.qr", np.linalg.qr, x, mode)
 
 
 def _qr_slope(g: list[Any], x: Any, q: Any, r: Any, mode: str) -> Any:
@@ -211,6 +206,7 @@ qr: Function = declare_several(
     results=("Q", "R"),
     node="LinalgQrBackward0",
     statics={"mode": "reduced"},
+    kinds={"mode": TEXT},
     summary="Q with orthonormal columns and R upper triangular with x = Q @ R",
     formula="(gQ + Q @ M) @ inv(R).mT, M the lower triangle of R @ gR.mT - gQ.mT @ Q, mirrored",
     domain="everywhere",
@@ -221,7 +217,10 @@ qr: Function = declare_several(
 
 # Norms of matrices
 
+_ORDER = either(NUMBER, TEXT)
 
+
+@takes(ord=_ORDER, dim=DIMENSIONS, keepdim=FLAG, dtype=optional(TYPE))
 def matrix_norm(x: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, dtype: Any = None) -> Any:
     """norm of a matrix: 'fro', 'nuc', 1 and -1 of its columns, inf and -inf of its rows, 2 and -2 of its singular values"""
     x = of_type(x, dtype)
@@ -259,6 +258,7 @@ describe(
 )
 
 
+@takes(ord=optional(_ORDER), dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE))
 def norm_of(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """``torch.linalg.norm``: of all elements without an order; else of a vector, or of a matrix along two dimensions."""
     if ord is None or (dim is None and len(x.shape) == 1) or (dim is not None and not isinstance(dim, (list, tuple))):
@@ -268,3 +268,6 @@ def norm_of(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, dty
             raise ShapeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {len(x.shape)}D.")
         dim = (0, 1)
     return vector_norm(x, ord, dim, keepdim, dtype) if len(dim) == 1 else matrix_norm(x, ord, dim, keepdim, dtype)
+
+
+norm_of.__name__ = "linalg.norm"

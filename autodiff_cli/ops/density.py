@@ -13,6 +13,7 @@ import numpy as np
 
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.dtypes import in_one_type
+from autodiff_cli.autograd.kinds import TENSOR, takes
 from autodiff_cli.autograd.op import describe
 from autodiff_cli.ops.elementary import log, log1p
 from autodiff_cli.ops.factorials import digamma, stirling_tail
@@ -49,6 +50,7 @@ _normal_logpdf = declare(
 )
 
 
+@takes(x=TENSOR, mean=TENSOR, std=TENSOR)
 def normal_logpdf(x: Any, mean: Any = 0.0, std: Any = 1.0) -> Any:
     """logarithm of the density of the normal distribution"""
     return _normal_logpdf(x, mean, std)

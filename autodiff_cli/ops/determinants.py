@@ -15,7 +15,7 @@ from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.several import declare_several
 from autodiff_cli.ops.comparison import eq, where
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.matrices import BATCH, SINGULAR, SQUARE, A, check_matrix, inv, mT
+from autodiff_cli.ops.matrices import BATCH, SINGULAR, SQUARE, A, check_matrix, converged, inv, mT
 from autodiff_cli.ops.shape import getitem, reshape, unindexed, unsqueeze
 
 __all__ = ["det", "logdet", "slogdet"]
@@ -24,11 +24,12 @@ _MOST_CONDITION = 1e5
 
 
 def _is_sound(x: Any) -> bool:
-    """Whether all matrices of a batch are far from being singular."""
+    """Whether all matrices of a batch are finite, and far from being singular."""
     data = getattr(x, "_data", x)
-    with np.errstate(all="ignore"):
-        sizes = np.linalg.svd(data, compute_uv=False)
-        return bool(np.all(sizes[..., -1:] * _MOST_CONDITION > sizes[..., :1])) if sizes.size else True
+    if not np.all(np.isfinite(data)):
+        return False
+    sizes = converged("linalg.det", np.linalg.svdvals, data)
+    return bool(np.all(sizes[..., -1:] * _MOST_CONDITION > sizes[..., :1])) if sizes.size else True
 
 
 def _lift(g: Any) -> Any:
@@ -65,12 +66,13 @@ def _cofactor_values(x: Any) -> Any:
     n = x.shape[-1]
     if n == 0:
         return x
-    u, sizes, vh = np.linalg.svd(x)
+    finite = np.all(np.isfinite(x), (-2, -1))[..., None, None]
+    u, sizes, vh = converged("linalg.det", np.linalg.svd, np.where(finite, x, 0))
     others = np.ones_like(sizes)
     for i in range(n):
         others[..., i] = np.prod(np.delete(sizes, i, -1), -1)
     sign = np.linalg.det(u) * np.linalg.det(vh)
-    return sign[..., None, None] * ((u * others[..., None, :]) @ vh)
+    return np.where(finite, sign[..., None, None] * ((u * others[..., None, :]) @ vh), x.dtype.type(np.nan))
 
 
 def _cofactors_slope(g: Any, x: Any) -> Any:
@@ -89,10 +91,15 @@ def cofactors(x: Any) -> Any:
     return _lift(det(x)) * mT(inv(x)) if _is_sound(x) else _cofactors(x)
 
 
+def _has_nan(x: Any) -> Any:
+    """Which matrices have a nan: elimination may meet a zero, and stop, before it meets that."""
+    return np.any(np.isnan(x), (-2, -1))
+
+
 def _det(x: Any) -> Any:
     check_matrix("linalg.det", x)
     with np.errstate(all="ignore"):
-        return np.linalg.det(x)
+        return np.where(_has_nan(x), x.dtype.type(np.nan), np.linalg.det(x))[()]
 
 
 det: Function = declare(
@@ -110,8 +117,8 @@ det: Function = declare(
 def _slogdet(x: Any) -> Any:
     check_matrix("linalg.slogdet", x)
     with np.errstate(all="ignore"):
-        sign, logarithm = np.linalg.slogdet(x)
-    return sign[()], logarithm[()]
+        found = np.linalg.slogdet(x)
+    return tuple(np.where(_has_nan(x), x.dtype.type(np.nan), part)[()] for part in found)
 
 
 def _slogdet_slope(g: list[Any], x: Any) -> Any:

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.kinds import DIMENSION, DIMENSIONS, FLAG, WHOLE, optional, takes
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.several import declare_several
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import isnan, maximum, minimum, where
 from autodiff_cli.ops.positions import dropped
 from autodiff_cli.ops.reduce import SAMPLES, STATICS, dimensions, reduction, spread, sum
-from autodiff_cli.ops.shape import dimension, dimension_length, reshape
+from autodiff_cli.ops.shape import dimension, reshape
 
 __all__ = [
     "amax",
@@ -107,6 +108,7 @@ def _extreme(name: str, ufunc: Any, summary: str, node: str | None = None, publi
         selects=True,
         node=node,
         statics=STATICS,
+        kinds={"dim": optional(DIMENSIONS), "keepdim": FLAG} if public else None,
         public=public,
         **(description if public else {}),
     )
@@ -197,12 +199,14 @@ def _check_keepdim(name: str, keepdim: Any) -> None:
         raise ArgumentError(f"{name} is of one or of two", hint=f"{name}([a, b, c]), or {name}({name}(a, b), c)")
 
 
+@takes(dim=optional(DIMENSION))
 def max(x: Any, y: Any = None, keepdim: bool = False, dim: Any = None) -> Any:
     """the largest element of x; along dim with its positions; of two tensors the larger, element by element"""
     _check_keepdim("max", keepdim)
     return _extremes(_max_of_all, _max_along, maximum, x, y, keepdim, dim)
 
 
+@takes(dim=optional(DIMENSION))
 def min(x: Any, y: Any = None, keepdim: bool = False, dim: Any = None) -> Any:
     """the smallest element of x; along dim with its positions; of two tensors the smaller, element by element"""
     _check_keepdim("min", keepdim)
@@ -213,6 +217,7 @@ for _function, _ufunc in ((max, np.maximum), (min, np.minimum)):
     describe(
         _function,
         kink=_ties(_ufunc),
+        kinds={"keepdim": FLAG, "dim": optional(DIMENSION)},
         tensors=("x", "y"),
         convention=f"{_SHARED}; along a dimension the first one has it",
         samples=(([1.0, -2.0, 3.0],), (1.5, -0.5), ([[1.0, 2.0], [4.0, 3.0]], None, True, 1)),
@@ -232,6 +237,7 @@ _median_of_all = declare(
 )
 
 
+@takes(dim=optional(DIMENSION), keepdim=FLAG)
 def median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """the element in the middle, the lower one of two; along dim with its positions"""
     return _median_of_all(x) if dim is None else _median_along(x, dim, keepdim)
@@ -250,6 +256,9 @@ describe(
 )
 
 
+_KINDS = {"dim": optional(DIMENSION), "keepdim": FLAG}
+
+
 def _position(name: str, find: Any, summary: str) -> Any:
     def forward(x: Any, dim: Any, keepdim: bool) -> Any:
         if not x.size and dim is None:
@@ -260,7 +269,7 @@ def _position(name: str, find: Any, summary: str) -> Any:
         at = dimension(dim, x.ndim)
         return find(x, at, keepdims=bool(keepdim))[()] if x.ndim else np.int64(0)
 
-    return declare(name, forward, {"x": None}, statics=STATICS, summary=summary)
+    return declare(name, forward, {"x": None}, statics=STATICS, kinds=_KINDS, summary=summary)
 
 
 argmax = _position("argmax", np.argmax, "position of the largest element, in all as if in one dimension, or along dim")
@@ -322,6 +331,7 @@ def _running_extreme(name: str, ufunc: Any, summary: str) -> Function:
         _running(ufunc),
         lambda g, indices, x_shape, dim: _back(g, indices, x_shape, dim),
         statics={"dim": 0},
+        kinds={"dim": DIMENSION},
         summary=summary,
         convention="of equal elements the last one has the derivative (PyTorch)",
         samples=((_FIVE, 1),),
@@ -366,11 +376,13 @@ def _kth_of(x: Any, k: int, dim: int, keepdim: bool) -> Any:
     return _with_positions(x, at, np.take(_ordered(_lanes(x), at, False), [k - 1], at), keepdim)
 
 
+@takes(dim=DIMENSION, descending=FLAG, stable=FLAG)
 def sort(x: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """the elements in order along dim, the last if left out, and where they stood"""
     return _sort_of(x, dim, descending)
 
 
+@takes(dim=DIMENSION, descending=FLAG, stable=FLAG)
 def argsort(x: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """the positions of the elements in order along dim"""
     return sort(x, dim, descending)[1]
@@ -381,14 +393,16 @@ def msort(x: Any) -> Any:
     return sort(x, 0)[0]
 
 
+@takes(k=WHOLE, dim=DIMENSION, largest=FLAG, sorted=FLAG)
 def topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """the k largest, or smallest, elements along dim in order, and where they stood"""
-    return _top(x, dimension_length(k), dim, largest)
+    return _top(x, k, dim, largest)
 
 
+@takes(k=WHOLE, dim=DIMENSION, keepdim=FLAG)
 def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """the k-th smallest element along dim, and where it stands"""
-    return _kth(x, dimension_length(k), dim, keepdim)
+    return _kth(x, k, dim, keepdim)
 
 
 _CHOSEN: dict[str, Any] = {**_ORDER, "edges": (([5.0, 1.0, 5.0], 2),)}

@@ -10,6 +10,7 @@ import numpy as np
 
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.dtypes import in_one_type
+from autodiff_cli.autograd.kinds import WHOLE, takes
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GraphError
@@ -145,14 +146,6 @@ def _cotangent_polynomial(n: int) -> tuple[float, ...]:
     return tuple(float(c) for c in reversed(low_first))
 
 
-def _order(n: Any) -> int:
-    if isinstance(n, Tensor):
-        n = n.item()
-    if int(n) != n or not 0 <= n <= 150:
-        raise ArgumentError(f"the order of polygamma must be a whole number from 0 to 150, not {n}")
-    return int(n)
-
-
 @np.errstate(all="ignore")
 def _polygamma_values(x: Any, n: int) -> Any:
     if n == 0:
@@ -181,9 +174,15 @@ _polygamma: Function = declare(
 )
 
 
+_MOST_ORDER = 150
+
+
+@takes(n=WHOLE)
 def polygamma(n: Any, x: Any) -> Any:
     """the n-th derivative of digamma"""
-    return _polygamma(x, _order(n))
+    if not 0 <= n <= _MOST_ORDER:
+        raise ArgumentError(f"the order of polygamma must be a whole number from 0 to {_MOST_ORDER}, not {n}")
+    return _polygamma(x, n)
 
 
 describe(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.kinds import TENSOR, takes
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.errors import ShapeError
 from autodiff_cli.ops.shape import reshape, squeeze, t, transpose, unsqueeze
@@ -31,6 +32,11 @@ def _ranked(name: str, *ranks: int) -> Any:
 
 
 def _product(x: Any, y: Any) -> Any:
+    if not x.ndim or not y.ndim:
+        raise ShapeError(
+            f"a product of matrices needs at least 1D tensors, but they are {x.ndim}D and {y.ndim}D",
+            hint="use * to multiply by a number",
+        )
     try:
         return np.matmul(x, y)
     except ValueError:
@@ -101,6 +107,7 @@ _squeeze_in_place = declare(
 )
 
 
+@takes(x=TENSOR, y=TENSOR)
 def matmul(x: Any, y: Any) -> Any:
     """product of vectors, matrices, or batches of matrices"""
     dims = (len(x.shape), len(y.shape))
@@ -127,6 +134,7 @@ def matmul(x: Any, y: Any) -> Any:
 describe(matmul, operator="matmul", formula="g @ y.mT, x.mT @ g", samples=((_A, _B), (_A, _V), (_V, _A), (_V, _W), ([_A, _B], _V)))
 
 
+@takes(x=TENSOR, y=TENSOR)
 def outer(x: Any, y: Any) -> Any:
     """every element of x times every element of y"""
     if len(x.shape) != 1 or len(y.shape) != 1:

@@ -9,6 +9,7 @@ import numpy as np
 
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.dtypes import in_one_type
+from autodiff_cli.autograd.kinds import NUMBER, optional
 from autodiff_cli.autograd.op import Function
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.elementary import log, log1p
@@ -116,6 +117,7 @@ logit = declare(
     {"x": lambda g, x, eps: _logit_slope(g, x, eps)},
     series="chain",
     statics={"eps": None},
+    kinds={"eps": optional(NUMBER)},
     written=lambda eps: "log(x/(1 - x))" if eps is None else "p = min(max(x, eps), 1 - eps); log(p/(1 - p))",
     summary="log(x/(1 - x)), the inverse of sigmoid; x is first kept between eps and 1 - eps if eps is given",
     formula="1/(x*(1 - x))",

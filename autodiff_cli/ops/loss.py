@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.kinds import FLAG, NUMBER, TENSOR, TEXT, takes
 from autodiff_cli.autograd.op import describe
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.activation import hardtanh, log_softmax, sigmoid
@@ -30,6 +32,9 @@ __all__ = [
 
 _X, _TARGET = [0.5, -1.0, 2.0], [0.1, 0.7, -1.5]
 _PAIRS = ((_X, _TARGET), (_X, _TARGET, "sum"), (_X, 0.3, "none"), ([_X, [1.3, 0.2, -0.4]], _TARGET))
+
+
+_REDUCTION = {"reduction": TEXT}
 
 
 def _check(reduction: str) -> None:
@@ -75,6 +80,7 @@ mse_loss = declare(
     },
     series="total",
     statics={"reduction": "mean"},
+    kinds=_REDUCTION,
     methods=(),
     summary="squared differences of x and target",
     formula="2*(x - target)/n, -2*(x - target)/n",
@@ -82,6 +88,7 @@ mse_loss = declare(
 )
 
 
+@takes(x=TENSOR, target=TENSOR, reduction=TEXT)
 def l1_loss(x: Any, target: Any, reduction: str = "mean") -> Any:
     """absolute differences of x and target"""
     return _reduce(abs(x - target), reduction)
@@ -123,6 +130,7 @@ smooth_l1_loss = declare(
     node="SmoothL1LossBackward0",
     series="total",
     statics={"reduction": "mean", "beta": 1.0},
+    kinds={**_REDUCTION, "beta": NUMBER},
     methods=(),
     summary="with d = x - target: d**2/(2*beta) where abs(d) < beta, else abs(d) - beta/2",
     formula="clamp(d, -beta, beta)/(beta*n), and its opposite",
@@ -156,6 +164,7 @@ huber_loss = declare(
     },
     series="total",
     statics={"reduction": "mean", "delta": 1.0},
+    kinds={**_REDUCTION, "delta": NUMBER},
     methods=(),
     summary="with d = x - target: d**2/2 where abs(d) <= delta, else delta*(abs(d) - delta/2)",
     formula="clamp(d, -delta, delta)/n, and its opposite",
@@ -187,6 +196,7 @@ binary_cross_entropy = declare(
     },
     series="total",
     statics={"reduction": "mean"},
+    kinds=_REDUCTION,
     methods=(),
     summary="cross entropy of the labels target and the probabilities x",
     formula="(x - target)/(x*(1 - x)*n), log((1 - x)/x)/n",
@@ -217,6 +227,7 @@ binary_cross_entropy_with_logits = declare(
     node="BinaryCrossEntropyWithLogitsBackward0",
     series="total",
     statics={"reduction": "mean"},
+    kinds=_REDUCTION,
     methods=(),
     summary="cross entropy of the labels target and sigmoid(x), from x itself",
     formula="(sigmoid(x) - target)/n, -x/n",
@@ -224,6 +235,7 @@ binary_cross_entropy_with_logits = declare(
 )
 
 
+@takes(x=TENSOR, target=TENSOR, reduction=TEXT, log_target=FLAG)
 def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: Any = False) -> Any:
     """target*(log(target) - x), where x is the logarithm of a probability, and so is target if log_target"""
     loss = exp(target) * (target - x) if log_target else xlogy(target, target) - target * x
@@ -286,6 +298,7 @@ nll_loss = declare(
     {"x": lambda g, target, x_shape, reduction: _put_back(g, target, x_shape, reduction), "target": None},
     series="linear",
     statics={"reduction": "mean"},
+    kinds=_REDUCTION,
     methods=(),
     summary="-x of the target classes, where x are logarithms of probabilities",
     formula="-1/n at the target classes, 0 elsewhere",
@@ -293,6 +306,7 @@ nll_loss = declare(
 )
 
 
+@takes(x=TENSOR, target=TENSOR, reduction=TEXT)
 def cross_entropy(x: Any, target: Any, reduction: str = "mean") -> Any:
     """-log(softmax(x)) of the target classes, or its mean weighted by target probabilities, which have the shape of x"""
     dim = 1 if len(x.shape) > 1 else 0
@@ -304,7 +318,7 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean") -> Any:
     if reduction == "none":
         return -sum(loss, dim)
     total = -sum(loss)
-    return total if reduction == "sum" else total / max(int(np.prod(x.shape)) // x.shape[dim], 1)
+    return total if reduction == "sum" else total / max(math.prod(x.shape[:dim]) * math.prod(x.shape[dim + 1 :]), 1)
 
 
 describe(

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.kinds import FLAG, NUMBER, TENSOR, WHOLE, optional, takes
 from autodiff_cli.autograd.op import Function, describe
-from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
+from autodiff_cli.errors import DtypeError, ShapeError
 from autodiff_cli.ops.borrowed import from_scipy
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.linalg import matmul
@@ -42,6 +43,20 @@ def check_matrix(name: str, x: Any, square: bool = True) -> None:
         raise ShapeError(f"{name}: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
     if x.dtype.kind != "f":
         raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}")
+
+
+def converged(name: str, function: Any, x: Any, *rest: Any) -> Any:
+    """What a function of LAPACK finds, which may go on and on where numbers are not finite.
+
+    Raises:
+        ShapeError: in PyTorch's words.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            return function(x, *rest)
+    except np.linalg.LinAlgError:
+        reason = "is ill-conditioned" if np.all(np.isfinite(x)) else "contained non-finite values"
+        raise ShapeError(f"{name}: The algorithm failed to converge because the input matrix {reason}.") from None
 
 
 def _zero_pivot(matrix: Any) -> int:
@@ -133,6 +148,7 @@ _solve_left: Function = declare(
 )
 
 
+@takes(A=TENSOR, B=TENSOR, left=FLAG)
 def solve(A: Any, B: Any, left: bool = True) -> Any:
     """the X of A @ X = B, where B is a vector or a matrix; of X @ A = B with left=false"""
     return _solve_left(A, B) if left else mT(_solve_left(mT(A), mT(B)))
@@ -192,6 +208,7 @@ _cholesky_lower: Function = declare(
 )
 
 
+@takes(x=TENSOR, upper=FLAG)
 def cholesky(x: Any, upper: bool = False) -> Any:
     """the lower triangular L with L @ L.mT = x; its transpose with upper=true"""
     return mT(_cholesky_lower(x)) if upper else _cholesky_lower(x)
@@ -212,7 +229,7 @@ def _pinv(x: Any, rtol: Any) -> Any:
     check_matrix("linalg.pinv", x, square=False)
     if not x.size:
         return np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
-    return np.linalg.pinv(x, max(x.shape[-2:]) * np.finfo(x.dtype).eps if rtol is None else rtol)
+    return converged("linalg.pinv", np.linalg.pinv, x, max(x.shape[-2:]) * np.finfo(x.dtype).eps if rtol is None else rtol)
 
 
 def _pinv_slope(g: Any, x: Any, out: Any) -> Any:
@@ -229,6 +246,7 @@ pinv: Function = declare(
     {"x": lambda g, x, out: _pinv_slope(g, x, out)},
     node="LinalgPinvBackward0",
     statics={"rtol": None},
+    kinds={"rtol": optional(NUMBER)},
     aliases=("pinverse",),
     summary="pseudo-inverse of a matrix of any shape",
     formula="-P.mT @ g @ P.mT + (I - x @ P) @ g.mT @ P @ P.mT + P.mT @ P @ g.mT @ (I - P @ x) with P = pinv(x)",
@@ -238,13 +256,11 @@ pinv: Function = declare(
 )
 
 
+@takes(x=TENSOR, n=WHOLE)
 def matrix_power(x: Any, n: int) -> Any:
     """x @ x @ ... @ x, n times; of the inverse for a negative n"""
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
         check_matrix("linalg.matrix_power", getattr(x, "_data", x))
-    if int(n) != n:
-        raise ArgumentError(f"matrix_power needs a whole number, not {n}")
-    n = int(n)
     base = inv(x) if n < 0 else x
     result = None
     for bit in reversed(bin(abs(n))[2:]):

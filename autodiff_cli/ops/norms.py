@@ -9,6 +9,7 @@ import numpy as np
 
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.dtypes import as_float
+from autodiff_cli.autograd.kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional, takes
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.ops.comparison import where
@@ -96,6 +97,9 @@ _vector_norm: Function = declare(
 )
 
 
+_ORDER = optional(either(NUMBER, TEXT))
+
+
 def _order(p: Any) -> float:
     if p is None or p == "fro":
         return 2
@@ -104,11 +108,13 @@ def _order(p: Any) -> float:
     return float(p)
 
 
+@takes(ord=_ORDER, dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE))
 def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """(sum of abs(x)**ord)**(1/ord) over all elements, or along dim; inf: the largest abs(x), -inf: the smallest"""
     return _vector_norm(of_type(x, dtype), _order(ord), dim, keepdim)
 
 
+@takes(p=_ORDER, dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE))
 def norm(x: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """(sum of abs(x)**p)**(1/p) over all elements, or along dim; p may be inf and -inf"""
     return vector_norm(x, p, dim, keepdim, dtype)
@@ -116,7 +122,7 @@ def norm(x: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: 
 
 def _corner(x: Any, p: Any) -> Any:
     """Where a norm of this order has none of its slopes for sure."""
-    size, order = np.abs(x), 2.0 if isinstance(p, str) else float(p)
+    size, order = np.abs(x), _order(p)
     if math.isinf(order):
         return (size == (size.max() if order > 0 else size.min())) & (np.count_nonzero(size == size.max()) > 1)
     return size == 0 if order < 2 else np.full(np.shape(x), not size.any())
@@ -159,6 +165,7 @@ logsumexp = declare(
     _logsumexp,
     {"x": lambda g, x, out, dim: spread(g, x.shape, dim) * _weight(x, spread(out, x.shape, dim))},
     statics={"dim": None, "keepdim": False},
+    kinds={"dim": optional(DIMENSIONS), "keepdim": FLAG},
     summary="log(sum(exp(x))) over all elements, or along dim, without overflow",
     formula="softmax(x)",
     convention="the derivative by an element that is -inf is 0, also where all of them are",
@@ -187,6 +194,7 @@ _logcumsumexp: Function = declare(
 )
 
 
+@takes(dim=DIMENSION)
 def logcumsumexp(x: Any, dim: int = 0) -> Any:
     """log of the sums of exp(x) up to each element along dim, without overflow"""
     return lanes(x, _logcumsumexp, dim)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.kinds import DIMENSION, FLAG, MASK, NUMBER, POSITIONS, TENSOR, VALUE, either, optional, takes
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, DtypeError, IndexOutOfRange, ShapeError
+from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import where
-from autodiff_cli.ops.shape import dimension, expand, getitem, reshape, unindexed
+from autodiff_cli.ops.shape import broadcast_shape, dimension, expand, getitem, reshape, unindexed
 
 __all__ = [
     "gather",
@@ -29,16 +30,6 @@ __all__ = [
 ]
 
 _V, _M = [1.0, -2.0, 3.0], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
-
-
-def as_positions(index: Any, name: str) -> Any:
-    """Positions as an array of whole numbers."""
-    array = np.asarray(getattr(index, "_data", index))
-    if array.dtype.kind == "f" and np.all(array == np.floor(array)):
-        array = array.astype(np.int64)
-    if array.dtype.kind != "i":
-        raise DtypeError(f"{name}(): Expected dtype int32/int64 for index")
-    return array
 
 
 def _check(index: Any, length: int, message: str, negative: bool = False) -> None:
@@ -84,7 +75,6 @@ dropped: Function = declare(
 
 
 def _positions_along(name: str, x: Any, dim: Any, index: Any) -> tuple[int, Any]:
-    index = as_positions(index, name)
     ndim = len(x.shape)
     at = dimension(dim, ndim)
     if max(index.ndim, 1) != max(ndim, 1):
@@ -100,23 +90,24 @@ def _positions_along(name: str, x: Any, dim: Any, index: Any) -> tuple[int, Any]
     return at, index
 
 
+@takes(dim=DIMENSION, index=POSITIONS)
 def gather(x: Any, dim: int, index: Any) -> Any:
     """elements at positions along dim, one for each element of index"""
     return picked(x, *_positions_along("gather", x, dim, index))
 
 
+@takes(indices=POSITIONS, dim=optional(DIMENSION))
 def take_along_dim(x: Any, indices: Any, dim: Any = None) -> Any:
     """as gather, where x and the positions broadcast; positions in all of x if dim is left out"""
-    indices = as_positions(indices, "take_along_dim")
     if dim is None:
         return gather(reshape(x, (-1,)), 0, indices.reshape(-1))
     at = dimension(dim, len(x.shape))
-    if indices.ndim != len(x.shape):
+    if indices.ndim != len(x.shape) or not x.shape:
         raise ShapeError(
             f"take_along_dim(): input and indices should have the same number of dimensions, "
             f"but got {len(x.shape)} dimensions for input, and {indices.ndim} dimensions for indices"
         )
-    common = list(np.broadcast_shapes(*((*s[:at], 1, *s[at + 1 :]) for s in (x.shape, indices.shape))))
+    common = list(broadcast_shape("take_along_dim", *((*s[:at], 1, *s[at + 1 :]) for s in (x.shape, indices.shape))))
     wide, long = list(common), list(common)
     wide[at], long[at] = x.shape[at], indices.shape[at]
     return gather(x if tuple(wide) == tuple(x.shape) else expand(x, wide), at, np.broadcast_to(indices, long))
@@ -133,9 +124,9 @@ _take: Function = declare(
 )
 
 
+@takes(index=POSITIONS)
 def take(x: Any, index: Any) -> Any:
     """elements at positions in x as if it had one dimension"""
-    index = as_positions(index, "take")
     length = int(np.prod(x.shape))
     _check(index, length, f"out of range: tried to access index {{}} on a tensor of {length} elements.", negative=True)
     return _take(x, index)
@@ -157,7 +148,6 @@ _selected: Function = declare(
 
 
 def _slices(name: str, x: Any, dim: Any, index: Any) -> tuple[int, Any]:
-    index = as_positions(index, name)
     at = dimension(dim, len(x.shape))
     if index.ndim > 1:
         raise IndexOutOfRange(f"{name}(): Index is supposed to be a vector")
@@ -165,6 +155,7 @@ def _slices(name: str, x: Any, dim: Any, index: Any) -> tuple[int, Any]:
     return at, index.reshape(-1)
 
 
+@takes(dim=DIMENSION, index=POSITIONS)
 def index_select(x: Any, dim: int, index: Any) -> Any:
     """the slices at positions along dim"""
     at, index = _slices("index_select", x, dim, index)
@@ -189,13 +180,6 @@ describe(index_select, tensors=("x", "index"), formula="g added up at the positi
 # Masks
 
 
-def _mask(name: str, mask: Any) -> Any:
-    mask = np.asarray(getattr(mask, "_data", mask))
-    if mask.dtype.kind != "b":
-        raise DtypeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}", hint="write x > 0")
-    return mask
-
-
 _masked: Function = declare(
     "masked_select",
     lambda x, mask: x[mask].reshape(-1),
@@ -207,10 +191,10 @@ _masked: Function = declare(
 )
 
 
+@takes(mask=MASK)
 def masked_select(x: Any, mask: Any) -> Any:
     """the elements where the mask is true, in one dimension"""
-    mask = _mask("masked_select", mask)
-    shape = np.broadcast_shapes(x.shape, mask.shape)
+    shape = broadcast_shape("masked_select", x.shape, mask.shape)
     return _masked(x if shape == tuple(x.shape) else expand(x, shape), np.broadcast_to(mask, shape))
 
 
@@ -236,9 +220,9 @@ _fill_tensor: Function = declare(
 )
 
 
+@takes(mask=MASK, value=VALUE)
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     """x with one value where the mask is true"""
-    mask = _mask("masked_fill", mask)
     if not isinstance(value, Tensor):
         return _fill_number(x, mask, value)
     if value.shape:
@@ -300,6 +284,9 @@ _scattered, _scatter_added, _index_added, _index_copied, index_putted = map(
 _index_filled, _scatter_filled = _filling("index_fill", "IndexFillBackward0"), _filling("scatter", "ScatterBackward1")
 
 
+_KEY = either(MASK, POSITIONS)
+
+
 def _as_source(value: Any) -> bool:
     """Whether what is put is a tensor or an array, not one plain number."""
     return bool(getattr(value, "shape", ())) or isinstance(value, Tensor)
@@ -315,30 +302,35 @@ def _scatter_key(name: str, x: Any, dim: Any, index: Any, src: Any) -> tuple[tup
     return (_at(x.shape, at, index) if x.shape else ()), src
 
 
+@takes(dim=DIMENSION, index=POSITIONS, src=VALUE)
 def scatter(x: Any, dim: int, index: Any, src: Any) -> Any:
     """x with elements of src, or one number, at positions along dim"""
     key, src = _scatter_key("scatter", x, dim, index, src)
     return _scattered(x, src, key, False) if _as_source(src) else _scatter_filled(x, key, src)
 
 
+@takes(dim=DIMENSION, index=POSITIONS, src=TENSOR)
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
     """x with elements of src added at positions along dim"""
     key, src = _scatter_key("scatter_add", x, dim, index, src)
     return _scatter_added(x, src, key, True)
 
 
+@takes(dim=DIMENSION, index=POSITIONS, source=TENSOR, alpha=NUMBER)
 def index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
     """x with slices of source, times alpha, added at positions along dim"""
     at, index = _slices("index_add", x, dim, index)
     return _index_added(x, source if alpha == 1 else source * alpha, _whole(at, index), True)
 
 
+@takes(dim=DIMENSION, index=POSITIONS, source=TENSOR)
 def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     """x with slices of source at positions along dim"""
     at, index = _slices("index_copy", x, dim, index)
     return _index_copied(x, source, _whole(at, index), False)
 
 
+@takes(dim=DIMENSION, index=POSITIONS, value=VALUE)
 def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
     """x with one value in the slices at positions along dim"""
     at, index = _slices("index_fill", x, dim, index)
@@ -346,11 +338,11 @@ def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
     return _index_copied(x, value, key, False) if _as_source(value) else _index_filled(x, key, value)
 
 
+@takes(values=TENSOR, accumulate=FLAG)
 def index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """x with values at the positions that a tuple of indices names, added up with accumulate=true"""
     given = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
-    key = tuple(np.asarray(getattr(part, "_data", part)) for part in given)
-    key = tuple(part if part.dtype.kind == "b" else as_positions(part, "index_put") for part in key)
+    key = tuple(_KEY(part, "index_put", "indices") for part in given)
     if len(key) > len(x.shape):
         raise ArgumentError(f"index_put: {len(key)} indices for a tensor of {len(x.shape)} dimensions")
     return index_putted(x, values, key, bool(accumulate))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TYPE, Kind, either, optional, takes
 from autodiff_cli.autograd.op import describe
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.ops.comparison import where
@@ -63,7 +64,13 @@ def of_type(x: Any, dtype: Any) -> Any:
 
 
 def two_nodes(
-    name: str, forward: Any, partial: Any, numbers: tuple[int, int] = (0, 1), series: Any = None, **description: Any
+    name: str,
+    forward: Any,
+    partial: Any,
+    numbers: tuple[int, int] = (0, 1),
+    series: Any = None,
+    dim: Kind = DIMENSIONS,
+    **description: Any,
 ) -> Any:
     """A reduction that PyTorch gives one node for all elements and another along dimensions."""
     whole, along = (
@@ -71,6 +78,7 @@ def two_nodes(
         for i in numbers
     )
 
+    @takes(dim=optional(dim), keepdim=FLAG, dtype=optional(TYPE))
     def function(x: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
         x = of_type(x, dtype)
         return whole(x, dim, keepdim) if dim is None and not keepdim else along(x, dim, keepdim)
@@ -177,11 +185,13 @@ def lanes(x: Any, operation: Any, dim: Any, *rest: Any) -> Any:
     return operation(x, at, *rest) if len(x.shape) else reshape(operation(reshape(x, (1,)), 0, *rest), ())
 
 
+@takes(dim=DIMENSION, dtype=optional(TYPE))
 def cumsum(x: Any, dim: int = 0, dtype: Any = None) -> Any:
     """sums of the elements up to each along dim"""
     return lanes(of_type(x, dtype), running_sum, dim, False)
 
 
+@takes(dim=DIMENSION, dtype=optional(TYPE))
 def cumprod(x: Any, dim: int = 0, dtype: Any = None) -> Any:
     """products of the elements up to each along dim"""
     return lanes(of_type(x, dtype), running_product, dim, False)
@@ -214,6 +224,7 @@ prod = two_nodes(
     "prod",
     _prod,
     lambda g, x, dim: spread(g, x.shape, dim) * _others(x, dim if x.shape else None),
+    dim=DIMENSION,
     summary="product of all elements, or along dim",
     formula="products of the other elements",
     convention="right where elements are 0, at every order",
@@ -242,9 +253,13 @@ def over(g: Any, size: Any) -> Any:
     return where(size == 0, 0.0, g / where(size == 0, 1.0, size))
 
 
+_DIMENSIONS_OR_UNBIASED = Kind("a dimension or a list of dimensions", either(DIMENSIONS, FLAG).take)
+
+
 def _spread_measure(name: str, forward: Any, partial: Any, **description: Any) -> Any:
     made = declare(name, forward, {"x": partial}, statics={"dim": None, "correction": 1, "keepdim": False}, public=False)
 
+    @takes(dim=optional(_DIMENSIONS_OR_UNBIASED), unbiased=optional(FLAG), keepdim=FLAG, correction=optional(NUMBER))
     def function(x: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, correction: Any = None) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
@@ -276,7 +291,7 @@ std = _spread_measure(
     summary="standard deviation, the square root of var",
     formula="(x - mean(x))/((n - 1)*std(x))",
     smooth="not all elements are equal",
-    kink=lambda x: np.full(np.shape(x), np.ptp(x) == 0),
+    kink=lambda x: np.full(np.shape(x), np.size(x) > 0 and np.ptp(x) == 0),
     domain="everywhere",
     convention="0 where all elements are equal (PyTorch)",
     edges=(([1.0, 1.0],),),
@@ -287,5 +302,6 @@ count_nonzero = declare(
     lambda x, dim: np.asarray(np.count_nonzero(x, axis=dimensions(dim, x.ndim)))[()],
     {"x": None},
     statics={"dim": None},
+    kinds={"dim": optional(DIMENSIONS)},
     summary="how many elements are not 0, in all or along dim",
 )

@@ -14,6 +14,7 @@ import numpy as np
 from autodiff_cli.autograd import sweep
 from autodiff_cli.autograd.declare import declare, declare_sequence
 from autodiff_cli.autograd.dtypes import promote
+from autodiff_cli.autograd.kinds import DIMENSION, WHOLES, optional, shown, takes, whole_numbers
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
@@ -51,6 +52,18 @@ def dimension(dim: Any, ndim: int) -> int:
     if not -reach <= dim < reach:
         raise IndexOutOfRange(f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {dim})")
     return int(dim) % reach
+
+
+def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that several broadcast to.
+
+    Raises:
+        ShapeError: if they do not.
+    """
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(f"{name}: shapes {' and '.join(str(list(shape)) for shape in shapes)} do not broadcast") from None
 
 
 def _sum_to(x: Any, shape: tuple[int, ...]) -> Any:
@@ -118,21 +131,10 @@ setattr(Tensor, "type_as", lambda self, other: to(self, other.dtype))  # noqa: B
 
 def expand(x: Any, *shape: Any) -> Any:
     """Repeated along dimensions of length 1, and along new ones in front, until the shape fits; -1 keeps a length."""
-    return _expanded(x, _wanted_shape(shape))
+    return _expanded(x, whole_numbers("expand", "shape", shape))
 
 
-describe(expand, parameters=("x", "shape"), tensors=("x",), spread=True, samples=(([1.0, 2.0], [3, 2]),))
-
-
-def _wanted_shape(args: tuple[Any, ...]) -> tuple[int, ...]:
-    lengths = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
-    return tuple(dimension_length(n) for n in lengths)
-
-
-def dimension_length(n: Any) -> int:
-    if isinstance(n, float) and not n.is_integer():
-        raise ArgumentError(f"a length must be a whole number, not {n:g}")
-    return int(n)
+describe(expand, parameters=("x", "shape"), tensors=("x",), kinds={"shape": WHOLES}, spread=True, samples=(([1.0, 2.0], [3, 2]),))
 
 
 def _reshape(x: Any, shape: tuple[int, ...]) -> Any:
@@ -158,7 +160,7 @@ _view = declare(
 
 def reshape(x: Any, *shape: Any) -> Any:
     """The same elements in another shape; one length may be -1."""
-    return _view(x, _wanted_shape(shape))
+    return _view(x, whole_numbers("reshape", "shape", shape))
 
 
 def view(x: Any, *shape: Any) -> Any:
@@ -173,18 +175,26 @@ def view(x: Any, *shape: Any) -> Any:
 
 
 describe(
-    view, parameters=("x", "shape"), tensors=("x",), spread=True, formula="reshape(g, shape of x)", samples=(([[1.0, 2.0]], [2]),)
+    view,
+    parameters=("x", "shape"),
+    tensors=("x",),
+    kinds={"shape": WHOLES},
+    spread=True,
+    formula="reshape(g, shape of x)",
+    samples=(([[1.0, 2.0]], [2]),),
 )
 describe(
     reshape,
     parameters=("x", "shape"),
     tensors=("x",),
+    kinds={"shape": WHOLES},
     spread=True,
     formula="reshape(g, shape of x)",
     samples=(([[1.0, 2.0], [3.0, 4.0]], [4]),),
 )
 
 
+@takes(start_dim=DIMENSION, end_dim=DIMENSION)
 def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """The dimensions from ``start_dim`` to ``end_dim`` as one."""
     ndim = len(x.shape)
@@ -231,10 +241,17 @@ permuted = declare(
 
 def permute(x: Any, *dims: Any) -> Any:
     """The dimensions in another order."""
-    return permuted(x, _wanted_shape(dims))
+    return permuted(x, whole_numbers("permute", "dims", dims))
 
 
-describe(permute, parameters=("x", "dims"), tensors=("x",), spread=True, samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),))
+describe(
+    permute,
+    parameters=("x", "dims"),
+    tensors=("x",),
+    kinds={"dims": WHOLES},
+    spread=True,
+    samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),),
+)
 
 
 def _swapped(x: Any, dim0: int, dim1: int) -> Any:
@@ -247,6 +264,7 @@ transpose: Function = declare(
     {"x": lambda g, dim0, dim1: transpose(g, dim0, dim1)},
     series="linear",
     statics={"dim0": -2, "dim1": -1},
+    kinds={"dim0": DIMENSION, "dim1": DIMENSION},
     view=True,
     aliases=("swapaxes", "swapdims"),
     summary="two dimensions exchanged, the last two if left out",
@@ -287,6 +305,7 @@ unsqueeze = declare(
     _BACK,
     series="linear",
     statics={"dim": 0},
+    kinds={"dim": DIMENSION},
     view=True,
     summary="a new dimension of length 1 at position dim",
     samples=(([1.0, 2.0], 0),),
@@ -304,6 +323,7 @@ _squeeze_one = declare(
 )
 
 
+@takes(dim=optional(DIMENSION))
 def squeeze(x: Any, dim: Any = None) -> Any:
     """Dimensions of length 1 removed: all, or the one at position dim."""
     return _squeeze_all(x) if dim is None else _squeeze_one(x, dim)
@@ -404,7 +424,7 @@ def getitem(x: Any, key: Any) -> Any:
         if isinstance(part, np.ndarray):
             # Gathered last, over what the numbers and slices leave, as PyTorch does it.
             gathered += [slice(None)] * (dim - taken_so_far) + [part]
-            dim += max(part.ndim, 1) if part.dtype.kind == "b" else 1
+            dim += part.ndim if part.dtype.kind == "b" else 1
             taken_so_far = dim
             continue
         before = (slice(None),) * dim
@@ -441,7 +461,10 @@ def _index_part(part: Any) -> Any:
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
             f"(got {type(part).__name__})"
         )
-    array = np.asarray(part)
+    try:
+        array = np.asarray(part)
+    except (ValueError, TypeError):
+        raise IndexOutOfRange(f"an index must be positions in the shape of a tensor, not {shown(part)}") from None
     if not array.size and array.ndim:
         array = array.astype(np.int64) if array.dtype.kind == "f" else array
     if array.dtype.kind not in "ib":
@@ -476,6 +499,7 @@ stack = declare_sequence(
     series="linear",
     node="StackBackward0",
     statics={"dim": 0},
+    kinds={"dim": DIMENSION},
     summary="tensors of one shape joined along a new dimension",
     samples=((1.0, 2.0),),
 )
@@ -506,6 +530,7 @@ cat = declare_sequence(
     series="linear",
     node="CatBackward0",
     statics={"dim": 0},
+    kinds={"dim": DIMENSION},
     aliases=("concat", "concatenate"),
     summary="tensors joined along a dimension that they have",
     samples=(([1.0, 2.0], [3.0]),),

@@ -1,0 +1,248 @@
+"""What the plain arguments of functions are: dimensions, whole numbers, flags, names, and the one place that checks them.
+
+A declaration names the kind of every parameter that takes no tensor.  A kind makes of what was given what the function
+works on, or refuses it in words that name the function, the parameter, what it wants and what it got.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_EXACT = 2**53
+_MOST_TEXT = 60
+
+
+def shown(value: Any) -> str:
+    """A value in the middle of a message, as the language writes it."""
+    if value is None or isinstance(value, (bool, np.bool_)):
+        text = str(value).lower()
+    elif isinstance(value, (float, np.floating)):
+        text = f"{value:g}"
+    elif isinstance(value, (list, tuple)):
+        text = f"[{', '.join(shown(item) for item in value[:_MOST_TEXT])}]"
+    elif isinstance(value, Tensor) or (isinstance(value, np.ndarray) and value.ndim):
+        text = f"a {value.dtype} tensor of shape {list(value.shape)}" if value.shape else f"the tensor {value.item():g}"
+    elif isinstance(value, (int, str, np.generic, np.ndarray)):
+        text = repr(value.item() if isinstance(value, (np.generic, np.ndarray)) else value)
+    else:
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 4]} ..."
+
+
+class Unfit(Exception):
+    """What is given is not of the kind; the text, if there is one, says more of what is wanted."""
+
+
+class Kind:
+    """One kind of plain argument.
+
+    Attributes:
+        wants: what it is, in the middle of a sentence.
+        take: makes of a value what a function works on, or raises ``Unfit``.
+    """
+
+    __slots__ = ("take", "wants")
+
+    def __init__(self, wants: str, take: Callable[[Any], Any]) -> None:
+        self.wants = wants
+        self.take = take
+
+    def __call__(self, value: Any, name: str, parameter: str) -> Any:
+        """What the function ``name`` gets for ``parameter``.
+
+        Raises:
+            ArgumentError: if the value is not of this kind.
+        """
+        try:
+            return self.take(value)
+        except Unfit as unfit:
+            wants = str(unfit) or self.wants
+        raise ArgumentError(f"{name}: '{parameter}' must be {wants}, not {shown(value)}")
+
+
+def _one(value: Any) -> Any:
+    """The number that a tensor or an array without dimensions holds; anything else as it is."""
+    if isinstance(value, Tensor) and (value.shape or value.requires_grad or type(value) is not Tensor):
+        raise Unfit
+    if isinstance(value, (np.generic, Tensor)) or (isinstance(value, np.ndarray) and not value.ndim):
+        return value.item()
+    return value
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        value = _one(value)
+        if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, float) and value.is_integer())):
+            raise Unfit
+        value = int(value)
+    if not _LEAST <= value <= _MOST:
+        raise Unfit("a whole number of at most 64 bits")
+    return int(value)
+
+
+def _wholes(value: Any) -> Any:
+    return tuple([_whole(item) for item in value]) if isinstance(value, (list, tuple)) else _whole(value)
+
+
+def _number(value: Any) -> Any:
+    value = _one(value)
+    if not isinstance(value, (int, float)):
+        raise Unfit
+    # Arithmetic knows no integers of any length.
+    return value if isinstance(value, float) or -_EXACT <= value <= _EXACT else float(value) if abs(value) < 2**1023 else np.inf
+
+
+def _flag(value: Any) -> bool:
+    value = _one(value)
+    if value not in (0, 1) if isinstance(value, (int, float)) else True:
+        raise Unfit
+    return bool(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise Unfit
+    return value
+
+
+def _type(value: Any) -> Any:
+    try:
+        made = None if value is None or isinstance(value, (list, tuple)) else np.dtype(value)
+    except (TypeError, ValueError):
+        made = None
+    if made is None or made.kind not in "fib":
+        raise Unfit
+    return made
+
+
+def _tensor(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fib":
+        return value
+    if isinstance(value, (int, float)):
+        return np.float64(_number(value))  # integers would wrap round
+    raise Unfit
+
+
+def _mask(value: Any) -> Any:
+    try:
+        array = np.asarray(getattr(value, "_data", value))
+    except (ValueError, TypeError):
+        raise Unfit from None
+    if array.dtype.kind != "b":
+        raise Unfit
+    return array
+
+
+def _positions(value: Any) -> Any:
+    try:
+        array = np.asarray(getattr(value, "_data", value))
+    except (ValueError, TypeError):  # rows of different lengths
+        raise Unfit from None
+    array = counted(array)
+    if array.dtype.kind != "i":
+        raise Unfit
+    return array
+
+
+def counted(array: Any) -> Any:
+    """Floating-point numbers that all are whole, and of 64 bits, as integers; any other array as it is."""
+    if array.dtype.kind == "f" and np.all((array == np.floor(array)) & (np.abs(array) < _MOST)):
+        return array.astype(np.int64)
+    return array
+
+
+WHOLE = Kind("a whole number", _whole)
+DIMENSION = Kind("a dimension, which is a whole number", _whole)
+DIMENSIONS = Kind("a dimension or a list of dimensions, which are whole numbers", _wholes)
+WHOLES = Kind("a whole number or a list of them", _wholes)
+NUMBER = Kind("a number", _number)
+FLAG = Kind("true or false", _flag)
+TEXT = Kind("a text in quotes", _text)
+TYPE = Kind("the name of a type such as 'float64'", _type)
+MASK = Kind("a tensor of true and false, such as x > 0", _mask)
+POSITIONS = Kind("a tensor of positions, which are whole numbers", _positions)
+TENSOR = Kind("a number or a tensor", _tensor)
+VALUE = Kind("a number or a tensor", lambda value: _number(value) if isinstance(value, (int, float)) else _tensor(value))
+"""As ``TENSOR``, where the function tells plain numbers from tensors."""
+
+
+def either(*kinds: Kind) -> Kind:
+    """What is of one of several kinds; the first that fits takes it."""
+
+    def take(value: Any) -> Any:
+        for kind in kinds:
+            try:
+                return kind.take(value)
+            except Unfit:
+                continue
+        raise Unfit
+
+    return Kind(" or ".join(kind.wants for kind in kinds), take)
+
+
+def optional(kind: Kind) -> Kind:
+    """The same, or none."""
+    return Kind(f"{kind.wants}, or none", lambda value: None if value is None else kind.take(value))
+
+
+Check = tuple[int, str, Any, Kind]
+"""Which argument it is, its name, its default and its kind."""
+
+
+def checks_of(parameters: Sequence[str], defaults: Sequence[Any], kinds: Mapping[str, Kind]) -> tuple[Check, ...]:
+    """What ``settled`` needs to know of the parameters of a function, of which the last have defaults."""
+    last = dict(zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True))
+    return tuple((i, name, last.get(name, Unfit), kinds[name]) for i, name in enumerate(parameters) if name in kinds)
+
+
+def settled(name: str, checks: tuple[Check, ...], args: Sequence[Any]) -> Sequence[Any]:
+    """The arguments of a call in order, each as its kind takes it; a default is taken as it is."""
+    made: list[Any] | None = None
+    for i, parameter, default, kind in checks:
+        if i < len(args) and args[i] is not default:
+            made = list(args) if made is None else made
+            made[i] = kind(args[i], name, parameter)
+    return args if made is None else tuple(made)
+
+
+def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Check the arguments of a function by their kinds before it runs."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        code = function.__code__
+        checks = checks_of(code.co_varnames[: code.co_argcount], function.__defaults__ or (), kinds)
+        first = checks[0][0] if checks else code.co_argcount
+
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            if len(args) > first:
+                args = settled(checked.__name__, checks, args)  # type: ignore[assignment]
+            if kwargs:
+                kwargs = {k: kinds[k](v, checked.__name__, k) if k in kinds else v for k, v in kwargs.items()}
+            return function(*args, **kwargs)
+
+        checked.kinds = kinds  # type: ignore[attr-defined]
+        return checked
+
+    return decorate
+
+
+def whole_numbers(name: str, parameter: str, given: tuple[Any, ...]) -> tuple[int, ...]:
+    """Whole numbers given one by one, or as one list of them."""
+    values = given[0] if len(given) == 1 and isinstance(given[0], (list, tuple)) else given
+    for value in values:
+        if type(value) is not int:
+            break
+    else:
+        return tuple(values)
+    return tuple([WHOLE(value, name, parameter) for value in values])

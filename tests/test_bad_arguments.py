@@ -1,0 +1,130 @@
+"""What functions cannot take is refused in our words, in the language and in Python: never with a traceback or a warning."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff_cli as ad
+from autodiff_cli.autograd.op import Op
+from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
+from tests.fuzz.arguments import OPS, SHAPES, TEXTS, in_language, in_python, wrong
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+def test_only_our_errors_come_out(op: Op) -> None:
+    """One in eleven of the calls in the language, of Python's one in seven; ``python -m tests.fuzz.arguments`` makes all."""
+    calls = [*list(in_language(op, SHAPES, TEXTS))[::11], *list(in_python(op))[::7]]
+    found = [one for one in map(wrong, calls) if one]
+    assert not found, "\n".join(found[:5])
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+def test_the_kind_of_each_plain_parameter_is_declared(op: Op) -> None:
+    assert {name for name in op.parameters if name not in op.tensors} <= set(op.kinds)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("chunk(x, [1])", r"chunk: 'chunks' must be a whole number, not \[1\]"),
+        ("chunk(x, 0)", "chunk expects 'chunks' to be greater than 0, got: 0"),
+        ("split(x, [1, [1]])", r"split: 'split_size' must be a whole number or a list of them, not \[1, \[1\]\]"),
+        ("split(sum(x), [1])", "split expects at least a 1-dimensional tensor"),
+        ("narrow(sum(x), 0, 0, 1)", "narrow expects at least a 1-dimensional tensor"),
+        ("take_along_dim(sum(x), x, dim=0)", "same number of dimensions"),
+        ("repeat_interleave(x, [1e30])", "'repeats' must be a tensor of positions, which are whole numbers"),
+        ("repeat_interleave(x, [1, 2, 3])", "one for each of 2, but its shape is"),
+        ("repeat_interleave(x, -1)", "repeats can not be negative"),
+        ("polygamma(inf, x)", "polygamma: 'n' must be a whole number, not inf"),
+        ("matrix_power(eye(2), nan)", "matrix_power: 'n' must be a whole number, not nan"),
+        ("diagonal(eye(2), 2**63)", r"diagonal: 'offset' must be a whole number of at most 64 bits, not 9.22337e\+18"),
+        ("tril(eye(2), 0.5)", "tril: 'diagonal' must be a whole number, not 0.5"),
+        ("hardtanh(x, min_val=[1e20])", r"hardtanh: 'min_val' must be a number, not \[1e\+20\]"),
+        ("sum(x, dim='rows')", "sum: 'dim' must be a dimension or a list of dimensions, .*, not 'rows'"),
+        ("sum(x, keepdim='yes')", "sum: 'keepdim' must be true or false, not 'yes'"),
+        ("sum(x, dim=true)", "'dim' must be a dimension .*, not true"),
+        ("sum(x, dtype='text')", "'dtype' must be the name of a type"),
+        ("mse_loss(x, none)", "mse_loss: 'target' must be a number or a tensor, not none"),
+        ("x + none", "add: 'y' must be a number or a tensor, not none"),
+        ("tensordot(sum(x), x, dims=[0, 0])", "a number has no dimensions to contract"),
+        ("bmm(9, 0)", "needs at least 1D tensors, but they are 0D and 0D"),
+        ("linspace(0, 1, inf)", "linspace: 'steps' must be a whole number, not inf"),
+        ("x[[1e30]]", "tensors used as indices must be long"),
+        ("x[[[0, 1]].qr()]", "an index must be positions in the shape of a tensor"),
+        ("x[true, argmax(x), 0]", "too many indices"),
+    ],
+)
+def test_the_error_says_what_is_wanted_and_what_came(code: str, words: str) -> None:
+    with pytest.raises((ArgumentError, ShapeError, DtypeError, IndexOutOfRange), match=words) as caught:
+        ad.evaluate(code, {"x": [1.0, 2.0]})
+    assert caught.value.span is not None
+
+
+def test_python_gets_the_same_checks() -> None:
+    x = ad.tensor([1.0, 2.0])
+    with pytest.raises(ArgumentError, match=r"chunk: 'chunks' must be a whole number, not \[1\]"):
+        ad.chunk(x, [1])
+    with pytest.raises(ArgumentError, match="sum: 'dim'"):
+        x.sum(dim="rows")
+    with pytest.raises(ArgumentError, match="matmul: 'y' must be a number or a tensor, not a dict"):
+        x @ {}
+    with pytest.raises(ArgumentError, match=r"linalg.norm: 'keepdim' must be true or false, not \[\]"):
+        ad.linalg.norm(x, keepdim=[])
+    with pytest.raises(DtypeError, match="a number or a tensor is expected beside a tensor, not none"):
+        x + None
+    with pytest.raises(ArgumentError, match="at most 64 bits, not 1,329"):
+        x * 10**400
+    assert ad.narrow(x, 0, ad.tensor(1), np.int64(1)).tolist() == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("code", "x", "value"),
+    [
+        ("x.diagonal(5).sum()", [[1.0, 2.0], [3.0, 4.0]], 0.0),
+        ("x.diagonal(-(2**40)).sum()", [[1.0, 2.0], [3.0, 4.0]], 0.0),
+        ("sum(tril(x, 2**40))", [[1.0, 2.0], [3.0, 4.0]], 10.0),
+        ("sum(triu(x, -(2**40)))", [[1.0, 2.0], [3.0, 4.0]], 10.0),
+        ("sum(repeat_interleave(x, 3, dim=-1))", 1.5, 4.5),
+        ("sum(x[true, 0])", [1.0, 2.0], 1.0),
+        ("sum(x[:, true, 1])", [[1.0, 2.0], [3.0, 4.0]], 6.0),
+        ("addcdiv(x, 1, 0)", 3.0, math.inf),
+        ("sum(arange(3, -3))", 1.0, 0.0),
+        ("addcmul(x, 10000000000, 10000000000)", 1.0, 1e20),
+        ("cross_entropy(x, [])", [], 0.0),
+    ],
+)
+def test_what_is_odd_and_has_an_answer(code: str, x: Any, value: float) -> None:
+    assert ad.evaluate(code, {"x": x}).value == value
+
+
+def test_a_mask_beside_a_number_is_counted() -> None:
+    result = ad.evaluate("binomial_logpmf(x, 10, x > 0)", {"x": 10.0})
+    assert result.value == 0.0
+    assert ad.evaluate("atan2(x > 0, x)", {"x": 2.0}).grad["x"] == pytest.approx(-0.2)
+
+
+NAN = [[[math.nan, 1.0], [1.0, 2.0]], [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, math.nan]]]
+
+
+@pytest.mark.parametrize("matrix", NAN)
+@pytest.mark.parametrize("code", ["det(A)", "logdet(A)", "slogdet(A)[1]", "slogdet(A).sign"])
+def test_the_determinant_of_a_matrix_with_nan_is_nan(code: str, matrix: Any) -> None:
+    result = ad.evaluate(code, {"A": matrix}, order=2)
+    assert math.isnan(result.value)
+    if "sign" not in code:
+        assert np.all(np.isnan(result.grad["A"]))
+
+
+def test_one_matrix_with_nan_leaves_the_others_of_its_batch_alone() -> None:
+    result = ad.evaluate("sum(det(A))", {"A": [[[math.nan, 1.0], [1.0, 2.0]], [[3.0, 1.0], [1.0, 2.0]]]}, order=2)
+    assert np.allclose(result.grad["A"][1], [[2.0, -1.0], [-1.0, 3.0]], rtol=1e-15)
+
+
+@pytest.mark.parametrize("code", ["svdvals(A)[0]", "sum(pinv(A))", "matrix_norm(A, 2)"])
+def test_singular_values_of_nan_are_refused_as_pytorch_does(code: str) -> None:
+    with pytest.raises(AutodiffError, match="failed to converge because the input matrix contained non-finite values"):
+        ad.evaluate(code, {"A": NAN[0]})
