@@ -128,3 +128,40 @@ def test_one_matrix_with_nan_leaves_the_others_of_its_batch_alone() -> None:
 def test_singular_values_of_nan_are_refused_as_pytorch_does(code: str) -> None:
     with pytest.raises(AutodiffError, match="failed to converge because the input matrix contained non-finite values"):
         ad.evaluate(code, {"A": NAN[0]})
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        ("count_nonzero([x, 2])**100", 2.0**100),
+        ("count_nonzero([x, 2])**63", 2.0**63),
+        ("sum([x, 2] > 0)**63", 2.0**63),
+        ("(3*(x > 0))**100", 3.0**100),
+        ("prod(argsort([x, 2, 3]) + 10000000000)", (1e10) * (1e10 + 1) * (1e10 + 2)),
+        ("cumprod((argmax([x, 2]) + 9)*ones(30))[-1]", 1e30),
+        ("matmul(argsort([x, 2])*1000000000, argsort([x, 2])*1000000000)**2", 1e36),
+    ],
+)
+def test_whole_numbers_do_not_wrap_round_in_the_language(code: str, value: float) -> None:
+    for result in (ad.evaluate(code, {"x": 1.0}).value, ad.compile(code)(x=1.0)["value"]):
+        assert float(result) == pytest.approx(value, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        ("[x, 2][argmax([x, 2])]", 2.0),
+        ("[x, 2][-argmax([x, 2])]", 2.0),
+        ("sum([x, 2, 3][argsort([x, 2, 3])*1])", 6.0),
+        ("sum(gather([x, 2, 3], 0, argsort([x, 2, 3])//2))", 4.0),
+        ("sum(narrow([x, 2, 3], 0, argmax([x, 2])*1, 2))", 5.0),
+        ("sum([x, 2, 3][:count_nonzero([x, 0, 3])])", 3.0),
+        ("argmax([x, 2])", 1),
+    ],
+)
+def test_whole_numbers_are_positions_still(code: str, value: float) -> None:
+    assert ad.evaluate(code, {"x": 1.0}).value == value
+
+
+def test_python_keeps_integers_of_64_bits() -> None:
+    assert (ad.count_nonzero(ad.tensor([1.0, 2.0])) ** 63).item() == -(2**63)  # as in PyTorch

@@ -27,6 +27,8 @@ from autodiff_cli.language.syntax import Syntax
 from autodiff_cli.language.trace import Trace
 
 _MOST_TEXT = 400
+_MOVING = ("shape", "views", "arrange", "positions", "extremes", "comparison", "creation")
+"""Functions that compute nothing of the elements they are given."""
 
 
 class Tensors:
@@ -132,7 +134,11 @@ class Tensors:
         return self.keep(stacked, node)
 
     def operand(self, op: Op, parameter: str, value: Any, node: Syntax) -> Any:
-        """An argument of arithmetic: numbers stay plain, and weak; anything else becomes a tensor."""
+        """An argument of arithmetic: numbers stay plain, and weak; anything else becomes a tensor.
+
+        Whole numbers, as ``argmax`` and ``count_nonzero`` give them, are floating-point ones from there on, so that no
+        arithmetic wraps round; where elements only move or are compared they stay positions.
+        """
         if is_plain(value):
             return value
         if value is None:
@@ -141,7 +147,10 @@ class Tensors:
                     f"{op.name}: '{parameter}' must be a number or a tensor, not none", hint=f"it is {op.signature}"
                 )
             return value
-        return self.of(value, node)
+        tensor = self.of(value, node)
+        if tensor.dtype.kind == "i" and op.section not in _MOVING:
+            return tensor.to(self.dtype)
+        return tensor
 
     def arguments(self, op: Op, given: list[Any], named: Mapping[str, Any], node: Syntax) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as a function takes them: tensors for its tensors, plain values for the rest.

@@ -108,6 +108,8 @@ _cast = declare(
     node="ToCopyBackward0",
     statics={"dtype": None},
     public=False,
+    elementwise=True,
+    written="x",
 )
 
 
