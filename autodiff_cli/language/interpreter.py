@@ -24,7 +24,7 @@ from autodiff_cli.language.machine import CONSTANTS, Machine, UserFunction, Work
 from autodiff_cli.language.operands import both, described, is_plain, suggestion
 from autodiff_cli.language.program import Step, read
 from autodiff_cli.language.session import Row, plain
-from autodiff_cli.language.syntax import Syntax, unparse
+from autodiff_cli.language.syntax import EFFECTS, STATEMENTS, Syntax, unparse
 from autodiff_cli.ops import creation, inplace
 
 Action = Callable[..., Any]
@@ -143,7 +143,7 @@ class Interpreter(Machine):
         value = self.statement(tree)
         last = tree.children[1 if tree.kind == "method" else 0] if tree.kind in ("call", "method") else None
         silent = last is not None and (last.text in _SILENT or last.text.endswith("_"))
-        if silent or tree.kind in _STATEMENTS or isinstance(value, (RemovableHandle, modes.set_grad_enabled)):
+        if silent or tree.kind in STATEMENTS or isinstance(value, (RemovableHandle, modes.set_grad_enabled)):
             return None
         return Shown(step, value=value, text=display(value))
 
@@ -184,7 +184,7 @@ class Interpreter(Machine):
 
     def statement(self, node: Syntax) -> Any:
         kind, parts = node.kind, node.children
-        if kind in ("augmented", "set_attribute", "set_index"):
+        if kind in EFFECTS:
             values = [self.evaluate(part) for part in self._operands(node)]
             try:
                 self._change(node, values)
@@ -344,9 +344,6 @@ class Interpreter(Machine):
         except UnknownName as error:
             error.hint = error.hint or suggestion(name, [*known, *METHODS[Tensor]])
             raise
-
-
-_STATEMENTS = ("assignment", "definition", "definition_with_grad", "augmented", "set_attribute", "set_index", "unpack")
 
 
 def _kind(thing: Any) -> type:

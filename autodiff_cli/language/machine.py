@@ -28,7 +28,7 @@ from autodiff_cli.language.operands import (
     suggestion,
     whole,
 )
-from autodiff_cli.language.syntax import Syntax
+from autodiff_cli.language.syntax import EFFECTS, Syntax
 from autodiff_cli.language.tensors import Tensors
 from autodiff_cli.language.trace import invoke
 from autodiff_cli.limits import hold, lifted
@@ -48,8 +48,6 @@ _STATEMENTS = ("tensor", "backward", "retain_grad", "register_hook", "requires_g
 """Names of programs that somebody may try in an expression."""
 _WITHOUT_GRADIENT = ("detach", "detach_")
 _MOST_DIMENSIONS = 32
-EFFECTS = ("augmented", "set_attribute", "set_index")
-"""Statements that belong in programs: see ``language.interpreter``."""
 MOST_OPERATIONS = 10_000_000
 MOST_NESTED_CALLS = 100_000
 
@@ -71,6 +69,9 @@ class UserFunction:
         wrong = next((argument for argument in arguments if argument.kind != "name"), None)
         if wrong is not None:
             raise ParseError("a parameter of a function is a plain name", span=wrong.span)
+        named = next((partial for partial in self.partials or () if partial.kind == "keyword"), None)
+        if named is not None:
+            raise ParseError("a derivative is an expression, without a name", span=named.span)
         if len(set(self.parameters)) < len(self.parameters):
             raise ParseError(f"two parameters of '{self.name}' have the same name", span=call.span)
         if self.partials is not None and len(self.partials) != len(self.parameters):

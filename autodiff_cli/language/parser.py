@@ -45,6 +45,14 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         position = found.end()
         if kind in ignored or (kind == "_SEPARATOR" and text == "\n" and open_brackets):
             continue
+        if kind == "_SEPARATOR" and open_brackets:
+            opened = open_brackets[-1]
+            raise ParseError(
+                f"';' ends a statement, and '{opened.text}' is still open",
+                span=(opened.span[0], span[1]),
+                source=source,
+                hint=f"write ',' between values, or close the bracket with '{_OPEN[opened.text]}' before it",
+            )
         if kind == "NAME":
             if not text.isidentifier():
                 # A superscript is a letter to a regular expression, not to a reader.
@@ -228,10 +236,13 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
     if token.kind == "$END" or token.kind == "_SEPARATOR":
         assert before is not None
         if "EQUAL" in expected and "COMMA" in expected:
-            comma = next(t for t in tokens if t.kind == "COMMA")
+            # Names with commas between them, and nothing else since the statement began.
+            first = index
+            while first and tokens[first - 1].kind in ("NAME", "COMMA"):
+                first -= 1
             return ParseError(
                 "unexpected ','",
-                span=comma.span,
+                span=tokens[first + 1].span,
                 source=source,
                 hint="write [a, b] for a list, or a, b = ... to name the elements of one",
             )

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from autodiff_cli.errors import ParseError, Span
 from autodiff_cli.language.parser import parse_tokens, tokenize
-from autodiff_cli.language.syntax import Syntax
+from autodiff_cli.language.syntax import STATEMENTS, Syntax
 
 _NAMESPACES = ("autograd", "functional", "nn", "linalg", "special")
 _MODE = re.compile(r"(no_grad|enable_grad)(?:\(\))?|set_grad_enabled\((true|false|True|False)\)")
@@ -118,7 +118,7 @@ def _without_namespaces(tokens: list[Syntax]) -> list[Syntax]:
     behind = False  # 'torch.'
     i = 0
     while i < len(tokens):
-        followed = i + 1 < len(tokens) and tokens[i + 1].kind == "DOT"
+        followed = [token.kind for token in tokens[i + 1 : i + 3]] == ["DOT", "NAME"]
         begins = tokens[i].text == "torch" and not (kept and kept[-1].kind == "DOT")
         if followed and (begins or (behind and tokens[i].text in _NAMESPACES)):
             behind = True
@@ -219,7 +219,15 @@ def _expressions(tokens: list[Syntax], source: str) -> list[Syntax]:
                     break
                 raise ParseError("a value is missing here", span=token.span, source=source, hint="between commas stand values")
             end = token.span[0]
-            trees.append(parse_tokens(source, [*part, Syntax("$END", [], "", (end, end))]).children[0])
+            tree = parse_tokens(source, [*part, Syntax("$END", [], "", (end, end))]).children[0]
+            if tree.kind in STATEMENTS:
+                raise ParseError(
+                    "a value is expected here, and this is a statement",
+                    span=tree.span,
+                    source=source,
+                    hint="write it on a line of its own; == compares",
+                )
+            trees.append(tree)
             part = []
         else:
             part.append(token)

@@ -6,6 +6,11 @@ from collections.abc import Iterator
 
 from autodiff_cli.errors import Span
 
+EFFECTS = ("augmented", "set_attribute", "set_index")
+"""Kinds of statements that change something that exists: they belong in programs, see ``language.interpreter``."""
+STATEMENTS = ("assignment", "definition", "definition_with_grad", "unpack", *EFFECTS)
+"""Kinds of nodes that are no expressions."""
+
 
 class Syntax:
     """One node of the tree.

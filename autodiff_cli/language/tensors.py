@@ -205,7 +205,7 @@ def _keywords(op: Op, given: int, named: Mapping[str, Any]) -> dict[str, Any]:
         if parameter not in parameters or (op.variadic and parameter == parameters[0]):
             hint = suggestion(keyword, parameters) or f"it is {op.signature}"
             raise ArgumentError(f"{op.name} has no parameter '{keyword}'", hint=hint)
-        if parameter in parameters[:given] and not op.variadic:
+        if parameter in keywords or (parameter in parameters[:given] and not op.variadic):
             raise ArgumentError(f"{op.name} got two values for '{parameter}'", hint=f"it is {op.signature}")
         keywords[parameter] = value
     return keywords

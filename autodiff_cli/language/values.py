@@ -11,6 +11,7 @@ import numpy as np
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, MissingValue, UsageError
 from autodiff_cli.language.evaluator import Evaluator
+from autodiff_cli.language.syntax import STATEMENTS
 from autodiff_cli.limits import hold
 
 RESERVED = ("if", "else", "or", "and", "not", "true", "false", "none")
@@ -72,7 +73,7 @@ def constant(text: str, option: str, name: str = "") -> Any:
     try:
         evaluator = Evaluator(text, {}, np.dtype(np.float64))
         statements = evaluator.tree.children
-        if len(statements) > 1 or statements[0].kind in ("assignment", "definition", "definition_with_grad"):
+        if len(statements) > 1 or statements[0].kind in STATEMENTS:
             raise UsageError(
                 f"{label}: a value is one expression, not a program",
                 span=statements[-1].span,

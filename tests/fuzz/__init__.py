@@ -1,0 +1,1 @@
+"""Inputs that a person would not type, in numbers that a person would not type."""

@@ -1,0 +1,390 @@
+"""Every kind of value in every place where a value may stand, in every command.
+
+    python -m tests.fuzz.kinds                     everything, which takes minutes
+    python -m tests.fuzz.kinds --part 3/40         one in forty, from the third on
+    python -m tests.fuzz.kinds --only run,graph    these commands only
+
+An expression may be wrong in a thousand ways, and each has to end in one of our errors: an exit code of the contract, no
+exception, no warning of Python or NumPy, and no word of Python in the message.  The product of kinds and places is walked
+through rather than sampled at random, so that a new place, or a new kind, is one more line in a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import re
+import sys
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice, product
+
+from autodiff_cli import ops  # noqa: F401  installs the functions
+from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.cli import run_command
+from autodiff_cli.cli.main import main
+from autodiff_cli.language import notes
+
+Case = tuple[tuple[str, ...], str]
+"""The words of a command line, and its standard input."""
+
+KINDS = {
+    "variable": "x",
+    "vector": "v",
+    "matrix": "A",
+    "number": "2",
+    "negative": "-1",
+    "fraction": "0.5",
+    "zero": "0",
+    "huge": "1e308",
+    "infinite": "inf",
+    "undefined": "nan",
+    "flag": "true",
+    "none": "none",
+    "text": "'a'",
+    "empty list": "[]",
+    "list": "[1, 2]",
+    "list of lists": "[[1, 2], [3, 4]]",
+    "ragged list": "[1, [2]]",
+    "list with a variable": "[x, 1]",
+    "ragged list with a variable": "[x, [1]]",
+    "list with none": "[none, 1]",
+    "list of texts": "['a', 'b']",
+    "shape": "v.shape",
+    "whole tensor": "argmax(v)",
+    "mask": "(v > 1)",
+    "empty tensor": "zeros(0)",
+    "several results": "sort(v)",
+    "function": "f",
+    "function of the language": "sin",
+}
+"""Each kind of value as an expression writes it."""
+PROGRAM_KINDS = {
+    "tuple": "unbind(v)",
+    "node": "y.grad_fn",
+    "node of a leaf": "x.grad_fn",
+    "handle": "h",
+    "gradient": "v.grad",
+    "whole numbers": "i",
+    "dtype": "float32",
+    "derivatives by hand": "g",
+}
+"""Kinds that only programs of statements have."""
+_NUMBERS = ("x", "v", "A", "2", "0", "1e308", "inf", "[1, 2]")
+PLACES_OF_ONE = (
+    "{0}",
+    "-{0}",
+    "+{0}",
+    "not {0}",
+    "[{0}]",
+    "{0}.T",
+    "{0}.shape",
+    "{0}.foo",
+    "{0}.sum()",
+    "{0}.values",
+    "{0}.foo()",
+    "{0}[0]",
+    "{0}[0, 0]",
+    "{0}[9]",
+    "{0}[::0]",
+    "{0}[1:]",
+    "{0}[...]",
+    "f({0})",
+    "g({0})",
+    "k({0})",
+    "f(a={0})",
+    "f({0}, 1)",
+    "{0} if x else 1",
+    "x if {0} else 1",
+    "{0} < x < {0}",
+    "a, b = {0}; a",
+    "q = {0}; q",
+    "x.sum(dim={0})",
+    "v.reshape({0})",
+    "sum(v, {0})",
+    "max(x, {0})",
+    "einsum({0}, v)",
+    "v[{0}:]",
+    "v[::{0}]",
+)
+"""Where one value may stand."""
+SIGNS = ("+", "-", "*", "/", "//", "%", "@", "**", "<", "==", "and", "or")
+PLACES_OF_TWO = (
+    *(f"{{0}} {sign} {{1}}" for sign in SIGNS),
+    "{0}[{1}]",
+    "x if {0} else {1}",
+    "[{0}, {1}]",
+    "v[{0}, {1}]",
+    "A[{0}, {1}]",
+)
+"""Where two may stand."""
+STATEMENTS_OF_ONE = (
+    "x += {0}",
+    "v -= {0}",
+    "w *= {0}",
+    "w /= {0}",
+    "w //= {0}",
+    "w %= {0}",
+    "w **= {0}",
+    "w @= {0}",
+    "w += {0}",
+    "n += {0}",
+    "n @= {0}",
+    "pi += {0}",
+    "sin -= {0}",
+    "zz += {0}",
+    "{0} += 1",
+    "{0} += x",
+    "w.grad = {0}",
+    "w.requires_grad = {0}",
+    "w.data = {0}",
+    "w.foo = {0}",
+    "w.shape = {0}",
+    "{0}.grad = none",
+    "{0}.data = w",
+    "{0}.requires_grad = true",
+    "w[0] = {0}",
+    "w[{0}] = 1",
+    "w[{0}] = w",
+    "w[{0}:] = 1",
+    "w[0, {0}] = 1",
+    "i[0] = {0}",
+    "{0}[0] = 1",
+    "q = {0}; show q",
+    "q = {0}; show",
+    "q = {0}; q += 1; show q",
+    "a, b = {0}; show",
+    "show {0}",
+    "print({0})",
+    "print({0}, {0})",
+    "{0}.backward()",
+    "y.backward({0})",
+    "y.backward(retain_graph={0})",
+    "y.backward(inputs={0})",
+    "y.backward(foo={0})",
+    "{0}.register_hook(f)",
+    "y.register_hook({0})",
+    "v.register_hook({0}); y.sum().backward()",
+    "h.remove({0})",
+    "{0}.remove()",
+    "y.grad_fn.register_hook({0}); y.sum().backward()",
+    "y.grad_fn.register_prehook({0}); y.sum().backward()",
+    "{0}.name()",
+    "{0}.next_functions",
+    "{0}.variable",
+    "v.register_post_accumulate_grad_hook({0}); y.sum().backward()",
+    "v.size({0})",
+    "v.type_as({0})",
+    "w.zero_({0})",
+    "w.fill_({0})",
+    "w.add_({0})",
+    "w.copy_({0})",
+    "w.clamp_({0}, 1)",
+    "w.requires_grad_({0})",
+    "set_grad_enabled({0})",
+    "set_default_dtype({0})",
+    "manual_seed({0})",
+    "f.apply({0})",
+    "g.apply({0})",
+    "g({0}).sum().backward()",
+    "{0}.apply(x)",
+    "e(l;())",
+    "{0}(x)",
+    "{0} = 1",
+    "with no_grad: q = {0}",
+    "with set_grad_enabled({0}): q = 1",
+)
+"""Statements with one value."""
+STATEMENTS_OF_TWO = ("w[{0}] = {1}", "{0} += {1}", "{0}.grad = {1}", "{0}.data = {1}", "x.backward({0}, {1})", "grad({0}, {1})")
+"""Statements with two."""
+ACTIONS = (
+    *("tensor", "as_tensor", "from_numpy", "is_tensor", "Variable", "zeros", "ones", "full", "empty", "eye", "arange", "linspace"),
+    *("logspace", "rand", "randn", "randint", "zeros_like", "full_like", "rand_like", "manual_seed", "grad", "backward"),
+    *("gradcheck", "gradgradcheck", "jacobian", "hessian", "vjp", "jvp", "hvp", "vhp"),
+)
+"""Functions of programs."""
+_FUNCTIONS = "f(a) = a**2; k() = 1; g(a) = a**2 with grad (2*a)"
+_PREAMBLE = f"""\
+{_FUNCTIONS}
+x = tensor(2, requires_grad=true)
+v = tensor([1, 2], requires_grad=true)
+A = tensor([[1, 2], [3, 4]], requires_grad=true)
+w = tensor([1, 2])
+i = tensor([1, 2]) > 1
+n = 2
+y = v.exp()
+h = y.register_hook(f)
+"""
+_OVER_NUMBERS = ("--const", "v=[1,2]", "--const", "A=[[1,2],[3,4]]")
+_AT = ("--at", "x=2", "--at", "v=[1,2]", "--at", "A=[[1,2],[3,4]]")
+_ONE = ("--at", "x=2", *_OVER_NUMBERS)
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "eval": ("eval", "{}", *_AT),
+    "eval --json": ("eval", "{}", *_AT, "--json", "--order", "2"),
+    "eval --dtype": ("eval", "{}", *_AT, "--dtype", "float32"),
+    "grad": ("grad", "{}", *_AT, "-q"),
+    "jacobian": ("jacobian", "{}", *_AT),
+    "hessian": ("hessian", "{}", *_AT, "--json"),
+    "jvp": ("jvp", "{}", *_AT, "--vector", "x=1"),
+    "vjp": ("vjp", "{}", *_AT, "--gradient", "1"),
+    "hvp": ("hvp", "{}", *_AT, "--vector", "x=1"),
+    "taylor": ("taylor", "{}", *_ONE, "--order", "3"),
+    "taylor of a vector": ("taylor", "{}", *_AT, "--wrt", "v", "--order", "2", "--json"),
+    "gradcheck": ("gradcheck", "{}", *_AT),
+    "explain": ("explain", "{}", *_AT),
+    "diff": ("diff", "{}", *_OVER_NUMBERS),
+    "diff --order 3": ("diff", "{}", *_OVER_NUMBERS, "--order", "3", "--wrt", "x"),
+    "graph": ("graph", "{}"),
+    "graph --at": ("graph", "{}", *_AT, "--json"),
+    "graph --backward": ("graph", "{}", *_AT, "--backward"),
+    "plot": ("plot", "{}", "--over", "x=-1:1", *_OVER_NUMBERS, "--samples", "5", "--json"),
+    "map": ("map", "{}", *_OVER_NUMBERS, "--order", "2"),
+    "map --dtype": ("map", "{}", *_OVER_NUMBERS, "--dtype", "float32"),
+    **{f"export {to}": ("export", "{}", "--to", to, *_OVER_NUMBERS) for to in ("python", "numpy", "torch", "jax", "c", "latex")},
+    "value": ("eval", "x", "--at", "x={}"),
+    "gradient": ("vjp", "x**2", "--at", "x=[1,2]", "--gradient", "{}"),
+}
+"""The words of each command; braces stand for the expression."""
+PROGRAMS: dict[str, tuple[str, ...]] = {
+    "run": ("run", "-"),
+    "run --json": ("run", "-", "--json"),
+    "run --format csv": ("run", "-", "--format", "csv"),
+    "run -q": ("run", "-", "-q"),
+    "repl": ("repl",),
+    "repl --json": ("repl", "--json"),
+}
+_ROWS = "x\n2\n0\n"
+_CODES = (0, 2, 3, 4, 5)
+_PYTHON = re.compile(
+    r"NoneType|<class|<function (?!\w+\()| object at 0x|np\.float|ndarray|dtype\(|_ArrayMemory|Traceback|not subscriptable|"
+    r"has no attribute '__|unhashable|object is not|<autodiff|Ellipsis|slice\(None|must be str|positional argument: "
+)
+"""Words that only a programmer in Python knows."""
+
+
+def expressions() -> Iterator[str]:
+    """Every expression of the product."""
+    for place, kind in product(PLACES_OF_ONE, KINDS.values()):
+        yield place.format(kind)
+    for place, one, other in product(PLACES_OF_TWO, KINDS.values(), KINDS.values()):
+        yield place.format(one, other)
+    for name, kind in product(sorted(FUNCTIONS), KINDS.values()):
+        yield f"{name}({kind})"
+        for place in (f"{name}(x, {kind})", f"{name}({kind}, v)", f"{name}(A, {kind})"):
+            yield place
+    for name, kind in product(sorted(FUNCTIONS), KINDS.values()):
+        yield f"{name}(x, {kind}, {kind})"
+    for name in sorted(FUNCTIONS):
+        for parameter in FUNCTIONS[name].parameters[1:]:
+            for kind in KINDS.values():
+                yield f"{name}(v, {parameter}={kind})"
+
+
+def statements() -> Iterator[str]:
+    """Every statement of the product."""
+    kinds = (*KINDS.values(), *PROGRAM_KINDS.values())
+    for place, kind in product((*STATEMENTS_OF_ONE, *PLACES_OF_ONE), kinds):
+        yield place.format(kind)
+    for name, kind in product(ACTIONS, kinds):
+        yield f"{name}({kind})"
+        yield f"{name}({kind}, {kind})"
+        yield f"{name}(f, {kind})"
+        yield f"{name}(x, {kind})"
+    for place, one, other in product((*STATEMENTS_OF_TWO, *PLACES_OF_TWO), kinds, kinds):
+        yield place.format(one, other)
+
+
+def cases(only: set[str] | None = None) -> Iterator[Case]:
+    """Every command line."""
+    for name, words in COMMANDS.items():
+        if only and name not in only and words[0] not in only:
+            continue
+        for expression in expressions():
+            text = f"{_FUNCTIONS}; {expression}" if words[-1] != "x={}" and words[-1] != "{}" else expression
+            yield tuple(word.format(text) if "{}" in word else word for word in words), _ROWS if words[0] == "map" else ""
+    for name, words in PROGRAMS.items():
+        if only and name not in only and words[0] not in only:
+            continue
+        for statement in statements():
+            yield words, f"{_PREAMBLE}{statement}\n1 + 1\n"
+
+
+class _Input(io.TextIOWrapper):
+    """Standard input with this text in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(io.BytesIO(text.encode()), encoding="utf-8")
+
+
+def _said(message: Warning | str, category: type[Warning] | None = None, *_: object) -> None:
+    """``run`` speaks warnings of ours; those of Python and NumPy are mistakes."""
+    if category is not UserWarning:
+        raise AssertionError(f"{category}: {message}")
+    sys.stderr.write(f"note: {message}\n")
+
+
+def failure(case: Case) -> str | None:
+    """What is wrong with the answer to a command line; ``None`` if nothing is."""
+    words, text = case
+    out, err = io.StringIO(), io.StringIO()
+    stdin = sys.stdin
+    sys.stdin = _Input(text)
+    run_command._say, say = _said, run_command._say
+    notes.STRICT, strict = True, notes.STRICT
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            warnings.simplefilter("error")
+            code = main(words)
+    except BaseException as error:  # whatever escapes is what is looked for
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        ours = [f for f in traceback.extract_tb(error.__traceback__) if "autodiff_cli" in f.filename]
+        place = ours[-1] if ours else where
+        return f"{type(error).__name__} {place.filename.rpartition('autodiff_cli/')[2]}:{place.lineno}: {error}"
+    finally:
+        sys.stdin, run_command._say, notes.STRICT = stdin, say, strict
+    if code not in _CODES and not (code == 1 and words[0] == "gradcheck"):
+        return f"exit code {code}"
+    if code and not err.getvalue().strip():
+        return f"exit code {code} without a message"
+    if words[0] == "repl" and not re.search(r"\b2\b", out.getvalue()[-60:]):
+        return "the session did not go on"
+    leaked = _PYTHON.search(err.getvalue())
+    if leaked:
+        return f"leaks {leaked[0]!r}: {err.getvalue().strip()}"
+    return None
+
+
+def main_command() -> int:
+    """Run what the options say; 1 if something failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", default="1/1", help="one in how many, and from which on")
+    parser.add_argument("--only", default="", help="names of commands")
+    options = parser.parse_args()
+    first, _, every = options.part.partition("/")
+    only = set(options.only.split(",")) - {""}
+    found: Counter[str] = Counter()
+    count = 0
+    for case in islice(cases(only), int(first) - 1, None, int(every)):
+        count += 1
+        wrong = failure(case)
+        if wrong is None:
+            continue
+        kind = wrong.partition("\n")[0][:100]
+        found[kind] += 1
+        if found[kind] <= 3:
+            print(f"{wrong[:400]}\n    {' '.join(map(repr, case[0]))}", end="\n", flush=True)
+            if case[1] and case[0][0] != "map":
+                print(f"    {case[1][len(_PREAMBLE) :]!r}", flush=True)
+    print(f"{count:,} command lines, {sum(found.values()):,} failures of {len(found)} kinds")
+    for kind, often in found.most_common():
+        print(f"{often:7,}  {kind}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main_command())
