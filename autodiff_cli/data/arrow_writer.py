@@ -34,6 +34,7 @@ class ArrowWriter:
     def __init__(self, style: str) -> None:
         self._arrow = pyarrow({"parquet": "Parquet", "arrow": "Arrow IPC", "feather": "Feather"}[style])
         self._style = style
+        self._file: _Sink | None = None
         self._sink: Any = None
         self._schema: Any = None
         self._waiting: list[Any] = []
@@ -141,7 +142,8 @@ class ArrowWriter:
     def close(self) -> None:
         """Let go of the file; if ``finish`` was not called, it stays without an end."""
         self._pool.shutdown(cancel_futures=True)
-        self._file.ended = True
+        if self._file is not None:
+            self._file.ended = True
 
 
 class _Sink(io.RawIOBase):

@@ -112,12 +112,16 @@ class NpzWriter(NpyWriter):
 
     goes_back = False
 
+    def __init__(self) -> None:
+        self._parts: list[Any] = []
+
     def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Open a file for each column."""
         import tempfile
 
         super().begin(file, kept, results, source)
-        self._parts = [tempfile.TemporaryFile() for _ in self._names]  # noqa: SIM115
+        for _ in self._names:
+            self._parts.append(tempfile.TemporaryFile())  # noqa: SIM115  one that is open is one that is closed
 
     def write(self, encoded: Sequence[Any]) -> None:
         """Append rows."""
