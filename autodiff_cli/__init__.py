@@ -6,20 +6,22 @@ so that the command line starts without what it does not need.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the command starts here too: importing typing would take as long as all that this module does
+    from typing import Any
 
-if TYPE_CHECKING:
     from autodiff_cli.api import *  # noqa: F403
 
 __version__ = "0.1.0"
 
-_ROOMS = ("api", "autograd", "cli", "data", "errors", "language", "limits", "linalg", "nn", "ops", "report", "special")
+_ROOMS = ("api", "autograd", "cli", "data", "errors", "language", "limits", "linalg", "nn", "ops", "report", "signals", "special")
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
+    from importlib import import_module
+
     if name in _ROOMS:
         return import_module(f"autodiff_cli.{name}")
     api = import_module("autodiff_cli.api")
@@ -35,5 +37,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    api = import_module("autodiff_cli.api")
+    from autodiff_cli import api
+
     return sorted({*globals(), *(name for name in vars(api) if not name.startswith("_"))})

@@ -135,3 +135,15 @@ class MissingPackage(AutodiffError, ImportError):
 
 class ProgramError(AutodiffError, RuntimeError):
     """Another program that does part of the work failed."""
+
+
+class InternalError(AutodiffError, RuntimeError):
+    """A defect of autodiff itself: something happened that no rule is there for."""
+
+    exit_code = 70
+
+
+class OutOfMemory(AutodiffError, MemoryError):
+    """The machine, or a limit that the shell sets, has not enough memory for what was asked."""
+
+    exit_code = 71

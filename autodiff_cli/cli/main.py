@@ -5,8 +5,6 @@ Only click is imported here; a subcommand's module is imported when it runs.
 
 from __future__ import annotations
 
-import gc
-import io
 import os
 import sys
 from collections.abc import Sequence
@@ -16,7 +14,8 @@ from typing import Any
 
 import click
 
-from autodiff_cli import __version__
+from autodiff_cli import __version__, signals
+from autodiff_cli.errors import AutodiffError
 
 COMMANDS = {
     "eval": "Value, gradient and the table of every tensor.",
@@ -100,71 +99,81 @@ def cli(context: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    from autodiff_cli.errors import AutodiffError, FileError
+    """Run the command line; the exit code.  Whatever goes wrong is one message."""
+    from autodiff_cli.cli.streams import guarded
 
     args = list(sys.argv[1:] if arguments is None else arguments)
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    if sys.stdout is None:
-        return _fail(FileError("cannot write the result: standard output is closed"), args)
+    signals.forget()
+    with guarded():
+        ended = _run(args)
+        if signals.received:
+            return 128 + signals.received
+        return ended if isinstance(ended, int) else _fail(ended, args)
+
+
+def debugging() -> bool:
+    """Whether tracebacks and warnings are wanted."""
+    return os.environ.get("AUTODIFF_DEBUG", "0") not in ("", "0")
+
+
+def _run(args: list[str]) -> int | AutodiffError:
+    """Run a command; the exit code or the error that it ends with, without what its frames hold in memory."""
     try:
-        try:
-            if _COMPLETE in os.environ:
-                from autodiff_cli.cli.shells import complete
-
-                return complete(cli, _COMPLETE)
-            # Not cli.main: it takes a broken pipe for a failure.
-            with cli.make_context("autodiff", args) as context:
-                cli.invoke(context)
-            sys.stdout.flush()
-            return 0
-        except click.exceptions.Exit as stop:
-            return int(stop.exit_code)
-        except click.UsageError as error:
-            from autodiff_cli.cli.mistakes import in_plain_words
-
-            raise in_plain_words(error) from None
+        return _invoke(args)
     except AutodiffError as error:
-        return _fail(error, args)
-    except OSError as error:
-        if not isinstance(error, BrokenPipeError):
-            return _fail(FileError(f"cannot write the result: {error.strerror or error}"), args)
-        # The reader went away: nothing more can be said, and the interpreter must not try to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return error
     except (KeyboardInterrupt, click.Abort):
         return 130
-
-
-def _fail(error: Any, args: list[str]) -> int:
-    from autodiff_cli.report.diagnostics import for_people, for_programs
-
-    chosen = [b for a, b in pairwise(args) if a == "--format"]
-    chosen += [a.partition("=")[2] for a in args if a.startswith("--format=")]
-    chosen += ["json"] if "--json" in args else []
-    style = chosen[-1] if chosen else os.environ.get("AUTODIFF_FORMAT", "")
-    text = for_programs(error) if style in ("json", "ndjson") else for_people(error)
-    sys.stderr.write(text + "\n")
-    return int(error.exit_code)
-
-
-def run() -> None:
-    """The entry point of the installed command: ``main``, with what only a short process may do."""
-    # One evaluation makes few cycles, and a small one gains nothing from a pool of BLAS threads that it has to start.
-    gc.set_threshold(200_000, 20, 100)
-    if not any(a.startswith("@") or "=@" in a for a in sys.argv[1:]):
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    code = main()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
     except BrokenPipeError:
-        code = 141
-    except (OSError, AttributeError):  # a full disk, a closed stream: main has said so if it could
-        code = code or 5
-    # Taking the interpreter down object by object costs as much as a small evaluation.
-    os._exit(code)
+        from autodiff_cli.cli.streams import abandon_output
+
+        abandon_output()
+        return 141
+    except BaseException as error:
+        if debugging() and not signals.received:
+            _show_traceback()
+        from autodiff_cli.cli.unforeseen import described
+
+        return described(error, args)
+
+
+def _invoke(args: list[str]) -> int:
+    try:
+        if _COMPLETE in os.environ:
+            from autodiff_cli.cli.shells import complete
+
+            return complete(cli, _COMPLETE)
+        # Not cli.main: it takes a broken pipe for a failure.
+        with cli.make_context("autodiff", args) as context:
+            cli.invoke(context)
+        sys.stdout.flush()
+        return 0
+    except click.exceptions.Exit as stop:
+        return int(stop.exit_code)
+    except click.UsageError as error:
+        from autodiff_cli.cli.mistakes import in_plain_words
+
+        raise in_plain_words(error) from None
+
+
+def _show_traceback() -> None:
+    import traceback
+
+    sys.stderr.write(traceback.format_exc())
+
+
+def _fail(error: AutodiffError, args: list[str]) -> int:
+    """Print an error; its exit code, which it keeps if it cannot be printed."""
+    try:
+        from autodiff_cli.report.diagnostics import for_people, for_programs
+
+        chosen = [b for a, b in pairwise(args) if a == "--format"]
+        chosen += [a.partition("=")[2] for a in args if a.startswith("--format=")]
+        chosen += ["json"] if "--json" in args else []
+        style = chosen[-1] if chosen else os.environ.get("AUTODIFF_FORMAT", "")
+        sys.stderr.write((for_programs if style in ("json", "ndjson") else for_people)(error) + "\n")
+    except Exception:  # no memory for the message, for one
+        sys.stderr.write(f"error: {error.message}\n")
+    return int(error.exit_code)

@@ -22,10 +22,13 @@ _EXIT = {
     "3": "shapes do not fit, a singular matrix, backward through a freed graph, a limit reached",
     "4": "with --strict: something is not finite",
     "5": "a file cannot be read or written",
+    "70": "an internal error: a defect of autodiff",
+    "71": "not enough memory",
     "130, 141": "interrupted; the reader of the pipe went away",
 }
 _ENVIRONMENT = {
     "AUTODIFF_FORMAT": "The output format where no option says it.",
+    "AUTODIFF_DEBUG": "If 1, an internal error shows its traceback, and warnings of Python are printed.",
     "NO_COLOR": "If set, no colour. It wins over FORCE_COLOR.",
     "FORCE_COLOR": "If set, colour in a pipe too.",
     "XDG_STATE_HOME": "Where the history of autodiff repl is kept, as autodiff/history. Else ~/.local/state.",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autodiff_cli import signals
 from autodiff_cli.language.program import ends_block, unfinished
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
         try:
             line = read(MORE if text else PROMPT)
         except KeyboardInterrupt:
+            signals.forget()
             text = ""
             continue
         except EOFError:

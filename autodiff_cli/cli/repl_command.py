@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from autodiff_cli import signals
 from autodiff_cli.cli import options
 from autodiff_cli.cli.run_command import Screen, new_interpreter, spoken_warnings
 
@@ -65,6 +66,7 @@ def _run(interpreter: Any, screen: Screen, text: str) -> None:
     except AutodiffError as error:
         sys.stderr.write((for_programs if screen.style == "ndjson" else for_people)(error) + "\n")
     except KeyboardInterrupt:
+        signals.forget()
         sys.stderr.write("interrupted\n")
 
 

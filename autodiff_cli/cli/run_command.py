@@ -59,9 +59,9 @@ def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> 
 
 @contextmanager
 def spoken_warnings() -> Iterator[None]:
-    """Python's warnings as notes on standard error."""
+    """Warnings that PyTorch gives as notes on standard error."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always")
+        warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _say  # type: ignore[assignment]
         yield
 

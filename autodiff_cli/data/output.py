@@ -12,9 +12,9 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
+from autodiff_cli import signals
 from autodiff_cli.errors import FileError, UsageError
 
 
@@ -106,15 +106,11 @@ def _spoken(path: str) -> Iterator[None]:
 @contextmanager
 def terminable() -> Iterator[None]:
     """Signals that end the process do so after the temporary file is gone."""
-
-    def end(number: int, _: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     watched = [signal.SIGTERM] + ([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])
-    before = {number: signal.signal(number, end) for number in watched if signal.getsignal(number) is signal.SIG_DFL}
+    before = {number: signal.signal(number, signals.end) for number in watched if signal.getsignal(number) is signal.SIG_DFL}
     try:
         yield
     finally:

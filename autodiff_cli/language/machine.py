@@ -16,7 +16,16 @@ from autodiff_cli import ops  # noqa: F401  installs the functions
 from autodiff_cli.autograd.function import Function
 from autodiff_cli.autograd.op import FUNCTIONS, Op
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, NoSeriesError, ParseError, ShapeError, UnknownName
+from autodiff_cli.errors import (
+    ArgumentError,
+    AutodiffError,
+    LimitError,
+    NoSeriesError,
+    OutOfMemory,
+    ParseError,
+    ShapeError,
+    UnknownName,
+)
 from autodiff_cli.language.operands import (
     both,
     check_gather,
@@ -202,7 +211,7 @@ class Machine:
                     "functions with derivatives of their own call each other too deeply", span=node.span, source=self.source
                 ) from None
             except MemoryError:
-                raise LimitError("not enough memory for this tensor", span=node.span, source=self.source) from None
+                raise OutOfMemory("not enough memory for this tensor", span=node.span, source=self.source) from None
         return values.pop()
 
     def _visit(self, node: Syntax, values: list[Any], work: list[Work]) -> None:

@@ -10,6 +10,7 @@ import os
 import sys
 
 from autodiff_cli.errors import AutodiffError, Span
+from autodiff_cli.report.visible import visible, visible_json
 
 _WIDEST = 76
 
@@ -24,12 +25,12 @@ def for_people(error: AutodiffError) -> str:
         lines += [f"  {line}" for line in excerpt(error.source, error.span, min(_WIDEST, (columns or 100) - 8))]
     if error.hint:
         lines.append(folded(f"  hint: {error.hint}", columns))
-    return "\n".join(lines)
+    return visible("\n".join(lines))
 
 
 def note(text: str) -> str:
     """A line for a note."""
-    return folded(f"note: {text}", _columns()) + "\n"
+    return visible(folded(f"note: {text}", _columns())) + "\n"
 
 
 def folded(text: str, columns: int | None) -> str:
@@ -79,4 +80,4 @@ def for_programs(error: AutodiffError) -> str:
     }
     if error.path is not None:
         described |= {"file": error.path, "line": error.line}
-    return json.dumps({"error": described}, ensure_ascii=False)
+    return visible_json(json.dumps({"error": described}, ensure_ascii=False))

@@ -56,6 +56,7 @@ def _bar(known: bool) -> tuple[Any, Any]:
 
     time_column = TimeRemainingColumn() if known else TimeElapsedColumn()
     words = TextColumn("left" if known else "so far")
-    bar = Bar(TextColumn("{task.description}"), BarColumn(), time_column, words, console=Console(stderr=True), transient=True)
+    console = Console(file=getattr(sys.stderr, "unescaped", sys.stderr))  # what it writes moves the cursor
+    bar = Bar(TextColumn("{task.description}"), BarColumn(), time_column, words, console=console, transient=True)
     bar.start()
     return bar, bar.add_task("", total=1.0 if known else None)

@@ -31,6 +31,8 @@ UNPROVOKED = {
     "NotRecordable": "Of `ad.compile`, and inside: commands then evaluate row by row.",
     "ProgramError": "Of pictures of graphs, if Graphviz's `dot` fails.",
     "ClusterError": "Of `autodiff map --engine dask`, if a scheduler or its workers do not answer: see [scaling.md](scaling.md).",
+    "InternalError": "The message says what happened and where, the hint how to report it; no known command line ends so.",
+    "OutOfMemory": "What the machine has, or what `ulimit -v` allows, is not enough. Limits refuse most of such requests earlier.",
     "MissingPackage": "The hint says what to install, such as `pip install 'autodiff-cli[special]'`.",
 }
 """Classes that no command line shows everywhere, with the reason."""
@@ -42,6 +44,8 @@ CODES = {
     3: "evaluation: shapes that do not fit, a singular matrix, backward through a freed graph, a limit reached",
     4: "`--strict`, and a value or a derivative is not finite",
     5: "a file cannot be read or written, a cluster cannot be reached",
+    70: "an internal error: a defect of autodiff, with what to report",
+    71: "not enough memory",
     130: "interrupted, by Ctrl-C",
     141: "the reader of the pipe went away, as `head` does",
 }
@@ -49,7 +53,11 @@ CODES = {
 _HEAD = """# Exit codes and errors
 
 Results go to standard output, and nothing else does. Notes, warnings and errors go to standard error. There is never a prompt
-and never a traceback.
+and never a traceback: with `AUTODIFF_DEBUG=1` in the environment an internal error shows one, and Python's warnings are printed.
+
+What cannot be printed changes no exit code: with a standard error that is full or closed, an error keeps its own, and a result
+that was written is 0. Control characters in names, cells and messages are shown as `\\x1b` in messages, tables, Markdown and
+plain text, on a terminal and in a pipe alike; CSV, TSV, JSON and NDJSON hold them exactly.
 """
 
 _MACHINES = """## For programs

@@ -1,0 +1,59 @@
+"""The last line of defence: an exception that no rule is there for, as one clear error."""
+
+from __future__ import annotations
+
+import errno
+import shlex
+from typing import Any
+
+from autodiff_cli.errors import AutodiffError, FileError, InternalError, OutOfMemory
+
+_LONGEST = 500
+_NO_MEMORY = ("cannot allocate memory", "can't start new thread", "failed to map segment", "cannot create thread")
+
+
+def described(error: BaseException, args: list[str]) -> AutodiffError:
+    """The error to report for an exception; it holds nothing that the exception holds.
+
+    Args:
+        error: what nothing has caught.
+        args: the command line.
+    """
+    text = str(error).partition("\n")[0].strip()
+    if isinstance(error, MemoryError) or _lacks_memory(error, text):
+        return OutOfMemory(
+            f"not enough memory{': ' if text else ''}{text[:_LONGEST]}",
+            hint="ask for less at once; ulimit -v shows whether the shell sets a limit",
+        )
+    if isinstance(error, OSError):
+        if isinstance(error.filename, (str, bytes)):
+            return FileError(f"cannot use '{_text(error.filename)}': {error.strerror or error}")
+        return FileError(f"cannot write the result: {error.strerror or error}")
+    command = shlex.join(["autodiff", *args])
+    command = command if len(command) <= _LONGEST else f"{command[:_LONGEST]}..."
+    what = f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__
+    return InternalError(
+        f"internal error: {what}{_place(error)}",
+        hint=f"this is a defect of autodiff; report it with what this prints: AUTODIFF_DEBUG=1 {command}",
+    )
+
+
+def _lacks_memory(error: BaseException, text: str) -> bool:
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    return isinstance(error, (ImportError, RuntimeError, OSError)) and any(sign in text.lower() for sign in _NO_MEMORY)
+
+
+def _text(name: Any) -> str:
+    return name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
+
+
+def _place(error: BaseException) -> str:
+    """``(machine.py:123)``, the innermost line of this package."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        if module.startswith("autodiff_cli"):
+            place = f" ({module}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    return place
