@@ -149,7 +149,14 @@ class NpzWriter(NpyWriter):
 
 
 def _row(names: Sequence[str], arrays: Sequence[Any]) -> Any:
-    """The type of a row."""
+    """The type of a row.
+
+    Raises:
+        DataError: for a column that cannot be a field of one.
+    """
+    if any(not name or "\0" in name for name in names):
+        hint = "give it a name in the header, or leave the input columns out: --no-keep"
+        raise DataError("a column has no name, or one with a NUL in it, which NumPy's files have no place for", hint=hint)
     return np.dtype([(name, array.dtype) for name, array in zip(names, arrays, strict=True)])
 
 
