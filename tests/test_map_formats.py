@@ -174,7 +174,7 @@ def test_arrays_that_are_no_tables() -> None:
         ("s.npy", "holds one number"),
         ("c.npy", "holds an array of shape [2, 2, 2]"),
         ("t.npy", "column 'x' holds text, no numbers"),
-        ("cut.npy", "not a table"),
+        ("cut.npy", "ends before its last row"),
         ("short.npy", "ends before its last row"),
         ("no.npy", "is no .npy file"),
         ("header.npy", "no header that NumPy would write"),

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.data.block import BLOCK_ROWS, BadRows, Block, Wish
-from autodiff_cli.data.formats import pyarrow
-from autodiff_cli.errors import DataError, FileError
+from autodiff_cli.data.formats import foreign, pyarrow
+from autodiff_cli.errors import DataError
 
 
 class ArrowReader:
@@ -40,27 +40,25 @@ class ArrowReader:
         self.only: list[str] | None = None
         self.groups: list[int] | None = None
         self.done = 0
-        # Arrow reads a file by itself better than through Python.
-        name_of = getattr(file, "name", None)
-        if isinstance(name_of, str) and os.path.isfile(name_of):
-            file.close()
-            file = self._arrow.OSFile(name_of)
         self._file = file
         self._style = style
         self._opened: Any
-        try:
+        with foreign(f"{name} is no {style} file"):
+            # Arrow reads a file by itself better than through Python.
+            name_of = getattr(file, "name", None)
+            if isinstance(name_of, str) and os.path.isfile(name_of):
+                self._file = self._arrow.OSFile(name_of)
+                file.close()
             if style == "parquet":
                 from pyarrow import parquet
 
-                self._opened = parquet.ParquetFile(file, pre_buffer=False)  # else it keeps all that it has read
+                self._opened = parquet.ParquetFile(self._file, pre_buffer=False)  # else it keeps all that it has read
                 self.schema = self._opened.schema_arrow
                 self.total: int | None = self._opened.metadata.num_rows
             else:
-                self._opened, self.total = self._ipc(file)
+                self._opened, self.total = self._ipc(self._file)
                 self.schema = self._opened.schema
-        except (self._arrow.ArrowException, OSError) as error:
-            raise DataError(f"{name} is no {style} file", hint=str(error).partition("\n")[0]) from None
-        self.columns = tuple(self.schema.names)
+            self.columns: tuple[str, ...] = tuple(self.schema.names)
 
     def _ipc(self, file: Any) -> tuple[Any, int | None]:
         ipc = self._arrow.ipc
@@ -97,17 +95,25 @@ class ArrowReader:
             yield 1, self._arrow.RecordBatch.from_arrays([self._arrow.array([], f.type) for f in schema], schema=schema)
 
     def _batches(self) -> Iterator[Any]:
-        try:
-            if self._style == "parquet":
-                yield from self._opened.iter_batches(BLOCK_ROWS, self.groups, self.only)
-            elif hasattr(self._opened, "num_record_batches"):
-                for i in range(self._opened.num_record_batches):
-                    yield from self._parts(self._opened.get_batch(i))
-            else:
-                for batch in self._opened:
-                    yield from self._parts(batch)
-        except (self._arrow.ArrowException, OSError) as error:
-            raise FileError(f"cannot read {self.name}: {str(error).partition(chr(10))[0]}") from None
+        """Batches that hold what they say: what follows reads them without looking."""
+        batches = self._unchecked()
+        while True:
+            with foreign(f"cannot read {self.name}"):
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                batch.validate(full=True)
+            yield batch
+
+    def _unchecked(self) -> Iterator[Any]:
+        if self._style == "parquet":
+            yield from self._opened.iter_batches(BLOCK_ROWS, self.groups, self.only)
+        elif hasattr(self._opened, "num_record_batches"):
+            for i in range(self._opened.num_record_batches):
+                yield from self._parts(self._opened.get_batch(i))
+        else:
+            for batch in self._opened:
+                yield from self._parts(batch)
 
     def _parts(self, batch: Any) -> Iterator[Any]:
         if self.only is not None:
@@ -130,17 +136,18 @@ class ArrowReader:
 
     def _numbers(self, column: Any, name: str, lines: range, bad: BadRows) -> Any:
         types = self._arrow.types
+        if types.is_dictionary(column.type):
+            with foreign(f"cannot read {self.name}: column '{name}'"):
+                column = column.dictionary_decode()
         kind = column.type
-        if types.is_dictionary(kind):
-            column = column.dictionary_decode()
-            kind = column.type
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)):
             raise DataError(f"{self.name}: column '{name}' holds {kind}, no numbers")
         for position in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)) if column.null_count else ():
             bad.cell(int(position), lines[position], name, None)
-        if not types.is_float64(kind):
-            column = column.cast(self._arrow.float64(), safe=False)
-        return column.to_numpy(zero_copy_only=False)
+        with foreign(f"{self.name}: column '{name}' holds {kind}, which cannot be made float64"):
+            if not types.is_float64(kind):
+                column = column.cast(self._arrow.float64(), safe=False)
+            return column.to_numpy(zero_copy_only=False)
 
     def close(self) -> None:
         """Close the file."""

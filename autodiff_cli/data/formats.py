@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from autodiff_cli.errors import MissingPackage, UsageError
+from autodiff_cli.errors import AutodiffError, DataError, MissingPackage, UsageError
 from autodiff_cli.language.operands import suggestion
 
 SUFFIXES = {
@@ -31,6 +33,7 @@ READ = ("csv", "tsv", "ndjson", "npy", "npz", "parquet", "arrow", "feather")
 WRITTEN = (*READ, "json", "table", "markdown")
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 ARROW = ("parquet", "arrow", "feather")
+_LONGEST_REASON = 300
 _importing = threading.Lock()
 TEXT = ("csv", "tsv", "ndjson", "json", "table", "markdown")
 
@@ -60,6 +63,27 @@ def format_of(path: str, known: tuple[str, ...], option: str) -> str:
             f"'{path}' is compressed", hint=f"unpack it on the way: gzip -dc {path} | autodiff map EXPR --input-format csv"
         )
     raise UsageError(f"the name '{path}' does not say what format it has", hint=f"say so with {option}: one of {', '.join(known)}")
+
+
+@contextmanager
+def foreign(problem: str) -> Iterator[None]:
+    """Errors of the package that reads a format, whatever their type, as errors of the file.
+
+    Args:
+        problem: what the message says before the reason.
+
+    Raises:
+        DataError: for any of them; a broken file shows in many ways.
+    """
+    try:
+        yield
+    except AutodiffError:
+        raise
+    except MemoryError:
+        raise DataError(problem, hint="it asks for more memory than there is: it may be broken") from None
+    except Exception as error:
+        reason = str(getattr(error, "strerror", None) or error).partition("\n")[0].strip()
+        raise DataError(problem, hint=reason[:_LONGEST_REASON] or None) from None
 
 
 def pyarrow(what: str) -> Any:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from autodiff_cli.data.block import Reader
-from autodiff_cli.data.formats import ARROW, DELIMITERS, READ, format_of
-from autodiff_cli.errors import FileError, UsageError
+from autodiff_cli.data.formats import DELIMITERS, READ, format_of
+from autodiff_cli.data.lines import size_of
+from autodiff_cli.errors import DataError, FileError, UsageError
 
 Path = str | None
 """A file, or ``None`` for standard input."""
@@ -116,20 +117,28 @@ def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffe
 def opened(path: Path, style: str, name: str) -> Any:
     """A file for reading bytes, which can go back where its format needs that."""
     try:
-        if path is not None:
-            return open(path, "rb")
-        if sys.stdin is None:
+        if path is None and sys.stdin is None:
             raise FileError("cannot read standard input: it is closed")
-        file: Any = sys.stdin.buffer
-        if file.seekable() or style not in ("npz", *ARROW):
+        file: Any = sys.stdin.buffer if path is None else open(path, "rb")  # noqa: SIM115
+        if style not in _BEGINS or _goes_back(file):
             return file
-        if style != "parquet" and style != "npz" and file.peek(6)[:6] != b"ARROW1":
-            return file
-        return _on_disk(file)
+        begins = file.peek(8)[:8]
+        if style in ("npz", "parquet") and not begins.startswith(_BEGINS[style]):
+            raise DataError(f"{name} is no {'.npz' if style == 'npz' else style} file", hint=f"it begins with {begins!r}")
+        return _on_disk(file) if begins.startswith(_BEGINS[style]) else file
     except OSError as error:
         if isinstance(error, FileError):
             raise
         raise FileError(f"cannot read {name}: {error.strerror or error}") from None
+
+
+def _goes_back(file: Any) -> bool:
+    """Whether a file can be read back and forth; devices only say so."""
+    return bool(file.seekable()) and (size_of(file) is not None or not hasattr(file, "peek"))
+
+
+_BEGINS = {"npz": (b"PK",), "parquet": (b"PAR1",), "arrow": (b"ARROW1", b"FEA1"), "feather": (b"ARROW1", b"FEA1")}
+"""How a file begins that has to be read back and forth: a pipe with one in it is copied, and no other one."""
 
 
 def _on_disk(file: Any) -> Any:

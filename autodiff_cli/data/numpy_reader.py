@@ -6,6 +6,7 @@ import ast
 import math
 import os
 import struct
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,9 +14,16 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.data.block import BLOCK_ROWS, BadRows, Block, Wish
-from autodiff_cli.errors import DataError, FileError
+from autodiff_cli.data.formats import foreign
+from autodiff_cli.data.lines import LONGEST
+from autodiff_cli.errors import DataError, LimitError
+from autodiff_cli.language.reading import left_in
+from autodiff_cli.ops.creation import MOST_ELEMENTS
 
 _LONGEST_HEADER = 1 << 20
+_BLOCK_BYTES = 1 << 27
+_PIECE = 1 << 24
+"""Bytes that are read at once, whatever the header promises."""
 
 
 class Stored:
@@ -40,44 +48,71 @@ class Stored:
         if magic[:6] != b"\x93NUMPY" or len(magic) < 8:
             raise DataError(f"{name} is no .npy file")
         size, encoding = (2, "latin1") if magic[6] == 1 else (4, "latin1" if magic[6] == 2 else "utf-8")
-        try:
+        with foreign(f"{name} has no header that NumPy would write"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Python about what stands in it
             (length,) = struct.unpack("<H" if size == 2 else "<I", file.read(size))
-            if length > _LONGEST_HEADER:
-                raise ValueError
-            header = ast.literal_eval(file.read(length).decode(encoding).strip())
+            header = ast.literal_eval(file.read(min(length, _LONGEST_HEADER)).decode(encoding).strip())
             self.dtype = np.lib.format.descr_to_dtype(header["descr"])
             self.shape: tuple[int, ...] = header["shape"]
             self.by_columns = header["fortran_order"] and len(self.shape) > 1
-        except (ValueError, KeyError, TypeError, SyntaxError, struct.error, MemoryError, RecursionError):
-            raise DataError(f"{name} has no header that NumPy would write") from None
+            if type(self.shape) is not tuple or any(type(length) is not int or length < 0 for length in self.shape):
+                raise ValueError(f"its shape is {self.shape}")
         if self.dtype.hasobject:
             raise DataError(f"{name} holds Python objects, not numbers", hint="save arrays of one type of number")
         if not self.shape:
             raise DataError(f"{name} holds one number, not rows")
+        self._check_length()
 
-    def blocks(self, begin: int = 0, end: int | None = None) -> Iterator[Any]:
+    def _check_length(self) -> None:
+        left = left_in(self._file)
+        wanted = math.prod(self.shape) * self.dtype.itemsize
+        if left is not None and left < wanted:
+            raise DataError(
+                f"{self.name} ends before its last row", hint=f"its header promises {wanted:,} bytes, and {left:,} follow"
+            )
+        row = math.prod(self.shape[1:]) * self.dtype.itemsize
+        if not self.dtype.itemsize:
+            raise DataError(f"{self.name} holds nothing: its values have no bytes")
+        if row > LONGEST:
+            raise DataError(f"{self.name}: a row of more than {LONGEST >> 20} MiB", hint="is it a table?")
+
+    @property
+    def block_rows(self) -> int:
+        """How many rows are handed on at once."""
+        return max(1, min(BLOCK_ROWS, _BLOCK_BYTES // max(1, math.prod(self.shape[1:]) * self.dtype.itemsize)))
+
+    def blocks(self, begin: int = 0, end: int | None = None, most: int | None = None) -> Iterator[Any]:
         """Some rows at a time, from one to another; not from the first only where the file can go back."""
         end = self.shape[0] if end is None else end
+        most = most or self.block_rows
         if self.by_columns:
+            if math.prod(self.shape) > MOST_ELEMENTS:
+                raise LimitError(
+                    f"{self.name} holds {math.prod(self.shape):,} numbers column after column, which has to be read as a whole",
+                    hint="save it row after row: numpy.ascontiguousarray",
+                )
             whole = self._read(math.prod(self.shape)).reshape(self.shape, order="F")
-            for start in range(begin, end, BLOCK_ROWS):
-                yield whole[start : min(start + BLOCK_ROWS, end)]
+            for start in range(begin, end, most):
+                yield whole[start : min(start + most, end)]
             return
         row = self.shape[1:]
         if begin:
             self._file.seek(begin * math.prod(row) * self.dtype.itemsize, os.SEEK_CUR)
-        for start in range(begin, end, BLOCK_ROWS):
-            rows = min(BLOCK_ROWS, end - start)
+        for start in range(begin, end, most):
+            rows = min(most, end - start)
             yield self._read(rows * math.prod(row)).reshape(rows, *row)
 
     def _read(self, elements: int) -> Any:
-        try:
-            data = self._file.read(elements * self.dtype.itemsize)
-        except (OSError, EOFError, zipfile.BadZipFile) as error:
-            raise FileError(f"cannot read {self.name}: {error}") from None
-        if len(data) < elements * self.dtype.itemsize:
-            raise DataError(f"{self.name} ends before its last row")
-        array = np.frombuffer(data, self.dtype)
+        wanted = elements * self.dtype.itemsize
+        pieces: list[bytes] = []
+        while wanted:
+            with foreign(f"cannot read {self.name}"):
+                piece = self._file.read(min(wanted, _PIECE))
+            if not piece:
+                raise DataError(f"{self.name} ends before its last row")
+            pieces.append(piece)
+            wanted -= len(piece)
+        array = np.frombuffer(pieces[0] if len(pieces) == 1 else b"".join(pieces), self.dtype)
         return array if self.dtype.isnative else array.astype(self.dtype.newbyteorder("="))
 
 
@@ -189,14 +224,10 @@ class NpzReader(_NumpyReader):
     def __init__(self, file: Any, name: str) -> None:
         self.name = name
         self._file = file
-        try:
+        with foreign(f"{name} is no .npz file"):
             self._archive = zipfile.ZipFile(file)
             members = {info.filename.removesuffix(".npy"): info for info in self._archive.infolist()}
             self._stored = {key: Stored(self._archive.open(info), f"{name}: {key}") for key, info in members.items()}
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-            if isinstance(error, DataError):
-                raise
-            raise DataError(f"{name} is no .npz file", hint=str(error)) from None
         self.columns = tuple(self._stored)
         lengths = {key: stored.shape for key, stored in self._stored.items()}
         if not lengths or any(len(shape) > 1 for shape in lengths.values()) or len(set(lengths.values())) > 1:
@@ -209,7 +240,8 @@ class NpzReader(_NumpyReader):
         """Some rows at a time, and the number of the first."""
         if not self.total:
             yield 1, {key: np.empty(0, stored.dtype) for key, stored in self._stored.items()}
-        for blocks in zip(*(stored.blocks() for stored in self._stored.values()), strict=True):
+        most = min(stored.block_rows for stored in self._stored.values())
+        for blocks in zip(*(stored.blocks(most=most) for stored in self._stored.values()), strict=True):
             first = self.done + 1
             self.done += len(blocks[0])
             yield first, dict(zip(self.columns, blocks, strict=True))
