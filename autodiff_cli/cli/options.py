@@ -89,6 +89,7 @@ def read_expression(text: str) -> str:
 
     Raises:
         FileError: if it cannot be read.
+        LimitError: if it is too long.
     """
     if text == "-" or text.startswith("@"):
         return read_file(text.removeprefix("@")).rstrip("\n")
@@ -96,27 +97,10 @@ def read_expression(text: str) -> str:
 
 
 def read_file(path: str) -> str:
-    """The text of a file, or of standard input for ``-``.
+    """The text of a file, or of standard input for ``-``; see ``reading.text``."""
+    from autodiff_cli.language import reading
 
-    Raises:
-        FileError: if it cannot be read.
-    """
-    from autodiff_cli.errors import FileError
-
-    name = "standard input" if path == "-" else f"'{path}'"
-    if path == "-" and sys.stdin is None:
-        raise FileError("cannot read standard input: it is closed", hint="write the text on the command line, or name a file")
-    try:
-        if path == "-":
-            return sys.stdin.buffer.read().decode("utf-8-sig")
-        with open(path, encoding="utf-8-sig") as file:
-            return file.read()
-    except OSError as error:
-        from autodiff_cli.language.files import nearby
-
-        raise FileError(f"cannot read {name}: {error.strerror or error}", hint=nearby(path)) from None
-    except UnicodeDecodeError:
-        raise FileError(f"{name} is not UTF-8 text", hint="numbers in other files are read with --at x=@file") from None
+    return reading.text(None if path == "-" else path)
 
 
 def names(text: str | None) -> list[str] | None:

@@ -10,34 +10,45 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autodiff_cli import signals
+from autodiff_cli.errors import LimitError
+from autodiff_cli.language import reading
 from autodiff_cli.language.program import ends_block, unfinished
 
 if TYPE_CHECKING:
     from autodiff_cli.language.interpreter import Interpreter
 
 PROMPT, MORE = "> ", ". "
+_MOST_LINES, _LONGEST = 10_000, 1 << 20
+"""Of one statement: every line that comes is looked at together with those before."""
 _WORD = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*\.?$")
 
 
 def lines(interpreter: Interpreter) -> Iterator[str]:
     """Whole statements, until the input ends; an open bracket or a ``with`` takes more lines."""
     read = _terminal(interpreter) if sys.stdin is not None and sys.stdin.isatty() else _pipe
-    text = ""
+    text, waiting = "", 0
     while True:
         try:
             line = read(MORE if text else PROMPT)
         except KeyboardInterrupt:
             signals.forget()
-            text = ""
+            text, waiting = "", 0
             continue
         except EOFError:
             break
         if text and ends_block(text, line):
             yield text
-            text = ""
+            text, waiting = "", 0
         text += line + "\n"
+        waiting += 1
+        if waiting > _MOST_LINES or len(text) > _LONGEST:
+            raise LimitError(
+                f"a statement of {waiting:,} lines does not end",
+                hint="is a bracket still open? 'autodiff run' reads larger programs",
+            )
         if unfinished(text):
             continue
+        waiting = 0
         if text.strip():
             yield text
         text = ""
@@ -46,10 +57,15 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
 
 
 def _pipe(prompt: str) -> str:
-    line = sys.stdin.readline() if sys.stdin is not None else ""
+    """A line of standard input; what is no UTF-8 in it is an unexpected character, not the end."""
+    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
+    line = stream.readline(reading.MOST_TEXT + 1) if stream is not None else ""
     if not line:
         raise EOFError
-    return line.rstrip("\n")
+    if len(line) > reading.MOST_TEXT:
+        raise reading.too_long("a line of standard input", reading.MOST_TEXT)
+    text = line.decode("utf-8", "surrogateescape") if isinstance(line, bytes) else line
+    return str(text).removeprefix("\ufeff").rstrip("\r\n")
 
 
 def completions(interpreter: Interpreter, before: str) -> tuple[list[str], int]:

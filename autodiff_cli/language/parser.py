@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from autodiff_cli.errors import ParseError, Span
+from autodiff_cli.errors import LimitError, ParseError, Span
+from autodiff_cli.language import reading
 from autodiff_cli.language.grammar import tables
 from autodiff_cli.language.syntax import Syntax
 
+MOST_TOKENS = 500_000
+"""Words and signs of a program: as many are read and evaluated in about ten seconds."""
 _OPEN = {"(": ")", "[": "]"}
 _TABLES: dict[str, Any] = {}
 _TOKEN: re.Pattern[str]
@@ -28,7 +31,10 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
 
     Raises:
         ParseError: at a character that begins no token, or a bracket that is not closed or not opened.
+        LimitError: for a text that takes too long to read.
     """
+    if len(source) > reading.MOST_TEXT and reading.limited():
+        raise _too_long(f"{len(source):,} characters")
     if not _TABLES:
         _load()
     ignored, literals, keywords = set(_TABLES["ignored"]), _TABLES["literals"], _TABLES["keywords"]
@@ -78,11 +84,17 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
                     f"'{opened.text}' is closed by '{text}'", span=span, source=source, hint=f"write '{_OPEN[opened.text]}' here"
                 )
         tokens.append(token)
+        if len(tokens) > MOST_TOKENS and reading.limited():
+            raise _too_long(f"more than {MOST_TOKENS:,} words and signs")
     if open_brackets:
         opened = open_brackets[-1]
         raise ParseError(f"'{opened.text}' is never closed", span=opened.span, source=source, hint=f"add a '{_OPEN[opened.text]}'")
     tokens.append(Syntax("$END", [], "", (len(source), len(source))))
     return tokens
+
+
+def _too_long(size: str) -> LimitError:
+    return LimitError(f"the expression is too long: {size}", hint="--no-limits allows it, in commands that have it")
 
 
 _MEANT = {
