@@ -15,6 +15,8 @@ from autodiff_cli.language.syntax import Syntax
 
 MOST_TOKENS = 500_000
 """Words and signs of a program: as many are read and evaluated in about ten seconds."""
+_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+"""No text has them, in quotes and comments neither: a terminal that is shown an expression would obey them."""
 _OPEN = {"(": ")", "[": "]"}
 _TABLES: dict[str, Any] = {}
 _TOKEN: re.Pattern[str]
@@ -37,6 +39,9 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         raise _too_long(f"{len(source):,} characters")
     if not _TABLES:
         _load()
+    control = _CONTROL.search(source, start)
+    if control is not None:
+        raise _bad_character(source, control.start())
     ignored, literals, keywords = set(_TABLES["ignored"]), _TABLES["literals"], _TABLES["keywords"]
     match = _TOKEN.match
     tokens: list[Syntax] = []

@@ -10,6 +10,7 @@ import numpy as np
 
 from autodiff_cli.language.graph import Graph, GraphNode
 from autodiff_cli.report.numbers import human, shape_text
+from autodiff_cli.report.visible import visible
 
 MOST_ELEMENTS = 4
 """A tensor of more elements is abbreviated in a picture."""
@@ -36,6 +37,7 @@ def brief(value: Any, precision: int) -> str:
 
 def shortened(text: str, most: int = WIDEST) -> str:
     """A text on one line, its middle left out where it is long."""
+    text = visible(text)
     if len(text) <= most:
         return text
     tail = (most - 3) // 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ from autodiff_cli.report.plot_layout import (
     value_range,
     vertical,
 )
+from autodiff_cli.report.visible import visible
 
 WIDTH, HEIGHT = 800, 480
 MORE = 220
@@ -96,7 +98,8 @@ def drawn(plot: Any, looks: Looks, y_range: tuple[float, float] | None) -> bytes
         "legend.frameon": False,
     }
     out = io.BytesIO()
-    with mpl.rc_context(settings):
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of matplotlib: a picture too small for its labels, a letter that its font lacks
         curves = hasattr(plot, "columns")
         found = panels(plot, y_range) if curves else []
         height = looks.height or HEIGHT + MORE * max(0, len(found) - 1)
@@ -198,5 +201,5 @@ def _field(figure: Any, plot: Any, y_range: tuple[float, float] | None, alike: b
 
 
 def _shortened(text: str) -> str:
-    text = " ".join(text.split())
+    text = visible(" ".join(text.split()))
     return text if len(text) <= 60 else f"{text[:28]} ... {text[-27:]}"

@@ -11,6 +11,7 @@ import numpy as np
 
 from autodiff_cli.limits import check_printed
 from autodiff_cli.report.numbers import exact, exact_array, finite_or_text
+from autodiff_cli.report.visible import visible, visible_json
 
 Records = list[dict[str, Any]]
 COLUMNS = ("name", "expression", "value", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "grad")
@@ -19,7 +20,7 @@ COLUMNS = ("name", "expression", "value", "requires_grad", "is_leaf", "retains_g
 def to_json(value: Any) -> str:
     """One line of JSON."""
     ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
-    return json.dumps(finite_or_text(value), ensure_ascii=ascii_only, allow_nan=False)
+    return visible_json(json.dumps(finite_or_text(value), ensure_ascii=ascii_only, allow_nan=False))
 
 
 def tensor_records(result: dict[str, Any]) -> Records:
@@ -63,6 +64,7 @@ def render(style: str, document: dict[str, Any], records: Records, lines: Record
     if style in ("csv", "tsv"):
         return _separated(columns, records, "," if style == "csv" else "\t")
     texts = [columns, *([_cell(record.get(c), "None" if style == "plain" else "") for c in columns] for record in records)]
+    texts = [list(map(visible, row)) for row in texts]
     return _markdown(texts) if style == "markdown" else _aligned(texts)
 
 

@@ -10,6 +10,7 @@ from autodiff_cli.data.block import Block, Reader
 from autodiff_cli.data.text import cell_values, number_texts, python_values
 from autodiff_cli.data.text_writers import TextWriter
 from autodiff_cli.report.numbers import human
+from autodiff_cli.report.visible import visible
 
 MOST_ROWS = 60
 
@@ -23,7 +24,7 @@ class MarkdownWriter(TextWriter):
         """Write the header."""
         self._file = file
         self._kept = tuple(kept)
-        names = [*kept, *results]
+        names = [visible(name) for name in (*kept, *results)]
         self._head = f"{_line(names)}|{' --- |' * len(names)}\n".encode()
 
     def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
@@ -33,7 +34,7 @@ class MarkdownWriter(TextWriter):
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+    return "" if value is None else visible(str(value))
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -92,7 +93,7 @@ class TableWriter(TextWriter):
             rows = [*rows[:half], [], *self._last]
         for i, name in enumerate((*self._kept, *self._results)):
             right = all(isinstance(row[i], (int, float)) for row in rows if row)
-            drawn.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+            drawn.add_column(Text(visible(name)), justify="right" if right else "left", overflow="fold")
         for row in rows:
             if not row:
                 drawn.add_row(Text("...", "dim"), Text(f"{self._rows - MOST_ROWS:,} more", "dim"))

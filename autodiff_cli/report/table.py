@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from autodiff_cli.report.folding import FoldingTable
 from autodiff_cli.report.numbers import LARGE, human, shape_text
+from autodiff_cli.report.visible import visible
 
 _WIDEST = 100_000
 MOST_ROWS = 60
+
+
+class _Console(Console):
+    """A console that shows control characters in text, and sends those of its own styles only."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            safe = segment if segment.control else visible(segment.text)
+            yield segment if safe is segment or safe == segment.text else Segment(str(safe), segment.style)
 
 
 def console(color: str = "auto") -> Console:
@@ -30,7 +41,7 @@ def console(color: str = "auto") -> Console:
     wanted = color == "always" or (color == "auto" and (terminal or bool(os.environ.get("FORCE_COLOR"))))
     if color == "auto" and os.environ.get("NO_COLOR"):
         wanted = False
-    return Console(
+    return _Console(
         width=None if terminal else _WIDEST,
         force_terminal=wanted or None,
         no_color=not wanted,
