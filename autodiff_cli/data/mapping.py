@@ -175,7 +175,8 @@ class RowMap:
         out = [np.empty(block.rows, self._dtype) for _ in self.results]
         if not block.rows:
             return block, out
-        values = {name: block.numbers[column].astype(self._dtype, copy=False) for name, column in self._columns.items()}
+        with np.errstate(all="ignore"):  # what is too large for float32 is inf
+            values = {name: block.numbers[column].astype(self._dtype, copy=False) for name, column in self._columns.items()}
         if values or not self._scalars:
             block, out = self._run(block, {**values, **self._scalars}, out)
         else:

@@ -141,8 +141,17 @@ class _NumpyReader:
             if array.dtype.kind not in "fiu":
                 raise DataError(f"{self.name}: column '{name}' holds {described(array.dtype)}, no numbers")
             numbers[name] = np.ascontiguousarray(array, np.float64)
-        columns = {name: arrays[name] for name in wish.kept}
+        columns = {name: self._text(name, arrays[name]) for name in wish.kept}
         return bad.filed(Block(rows, numbers, columns, None, bad.where, range(first, first + rows)))
+
+
+    def _text(self, name: str, array: Any) -> Any:
+        """A column that is passed on; text in it has to be of characters."""
+        if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
+            points = np.ascontiguousarray(array).view(np.uint32)
+            if points.max() > 0x10FFFF or ((points >= 0xD800) & (points < 0xE000)).any():
+                raise DataError(f"{self.name}: column '{name}' holds text with what is no character", hint="is the file whole?")
+        return array
 
 
 def described(dtype: Any) -> str:
@@ -203,7 +212,7 @@ class NpyReader(_NumpyReader):
             if fields is not None:
                 yield first, {name: block[field] for name, field in zip(self.columns, fields, strict=True)}
             else:
-                yield first, dict(zip(self.columns, block.reshape(len(block), -1).T, strict=True))
+                yield first, dict(zip(self.columns, block.reshape(len(block), len(self.columns)).T, strict=True))
 
     def close(self) -> None:
         """Close the file."""

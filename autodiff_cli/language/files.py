@@ -84,7 +84,10 @@ def _npy(path: str) -> Any:
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of Python about what stands in a header
-            shape, by_columns, dtype = read(file, max_header_size=_LONGEST_HEADER)
+            try:
+                shape, by_columns, dtype = read(file, max_header_size=_LONGEST_HEADER)
+            except Exception:  # a broken header shows in many ways
+                return None
         if dtype.kind not in "fiub" or any(length < 0 for length in shape):
             return None
         count = math.prod(shape)
