@@ -1,17 +1,29 @@
-"""Hypothesis: new examples on every run at a desk, the same ones in CI, where a failure must mean the change.
+"""The same tests on every run: random ones have fixed examples, and children start as in a terminal.
 
-A mistake in the notes on an evaluation is an error here, where users lose the note only.
+``HYPOTHESIS_PROFILE=explore`` looks for new examples.  A mistake in the notes on an evaluation is an error here, where users
+lose the note only.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 
+import pytest
 from hypothesis import settings
 
 from autodiff_cli.language import notes
 
 notes.STRICT = True
-settings.register_profile("ci", derandomize=True, deadline=None)
-settings.register_profile("desk", deadline=None)
-settings.load_profile("ci" if os.environ.get("CI") else "desk")
+settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _signals_reach_children() -> None:
+    """A child inherits a signal that is ignored, as with ``nohup`` or ``&`` in a script, but not a handler."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)

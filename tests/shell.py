@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from autodiff_cli.cli.main import main
+from tests.processes import completed
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -45,16 +46,15 @@ def run_script(script: str, folder: Path) -> str:
     command.chmod(0o755)
     path = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
-    done = subprocess.run(
+    done = completed(
         ["bash", "-c", script],
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
+        capture_output=False,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
-        timeout=300,
-        check=False,
     )
     return done.stdout + (f"[exit code {done.returncode}]\n" if done.returncode else "")
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.processes import completed
 from tests.shell import ROOT
 
 PACKAGE = ROOT / "autodiff_cli"
@@ -54,10 +54,8 @@ def test_nothing_evaluates_text_as_python(path: Path) -> None:
 
 
 def _loaded(code: str) -> set[str]:
-    shown = subprocess.run(
+    shown = completed(
         [sys.executable, "-c", f"{code}\nimport sys\nprint(' '.join(sys.modules), file=sys.stderr)"],
-        capture_output=True,
-        text=True,
         check=True,
     )
     return set(shown.stderr.split())

@@ -9,19 +9,18 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+
+from tests.processes import LIMIT, completed, started, until
 
 AUTODIFF = [sys.executable, "-m", "autodiff_cli"]
 
 
 def run(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {k: v for k, v in os.environ.items() if k not in ("AUTODIFF_FORMAT", "NO_COLOR", "FORCE_COLOR")}
-    return subprocess.run(
-        [*AUTODIFF, *arguments], input=stdin, capture_output=True, text=True, env={**clean, **environment}, check=False
-    )
+    return completed([*AUTODIFF, *arguments], input=stdin, env={**clean, **environment}, check=False)
 
 
 def test_expression_from_standard_input_and_file(tmp_path: Path) -> None:
@@ -123,15 +122,15 @@ def _in_a_terminal(columns: int, *arguments: str) -> str:
 
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
-    process = subprocess.Popen([*AUTODIFF, *arguments], stdout=follower, stderr=follower, env={**environment, "TERM": "xterm"})
-    os.close(follower)
     shown = b""
-    try:
-        while piece := os.read(leader, 4096):
-            shown += piece
-    except OSError:
-        pass
-    process.wait()
+    with started([*AUTODIFF, *arguments], stdout=follower, stderr=follower, env={**environment, "TERM": "xterm"}) as process:
+        os.close(follower)
+        try:
+            while piece := os.read(leader, 4096):
+                shown += piece
+        except OSError:
+            pass
+        process.wait(LIMIT)
     os.close(leader)
     return shown.decode()
 
@@ -160,32 +159,28 @@ def test_markup_is_text() -> None:
 
 
 def test_interrupted() -> None:
-    with subprocess.Popen([*AUTODIFF, "eval", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
-        _wait_until_it_reads(process)
+    import fcntl
+    import termios
+
+    import psutil
+
+    def unread() -> int:
+        return int.from_bytes(fcntl.ioctl(reader, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+    reader, writer = os.pipe()
+    with started([*AUTODIFF, "eval", "-"], stdin=reader, stdout=subprocess.DEVNULL) as process:
+        os.write(writer, b"x")
+        until(lambda: unread() == 0 and psutil.Process(process.pid).status() == psutil.STATUS_SLEEPING)  # it waits for more
         process.send_signal(signal.SIGINT)
-        assert process.wait() == 130
-
-
-def _wait_until_it_reads(process: Any) -> None:
-    import time
-
-    call = Path(f"/proc/{process.pid}/syscall")
-    for _ in range(500):
-        time.sleep(0.02)
-        try:
-            if call.read_text().startswith("0 0x0 "):  # read(0, ...)
-                return
-        except OSError:  # no such file where there is no Linux: a second will do
-            time.sleep(1)
-            return
+        assert process.wait(LIMIT) == 130
+    os.close(reader)
+    os.close(writer)
 
 
 def test_the_reader_went_away() -> None:
     # Without a buffer Python drops what a broken pipe did not take, and sees no error.
     command = " ".join(["env -u PYTHONUNBUFFERED", *AUTODIFF, "grad", "'sum(x)'", "--at", "'x=ones(200000)'", "-q"])
-    done = subprocess.run(
-        ["bash", "-c", f"{command} | head -n 1; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True, check=False
-    )
+    done = completed(["bash", "-c", f"{command} | head -n 1; exit ${{PIPESTATUS[0]}}"])
     assert (done.stdout, done.stderr, done.returncode) == ("1.0\n", "", 141)
 
 
@@ -214,11 +209,11 @@ def test_streams_that_cannot_be_written_or_read() -> None:
         (">&-", 5, "error: cannot write the result: standard output is closed\n"),
         ("--at y=1 - <&-", 2, None),
     ):
-        done = subprocess.run(["bash", "-c", f"{command} {redirection}"], capture_output=True, text=True, check=False)
+        done = completed(["bash", "-c", f"{command} {redirection}"])
         assert done.returncode == code
         assert "Traceback" not in done.stderr
         assert message is None or done.stderr == message
-    closed = subprocess.run(["bash", "-c", " ".join([*AUTODIFF, "eval", "-", "<&-"])], capture_output=True, text=True, check=False)
+    closed = completed(["bash", "-c", " ".join([*AUTODIFF, "eval", "-", "<&-"])])
     assert (closed.returncode, closed.stderr) == (
         5,
         "error: cannot read standard input: it is closed\n  hint: write the text on the command line, or name a file\n",

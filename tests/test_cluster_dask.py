@@ -8,8 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from autodiff_cli.data.cluster import scheduler
 from autodiff_cli.data.cluster.partitions import scan
 from autodiff_cli.errors import ClusterError
 from tests.mapping import run_map
+from tests.processes import LIMIT, started, until
 
 MAP = [sys.executable, "-m", "autodiff_cli", "map"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "OMP_NUM_THREADS": "1"}
@@ -50,21 +51,10 @@ def save(rows: int) -> None:
     Path("d.csv").write_text("x,y\n" + "".join(f"{2 + i / 7},{3 + i / 3}\n" for i in range(rows)))
 
 
-def until(happened: Callable[[], Any], seconds: float = 60) -> Any:
-    """Wait for something to be true."""
-    end = time.monotonic() + seconds
-    while not (found := happened()):
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    return found
-
-
-def started(*arguments: str) -> subprocess.Popen[str]:
+def run_of(*arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
     """A run in a session of its own, as in a terminal."""
     command = [*MAP, SLOW, "d.csv", "--engine", "dask", *arguments]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True
-    )
+    return started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True)
 
 
 def done(pattern: str = ".*.parts") -> list[str]:
@@ -77,11 +67,11 @@ def test_a_killed_worker_loses_nothing(cluster: Any) -> None:
     local = run_map(SLOW, "d.csv", "-o", "local.csv")
     assert local.code == 0
     victim = cluster.workers[0].pid
-    with started("-o", "o.csv", "--scheduler", cluster.scheduler_address, "--partition-rows", "100") as process:
+    with run_of("-o", "o.csv", "--scheduler", cluster.scheduler_address, "--partition-rows", "100") as process:
         until(lambda: len(done()) > 3 or process.poll() is not None)
         assert process.poll() is None
         os.kill(victim, signal.SIGKILL)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=LIMIT)
     assert (process.returncode, err) == (0, local.err)
     assert not psutil.pid_exists(victim) or psutil.Process(victim).status() == psutil.STATUS_ZOMBIE
     assert Path("o.csv").read_bytes() == Path("local.csv").read_bytes()
@@ -100,16 +90,16 @@ def test_the_first_of_many_errors(cluster: Any) -> None:
 
 
 def test_an_interrupt_leaves_nothing_behind() -> None:
-    save(20_000)
-    with started("-o", "o.csv", "--workers", "2", "--partition-rows", "100") as process:
+    save(200_000)  # more than it has time for
+    with run_of("-o", "o.csv", "--workers", "2", "--partition-rows", "100") as process:
         until(lambda: done() or process.poll() is not None)
         family = psutil.Process(process.pid).children(recursive=True)
         assert len(family) > 2
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=LIMIT)
     assert (process.returncode, out, err) == (130, "", "")
     assert os.listdir() == ["d.csv"]
-    _, alive = psutil.wait_procs(family, timeout=10)
+    _, alive = psutil.wait_procs(family, timeout=LIMIT)
     assert alive == []
 
 

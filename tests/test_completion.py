@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from click.shell_completion import get_completion_class
 from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.cli.main import COMMANDS, cli, main
 from autodiff_cli.cli.shells import Bash, Fish, Zsh
+from tests.processes import completed
 from tests.shell import ROOT
 
 
@@ -158,7 +158,5 @@ def test_bash(tmp_path: Path, line: str, word: str, expected: list[str]) -> None
         '_autodiff_completion autodiff "$2"\n((${#COMPREPLY[@]})) && printf "%s\\n" "${COMPREPLY[@]}"'
     )
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        ["bash", "-c", script, "bash", line, word], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
+    done = completed(["bash", "-c", script, "bash", line, word], cwd=ROOT, env=environment)
     assert done.stdout.splitlines() == expected

@@ -10,7 +10,6 @@ import itertools
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import pytest
 
 from tests.pages import PAGES as GENERATED
 from tests.pages.commands import declared
+from tests.processes import completed
 from tests.shell import ROOT, console_blocks, examples, run
 
 CASES = sorted((ROOT / "tests" / "cases").glob("*.txt"))
@@ -73,6 +73,6 @@ def test_the_python_of_the_readme_prints_what_its_comments_say() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     code = text.split("```python\n")[1].split("```")[0]
     expected = [line.partition("  # ")[2] for line in code.splitlines() if "  # " in line]
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = completed([sys.executable, "-c", code], check=True)
     assert done.stdout.splitlines() == expected
     assert len(expected) == 3

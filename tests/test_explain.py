@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.cli.main import main
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.syntax import unparse
+from tests.processes import completed
 from tests.shell import run
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -395,9 +395,7 @@ def test_latex_compiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     for i, (program, given) in enumerate(programs):
         assert main(["explain", program, *given, "--format", "latex"]) == 0
         (tmp_path / f"{i}.tex").write_text(capsys.readouterr().out, encoding="utf-8")
-        done = subprocess.run(
-            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{i}.tex"], cwd=tmp_path, capture_output=True, check=False
-        )
+        done = completed(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{i}.tex"], cwd=tmp_path, errors="replace")
         assert done.returncode == 0, done.stdout[-1500:]
 
 

@@ -6,7 +6,6 @@ import ast
 import ctypes
 import math
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from autodiff_cli.errors import AutodiffError
 from autodiff_cli.language.export import NotInTarget, export
 from autodiff_cli.language.targets import TARGETS
 from tests.nist import MODELS
+from tests.processes import completed
 
 FUNCTIONS.complete()
 Answers = tuple[Any, Any, Any]
@@ -184,7 +184,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
         files[-1].write_text(export(expression, "c", f"f{i}", order=2))
     target = folder / "library.so"
     flags = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, *map(str, files), "-o", str(target), "-lm"], check=True)
+    completed([compiler, *flags, *map(str, files), "-o", str(target), "-lm"], check=True)
     return ctypes.CDLL(str(target))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from autodiff_cli.language.syntax import walk
 from autodiff_cli.report.graph_tree import branches
 from tests.drawn import random_graph
 from tests.expressions import FORMULAS, Formula
+from tests.processes import completed
 from tests.shell import ROOT, run
 from tests.test_golden import CODE, GRAPHS, LATER, POINTS, _known
 
@@ -336,7 +336,7 @@ def test_nothing_heavy_is_loaded_for_a_graph_as_text() -> None:
     code = (
         "from autodiff_cli.cli.main import main\nmain(['graph', 'log(x)', '--format', 'mermaid'])\nimport sys\nprint(*sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = completed([sys.executable, "-c", code], check=True, cwd=ROOT)
     assert not {"rich", "lark", "scipy", "subprocess", "xml"} & set(done.stdout.split())
 
 

@@ -6,7 +6,6 @@ import io
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from autodiff_cli.cli.main import COMMANDS, cli
 from autodiff_cli.cli.manual import examples_of, pages
+from tests.processes import completed
 from tests.shell import ROOT, run
 
 FILES = ROOT / "tests" / "pages" / "files"
@@ -67,7 +67,7 @@ def test_its_examples_run(name: str, example: str, tmp_path: Path, monkeypatch: 
         program.write_text(f'#!/bin/sh\nexec {sys.executable} -m autodiff_cli "$@"\n')
         program.chmod(0o755)
         environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-        done = subprocess.run(["bash", "-c", example], env=environment, capture_output=True, text=True, check=False)
+        done = completed(["bash", "-c", example], env=environment)
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout
         return
@@ -141,10 +141,8 @@ def test_nothing_in_a_manual_page_is_taken_for_a_command_of_troff() -> None:
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
 @pytest.mark.parametrize("name", ["eval", "plot", "run", "repl"])
 def test_groff_has_no_complaint(name: str) -> None:
-    done = subprocess.run(
+    done = completed(
         ["groff", "-man", "-ww", "-Kutf8", "-Tutf8", "-rLL=80n", str(MANUAL / f"autodiff-{name}.1")],
-        capture_output=True,
-        text=True,
         check=True,
     )
     assert done.stderr == ""

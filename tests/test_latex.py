@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -18,6 +17,7 @@ from autodiff_cli.language.latex import latex
 from autodiff_cli.language.latex_names import escaped, number
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.syntax import Syntax
+from tests.processes import completed
 
 PRINTED = {
     "log(x**3) + sqrt(x**2)": r"\log\left(x^{3}\right) + \sqrt{x^{2}}",
@@ -224,7 +224,5 @@ def test_pdflatex_takes_it(tmp_path: Path) -> None:
     lines = [rf"\[ {latex(text)} \]" for text in PRINTED]
     document = [r"\documentclass{article}", r"\usepackage{amsmath}", r"\begin{document}", *lines, rf"\text{{{letters}}}"]
     (tmp_path / "t.tex").write_text("\n".join([*document, r"\end{document}"]), encoding="utf-8")
-    done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"], cwd=tmp_path, capture_output=True, check=False
-    )
+    done = completed(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"], cwd=tmp_path, errors="replace")
     assert done.returncode == 0, done.stdout[-2000:]
