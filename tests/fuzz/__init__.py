@@ -1,1 +1,1 @@
-"""Inputs that a person would not type, in numbers that a person would not type."""
+"""A fuzzer: command lines by the thousand, run in process, and what must hold of each of them."""

@@ -1,0 +1,51 @@
+"""Global state that a command must leave as it found it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd import dtypes, modes
+from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.ops import creation
+
+
+def snapshot() -> dict[str, Any]:
+    """What is compared before and after a command."""
+    return {
+        "grad mode": modes.is_grad_enabled(),
+        "default dtype": dtypes.get_default_dtype(),
+        "limits": getattr(creation, "_limited", None),
+        "numpy's errors": tuple(np.geterr().items()),
+        "numpy's printing": tuple((key, str(value)) for key, value in np.get_printoptions().items()),
+        "environment": dict(os.environ),
+        "folder": os.getcwd(),
+        "streams": (sys.stdin, sys.stdout, sys.stderr),
+        "warning filters": list(warnings.filters),
+        "signal handlers": (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGPIPE)),
+        "recursion limit": sys.getrecursionlimit(),
+        "functions of the language": len(FUNCTIONS),
+        "open files": len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0,
+        "float format": np.get_printoptions()["precision"],
+    }
+
+
+def changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """The names of what differs."""
+    return [name for name, value in before.items() if value != after[name]]
+
+
+def reset() -> None:
+    """Make everything as it is in a process that has just begun."""
+    modes.set_grad_enabled(True)
+    dtypes.set_default_dtype(np.float64)
+    if hasattr(creation, "_limited"):
+        creation._limited = True
+    if hasattr(creation, "_generator"):
+        creation._generator = None
+    np.seterr(all="warn", under="ignore")
