@@ -140,6 +140,7 @@ PLANTED: dict[str, Callable[[], int]] = {
     "address": _says(err="error: <ContextVar object at 0x7f0123456789>\n", code=2),
     "words of NumPy": _says(err="note: overflow encountered in cast\n"),
     "stream": _says("error: no\n"),
+    "past": lambda: os.write(1, b"no") and None,
     "leaves a file": lambda: Path(".hidden").write_text(""),
 }
 EXPECTED = {
@@ -162,6 +163,7 @@ EXPECTED = {
     "address": "private name",
     "words of NumPy": "wording",
     "stream": "message on standard output",
+    "past": "past the streams",
     "leaves a file": "left behind",
 }
 

@@ -63,6 +63,8 @@ def _judged(command: Command, outcome: Outcome) -> Iterator[Finding]:
         yield Finding(f"warning {category}", file, message[:200])
     for what in outcome.changed:
         yield Finding("state", what, f"{command.name} leaves it changed")
+    if outcome.past:
+        yield Finding("past the streams", command.name, f"{outcome.past} bytes written to descriptors 1 and 2")
     if outcome.left:
         yield Finding("left behind", command.name, ", ".join(outcome.left))
     yield from _of_code(command, outcome)

@@ -98,9 +98,9 @@ def _work(connection: Connection, setting: Setting, folder: Path, last_words: IO
     notes.STRICT = True  # a mistake in a note is an error here, where users lose the note only
     faulthandler.register(signal.SIGXCPU, last_words, all_threads=False, chain=True)
     main = named(setting.main)
-    quiet = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1):
-        os.dup2(quiet, descriptor)
+    past = os.open(folder / "past", os.O_RDWR | os.O_CREAT)  # what is written past sys.stdout and sys.stderr
+    for descriptor, file in enumerate((os.open(os.devnull, os.O_RDONLY), past, past)):
+        os.dup2(file, descriptor)
     while True:
         task = connection.recv()
         command = task if isinstance(task, Command) else command_of(setting, *task)

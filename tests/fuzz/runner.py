@@ -44,6 +44,7 @@ class Outcome:
         grown: how many bytes the process holds more than before, at its peak.
         changed: what of the global state it did not leave as it was.
         left: hidden files that it left behind.
+        past: how many bytes it wrote to descriptors 1 and 2 themselves, where these are a file.
     """
 
     code: int | None = None
@@ -57,6 +58,7 @@ class Outcome:
     grown: int = 0
     changed: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    past: int = 0
 
     @property
     def out(self) -> str:
@@ -91,7 +93,7 @@ def run(main: Main, command: Command, folder: Path, seconds: float = SECONDS) ->
     outcome = Outcome()
     state.reset()
     before = state.snapshot()
-    held = _peak()
+    held, past = _peak(), _written()
     streams = _Stream(command.stdin), _Stream(), _Stream()
     kept = sys.stdin, sys.stdout, sys.stderr
     begun = time.process_time()
@@ -110,6 +112,7 @@ def run(main: Main, command: Command, folder: Path, seconds: float = SECONDS) ->
     outcome.warned = [(w.category.__name__, str(w.message), _short(w.filename)) for w in caught]
     outcome.stdout, outcome.stderr = (stream.content() for stream in streams[1:])
     outcome.grown = _peak() - held
+    outcome.past = _written() - past
     if not outcome.late and not isinstance(outcome.error, MemoryError):
         outcome.changed = state.changed(before, state.snapshot())
     outcome.left = [name for name in os.listdir(folder) if name.startswith(".")]
@@ -163,6 +166,11 @@ def _short(file: str) -> str:
 def _peak() -> int:
     """The most bytes that the process has held so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _written() -> int:
+    """Bytes in the files that descriptors 1 and 2 are, if they are files."""
+    return sum(os.fstat(descriptor).st_size for descriptor in (1, 2))
 
 
 def _empty(folder: Path) -> None:
