@@ -207,7 +207,7 @@ def test_c_keeps_nan_in_minimum_and_maximum(tmp_path: Path) -> None:
         pytest.skip("no C compiler")
     path = tmp_path / "kinks.c"
     path.write_text(export("min(x, y)", "c", "smaller", order=1) + export("max(x, y)", "c", "larger", order=1))
-    subprocess.run([compiler, "-O1", "-shared", "-fPIC", str(path), "-o", str(path.with_suffix(".so")), "-lm"], check=True)
+    completed([compiler, "-O1", "-shared", "-fPIC", str(path), "-o", str(path.with_suffix(".so")), "-lm"], check=True)
     library = ctypes.CDLL(str(path.with_suffix(".so")))
     gradient = (ctypes.c_double * 2)()
     for name, choice in (("smaller", "min(x, y)"), ("larger", "max(x, y)")):

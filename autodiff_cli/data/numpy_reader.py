@@ -18,7 +18,7 @@ from autodiff_cli.data.formats import foreign
 from autodiff_cli.data.lines import LONGEST
 from autodiff_cli.errors import DataError, LimitError
 from autodiff_cli.language.reading import left_in
-from autodiff_cli.ops.creation import MOST_ELEMENTS
+from autodiff_cli.limits import MOST_ELEMENTS
 
 _LONGEST_HEADER = 1 << 20
 _BLOCK_BYTES = 1 << 27
@@ -143,7 +143,6 @@ class _NumpyReader:
             numbers[name] = np.ascontiguousarray(array, np.float64)
         columns = {name: self._text(name, arrays[name]) for name in wish.kept}
         return bad.filed(Block(rows, numbers, columns, None, bad.where, range(first, first + rows)))
-
 
     def _text(self, name: str, array: Any) -> Any:
         """A column that is passed on; text in it has to be of characters."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from autodiff_cli.errors import FileError
 from autodiff_cli.language import reading
-from autodiff_cli.ops.creation import check_size
+from autodiff_cli.limits import check_size
 
 MOST_CSV = 1 << 29
 """Bytes: a number takes two of them, and a tensor has at most 2**28 numbers."""

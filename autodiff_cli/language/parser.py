@@ -12,6 +12,7 @@ from autodiff_cli.errors import LimitError, ParseError, Span
 from autodiff_cli.language import reading
 from autodiff_cli.language.grammar import tables
 from autodiff_cli.language.syntax import Syntax
+from autodiff_cli.limits import lifted
 
 MOST_TOKENS = 500_000
 """Words and signs of a program: as many are read and evaluated in about ten seconds."""
@@ -35,7 +36,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         ParseError: at a character that begins no token, or a bracket that is not closed or not opened.
         LimitError: for a text that takes too long to read.
     """
-    if len(source) > reading.MOST_TEXT and reading.limited():
+    if len(source) > reading.MOST_TEXT and not lifted():
         raise _too_long(f"{len(source):,} characters")
     if not _TABLES:
         _load()
@@ -89,7 +90,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
                     f"'{opened.text}' is closed by '{text}'", span=span, source=source, hint=f"write '{_OPEN[opened.text]}' here"
                 )
         tokens.append(token)
-        if len(tokens) > MOST_TOKENS and reading.limited():
+        if len(tokens) > MOST_TOKENS and not lifted():
             raise _too_long(f"more than {MOST_TOKENS:,} words and signs")
     if open_brackets:
         opened = open_brackets[-1]

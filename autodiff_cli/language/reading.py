@@ -8,17 +8,11 @@ import sys
 from typing import Any
 
 from autodiff_cli.errors import FileError, LimitError
+from autodiff_cli.limits import lifted
 
 MOST_TEXT = 1 << 22
 """Bytes of a program; ``parser.MOST_TOKENS`` is about what is in them."""
 _PIECE = 1 << 20
-
-
-def limited() -> bool:
-    """Whether the limits hold, which ``--no-limits`` lifts."""
-    from autodiff_cli.ops import creation
-
-    return creation._limited
 
 
 def spoken(path: str | None) -> str:
@@ -86,7 +80,7 @@ def _all(file: Any, most: int, name: str) -> bytes:
     size = 0
     while piece := file.read(_PIECE):
         size += len(piece)
-        if size > most and limited():
+        if size > most and not lifted():
             raise too_long(name, most)
         pieces.append(piece)
     return b"".join(pieces)

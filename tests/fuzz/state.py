@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli import limits
 from autodiff_cli.autograd import dtypes, modes
 from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.ops import creation
@@ -20,7 +21,7 @@ def snapshot() -> dict[str, Any]:
     return {
         "grad mode": modes.is_grad_enabled(),
         "default dtype": dtypes.get_default_dtype(),
-        "limits": getattr(creation, "_limited", None),
+        "limits": limits.lifted(),
         "numpy's errors": tuple(np.geterr().items()),
         "numpy's printing": tuple((key, str(value)) for key, value in np.get_printoptions().items()),
         "environment": dict(os.environ),
@@ -52,8 +53,6 @@ def reset() -> None:
     """Make everything as it is in a process that has just begun."""
     modes.set_grad_enabled(True)
     dtypes.set_default_dtype(np.float64)
-    if hasattr(creation, "_limited"):
-        creation._limited = True
     if hasattr(creation, "_generator"):
         creation._generator = None
     np.seterr(all="warn", under="ignore")
