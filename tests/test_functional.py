@@ -52,6 +52,13 @@ def test_mixed_derivatives_by_two_vectors_in_both_orders() -> None:
     assert np.array_equal(found["y"]["x"], weights.T)
 
 
+def test_the_hessian_of_empty_vectors_is_an_empty_matrix() -> None:
+    found = ad.evaluate("sum(x**2)*sum(y**3)", {"x": [], "y": [1.0, 2.0]}, order=2).hessian
+    assert found["x"]["x"].shape == (0, 0)
+    assert found["x"]["y"].shape == (0, 2)
+    assert found["y"]["x"].shape == (2, 0)
+
+
 def test_products_are_those_of_the_matrices() -> None:
     matrix, v, u = ad.tensor(A), ad.tensor([1.0, -2.0, 0.5]), ad.tensor([2.0, -1.0])
 
@@ -65,6 +72,15 @@ def test_products_are_those_of_the_matrices() -> None:
     assert np.allclose(functional.vjp(function, X, u)[1].numpy(), u.numpy() @ jacobian, rtol=1e-14)
     for product in (functional.hvp, functional.vhp):
         assert np.allclose(product(_quadratic, X, v)[1].numpy(), HESSIAN @ v.numpy(), rtol=1e-14)
+
+
+def test_inputs_without_effect_have_zeros() -> None:
+    x, y = ad.tensor([1.0, 2.0]), ad.tensor([3.0])
+    assert [p.tolist() for p in functional.vjp(lambda a, b: a * 2, (x, y), ad.ones(2))[1]] == [[2.0, 2.0], [0.0]]
+    assert functional.jvp(lambda a, b: a * 2, (x, y), (ad.ones(2), ad.ones(1)))[1].tolist() == [2.0, 2.0]
+    assert [p.tolist() for p in functional.hvp(lambda a, b: (a**2).sum(), (x, y), (ad.ones(2), ad.ones(1)))[1]] == [[2, 2], [0]]
+    assert [p.tolist() for p in functional.vhp(lambda a, b: (a**2).sum(), (x, y), (ad.ones(2), ad.ones(1)))[1]] == [[2, 2], [0]]
+    assert [p.tolist() for p in functional.jacobian(lambda a, b: a * 2, (x, y))] == [[[2, 0], [0, 2]], [[0], [0]]]
 
 
 def test_results_can_be_differentiated_with_create_graph() -> None:

@@ -95,7 +95,8 @@ def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Any, record: b
     made = {}
     for k, (name, variable) in enumerate(by.items()):
         parts = [_zeros(variable.shape, variable) if row[k] is None else row[k] for row in rows]
-        made[name] = reshape(stack(parts), tensor.shape + variable.shape) if parts else _zeros((0,), variable)
+        shape = tensor.shape + variable.shape
+        made[name] = reshape(stack(parts), shape) if parts else _zeros(shape, variable)
     return made
 
 
