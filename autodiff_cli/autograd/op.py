@@ -62,7 +62,7 @@ class Functions(dict[str, "Op"]):
 FUNCTIONS = Functions()
 """Every function of the language by each of its names."""
 
-KEYWORD_ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "x", "other": "y", "condition": "condition"}
+KEYWORD_ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "x", "other": "y"}
 """NumPy's and PyTorch's other spellings of keywords, tried when a function has no parameter of the first name."""
 
 

@@ -83,7 +83,7 @@ def _through(
 
     if blank is None and _is_linear(node):
         # An index, which is often followed by nothing that is not finite.
-        return parts, [None if part is None else Blank(lambda i=i: _zero(reached()[i])) for i, part in enumerate(parts)]  # type: ignore[misc]
+        return parts, [Blank(lambda i=i: _zero(reached()[i])) for i in range(len(parts))]  # type: ignore[misc]
     blanks = [None if part is None else Blank(lambda part=part: _zero(part)) for part in reached()]  # type: ignore[misc]
     return [part if b is None else _kept_zero(part, b) for part, b in zip(parts, blanks, strict=True)], blanks
 

@@ -273,8 +273,8 @@ beta = declare(
     "beta",
     in_one_type(_beta),
     {
-        "a": lambda g, a, b, out: g * -(out * _polygamma_gap(a, b, 0)),
-        "b": lambda g, a, b, out: g * -(out * _polygamma_gap(b, a, 0)),
+        "a": lambda g, a, b, out: g * -(out * _polygamma_gap(a, b)),
+        "b": lambda g, a, b, out: g * -(out * _polygamma_gap(b, a)),
     },
     series="chain",
     methods=(),

@@ -188,13 +188,13 @@ def lanes(x: Any, operation: Any, dim: Any, *rest: Any) -> Any:
 @takes(dim=DIMENSION, dtype=optional(TYPE))
 def cumsum(x: Any, dim: int = 0, dtype: Any = None) -> Any:
     """sums of the elements up to each along dim"""
-    return lanes(of_type(x, dtype), running_sum, dim, False)
+    return lanes(of_type(x, dtype), running_sum, dim)
 
 
 @takes(dim=DIMENSION, dtype=optional(TYPE))
 def cumprod(x: Any, dim: int = 0, dtype: Any = None) -> Any:
     """products of the elements up to each along dim"""
-    return lanes(of_type(x, dtype), running_product, dim, False)
+    return lanes(of_type(x, dtype), running_product, dim)
 
 
 describe(cumsum, formula="cumsum of g from the back", samples=SAMPLES[:2])

@@ -298,7 +298,7 @@ def _attribute_T(x: Any) -> Any:
 
 
 Tensor.T = property(_attribute_T, doc="All dimensions in reverse order.")  # type: ignore[attr-defined]
-Tensor.mT = property(lambda x: transpose(x, -2, -1), doc="The last two dimensions exchanged.")  # type: ignore[attr-defined]
+Tensor.mT = property(lambda x: transpose(x), doc="The last two dimensions exchanged.")  # type: ignore[attr-defined]
 
 _BACK = {"x": lambda g, x_shape: reshape(g, x_shape)}
 unsqueeze = declare(
