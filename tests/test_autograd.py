@@ -133,6 +133,14 @@ def test_unused_inputs() -> None:
     assert zero.item() == 0
 
 
+def test_a_gradient_can_be_written_to() -> None:
+    """Even where all its elements are one number; PyTorch refuses it there."""
+    x = leaf([1.0, 2.0])
+    (slope,) = ad.autograd.grad(x.sum(), x)
+    slope.add_(1)
+    assert slope.tolist() == [2.0, 2.0]
+
+
 def test_inputs_limit_where_gradients_go() -> None:
     a, b = leaf(2.0), leaf(3.0)
     y = a * b
@@ -265,6 +273,7 @@ def test_default_dtype() -> None:
         ad.set_default_dtype(ad.float32)
         assert ad.tensor(1.5).dtype == ad.float32
         assert ad.sin(ad.tensor(1)).dtype == ad.float32
+        assert ad.full((2,), 1.5).dtype == ad.float32
     finally:
         ad.set_default_dtype(ad.float64)
 
@@ -282,6 +291,16 @@ def test_modes_are_decorators_and_nest() -> None:
     assert ad.is_grad_enabled()
     with ad.set_grad_enabled(False):
         assert not (x * 2).requires_grad
+    assert ad.is_grad_enabled()
+
+
+def test_one_no_grad_may_be_used_inside_of_itself() -> None:
+    """In PyTorch recording stays off afterwards."""
+    guard = ad.no_grad()
+    with guard:
+        with guard:
+            assert not ad.is_grad_enabled()
+        assert not ad.is_grad_enabled()
     assert ad.is_grad_enabled()
 
 

@@ -258,6 +258,35 @@ def test_equal_operations_are_one_and_dead_ones_none() -> None:
     assert ad.compile("x + 2*3*4", order=0).operations[-1].given[1] == 24
 
 
+@pytest.mark.parametrize(
+    ("expression", "names"),
+    [
+        ("x**1", []),
+        ("where(x > 0, where(x > 0, x, y), y)", ["gt", "where"]),
+        ("where(x > 0, x, where(x > 0, x, y))", ["gt", "where"]),
+        ("where(not x > 0, y, x)", ["gt", "where"]),
+    ],
+)
+def test_what_changes_nothing_is_left_away(expression: str, names: list[str]) -> None:
+    found = [operation.law.name for operation in ad.compile(expression, order=0).operations if operation.law]
+    assert [name for name in found if name != "logical_not"] == names
+
+
+@pytest.mark.parametrize("expression", ["where(1, x, y)", "where(0, x, y)", "(x > 0 and 1)*x", "(x if 2 else y)*x", "(not 1)*x"])
+def test_conditions_that_are_known(expression: str) -> None:
+    assert_same(f"{expression} + 0*y", {"x": [1.0, -2.0], "y": [3.0, 4.0]}, 1)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.float32, bool])
+def test_columns_of_other_types(dtype: Any) -> None:
+    column = np.array([1, 1, 0], dtype) if dtype is bool else np.array([1, 100, 3], dtype)
+    found = ad.compile("x**3/7 + x**2*x")(x=column)
+    exactly = ad.compile("x**3/7 + x**2*x")(x=column.astype(float))
+    for name, values in exactly.items():
+        assert found[name].dtype == np.float64
+        assert np.array_equal(found[name], values)
+
+
 def test_a_long_chain() -> None:
     depth = 5_000
     chain = ad.compile("; ".join(["y = x", *["y = y*1.0001 + 0.5"] * depth, "y"]))

@@ -9,6 +9,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.checking import gradcheck, gradgradcheck
+from autodiff_cli.autograd.declare import argument_names
 from autodiff_cli.autograd.op import FUNCTIONS, Op
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
@@ -177,6 +178,27 @@ def test_outside_the_value_is_no_number(op: Op) -> None:
             except ArgumentError:
                 continue
             assert not np.all(np.isfinite(value)), edge
+
+
+ONE_NUMBER = [(op, edge[0]) for op in DIFFERENTIABLE if len(op.tensors) == 1 for edge in op.edges if type(edge[0]) is float]
+
+
+@pytest.mark.parametrize(("op", "edge"), ONE_NUMBER, ids=lambda value: getattr(value, "name", str(value)))
+def test_where_slopes_from_both_sides_differ_is_a_kink(op: Op, edge: float) -> None:
+    step = 1e-6 * max(1.0, abs(edge))
+    with np.errstate(all="ignore"):
+        left, here, right = (float(op.function(np.array(edge + shift))) for shift in (-step, 0.0, step))
+    slopes = (here - left) / step, (right - here) / step
+    if np.all(np.isfinite(slopes)) and abs(slopes[1] - slopes[0]) > 1e-3 * (1 + min(map(abs, slopes))):
+        assert _meets(op, op.kink, (edge,)) or _is_outside(op, (edge,))
+
+
+def test_the_arguments_of_a_partial_are_not_its_variables() -> None:
+    def partial(g: Any, x: Any) -> Any:
+        twice = 2 * x
+        return g * twice
+
+    assert argument_names(partial) == ("g", "x")
 
 
 def test_aliases_are_the_same_function() -> None:

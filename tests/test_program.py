@@ -195,6 +195,16 @@ def test_errors_know_their_line(text: str, line: int, message: str) -> None:
     assert caught.value.line == line
 
 
+@pytest.mark.parametrize(
+    ("text", "place"), [("with nograd: x = 1", "with nograd"), ("with : x = 1", "with"), ("with no_grad", "with no_grad")]
+)
+def test_where_a_block_begins_wrongly(text: str, place: str) -> None:
+    with pytest.raises(AutodiffError) as caught:
+        list(Interpreter({}).run(text))
+    start, end = caught.value.span or (0, 0)
+    assert text[start:end] == place
+
+
 def test_an_expression_cannot_change_a_tensor() -> None:
     with pytest.raises(ParseError, match="cannot change a tensor"):
         ad.evaluate("x += 1; x", at={"x": 1})

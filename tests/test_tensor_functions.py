@@ -204,3 +204,26 @@ def test_the_namespace_has_pytorchs_names() -> None:
     assert ad.linalg.norm(x, 1, dim=1).tolist() == [3.0, 3.5]
     assert ad.norm(x, 1).item() == 6.5
     assert ad.linalg.multi_dot([x, x, x]).tolist() == (x @ x @ x).tolist()
+
+
+MATRICES = np.random.default_rng(5).normal(size=(1, 3, 2, 2))
+OF_MATRICES = {
+    "qr": lambda x: ad.linalg.qr(x)[1],
+    "svd": lambda x: ad.linalg.svdvals(x),
+    "eigh": lambda x: ad.linalg.eigvalsh(x + x.mT),
+    "cholesky": lambda x: ad.linalg.cholesky(x @ x.mT),
+    "inv": lambda x: ad.linalg.inv(x),
+    "pinv": lambda x: ad.linalg.pinv(x),
+    "solve": lambda x: ad.linalg.solve(x, x.mT),
+    "det": lambda x: ad.linalg.det(x),
+    "slogdet": lambda x: ad.linalg.slogdet(x)[1],
+    "matrix_power": lambda x: ad.linalg.matrix_power(x, 3),
+}
+
+
+@pytest.mark.parametrize("function", OF_MATRICES.values(), ids=OF_MATRICES)
+def test_batches_of_batches_of_matrices(function: Any) -> None:
+    together = function(ad.tensor(MATRICES)).numpy()
+    for place in np.ndindex(1, 3):
+        assert np.allclose(together[place], function(ad.tensor(MATRICES[place])).numpy(), rtol=1e-12, atol=1e-12)
+    assert ad.autograd.gradcheck(function, ad.tensor(MATRICES, requires_grad=True))

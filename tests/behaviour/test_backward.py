@@ -464,3 +464,23 @@ def test_integer_gradient_is_converted() -> None:
     (x * 3).backward(torch.tensor([1, 2]))
     assert x.grad.dtype == torch.float64
     assert x.grad.tolist() == [3.0, 6.0]
+
+
+def test_backward_as_a_function_records_nothing() -> None:
+    x = leaf(3.0)
+    torch.autograd.backward(x * x)
+    assert x.grad.item() == 6.0
+    assert not x.grad.requires_grad
+
+
+def test_a_freed_graph_of_several_results_cannot_be_recorded() -> None:
+    x = leaf([2.0, 1.0])
+    y = torch.sort(x * x).values.sum()
+    y.backward()
+    with quiet(), pytest.raises(RuntimeError, match="second time"):
+        y.backward(create_graph=True)
+
+
+def test_a_result_that_is_saved_belongs_to_its_node() -> None:
+    y = torch.softmax(leaf([1.0, 2.0]), 0)
+    assert y.grad_fn._saved_result.grad_fn is y.grad_fn

@@ -15,14 +15,6 @@ def test_the_result_is_a_tuple() -> None:
     assert result[0].item() == 6.0
 
 
-def test_a_gradient_can_be_written_to() -> None:
-    """Even where all its elements are one number."""
-    x = leaf([1.0, 2.0])
-    (slope,) = torch.autograd.grad(x.sum(), x)
-    slope.add_(1)
-    assert slope.tolist() == [2.0, 2.0]
-
-
 def test_nothing_is_accumulated() -> None:
     x = leaf(3.0)
     y = leaf(2.0)

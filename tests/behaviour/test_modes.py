@@ -56,15 +56,6 @@ def test_the_same_object_used_one_after_the_other() -> None:
         assert recording()
 
 
-def test_the_same_object_used_inside_of_itself() -> None:
-    guard = torch.no_grad()
-    with guard:
-        with guard:
-            assert not recording()
-        assert not recording()
-    assert recording()
-
-
 def test_with_gives_nothing() -> None:
     with torch.no_grad() as given:
         assert given is None

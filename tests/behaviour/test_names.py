@@ -110,6 +110,27 @@ def test_gradient_hooks_on_several_tensors() -> None:
     assert seen == [[3.0, 2.0]]
 
 
+def test_a_gradient_hook_for_the_first_of_several_tensors() -> None:
+    x, y, z = leaf(2.0), leaf(3.0), leaf(5.0)
+    seen: list[float] = []
+    torch.autograd.graph.register_multi_grad_hook((x, y, z), lambda grad: seen.append(grad.item()), mode="any")
+    (x * y * z).backward()
+    assert len(seen) == 1
+    assert seen[0] in (6.0, 10.0, 15.0)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("stack", "cat", "hstack", "einsum", "eye", "full", "linspace", "block_diag", "meshgrid"),
+        *("l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "cross_entropy", "nll_loss", "kl_div"),
+        *("gelu", "silu", "mish", "softplus", "elu", "celu", "selu", "leaky_relu", "hardtanh", "relu6", "hardsigmoid"),
+    ],
+)
+def test_functions_that_are_no_methods(name: str) -> None:
+    assert not hasattr(torch.Tensor, name)
+
+
 def test_versions_can_be_incremented() -> None:
     x = const([1.0])
     torch.autograd.graph.increment_version(x)

@@ -834,3 +834,102 @@ def test_a_scalar_transposed() -> None:
     assert x.t().item() == 2.0
     assert x.transpose(0, -1).item() == 2.0
     assert slope(lambda v: v.t() * 3, 2.0) == 3.0
+
+
+def test_two_of_three_dimensions_exchanged() -> None:
+    x = leaf([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]])
+    weights = const([[[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]])
+    y = x.transpose(0, 1)
+    (y * weights).sum().backward()
+    assert y.tolist() == [[[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]]
+    assert x.grad.tolist() == [[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]
+
+
+def test_inner_products_of_rows() -> None:
+    a, b = const([[1.0, 2.0], [3.0, 4.0]]), const([[5.0, 7.0], [11.0, 13.0]])
+    assert torch.inner(a, b).tolist() == [[19.0, 37.0], [43.0, 85.0]]
+    assert torch.inner(a[0], b).tolist() == [19.0, 37.0]
+
+
+def test_einsum_of_a_list() -> None:
+    a, b = const([1.0, 2.0]), const([3.0, 4.0])
+    assert torch.einsum("i,i->", [a, b]).item() == torch.einsum("i,i->", a, b).item() == 11.0
+
+
+@pytest.mark.parametrize("parts", [lambda x: torch.unbind(x), lambda x: torch.split(x, 1), lambda x: torch.chunk(x, 1)])
+def test_a_tensor_taken_apart_into_one_part(parts: Any) -> None:
+    x = leaf([[1.0, 2.0]])
+    (only,) = parts(x)
+    (slope,) = torch.autograd.grad((only * only).sum(), x, create_graph=True)
+    assert slope.tolist() == [[2.0, 4.0]]
+    slope.sum().backward()
+    assert x.grad.tolist() == [[2.0, 2.0]]
+
+
+def test_the_extreme_of_a_number_has_no_dimension_to_keep() -> None:
+    for found in (torch.max(const(3.0), dim=0, keepdim=True), torch.median(const(3.0), dim=0, keepdim=True)):
+        assert shape(found.values) == shape(found.indices) == []
+
+
+def test_only_whole_numbers_are_positions_in_a_list() -> None:
+    assert ["a", "b"][torch.tensor(1)] == "b"
+    with pytest.raises(TypeError, match="only integer tensors of a single element can be converted to an index"):
+        ["a", "b"][const(1.0)]
+
+
+def test_einsum_of_a_repeated_label() -> None:
+    m = const([[1.0, 2.0], [3.0, 4.0]])
+    assert torch.einsum("ii->", m).item() == 5.0
+    assert torch.einsum("ii->i", m).tolist() == [1.0, 4.0]
+    assert torch.einsum("iji->j", torch.stack([m, 10 * m])).tolist() == [21.0, 43.0]
+
+
+def test_the_product_of_a_number_along_a_dimension() -> None:
+    assert slope(lambda x: torch.prod(x, dim=0), 3.0) == 1.0
+
+
+def test_positions_along_one_of_three_dimensions() -> None:
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    first = x.argmax(dim=0, keepdim=True)
+    assert torch.take_along_dim(x, first, 0).tolist() == x[1:].tolist()
+    last = torch.tensor([[[3], [0], [1]]])
+    assert torch.take_along_dim(x, last, 2).tolist() == [[[3.0], [4.0], [9.0]], [[15.0], [16.0], [21.0]]]
+
+
+def test_one_number_or_a_tensor_scattered() -> None:
+    x, index = leaf([1.0, 2.0, 3.0]), torch.tensor([0, 2])
+    one = x.scatter(0, index, 5.0)
+    assert one.tolist() == [5.0, 2.0, 5.0]
+    assert one.grad_fn.name() == "ScatterBackward1"
+    assert x.scatter(0, index, const([5.0, 6.0])).grad_fn.name() == "ScatterBackward0"
+
+
+def test_one_tensor_beside_itself() -> None:
+    assert torch.hstack([const([[1.0, 2.0]])]).tolist() == [[1.0, 2.0]]
+    assert torch.hstack([const([[1.0], [2.0]]), const([[3.0], [4.0]])]).tolist() == [[1.0, 3.0], [2.0, 4.0]]
+
+
+def test_cross_entropy_of_one_row_with_probabilities() -> None:
+    x, target = const([[1.0, 2.0]]), const([[0.25, 0.75]])
+    loss = torch.nn.functional.cross_entropy(x, target)
+    assert math.isclose(loss.item(), math.log(math.e + math.e**2) - 0.25 - 2 * 0.75)
+
+
+def test_a_copy_in_another_order_is_no_view() -> None:
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
+    turned = (x * 1).t()
+    copy = turned.reshape(-1)
+    copy.mul_(10)
+    turned.sum().backward()
+    assert x.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert turned.tolist() == [[1.0, 3.0], [2.0, 4.0]]
+
+
+def test_other_as_a_keyword() -> None:
+    assert shape(const(1.0).expand_as(other=const([1.0, 2.0]))) == [2]
+
+
+def test_which_minor_is_not_positive_definite() -> None:
+    for matrix, order in (([[-1.0, 0.0], [0.0, 1.0]], 1), ([[1.0, 2.0], [2.0, 1.0]], 2)):
+        with pytest.raises(RuntimeError, match=f"leading minor of order {order} is not positive-definite"):
+            torch.linalg.cholesky(const(matrix))
