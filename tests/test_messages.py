@@ -13,6 +13,7 @@ from autodiff_cli import limits
 from autodiff_cli.cli.main import main
 from autodiff_cli.errors import AutodiffError, LimitError
 from autodiff_cli.language.interpreter import Interpreter
+from autodiff_cli.language.parser import parse
 from autodiff_cli.language.program import ends_block
 from autodiff_cli.ops import creation
 from autodiff_cli.report import diagnostics
@@ -78,6 +79,23 @@ def test_no_limits_lifts_the_limit_on_elements(monkeypatch: pytest.MonkeyPatch, 
 def test_programs_are_told_what_was_meant(program: str, message: str, hint: str) -> None:
     with pytest.raises(AutodiffError) as caught:
         list(Interpreter({}).run(program))
+    assert caught.value.message == message
+    assert (caught.value.hint or "").startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message", "hint"),
+    [
+        ("sin(, 2)", "unexpected ','", "a value is expected before ','"),
+        ("* 2", "unexpected '*'", "a value is expected before '*'"),
+        ("[1, , 2]", "unexpected ','", "a value is expected before ','"),
+        ("x if y", "something is missing after 'y'", "the expression ends here"),
+        ("2*x = 3", "unexpected '='", "write == to compare"),
+    ],
+)
+def test_what_the_parser_expected(expression: str, message: str, hint: str) -> None:
+    with pytest.raises(AutodiffError) as caught:
+        parse(expression)
     assert caught.value.message == message
     assert (caught.value.hint or "").startswith(hint)
 

@@ -350,6 +350,15 @@ def test_beta_outside_of_its_domain_beside_arguments_inside() -> None:
     assert slope[1] == pytest.approx(float(mpmath.diff(lambda x: mpmath.beta(x, 0.7), -1.5)), rel=1e-10)
 
 
+@pytest.mark.parametrize(("a", "b"), [(0.3, 0.4), (1.0, 2.0), (5.0, 0.1), (20.0, 1.0)])
+def test_the_gradient_of_beta_has_all_digits(a: float, b: float) -> None:
+    found = _gradient(ad.beta, a, b)
+    with mpmath.workdps(40):
+        for slope, x in zip(found, (a, b), strict=True):
+            truth = mpmath.beta(a, b) * (mpmath.digamma(x) - mpmath.digamma(mpf(a) + mpf(b)))
+            assert slope == pytest.approx(float(truth), rel=5e-15)
+
+
 def test_zeta_has_no_derivative_by_its_exponent() -> None:
     with pytest.raises(GraphError, match="by x is not implemented"):
         _gradient(ad.zeta, 2, 3)
