@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -25,9 +27,9 @@ from autodiff_cli.language.session import Session
 from autodiff_cli.report import graph_dot
 from autodiff_cli.report.graph_dot import run_graphviz, to_dot
 from autodiff_cli.report.graph_layers import Layers, layers_of
-from autodiff_cli.report.graph_layout import Layout, place
+from autodiff_cli.report.graph_layout import Layout, place, relaxed
 from autodiff_cli.report.graph_mermaid import to_mermaid
-from autodiff_cli.report.graph_routes import spread
+from autodiff_cli.report.graph_routes import rounded, spread
 from autodiff_cli.report.graph_svg import to_svg
 from autodiff_cli.report.graph_text import flow, width
 from autodiff_cli.report.graph_theme import DARK, LIGHT, Theme
@@ -298,6 +300,7 @@ def test_nothing_at_all_and_edges_in_a_circle() -> None:
         ([(0, 1), (1, 2), (3, 2)], [0, 1, 2, 1]),  # an input stands right above what takes it
         ([(0, 1), (1, 2), (0, 3)], [0, 1, 2, 1]),  # an output right below what it takes
         ([(0, 1), (1, 2), (2, 3), (0, 4), (4, 3)], [0, 1, 2, 3, 2]),
+        ([(0, 1), (1, 2), (2, 3), (4, 3), (0, 5)], [0, 1, 2, 3, 2, 1]),
         ([(0, 1), (0, 1)], [0, 1]),
     ],
 )
@@ -352,6 +355,45 @@ def test_no_edges_of_a_tree_cross() -> None:
     tree = [(i, (i - 1) // 3) for i in range(1, 40)]
     layers = Layers(40, tree, layers_of(40, tree))
     assert _crossings(layers, layers.rows) == 0
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000))
+def test_columns_are_the_best_that_the_distances_allow(seed: int) -> None:
+    """Against another method: a general one for constrained minima."""
+    minimize = pytest.importorskip("scipy.optimize").minimize
+    chance = random.Random(seed)
+    count = chance.randint(2, 8)
+    apart = {(i, j): chance.uniform(20, 80) for i in range(count) for j in range(i + 1, count) if chance.random() < 0.4}
+    pulls = {(i, j): chance.choice((1.0, 2.0, 3.0)) for i in range(count) for j in range(i + 1, count) if chance.random() < 0.5}
+    pulls |= {(i, i + 1): 1.0 for i in range(count - 1)}
+
+    def far(x: Sequence[float]) -> float:
+        return float(sum(pull * (x[i] - x[j]) ** 2 for (i, j), pull in pulls.items()))
+
+    found = relaxed(count, apart, pulls)
+    assert all(found[j] - found[i] >= gap - 1e-9 for (i, j), gap in apart.items())
+    limits = [{"type": "ineq", "fun": lambda x, i=i, j=j, gap=gap: x[j] - x[i] - gap} for (i, j), gap in apart.items()]
+    best = minimize(far, found, constraints=limits, method="SLSQP", options={"maxiter": 500, "ftol": 1e-12})
+    assert far(found) <= best.fun * 1.001 + 0.01
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.lists(st.tuples(st.integers(5, 60), st.integers(-100, 100), st.integers(0, 60)), min_size=2, max_size=12))
+def test_curves_stay_in_their_stretches(given_: list[tuple[int, int, int]]) -> None:
+    stretches = []
+    y = 0.0
+    for i, (down, left, wide) in enumerate(given_):
+        y += down
+        stretches.append((y, float(left), float(left + wide * (0 < i < len(given_) - 1))))
+    way = sampled(np.array(rounded(stretches)))
+    assert (np.diff(way[:, 1]) >= 0).all()
+    for height, left, right in stretches:
+        assert left - 0.5 <= np.interp(height, way[:, 1], way[:, 0]) <= right + 0.5
+    ends = [(way[0, 1], way[0, 0]), (way[-1, 1], way[-1, 0])]
+    assert ends == [pytest.approx(stretches[0][:2]), pytest.approx(stretches[-1][:2])]
+    points = sorted({stretch[1] for stretch in stretches} | {stretch[2] for stretch in stretches})
+    assert points[0] - 1e-6 <= way[:, 0].min() <= way[:, 0].max() <= points[-1] + 1e-6
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ _BELOW, _FURTHEST_BELOW = 36.0, 64.0
 _STEEPNESS = 0.3
 _AS_SHORT = 1.1
 """The order of the inputs is kept if edges go no further to the side than so many times what they must."""
-_STEPS, _STILL = 2_000, 0.002
+_STEPS, _STILL = 2_000, 0.005
 
 
 class Layout(NamedTuple):
@@ -97,8 +98,8 @@ def _part(sizes: Sequence[Point], flats: Sequence[float], edges: Edges) -> Layou
 def _downward(sizes: Sequence[Point], flats: Sequence[float], edges: Edges, layer: Sequence[int]) -> Layout:
     layers = Layers(len(sizes), edges, layer)
     columns = [_columns(layers, rows, sizes) for rows in layers.orders]
-    far_aside = [sum(abs(x[a] - x[b]) for a, below in enumerate(layers.lower) for b in below) for x in columns]
-    chosen = next(i for i, far in enumerate(far_aside) if far <= min(far_aside) * _AS_SHORT)
+    lengths = [sum(abs(x[a] - x[b]) for a, below in enumerate(layers.lower) for b in below) for x in columns]
+    chosen = next(i for i, length in enumerate(lengths) if length <= min(lengths) * _AS_SHORT)
     x, layers.rows = columns[chosen], layers.orders[chosen]
     routes = Routes(layers, sizes, flats, x, edges)
     tall = [max(sizes[slot][1] for slot in row if slot < layers.count) for row in layers.rows]
@@ -109,9 +110,9 @@ def _downward(sizes: Sequence[Point], flats: Sequence[float], edges: Edges, laye
         top += height + min(max(_BELOW, _STEEPNESS * aside), _FURTHEST_BELOW)
     curves = routes.curves(bands)
     centers = [(x[i], sum(bands[layer[i]]) / 2) for i in range(len(sizes))]
-    edge_x = [place for curve in curves for place, _ in curve]
-    left = min([x - w / 2 for (x, _), (w, _) in zip(centers, sizes, strict=True)] + edge_x)
-    right = max([x + w / 2 for (x, _), (w, _) in zip(centers, sizes, strict=True)] + edge_x)
+    edges_x = [place for curve in curves for place, _ in curve]
+    left = min(*(x - w / 2 for (x, _), (w, _) in zip(centers, sizes, strict=True)), *edges_x, inf)
+    right = max(*(x + w / 2 for (x, _), (w, _) in zip(centers, sizes, strict=True)), *edges_x, -inf)
     return Layout(
         right - left, bands[-1][1], [(x - left, y) for x, y in centers], [[(x - left, y) for x, y in curve] for curve in curves]
     )
@@ -134,7 +135,7 @@ def _columns(layers: Layers, rows: Sequence[Sequence[int]], sizes: Sequence[Poin
         pair = (of_slot[above], of_slot[below])
         if pair[0] != pair[1]:
             pulls[pair] = pulls.get(pair, 0.0) + 1.0 + (above >= layers.count) + (below >= layers.count)
-    middle = _relaxed(len(number), apart, pulls)
+    middle = relaxed(len(number), apart, pulls)
     return [middle[i] for i in of_slot]
 
 
@@ -143,7 +144,7 @@ def _apart(a: int, b: int, count: int, sizes: Sequence[Point]) -> float:
     return half + (_BESIDE if a < count and b < count else _BESIDE_LINE)
 
 
-def _relaxed(count: int, apart: dict[tuple[int, int], float], pulls: dict[tuple[int, int], float]) -> list[float]:
+def relaxed(count: int, apart: dict[tuple[int, int], float], pulls: dict[tuple[int, int], float]) -> list[float]:
     """The positions of least ``sum(pull*(x[a] - x[b])**2)`` with ``x[b] - x[a] >= apart``.
 
     A primal-dual iteration with a step for each variable (Condat and Vu): each pair that must stand apart has a force
@@ -164,10 +165,11 @@ def _relaxed(count: int, apart: dict[tuple[int, int], float], pulls: dict[tuple[
         pull = weights * (x[above] - x[below])
         new = x - step * np.bincount(where, np.concatenate([pull, -pull, force, -force]), count)
         ahead = 2 * new - x
-        force = np.maximum(0.0, force + gaps - (ahead[right] - ahead[left]))
-        if turn % 8 == 0 and np.abs(new - x).max() < _STILL:
+        firmer = np.maximum(0.0, force + gaps - (ahead[right] - ahead[left]))
+        still = turn % 8 == 0 and max(np.abs(new - x).max(), np.abs(firmer - force).max()) < _STILL
+        x, force = new, firmer
+        if still:
             break
-        x = new
     return _pushed(count, apart, x.tolist())
 
 

@@ -66,7 +66,7 @@ class Routes:
         Args:
             bands: top and bottom of each layer.
         """
-        return [_rounded(self._through(k, bands)) for k in range(len(self._edges))]
+        return [rounded(self._through(k, bands)) for k in range(len(self._edges))]
 
     def _through(self, k: int, bands: Sequence[Point]) -> list[Stretch]:
         (a, b), path, layer = self._edges[k], self._paths[k], self._layers.layer
@@ -173,7 +173,7 @@ def _tight(stretches: Sequence[Stretch]) -> tuple[list[Point], list[int]]:
     return [(x, y) for x, (y, _, _) in zip(xs, stretches, strict=True)], bends
 
 
-def _rounded(stretches: Sequence[Stretch]) -> list[Point]:
+def rounded(stretches: Sequence[Stretch]) -> list[Point]:
     """The shortest line with its corners rounded as far as the stretches allow."""
     points, bends = _tight(stretches)
     chosen = set(bends)
