@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 Edges = Sequence[tuple[int, int]]
 _SHIFTS = 20
+"""How often all layers are gone through to improve them a little; few graphs need so many."""
 _STARTS, _PATIENCE = 6, 4
 """How many orders are improved, and how many sweeps without success are the last."""
 _WORK = 60_000

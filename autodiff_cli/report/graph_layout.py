@@ -1,7 +1,7 @@
-"""Where the boxes of a graph stand and where its edges run: the second half of a layered layout.
+"""Where the boxes of a graph stand: the second half of a layered layout.
 
-This is geometry only: sizes of boxes in, positions and curves out.  Boxes do not overlap and edges run through none, by
-construction: in its own layer an edge is vertical and has a place of its own, and it bends only between layers.
+This is geometry only: sizes of boxes in, positions and curves out.  Boxes do not overlap, as neighbours keep their
+distance in whatever is optimized, and edges run through none, by construction: see ``graph_routes``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ _BESIDE = 26.0
 """Between boxes."""
 _BESIDE_LINE = 16.0
 _BELOW, _FURTHEST_BELOW = 36.0, 64.0
-"""Between layers: the more, the further an edge goes to the side."""
+"""Between layers, at least and at most."""
 _STEEPNESS = 0.3
+"""The distance of two layers for each pixel that an edge between them goes to the side."""
 _AS_SHORT = 1.1
 """The order of the inputs is kept if edges go no further to the side than so many times what they must."""
 _STEPS, _STILL = 2_000, 0.005
+"""The most steps to the best columns, and what moves less than this has arrived."""
 
 
 class Layout(NamedTuple):

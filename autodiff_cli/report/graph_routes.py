@@ -24,6 +24,7 @@ _PORT = 14.0
 """Between the ends of edges at one box."""
 _FLATTEST = 1.6
 """How far an edge goes to the side for each pixel down, where it leaves a box and where it arrives."""
+_NOTHING = 0.01
 _STRAIGHT, _FIRM = 0.5, 1e6
 """An edge that is as straight as this stays so: it has this weight against the others."""
 
@@ -72,17 +73,15 @@ class Routes:
         (a, b), path, layer = self._edges[k], self._paths[k], self._layers.layer
         (top_a, bottom_a), (top_b, bottom_b) = bands[layer[a]], bands[layer[b]]
         start, end = (top_a + bottom_a + self._sizes[a][1]) / 2, (top_b + bottom_b - self._sizes[b][1]) / 2
-        found: list[Stretch] = [(start, self._starts[k], self._starts[k]), (bottom_a, *self._stretch(a))]
+        found: list[Stretch] = [(start, self._starts[k], self._starts[k])]
+        if bottom_a > start + _NOTHING:  # below a box that is less high than its layer
+            found.append((bottom_a, *self._stretch(a)))
         for slot in path[1:-1]:
             room = self._stretch(slot) if self._used[slot] == 1 else (self._x[slot], self._x[slot])
             found += [(y, *room) for y in bands[layer[slot]]]
-        found += [(top_b, *self._stretch(b)), (end, self._ends[k], self._ends[k])]
-        # A box as tall as its layer leaves no way beside it.
-        return [
-            stretch
-            for i, stretch in enumerate(found)
-            if not (i == 1 and bottom_a <= start) and not (i == len(found) - 2 and end <= top_b)
-        ]
+        if top_b < end - _NOTHING:
+            found.append((top_b, *self._stretch(b)))
+        return [*found, (end, self._ends[k], self._ends[k])]
 
     def _stretch(self, slot: int) -> tuple[float, float]:
         k, i = self._at[slot]
