@@ -242,13 +242,18 @@ def test_edges_of_a_variable_share_their_line() -> None:
 
 
 def test_a_graph_of_thousands_of_nodes_is_laid_out_without_recursion() -> None:
-    before = sys.getrecursionlimit()
     for text in ("x" + "+1" * 1000, "sin(" * 1000 + "x" + ")" * 1000):
         graph = graph_of_text(text)
         boxes = read(to_svg(graph, 6)).boxes
         middles = [(box.left + box.right) / 2 for box, node in zip(boxes, graph.nodes, strict=True) if node.inputs]
         assert max(middles) - min(middles) < 0.1
-    assert sys.getrecursionlimit() == before
+    assert not [path for path in (ROOT / "autodiff_cli").rglob("*.py") if "setrecursionlimit" in path.read_text(encoding="utf-8")]
+
+
+def test_arrows_at_one_box_do_not_cover_each_other() -> None:
+    for graph in (graph_of_text("cat([" + ", ".join(f"x{i}" for i in range(12)) + "])"), graph_of_text("x*x")):
+        ends = sorted(curve[-1, 0] for curve in read(to_svg(graph, 6)).curves)
+        assert min(b - a for a, b in pairwise(ends)) >= 7
 
 
 def test_many_inputs_of_one_operation() -> None:
