@@ -78,9 +78,11 @@ def common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
     Raises:
         DtypeError: if one of the arguments is neither a number nor an array of numbers.
     """
-    for value in raw:
+    for i, value in enumerate(raw):
         if isinstance(value, int):
             _of_64_bits(value)
+        elif isinstance(value, (list, tuple)) and i not in positions:
+            continue  # a mask or positions
         elif not isinstance(value, float) and getattr(value, "dtype", _NONE).kind not in "fib":
             raise DtypeError(f"a number or a tensor is expected beside a tensor, not {shown(value)}")
     arrays = [i for i in positions if isinstance(raw[i], (np.ndarray, np.generic))]

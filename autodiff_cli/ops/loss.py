@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
-from autodiff_cli.autograd.kinds import FLAG, NUMBER, TENSOR, TEXT, takes
+from autodiff_cli.autograd.kinds import FLAG, NUMBER, POSITIONS, TENSOR, TEXT, either, takes
 from autodiff_cli.autograd.op import describe
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.activation import hardtanh, log_softmax, sigmoid
@@ -306,7 +306,7 @@ nll_loss = declare(
 )
 
 
-@takes(x=TENSOR, target=TENSOR, reduction=TEXT)
+@takes(x=TENSOR, target=either(TENSOR, POSITIONS), reduction=TEXT)
 def cross_entropy(x: Any, target: Any, reduction: str = "mean") -> Any:
     """-log(softmax(x)) of the target classes, or its mean weighted by target probabilities, which have the shape of x"""
     dim = 1 if len(x.shape) > 1 else 0
