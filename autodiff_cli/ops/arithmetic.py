@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import operator
 from typing import Any
 
@@ -223,9 +225,46 @@ def _constant_power_slope(g: Any, x: Any, y: Any) -> Any:
     return zeros_like(g) if y == 0 else g * (y * x ** (y - 1))
 
 
+@np.errstate(all="ignore")
+def _falling_values(x: Any, y: Any, k: int) -> Any:
+    count = math.prod([y - i for i in range(1, k)], start=y)
+    value = count * x ** (y - k)
+    small = np.abs(y) < 0.5  # y - 1 is rounded there
+    if np.any(small):
+        root = x ** (y / 2)
+        value = np.where(small, functools.reduce(operator.truediv, [x] * k, count * root) * root, value)
+    if not np.all(np.isfinite(value)):  # a product may be a number where a factor is too large for one, and 0 times it is 0
+        root = x ** ((y - k) / 2)
+        value = np.where(np.isfinite(value) | (x < 0), value, count * root * root)
+        value = np.where((count == 0) & ~np.isnan(x), 0.0, value)
+    return value.astype(np.result_type(x, y), copy=False)[()]
+
+
+def _count_slope(y: Any, k: int) -> Any:
+    """The derivative of y*(y - 1)*...*(y - k + 1)."""
+    if k == 1:
+        return 1.0
+    terms = [math.prod([y - i for i in range(k) if i != left], start=1.0) for left in range(k)]
+    return functools.reduce(operator.add, terms)
+
+
+_falling: Function = declare(
+    "falling_power",  # the derivative of x**y of that order by x: y*(y - 1)*...*x**(y - k)
+    _falling_values,
+    {
+        "x": lambda g, x, y, k: g * _falling(x, y, k + 1),
+        "y": lambda g, x, y, out, k: g * (_count_slope(y, k) * x ** (y - k) + where((x == 0) & (y >= k), 0.0, out * log(x))),
+    },
+    series="chain",
+    statics={"k": 1},
+    public=False,
+    written=lambda k: "*".join(["y", *(f"(y - {i})" for i in range(1, k))]) + f"*x**(y - {k})",
+)
+
+
 def _base_slope(g: Any, x: Any, y: Any) -> Any:
     # Only 0**0 needs help, 0 * inf; a guard on y == 0 alone would make d2/dxdy wrong there.
-    return g * where((x == 0) & (y == 0), 0.0, y * x ** (y - 1))
+    return g * where((x == 0) & (y == 0), 0.0, _falling(x, y, 1))
 
 
 def _exponent_slope(g: Any, x: Any, y: Any, out: Any) -> Any:

@@ -381,10 +381,102 @@ atan = declare(
     formula="1/(x**2 + 1)",
     samples=_ANY,
 )
+# In the plane, z = x + y*i.  The derivatives of its angle are parts of 1/z, those of them parts of 1/z**2, and so on:
+# closed forms of products, where sums of quotients would cancel.  Squares of what is near 1e-160 or 1e160 are no numbers:
+# there z is scaled by a power of 2, which is exact.
+
+
+def _scaled(x: Any, y: Any) -> tuple[Any, Any, Any]:
+    """Numbers near 1, and the power of 2 that both were multiplied by."""
+    _, power = np.frexp(np.maximum(np.abs(x), np.abs(y)))
+    return np.ldexp(x, -power), np.ldexp(y, -power), -power
+
+
+def _is_middling(size: Any, order: int) -> Any:
+    """Whether squares of such numbers, and their powers, keep all their digits."""
+    most = 1e280 if size.dtype.itemsize == 8 else 1e30
+    return np.all((size < most ** (1 / order)) & (size > most ** (-1 / order)))
+
+
+def _parts(x: Any, y: Any, n: int, imaginary: bool) -> Any:
+    """A part of 1/z**n for numbers whose squares are numbers."""
+    if n == 2:  # x**2 - y**2 would cancel
+        top = -2 * (x * y) if imaginary else (x - y) * (x + y)
+    else:
+        real, imag = x, -y
+        for _ in range(n - 1):
+            real, imag = real * x + imag * y, imag * x - real * y
+        top = imag if imaginary else real
+    return top / (x * x + y * y) ** n
+
+
+@np.errstate(all="ignore")
+def _inverse_values(x: Any, y: Any, n: int, imaginary: bool) -> Any:
+    dtype = np.result_type(x, y, np.float32)
+    x, y = np.asarray(x, dtype)[()], np.asarray(y, dtype)[()]
+    if _is_middling(x * x + y * y, n):
+        return _parts(x, y, n, imaginary)
+    near_x, near_y, power = _scaled(x, y)
+    value = np.ldexp(_parts(near_x, near_y, n, imaginary), power * n)
+    far = (np.isinf(x) & ~np.isnan(y)) | (np.isinf(y) & ~np.isnan(x))
+    return np.where(far | ((x == 0) & (y == 0)), dtype.type(0), value)[()]
+
+
+def _inverse_written(n: int, imaginary: bool) -> str:
+    terms = []
+    for k in range(1 if imaginary else 0, n + 1, 2):
+        sign = "-" if (k + 1) // 2 % 2 else "+"
+        terms.append(f"{sign} {math.comb(n, k)}*x**{n - k}*y**{k}")
+    top = {(1, False): "x", (1, True): "-y", (2, False): "(x - y)*(x + y)", (2, True): "-2*x*y"}.get((n, imaginary))
+    return f"0 if x**2 + y**2 == 0 else ({top or ' '.join(terms).removeprefix('+ ')})/(x**2 + y**2){f'**{n}' if n > 1 else ''}"
+
+
+_inverse: Function = declare(
+    "inverse",  # the real or the imaginary part of 1/z**n, 0 where z is 0
+    _inverse_values,
+    {
+        "x": lambda g, x, y, n, imaginary: g * (_inverse(x, y, n + 1, imaginary) * -n),
+        "y": lambda g, x, y, n, imaginary: g * (_inverse(x, y, n + 1, not imaginary) * (-n if imaginary else n)),
+    },
+    series="chain",
+    statics={"n": 1, "imaginary": False},
+    public=False,
+    written=_inverse_written,
+)
+
+
+@np.errstate(all="ignore")
+def _share_values(x: Any, y: Any, second: bool) -> Any:
+    dtype = np.result_type(x, y, np.float32)
+    x, y = np.asarray(x, dtype)[()], np.asarray(y, dtype)[()]
+    size = np.hypot(x, y)
+    if not _is_middling(size, 1):
+        x, y, _ = _scaled(x, y)
+        size = np.hypot(x, y)
+    return np.where(size == 0, dtype.type(0), (y if second else x) / size)[()]
+
+
+def _share_slope(g: Any, x: Any, y: Any, of: bool, by: bool) -> Any:
+    size, top = hypot(x, y), _share(x, y, not of) * _share(x, y, not by)
+    return g * where(size == 0, 0.0, (top if of == by else -top) / size)
+
+
+_share: Function = declare(
+    "share_of_hypot",  # x/hypot(x, y), or y/hypot(x, y) for the second, 0 where both are 0
+    _share_values,
+    {
+        "x": lambda g, x, y, second: _share_slope(g, x, y, second, False),
+        "y": lambda g, x, y, second: _share_slope(g, x, y, second, True),
+    },
+    series="chain",
+    statics={"second": False},
+    public=False,
+    written=lambda second: f"0 if x == 0 and y == 0 else {'y' if second else 'x'}/hypot(x, y)",
+)
 atan2 = declare(
     "atan2",
     np.arctan2,
-    {"y": lambda g, y, x: g * _over_square(x, y, x), "x": lambda g, y, x: g * _over_square(-y, y, x)},
+    {"y": lambda g, y, x: g * _inverse(x, y, 1, False), "x": lambda g, y, x: g * _inverse(x, y, 1, True)},
     series="chain",
     aliases=("arctan2",),
     summary="angle of the point (x, y), from -pi to pi",
@@ -398,16 +490,10 @@ atan2 = declare(
 )
 
 
-def _over_square(of: Any, y: Any, x: Any) -> Any:
-    """``of`` over the square of the distance from the origin, 0 there."""
-    length = x * x + y * y
-    return where(length == 0, 0.0, of / length)
-
-
-hypot = declare(
+hypot: Function = declare(
     "hypot",
     np.hypot,
-    {"x": lambda g, x, out: g * where(out == 0, 0.0, x / out), "y": lambda g, y, out: g * where(out == 0, 0.0, y / out)},
+    {"x": lambda g, x, y: g * _share(x, y, False), "y": lambda g, x, y: g * _share(x, y, True)},
     series="chain",
     summary="sqrt(x**2 + y**2) without overflow",
     formula="x/hypot(x, y), y/hypot(x, y)",

@@ -157,8 +157,9 @@ def _polygamma_values(x: Any, n: int) -> Any:
         return value[()]
     # The sum behind zeta would take abs(x) steps: reflection instead, with the cotangent of what is left of x.
     offset = x - np.round(x)
-    cotangent, polynomial = 1 / np.tan(math.pi * offset), 0.0
-    for coefficient in _cotangent_polynomial(n):
+    leading, *coefficients = _cotangent_polynomial(n)
+    cotangent, polynomial = 1 / np.tan(math.pi * offset), leading
+    for coefficient in coefficients:
         polynomial = coefficient + cotangent * polynomial
     other = -sign * value - math.pi ** (n + 1) * polynomial
     return np.where(reflected, np.where(offset == 0, sign * math.inf, other), value)[()]

@@ -60,9 +60,11 @@ def _norm(x: Any, p: float, dim: Any, keepdim: bool) -> Any:
     if p == 0:
         return reduction(np.add)((x != 0).astype(x.dtype), dim, keepdim)
     total = _root_of_powers(size, p, dim, keepdim)
-    if p <= 1 or np.all(np.isfinite(total) & (total > 0)) or not x.size:
+    # 1/p is rounded, which takes digits of roots of what is far from 1, and squares vanish bit by bit.
+    limits = np.finfo(x.dtype)
+    low, high = ((limits.tiny / limits.eps) ** 0.5, limits.max) if p == 2 else (1e-10, 1e10)
+    if p <= 1 or not x.size or np.all((total > low) & (total <= high)):
         return total
-    # The powers overflow, or vanish: of numbers scaled to 1 they do not.
     largest = reduction(np.maximum)(size, dim, True)
     scale = np.where((largest > 0) & np.isfinite(largest), largest, 1)
     scaled = _root_of_powers(size / scale, p, dim, True) * scale
