@@ -31,15 +31,20 @@ def resolved(cell: Cell) -> Cell:
     return cell
 
 
+def computing(cells: Iterable[Cell]) -> list[Operation]:
+    """The operations that are computed for these cells; a function with derivatives by hand may compute a constant."""
+    return [cell for cell in map(resolved, cells) if type(cell) is Operation]
+
+
 def needed(results: Iterable[Cell]) -> list[Operation]:
     """The operations that lead to results, in order."""
     found: set[Operation] = set()
-    work = [cell for cell in results if type(cell) is Operation]
+    work = computing(results)
     while work:
         operation = work.pop()
         if operation not in found:
             found.add(operation)
-            work += [resolved(value) for value in operation.inputs]
+            work += computing(operation.inputs)
     return sorted(found, key=lambda one: one.number)
 
 
@@ -182,7 +187,7 @@ class Plan:
             elif law is None:
                 self.columns.append(given[0])
                 self._inputs.append(self._place(operation))
-            elif all(resolved(value) in once for value in operation.inputs):
+            elif once.issuperset(computing(operation.inputs)):
                 once.add(operation)
                 self._numbers.append((law, self._places(operation), given[law.arity :], self._place(operation)))
             else:
@@ -217,14 +222,14 @@ class Plan:
         """The steps, and which array of the workspace each writes to."""
         last: dict[Operation, int] = {}
         for i, operation in enumerate(rows):
-            for value in operation.inputs:
-                last[resolved(value)] = i
+            for value in computing(operation.inputs):
+                last[value] = i
         temporary = set(rows) - set(homes)
         steps = []
         for i, operation in enumerate(rows):
             how = kernel(operation)
             target = self._place(operation)
-            read = dict.fromkeys(map(resolved, operation.inputs))
+            read = dict.fromkeys(computing(operation.inputs))
             ends = [self._register[value] for value in read if value in temporary and last[value] == i]
             if how.over:
                 self._slots.release(ends)

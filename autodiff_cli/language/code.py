@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.recording import Cell, Operation
-from autodiff_cli.autograd.replay import needed, resolved
+from autodiff_cli.autograd.replay import computing, needed, resolved
 from autodiff_cli.language.targets import Target
 
 MOST_INSIDE = 60
@@ -51,7 +51,7 @@ class Code:
         for (name, _), cell in zip(results, cells, strict=True):
             if type(cell) is Operation:
                 names.setdefault(cell, name)
-        uses = Counter(resolved(value) for operation in operations for value in operation.inputs)
+        uses = Counter(value for operation in operations for value in computing(operation.inputs))
         taken = {*variables.values(), *names.values(), *target.reserved}
         self.pieces: dict[Operation, Piece] = {}
         for operation in operations:

@@ -9,6 +9,7 @@ import numpy as np
 
 from autodiff_cli.autograd.declare import Law
 from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.autograd.partials import partials
 from autodiff_cli.autograd.program import Compiled, Program, Terms, derivatives, terms
 from autodiff_cli.autograd.recording import BY_HAND, Cell, Operation, Recorded, Recording
@@ -47,7 +48,8 @@ class Writer(Evaluator):
         assert function.partials is not None
 
         def partial(body: Syntax) -> Any:
-            return lambda g: g * self.within(function, body, arguments)
+            # A derivative with a shape is summed to that of the argument, as in a sweep.
+            return lambda g: FUNCTIONS["sum"].function(g * self.within(function, body, arguments))
 
         rules = {"value": None, **{f"x{i}": partial(body) for i, body in enumerate(function.partials)}}
         law = Law(self.within, BY_HAND, lambda value, *_: value, rules, tuple(rules), "chain", elementwise=True)

@@ -18,7 +18,7 @@ from autodiff_cli.autograd.declare import Law
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.autograd.recording import Cell, Operation, Recorded, Recording
-from autodiff_cli.autograd.replay import needed, resolved
+from autodiff_cli.autograd.replay import computing, needed, resolved
 from autodiff_cli.errors import NotRecordable
 from autodiff_cli.language.compiled import Writer
 
@@ -51,7 +51,8 @@ def lowered(recording: Recording, results: Sequence[Cell], known: Callable[[Law]
     done: dict[Cell, Cell] = {}
 
     def now(value: Any) -> Any:
-        return done[resolved(value)] if type(value) is Operation else value
+        value = resolved(value)
+        return done[value] if type(value) is Operation else value
 
     # What is to be replaced, and with it the formula that replaces it, once that is there and is done itself.
     stack: list[tuple[Operation, Operation | None]] = [(cell, None) for cell in needed(results)[::-1]]
@@ -65,7 +66,7 @@ def lowered(recording: Recording, results: Sequence[Cell], known: Callable[[Law]
         if law is None:
             done[operation] = operation
             continue
-        missing = [value for value in map(resolved, operation.inputs) if value not in done]
+        missing = [value for value in computing(operation.inputs) if value not in done]
         if missing:
             stack.append((operation, None))
             stack += [(value, None) for value in missing]
@@ -76,7 +77,7 @@ def lowered(recording: Recording, results: Sequence[Cell], known: Callable[[Law]
             done[operation] = done[cell] = cell
         else:
             stack += [(operation, cell), (cell, None)]
-    return [now(resolved(cell)) for cell in results]
+    return [now(cell) for cell in results]
 
 
 def _by_formula(recording: Recording, law: Law, given: tuple[Any, ...]) -> Cell:

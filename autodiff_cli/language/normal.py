@@ -13,7 +13,7 @@ from typing import Any
 
 from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.autograd.recording import Cell, Operation
-from autodiff_cli.autograd.replay import needed, resolved
+from autodiff_cli.autograd.replay import computing, needed, resolved
 from autodiff_cli.language.algebra import Algebra, Node
 from autodiff_cli.language.lowering import is_function
 
@@ -74,7 +74,7 @@ class _Formulas:
         uses = Counter(cell for cell in results if type(cell) is Operation)
         user: dict[Operation, Operation] = {}
         for operation in operations:
-            for value in map(resolved, operation.inputs):
+            for value in computing(operation.inputs):
                 uses[value] += 1
                 user[value] = operation
         return {
@@ -168,5 +168,5 @@ class _Formulas:
 def _at_points(condition: Operation) -> bool:
     """Whether a condition can hold at single points only."""
     if condition.is_("logical_and") or condition.is_("bitwise_and"):
-        return any(type(part) is Operation and _at_points(part) for part in map(resolved, condition.given))
+        return any(map(_at_points, computing(condition.given)))
     return condition.is_("eq")
