@@ -315,7 +315,7 @@ class Algebra:
 
     def _less_than_constant(self, exponent: Number) -> Node:
         """An exponent, where a rule has subtracted from a constant as ``pi - 1``: ``x**pi`` has that in its derivative."""
-        value = float(exponent)
+        value = constants.to_float(exponent)
         for less in range(1, _MOST_STEPS + 1):
             found = constants.recognized(value + less) if value + less - less == value else None
             if found is not None and found[1] in ("pi", "e"):

@@ -31,13 +31,18 @@ def exact(value: float) -> Number:
     return simple if value == 0 or (simple and _near(float(simple), value)) else Fraction(repr(value))
 
 
+def to_float(value: Number) -> float:
+    """A number as a float: infinite if it is larger than any."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def tidy(value: Number) -> Number:
     """The same, with no more digits than matter."""
     if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() > _BITS:
-        try:
-            short = float(value)
-        except OverflowError:
-            return value
+        short = to_float(value)
         return Fraction(repr(short)) if short and math.isfinite(short) else value
     return value
 
@@ -45,7 +50,7 @@ def tidy(value: Number) -> Number:
 def power(base: Number, exponent: Fraction) -> Number | None:
     """A number to a power, if that is a fraction, infinite or nan; else ``None``."""
     if isinstance(base, float):
-        return base ** float(exponent) if base != 0 else None
+        return base ** to_float(exponent) if base != 0 else None
     if base == 0:
         return Fraction(0) if exponent > 0 else math.inf
     if exponent.denominator == 1:

@@ -16,6 +16,7 @@ from autodiff_cli.autograd.op import FUNCTIONS, Function
 from autodiff_cli.autograd.recording import Cell, Operation, Recorded, Recording
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.language.algebra import Node, in_order
+from autodiff_cli.language.constants import to_float
 from autodiff_cli.language.lowering import is_function
 
 _NAMED = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "true": True, "false": False}
@@ -47,7 +48,7 @@ def _value(node: Node, values: Mapping[Node, Any], variables: Mapping[str, Any],
         return reduce(_add, [_times(count, values[term]) for term, count in node.parts])
     if node.kind == "product":
         factors = [_power(values[base], exponent, values) for base, exponent in node.parts]
-        return _times(node.coefficient, reduce(lambda x, y: x * y, factors)) if factors else float(node.coefficient)
+        return _times(node.coefficient, reduce(lambda x, y: x * y, factors)) if factors else to_float(node.coefficient)
     given = [values[part] if type(part) is Node else part for part in node.parts]
     if node.name in ("logical_and", "logical_or"):
         return reduce(FUNCTIONS[node.name].function, given)
@@ -61,11 +62,11 @@ def _add(x: Any, y: Any) -> Any:
 
 
 def _times(count: Fraction | float, value: Any) -> Any:
-    return value if count == 1 else -value if count == -1 else float(count) * value
+    return value if count == 1 else -value if count == -1 else to_float(count) * value
 
 
 def _power(base: Any, exponent: Any, values: Mapping[Node, Any]) -> Any:
     if exponent == 1:
         return base
-    power = values[exponent] if type(exponent) is Node else float(exponent)
+    power = values[exponent] if type(exponent) is Node else to_float(exponent)
     return FUNCTIONS["pow"].function(np.float64(base) if isinstance(base, (int, float)) else base, power)

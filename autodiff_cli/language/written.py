@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from autodiff_cli.language.algebra import NOWHERE, Node, children, in_order
-from autodiff_cli.language.constants import Number
+from autodiff_cli.language.constants import Number, to_float
 from autodiff_cli.language.syntax import Syntax, unparse
 
 LONG = 240
@@ -184,10 +185,8 @@ def _is_simple(value: Fraction) -> bool:
 
 
 def _decimal(value: Fraction) -> str:
-    try:
-        return repr(float(value)).removesuffix(".0")
-    except OverflowError:
-        return "1e999"
+    short = to_float(value)
+    return repr(short).removesuffix(".0") if math.isfinite(short) else "1e999"
 
 
 def _number(digits: str) -> Syntax:
