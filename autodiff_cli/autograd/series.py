@@ -234,7 +234,7 @@ class Expansion:
             exponent = given[1]
             if exponent == 1:
                 return given[0]
-            if exponent >= 0 and exponent == int(exponent):
+            if exponent >= 0 and float(exponent).is_integer():
                 degree = int(exponent) * _degree(given[0])
         total = kind == "total" and value.shape != np.broadcast_shapes(*map(_shape, given))
         return self._made(value, law, given, _totalled if total else _chained, degree)
