@@ -10,6 +10,11 @@ from __future__ import annotations
 Span = tuple[int, int]
 
 
+def type_name(value: object) -> str:
+    """What a value is in a message, as Python calls it."""
+    return "None" if value is None else type(value).__name__
+
+
 class AutodiffError(Exception):
     """Base class.
 

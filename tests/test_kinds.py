@@ -6,6 +6,8 @@ statements say of the values that were found to break them.
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.shell import streams
@@ -16,6 +18,23 @@ MISTAKES = {
     "show x += 1": "a value is expected here, and this is a statement",
     "show q, f(a)=1": "a value is expected here, and this is a statement",
     "torch.": "something is missing after '.'",
+    "x = [1, 2]\nx.data = none": "a number or a tensor is expected, not none",
+    "x = [1, 2]\nx.data = [1, 2] > 1": "data has elements of type float64, and cannot be set to a tensor of bool",
+    "u = tensor([1, 2], requires_grad=true)\nu.requires_grad = [5e-324, u]": "requires_grad must be true or false",
+    "u = tensor([1, 2])\nu.requires_grad_(none)": "requires_grad must be true or false",
+    "u = tensor(2, requires_grad=true)\ninf -= u": "'inf' is a constant, and cannot be changed",
+    "pi += 1": "'pi' is a constant, and cannot be changed",
+    "zz += 1": "'zz' has no value here",
+    "sin += 1": "only a tensor can be changed, not a function",
+    "z = tensor(inf)\nrand(z)": "rand cannot work on a tensor of shape []",
+    "x = [1, 2]\nx[sin] = 1": "a function is no position",
+    "x = [1, 2]\nx[1e308] = 1": "a position must be a whole number of 64 bits, not 1e+308",
+    "set_default_dtype('a')": "unknown type 'a'",
+    "from_numpy(2)": "from_numpy takes a NumPy array",
+    "x = tensor(1)\nx + x.grad": "add needs a number or a tensor, not none",
+    "x = tensor([1])\nx += none": "unsupported operand type: None beside a tensor",
+    "x = tensor([1])\nsum(x, x.sum)": "unknown attribute 'sum'",
+    "x = tensor([1])\nsum(x, sin)": "sum cannot take a function for 'dim'",
 }
 """Programs, and what is said of their last line."""
 
@@ -33,3 +52,18 @@ def test_a_session_goes_on_after_an_error(program: str) -> None:
     out, err, code = streams("autodiff repl", f"{program}\n40 + 2\n")
     assert err.startswith(f"error: {MISTAKES[program]}\n")
     assert (out, code) == ("42.0\n", 0)
+
+
+def test_what_shows_all_has_what_was_changed() -> None:
+    out, err, code = streams("autodiff run - --json", "n = 2\nu = tensor(3)\nn -= u\nshow\n")
+    assert (err, code) == ("", 0)
+    (shown,) = json.loads(out)["steps"]
+    assert [(row["name"], row["expression"], row["value"]) for row in shown["tensors"]] == [
+        ("n", "n -= u", -1.0),
+        ("u", "tensor(3)", 3.0),
+    ]
+
+
+def test_a_program_without_statements_shows_nothing() -> None:
+    assert streams("autodiff run -", " ;\n# nothing\n;") == ("", "", 0)
+    assert json.loads(streams("autodiff run - --json", "")[0])["steps"] == []

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.node import AccumulateGrad, Grad, Hooks, Node, next_sequence_nr, tensor_on
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
-from autodiff_cli.errors import DtypeError, ShapeError
+from autodiff_cli.errors import DtypeError, ShapeError, type_name
 
 
 def as_tensor(value: Grad) -> Tensor:
@@ -29,7 +29,7 @@ def _hooked(hook: Callable[..., Any], gradient: Grad, create_graph: bool) -> Gra
     if result is None:
         return gradient
     if not isinstance(result, Tensor):
-        raise DtypeError(f"a hook must return None or a Tensor, not {type(result).__name__}")
+        raise DtypeError(f"a hook must return None or a Tensor, not {type_name(result)}")
     if result.shape != gradient.shape:
         raise ShapeError(f"a hook has changed the size of value: from {list(gradient.shape)} to {list(result.shape)}")
     if not result.is_floating_point():

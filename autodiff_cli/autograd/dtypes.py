@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,21 @@ class dtype:
         return f"torch.{self.dtype}"
 
 
+def as_dtype(dtype: Any) -> DType:
+    """A type as NumPy has it.
+
+    Raises:
+        DtypeError: for a text that is not the name of a type of numbers; NumPy has letters for types, and types of texts.
+    """
+    if isinstance(dtype, str) and not _NAME.fullmatch(dtype):
+        raise DtypeError(f"unknown type '{dtype}'", hint="use float64, float32, int64 or bool")
+    found: DType = np.dtype(dtype)
+    return found
+
+
+_NAME = re.compile(r"float(16|32|64)?|half|single|double|u?int(8|16|32|64)?|bool")
+
+
 def get_default_dtype() -> DType:
     """The type of tensors made from Python floats: float64 unless changed."""
     return _default
@@ -55,7 +71,7 @@ def get_default_dtype() -> DType:
 def set_default_dtype(dtype: Any) -> None:
     """Make ``dtype`` (float32 or float64) the type of tensors made from Python floats."""
     global _default
-    wanted = np.dtype(dtype)
+    wanted = as_dtype(dtype)
     if wanted.kind != "f":
         raise DtypeError(f"only floating-point types are supported as the default type, not {wanted}")
     _default = wanted
@@ -63,6 +79,7 @@ def set_default_dtype(dtype: Any) -> None:
 
 def to_array(value: Any, dtype: Any = None) -> Any:
     """The NumPy array or scalar that holds ``value``: Python floats in the default type, integers in int64."""
+    dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(value, (np.ndarray, np.generic)):
         array: Any = np.array(value, dtype=dtype) if dtype is not None or isinstance(value, np.ndarray) else value
     else:

@@ -10,7 +10,7 @@ from typing import Any
 from autodiff_cli.autograd.modes import is_grad_enabled, no_grad, set_grad_enabled
 from autodiff_cli.autograd.node import Grad, Node, restore, tensor_on
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
-from autodiff_cli.errors import DtypeError, GraphError, ShapeError
+from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
 
 
 class FunctionNode(Node):
@@ -34,7 +34,7 @@ class FunctionNode(Node):
         wrong = next((t for t in tensors if t is not None and not isinstance(t, Tensor)), None)
         if wrong is not None:
             raise DtypeError(
-                f"save_for_backward can only save variables, but argument is of type {type(wrong).__name__}",
+                f"save_for_backward can only save variables, but argument is of type {type_name(wrong)}",
                 hint="keep anything else as an attribute: ctx.name = value",
             )
         self._saved = tensors
@@ -114,7 +114,7 @@ class FunctionNode(Node):
         if part is None or edge is None:
             return None
         if not isinstance(part, Tensor):
-            raise DtypeError(f"{self.name()}: expected Variable or None (got {type(part).__name__}) for gradient {index}")
+            raise DtypeError(f"{self.name()}: expected Variable or None (got {type_name(part)}) for gradient {index}")
         shape: Any = edge[0]._shape if edge[0]._outputs == 1 else edge[0]._shape[edge[1]]
         if part.shape != shape and not _sums_to(part.shape, shape):
             raise ShapeError(

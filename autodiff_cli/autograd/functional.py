@@ -16,7 +16,7 @@ from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
-from autodiff_cli.errors import DtypeError, GraphError, ShapeError
+from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -200,7 +200,7 @@ def _tensors(given: Any, what: str) -> tuple[list[Tensor], bool]:
     if isinstance(given, Tensor):
         return [given], False
     if not isinstance(given, (tuple, list)) or not all(isinstance(one, Tensor) for one in given):
-        raise DtypeError(f"The {what} must be either a Tensor or a tuple of Tensors, not {type(given).__name__}")
+        raise DtypeError(f"The {what} must be either a Tensor or a tuple of Tensors, not {type_name(given)}")
     return list(given), True
 
 

@@ -178,6 +178,11 @@ class Op:
         """How many arguments must be given."""
         return len(self.parameters) - len(self.defaults)
 
+    def default(self, parameter: str) -> Any:
+        """What a parameter is if it is left out; ``None`` if it must be given."""
+        position = self.parameters.index(parameter) - self.required
+        return self.defaults[position] if position >= 0 else None
+
 
 def literal(value: Any) -> str:
     """A default value as the language writes it."""

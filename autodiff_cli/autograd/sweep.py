@@ -28,7 +28,7 @@ from autodiff_cli.autograd.modes import is_anomaly_enabled, set_grad_enabled
 from autodiff_cli.autograd.node import Edge, Grad, Node, tensor_on
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
 from autodiff_cli.autograd.untaken import Blank, both, fitted, follow, undeclared
-from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 UNUSED = (
@@ -202,7 +202,7 @@ def _first_gradient(tensor: Tensor, gradient: Any, create_graph: bool) -> Grad:
         data = np.ones(tensor.shape, tensor.dtype)[()]
         return tensor_on(data, None) if create_graph else data
     if not isinstance(gradient, Tensor):
-        raise DtypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+        raise DtypeError(f"gradients can be either Tensors or None, but got {type_name(gradient)}")
     given = gradient
     if given.shape != tensor.shape:
         raise ShapeError(

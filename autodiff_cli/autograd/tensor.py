@@ -19,7 +19,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import DType, as_float, to_array
 from autodiff_cli.autograd.node import AccumulateGrad, Edge, Node, RemovableHandle, tensor_on
-from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 
 ONLY_FLOATING = "only Tensors of floating point dtype can require gradients"
 
@@ -250,14 +250,17 @@ class Tensor:
         Raises:
             GraphError: if it is no leaf and ``requires_grad`` is false.
             DtypeError: if its elements are not floating-point numbers.
+            ArgumentError: for anything but true and false.
         """
+        if not isinstance(requires_grad, (bool, np.bool_)):
+            raise ArgumentError("requires_grad must be true or false")
         if self._edge is not None:
             if not requires_grad:
                 raise GraphError(LEAVES_ONLY, hint=LEAVES_ONLY_HINT)
             return self
         if requires_grad and self._data.dtype.kind != "f":
             raise DtypeError(ONLY_FLOATING)
-        self._requires_grad = requires_grad
+        self._requires_grad = bool(requires_grad)
         return self
 
     @property
@@ -290,7 +293,7 @@ class Tensor:
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None and not isinstance(value, Tensor):
-            raise DtypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            raise DtypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_name(value)}")
         if value is self:
             raise GraphError("can't assign Variable as its own grad")
         if value is not None and value.dtype != self.dtype:
@@ -336,7 +339,7 @@ class Tensor:
         if not self._requires_grad:
             raise GraphError("cannot register a hook on a tensor that doesn't require gradient")
         if not callable(hook):
-            raise DtypeError(f"a hook must be a function, not {type(hook).__name__}")
+            raise DtypeError(f"a hook must be a function, not {type_name(hook)}")
         if self._edge is None:
             return RemovableHandle(self.extra().hooks, (0, hook))
         node, output = self._edge
@@ -364,6 +367,10 @@ class Tensor:
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise ArgumentError("data can be set to a tensor only")
+        if value.dtype != self.dtype:
+            raise DtypeError(f"data has elements of type {self.dtype}, and cannot be set to a tensor of {value.dtype}")
         self._data = value._data
 
     @property

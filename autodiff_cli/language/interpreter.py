@@ -20,8 +20,9 @@ from autodiff_cli.autograd.node import Node, RemovableHandle
 from autodiff_cli.autograd.op import FUNCTIONS, Op, literal
 from autodiff_cli.autograd.tensor import Tensor, Variable
 from autodiff_cli.errors import ArgumentError, AutodiffError, UnknownName
-from autodiff_cli.language.machine import CONSTANTS, Machine, UserFunction, Work
-from autodiff_cli.language.operands import both, described, is_plain, suggestion
+from autodiff_cli.language.machine import CONSTANTS, POSITIONS, Machine, UserFunction, Work
+from autodiff_cli.language.operands import DTYPES as NAMES
+from autodiff_cli.language.operands import FOREIGN, described, is_plain, refused, suggestion
 from autodiff_cli.language.program import Step, read
 from autodiff_cli.language.session import Row, plain
 from autodiff_cli.language.syntax import EFFECTS, STATEMENTS, Syntax, unparse
@@ -52,7 +53,7 @@ ATTRIBUTES: dict[type, tuple[str, ...]] = {
     Node: ("next_functions", "variable"),
 }
 SETTABLE = ("grad", "requires_grad", "data")
-DTYPES = {name: np.dtype(name) for name in ("float32", "float64", "int64", "bool")}
+DTYPES = {name: np.dtype(name) for name in NAMES}
 _AS_GIVEN = ("manual_seed", "as_tensor", "from_numpy", "is_tensor", *(n for n in creation.__all__ if n.endswith("_like")))
 """Creation functions that do not make tensors of the program's type."""
 _SILENT = ("backward", "retain_grad", "remove", "manual_seed", "set_grad_enabled", "set_default_dtype")
@@ -213,7 +214,13 @@ class Interpreter(Machine):
             if not isinstance(target, Tensor):
                 raise ArgumentError(f"only a tensor has elements to set, not {described(target)}")
             keys = self.keys([self.evaluate(key) for key in node.children[1].children])
-            target[tuple(keys)] = self._assigned(value)
+            assigned = value if is_plain(value) else self.tensors.of(value)
+            try:
+                target[tuple(keys)] = assigned
+            except FOREIGN as error:
+                if isinstance(error, AutodiffError):
+                    raise
+                raise refused("an assignment to elements", [target, *keys, assigned], POSITIONS) from error
         elif isinstance(target, Tensor):
             name = _OPERATORS[node.children[1].text]
             changed = getattr(target, f"{name}_", None)
@@ -221,20 +228,22 @@ class Interpreter(Machine):
                 raise ArgumentError(f"'{node.children[1].text}' has no form that changes a tensor", hint="write x = x @ y")
             self._invoke(f"{name}_", changed, [value], {})
         elif node.children[0].kind == "name" and is_plain(target):
-            op = FUNCTIONS[_OPERATORS[node.children[1].text]]
-            self.names[node.children[0].children[0].text] = self.apply(op, [target, value], {}, node)
+            name = node.children[0].children[0].text
+            if name not in self.names:
+                raise ArgumentError(
+                    f"'{name}' is a constant, and cannot be changed", hint=f"give a name of its own a value first: y = {name}"
+                )
+            self.names[name] = self.apply(FUNCTIONS[_OPERATORS[node.children[1].text]], [target, value], {}, node)
+            self.expressions[name] = self.tensors.text(node.span)
         else:
             raise ArgumentError(f"only a tensor can be changed, not {described(target)}")
-
-    def _assigned(self, value: Any) -> Any:
-        return value if is_plain(value) else self.tensors.of(value)
 
     def _set_attribute(self, node: Syntax, target: Any, value: Any) -> None:
         name = node.children[1].text
         if not isinstance(target, Tensor) or name not in SETTABLE:
             hint = f"these can be: {', '.join(SETTABLE)}"
             raise UnknownName(f"'.{name}' of {described(target)} cannot be set", span=node.children[1].span, hint=hint)
-        if name != "requires_grad" and value is not None:
+        if name != "requires_grad" and (value is not None or name == "data"):
             value = self.tensors.of(value)
         setattr(target, name, value)
 
@@ -310,10 +319,11 @@ class Interpreter(Machine):
         keywords = {keyword: self._argument(value) for keyword, value in named.items()}
         try:
             return action(*arguments, **keywords)
-        except (TypeError, ValueError, AttributeError, IndexError) as error:
+        except FOREIGN as error:
             if isinstance(error, AutodiffError):
                 raise
-            raise ArgumentError(f"{name} cannot work on {both(given)}", hint=f"it is {_shown(name, signature)}") from None
+            values = [*given, *(value for value in named.values() if not isinstance(value, np.dtype))]
+            raise refused(name, values, f"it is {_shown(name, signature)}") from error
 
     def _argument(self, value: Any) -> Any:
         """A value of the language as Python code takes it."""

@@ -27,13 +27,16 @@ from autodiff_cli.errors import (
     UnknownName,
 )
 from autodiff_cli.language.operands import (
-    both,
+    FOREIGN,
     check_gather,
     check_result,
+    described,
     holds_tensor,
+    is_plain,
     nesting,
     number,
     positions,
+    refused,
     suggestion,
     whole,
 )
@@ -53,6 +56,7 @@ CONSTANTS: dict[str, Any] = {
 }
 _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 ATTRIBUTES = ("T", "mT", "shape", "ndim")
+POSITIONS = "between the brackets stand whole numbers, slices a:b, masks, lists of positions, none and ..."
 _STATEMENTS = ("tensor", "backward", "retain_grad", "register_hook", "requires_grad_", "item", "show", "print", "gradcheck", "grad")
 """Names of programs that somebody may try in an expression."""
 _WITHOUT_GRADIENT = ("detach", "detach_")
@@ -455,7 +459,15 @@ class Machine:
         values.append(self.element(values.pop(), keys, node))
 
     def keys(self, values: Iterable[Any]) -> list[Any]:
-        """The values between the brackets of an index, as a tensor takes them."""
+        """The values between the brackets of an index, as a tensor takes them.
+
+        Raises:
+            ArgumentError: for what is neither a position, a slice, a mask nor a list of positions.
+        """
+        values = list(values)
+        for value in values:
+            if not (value is None or value is ... or is_plain(value) or isinstance(value, (Tensor, list, slice))):
+                raise ArgumentError(f"{described(value)} is no position", hint=POSITIONS)
         keys = [whole(key, "a position") if isinstance(key, float) else key for key in values]
         return [positions(self.tensors.of(key) if isinstance(key, list) and holds_tensor(key) else key) for key in keys]
 
@@ -468,14 +480,26 @@ class Machine:
                 return thing[keys[0]]
             except IndexError:
                 raise ArgumentError(f"this tuple has {len(thing)} elements: positions go from 0 to {len(thing) - 1}") from None
+        thing = self.indexed(thing, node)
+        check_gather(thing, keys)
+        try:
+            found = thing[tuple(keys)]
+        except FOREIGN as error:
+            if isinstance(error, AutodiffError):
+                raise
+            raise refused("an index", [thing, *keys], POSITIONS) from error
+        result = self.tensors.keep(found, node)
+        self.tensors.trace(None, (thing,), {}, result, node)
+        return result
+
+    def indexed(self, thing: Any, node: Syntax) -> Tensor:
+        """What is in front of the brackets of an index, as a tensor."""
         if isinstance(thing, list):
             thing = self.tensors.of(thing, node.children[0])
         if not isinstance(thing, Tensor):
-            raise ArgumentError("a plain number has no positions to index", span=node.span)
-        check_gather(thing, keys)
-        result = self.tensors.keep(thing[tuple(keys)], node)
-        self.tensors.trace(None, (thing,), {}, result, node)
-        return result
+            what = "a plain number" if is_plain(thing) else described(thing)
+            raise ArgumentError(f"{what} has no positions to index", span=node.span)
+        return thing
 
     def _attribute(self, node: Syntax, extra: Any, values: list[Any], work: list[Work]) -> None:
         values.append(self.attribute(values.pop(), node.children[1].text, node))
@@ -513,10 +537,10 @@ class Machine:
             check_result(op, tensors)
         try:
             result = invoke(op, arguments, keywords)
-        except (AttributeError, TypeError, ValueError) as error:
+        except FOREIGN as error:
             if isinstance(error, AutodiffError):
                 raise
-            raise ArgumentError(f"{op.name} cannot work on {both(arguments)}", hint=f"it is {op.signature}") from None
+            raise refused(op.name, [*arguments, *keywords.values()], f"it is {op.signature}") from error
         result = self._listed(result, node)
         self.tensors.trace(op, arguments, keywords, result, node)
         return result

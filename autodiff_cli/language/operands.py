@@ -16,6 +16,14 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError
 from autodiff_cli.limits import LARGE, check_size
 
+DTYPES = ("float32", "float64", "int64", "bool")
+"""The types of elements, by their names."""
+FOREIGN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What Python and NumPy raise over values that they cannot work on.
+
+Where an operation is applied to values of a user these become an ``ArgumentError``, with what it was given and what it takes.
+"""
+
 
 def holds_tensor(value: Any) -> bool:
     """Whether a tensor is anywhere in a nested list."""
@@ -82,13 +90,22 @@ def described(value: Any) -> str:
         return "a tuple"
     if isinstance(value, Node):
         return f"the node {value.name()}"
-    return _KINDS.get(type(value).__name__, "a number")
+    if isinstance(value, np.dtype):
+        return f"the type {value}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "a number" if is_plain(value) else _KINDS.get(type(value).__name__, "something else")
 
 
 def both(values: Iterable[Any]) -> str:
     """What several values are: ``a tensor of shape [2] and the text 'a'``."""
     texts = [f"a tensor of shape {list(v.shape)}" if isinstance(v, Tensor) else _briefly(v) for v in values]
     return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts) or "nothing"
+
+
+def refused(name: str, values: Iterable[Any], wanted: str) -> ArgumentError:
+    """The error for values that an operation cannot work on, with what it takes instead."""
+    return ArgumentError(f"{name} cannot work on {both(values)}", hint=wanted)
 
 
 def _briefly(value: Any) -> str:
@@ -108,6 +125,7 @@ _KINDS = {
     "UserFunction": "a function",
     "Op": "a function",
     "RemovableHandle": "the handle of a hook",
+    "set_grad_enabled": "a grad mode",
 }
 
 
@@ -127,26 +145,52 @@ def weak_operand(value: Any, logical: bool) -> Any:
     return np.float64(value) if is_plain(value) and not (logical and isinstance(value, bool)) else value
 
 
+def takes_sequence(op: Op, given: list[Any]) -> bool:
+    """Whether the first of these arguments is the sequence of tensors, and what follows is plain: ``cat([x, y], 0)``."""
+    return op.variadic and bool(op.tensors) and bool(given) and isinstance(given[0], list) and all(map(is_plain, given[1:]))
+
+
 def whole(value: Any, what: str) -> Any:
+    """A number as an integer; anything else as it is.
+
+    Raises:
+        ArgumentError: for a number that is not whole, or larger than any position.
+    """
     if isinstance(value, Tensor) and value.shape == () and not value.requires_grad:
         value = value.item()
     if isinstance(value, float):
-        if not value.is_integer():
-            raise ArgumentError(f"{what} must be a whole number, not {value:g}")
+        if not value.is_integer() or abs(value) >= _TOO_LARGE:
+            raise ArgumentError(f"{what} must be a whole number{' of 64 bits' * value.is_integer()}, not {value:g}")
         return int(value)
     return value
 
 
-def static(value: Any, op: Op) -> Any:
-    """A plain argument: whole numbers as integers, as far as a float counts one by one."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
-        return int(value)
-    if isinstance(value, list):
-        return [static(v, op) for v in value]
+_TOO_LARGE = 2**63
+"""Integers from here on are none to NumPy."""
+_TEXTS = ("equation", "dtype")
+"""Parameters that take a text, beside those whose default is one."""
+
+
+def static(value: Any, op: Op, parameter: str) -> Any:
+    """A plain argument: whole numbers as integers, as far as a float counts one by one.
+
+    Raises:
+        ArgumentError: for a tensor that is not one known number, a function, and whatever else is no plain value.
+    """
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _EXACT else value
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return [static(v, op, parameter) for v in value]
     if isinstance(value, Tensor):
         if value.shape == () and not value.requires_grad:
-            return static(value.item(), op)
+            return static(value.item(), op, parameter)
         raise ArgumentError(f"{op.name} needs a plain number here, not a tensor", hint=f"it is {op.signature}")
+    if parameter == "dtype" and value is not None and str(value) not in DTYPES:
+        raise ArgumentError(f"a dtype is {', '.join(DTYPES[:-1])} or {DTYPES[-1]}, not {described(value)}")
+    if isinstance(value, str) and parameter not in _TEXTS and not isinstance(op.default(parameter), str):
+        raise ArgumentError(f"{op.name} takes no text for '{parameter}'", hint=f"it is {op.signature}")
+    if not (value is None or is_plain(value) or isinstance(value, (str, np.dtype))):
+        raise ArgumentError(f"{op.name} cannot take {described(value)} for '{parameter}'", hint=f"it is {op.signature}")
     return value
 
 

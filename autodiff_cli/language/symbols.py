@@ -7,9 +7,10 @@ from typing import Any
 
 from autodiff_cli.autograd.op import FUNCTIONS, Op
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import UnknownName
+from autodiff_cli.errors import AutodiffError, UnknownName
 from autodiff_cli.language.evaluator import Evaluator
 from autodiff_cli.language.machine import ATTRIBUTES, UserFunction, Work
+from autodiff_cli.language.operands import takes_sequence
 from autodiff_cli.language.syntax import Syntax
 
 
@@ -77,19 +78,25 @@ class SymbolicEvaluator(Evaluator):
         return made
 
     def _whole(self, value: Any, node: Syntax) -> Any:
-        """A list with symbols in it as one symbol."""
+        """A list with symbols in it as one symbol; what else is in it has to be what a tensor is made of."""
         if not isinstance(value, list) or not _has_symbol(value):
             return value
+        for item in value:
+            if not isinstance(item, (Tensor, list)):
+                try:
+                    self.tensors.of(item)
+                except AutodiffError as error:
+                    raise error.at(node.span, self.source) from None
         return self._made(None, [self._whole(item, node) for item in value], {}, node)
 
     def apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         if not _has_symbol([*given, *named.values()]):
             return super().apply(op, given, named, node)
         self._count(node)
-        if not op.variadic:
-            given = [self._whole(value, node) for value in given]
-        elif given and isinstance(given[0], list):
+        if takes_sequence(op, given):
             given = [[self._whole(value, node) for value in given[0]], *given[1:]]
+        else:
+            given = [self._whole(value, node) for value in given]
         named = {name: self._whole(value, node) for name, value in named.items()}
         arguments, keywords = self.tensors.arguments(op, given, named, node)
         return self._made(op, arguments, keywords, node)
@@ -101,16 +108,18 @@ class SymbolicEvaluator(Evaluator):
     def element(self, thing: Any, keys: list[Any], node: Syntax) -> Any:
         if not _has_symbol([thing, *keys]):
             return super().element(thing, keys, node)
-        return self._made(None, (self._whole(thing, node),), {}, node)
+        thing = self._whole(thing, node.children[0])
+        return self._made(None, (thing if isinstance(thing, tuple) else self.indexed(thing, node),), {}, node)
 
     def attribute(self, thing: Any, name: str, node: Syntax) -> Any:
-        thing = self._whole(thing, node)
+        thing = self._whole(thing, node.children[0])
         # Of a symbol nobody knows whether it has several results with names, as those of sort; it has no methods without ().
         if isinstance(thing, Symbol) and (name in ATTRIBUTES or name not in FUNCTIONS):
             return self._made(None, (thing,), {}, node)
         return super().attribute(thing, name, node)
 
     def _choose(self, node: Syntax, extra: Any, values: list[Any], work: list[Work]) -> None:
+        values[-1] = self._whole(values[-1], node.children[1])
         if isinstance(values[-1], Symbol):
             work += [(self._select, node, None), (None, node.children[2], None), (None, node.children[0], None)]
         else:

@@ -21,6 +21,7 @@ from autodiff_cli.language.operands import (
     ragged,
     static,
     suggestion,
+    takes_sequence,
     weak_operand,
 )
 from autodiff_cli.language.syntax import Syntax
@@ -133,19 +134,19 @@ class Tensors:
         self.trace(None, tensors, {}, stacked, node)
         return self.keep(stacked, node)
 
-    def operand(self, op: Op, parameter: str, value: Any, node: Syntax) -> Any:
-        """An argument of arithmetic: numbers stay plain, and weak; anything else becomes a tensor.
+    def _argument(self, op: Op, parameter: str, value: Any, node: Syntax) -> Any:
+        """An argument for a parameter: of arithmetic, where numbers stay plain, and weak, or a plain one.
 
         Whole numbers, as ``argmax`` and ``count_nonzero`` give them, are floating-point ones from there on, so that no
         arithmetic wraps round; where elements only move or are compared they stay positions.
         """
-        if is_plain(value):
-            return value
+        if parameter not in op.tensors:
+            return static(value, op, parameter)
         if value is None:
-            if parameter in op.parameters[: op.required] or op.defaults[op.parameters.index(parameter) - op.required] is not None:
-                raise ArgumentError(
-                    f"{op.name}: '{parameter}' must be a number or a tensor, not none", hint=f"it is {op.signature}"
-                )
+            if op.default(parameter) is not None or parameter in op.parameters[: op.required]:
+                raise ArgumentError(f"{op.name} needs a number or a tensor, not none", hint=f"it is {op.signature}")
+            return None
+        if is_plain(value):
             return value
         tensor = self.of(value, node)
         if tensor.dtype.kind == "i" and op.section not in _MOVING:
@@ -165,20 +166,18 @@ class Tensors:
         have = len(given) + len(keywords)
         if not op.variadic and (have < op.required or any(p not in keywords for p in parameters[len(given) : op.required])):
             raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {have}", hint=f"it is {op.signature}")
-        if op.variadic and op.tensors and given and isinstance(given[0], list) and all(is_plain(v) for v in given[1:]):
-            # cat([x, y], 0): the list is the sequence, what follows are plain arguments.
+        if takes_sequence(op, given):
             if not given[0]:
                 raise ArgumentError(f"{op.name} expects at least one tensor")
-            arguments = [[self.of(v) for v in given[0]], *(static(v, op) for v in given[1:])]
+            rest = zip(parameters[1:], given[1:], strict=False)
+            arguments = [[self.of(v) for v in given[0]], *(static(v, op, p) for p, v in rest)]
         elif op.variadic:
-            arguments = [self.of(v) if op.tensors else static(v, op) for v in given]
+            arguments = [self.of(v) if op.tensors else static(v, op, parameters[0]) for v in given]
             arguments = [arguments] if op.tensors else arguments
         else:
-            arguments = [
-                self.operand(op, p, v, node) if p in op.tensors else static(v, op)
-                for v, p in zip(given, _by_position(op, len(given)), strict=True)
-            ]
-        keywords = {p: self.operand(op, p, v, node) if p in op.tensors else static(v, op) for p, v in keywords.items()}
+            given_for = zip(_by_position(op, len(given)), given, strict=True)
+            arguments = [self._argument(op, p, v, node) for p, v in given_for]
+        keywords = {p: self._argument(op, p, v, node) for p, v in keywords.items()}
         if op.tensors:
             together = [*arguments, *keywords.values()]
             if not any(isinstance(v, Tensor) for v in together) and not op.variadic:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import get_default_dtype
+from autodiff_cli.autograd.dtypes import as_dtype, get_default_dtype
 from autodiff_cli.autograd.kinds import NUMBER, WHOLE, WHOLES, optional, takes, whole_numbers
 from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.op import describe
@@ -48,7 +48,7 @@ def as_tensor(data: Any, dtype: Any = None) -> Tensor:
     """``data`` itself if it is a tensor of this type, else a new one; NumPy arrays are shared, not copied."""
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
-    if isinstance(data, np.ndarray) and (dtype is None or data.dtype == np.dtype(dtype)):
+    if isinstance(data, np.ndarray) and (dtype is None or data.dtype == as_dtype(dtype)):
         return tensor_on(data, None)
     return Tensor(data, False, dtype)
 
@@ -175,6 +175,8 @@ def randn_like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> 
 
 def from_numpy(array: Any) -> Tensor:
     """A tensor over the memory of a NumPy array."""
+    if not isinstance(array, np.ndarray):
+        raise ArgumentError("from_numpy takes a NumPy array", hint="tensor([1, 2]) makes a tensor of a list")
     return tensor_on(array, None)
 
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from autodiff_cli.autograd import sweep
 from autodiff_cli.autograd.declare import declare, declare_sequence
-from autodiff_cli.autograd.dtypes import promote
+from autodiff_cli.autograd.dtypes import as_dtype, promote
 from autodiff_cli.autograd.kinds import DIMENSION, WHOLES, optional, shown, takes, whole_numbers
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
+from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError, type_name
 from autodiff_cli.limits import check_elements
 
 __all__ = [
@@ -115,7 +115,7 @@ _cast = declare(
 
 def to(x: Tensor, dtype: Any) -> Tensor:
     """``x`` with elements of another type, itself if it has it already."""
-    dtype = np.dtype(dtype)
+    dtype = as_dtype(dtype)
     if isinstance(x, Tensor) and x.dtype is dtype:
         return x
     # What is no floating-point number carries no gradient.
@@ -461,7 +461,7 @@ def _index_part(part: Any) -> Any:
     elif isinstance(part, (float, str)):
         raise IndexOutOfRange(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-            f"(got {type(part).__name__})"
+            f"(got {type_name(part)})"
         )
     try:
         array = np.asarray(part)

@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import io
 import re
+import signal
 import sys
 import traceback
 import warnings
@@ -23,6 +24,7 @@ from collections.abc import Iterator
 from itertools import islice, product
 
 from autodiff_cli import ops  # noqa: F401  installs the functions
+from autodiff_cli.autograd import modes
 from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.cli import run_command
 from autodiff_cli.cli.main import main
@@ -60,6 +62,7 @@ KINDS = {
     "several results": "sort(v)",
     "function": "f",
     "function of the language": "sin",
+    "function with several results": "sort",
 }
 """Each kind of value as an expression writes it."""
 PROGRAM_KINDS = {
@@ -102,6 +105,12 @@ PLACES_OF_ONE = (
     "{0} < x < {0}",
     "a, b = {0}; a",
     "q = {0}; q",
+    "x += {0}",
+    "x.grad = {0}",
+    "v[0] = {0}",
+    "h(a) = {0}; h(1)",
+    "h(a) = a*x with grad ({0}); h(x)",
+    "h(a) = {0} with grad (x); h(x)",
     "x.sum(dim={0})",
     "v.reshape({0})",
     "sum(v, {0})",
@@ -257,9 +266,10 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "repl --json": ("repl", "--json"),
 }
 _ROWS = "x\n2\n0\n"
+SECONDS = 20
 _CODES = (0, 2, 3, 4, 5)
 _PYTHON = re.compile(
-    r"NoneType|<class|<function (?!\w+\()| object at 0x|np\.float|ndarray|dtype\(|_ArrayMemory|Traceback|not subscriptable|"
+    r"NoneType|<class|<function (?!\w+\()| object at 0x|np\.float|ndarray|\bdtype\('|_ArrayMemory|Traceback|not subscriptable|"
     r"has no attribute '__|unhashable|object is not|<autodiff|Ellipsis|slice\(None|must be str|positional argument: "
 )
 """Words that only a programmer in Python knows."""
@@ -326,11 +336,22 @@ def _said(message: Warning | str, category: type[Warning] | None = None, *_: obj
     sys.stderr.write(f"note: {message}\n")
 
 
+class _Late(BaseException):
+    """No answer in time; not of a kind that anything below catches."""
+
+
+def _late(*_: object) -> None:
+    raise _Late(f"no answer in {SECONDS} s")
+
+
 def failure(case: Case) -> str | None:
     """What is wrong with the answer to a command line; ``None`` if nothing is."""
     words, text = case
     out, err = io.StringIO(), io.StringIO()
     stdin = sys.stdin
+    signal.signal(signal.SIGALRM, _late)
+    signal.alarm(SECONDS)
+    modes.set_grad_enabled(True)
     sys.stdin = _Input(text)
     run_command._say, say = _said, run_command._say
     notes.STRICT, strict = True, notes.STRICT
@@ -346,6 +367,7 @@ def failure(case: Case) -> str | None:
         place = ours[-1] if ours else where
         return f"{type(error).__name__} {place.filename.rpartition('autodiff_cli/')[2]}:{place.lineno}: {error}"
     finally:
+        signal.alarm(0)
         sys.stdin, run_command._say, notes.STRICT = stdin, say, strict
     if code not in _CODES and not (code == 1 and words[0] == "gradcheck"):
         return f"exit code {code}"
