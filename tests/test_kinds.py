@@ -7,6 +7,8 @@ statements say of the values that were found to break them.
 from __future__ import annotations
 
 import json
+import warnings
+from pathlib import Path
 
 import pytest
 
@@ -67,3 +69,15 @@ def test_what_shows_all_has_what_was_changed() -> None:
 def test_a_program_without_statements_shows_nothing() -> None:
     assert streams("autodiff run -", " ;\n# nothing\n;") == ("", "", 0)
     assert json.loads(streams("autodiff run - --json", "")[0])["steps"] == []
+
+
+def test_a_number_beyond_float32_is_infinite_without_a_warning_of_numpy(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("x\n1\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert streams("autodiff eval x --at x=1e308 --dtype float32 -q", "")[0] == "inf\n1.0\n"
+        assert streams(f"autodiff map z+x --at z=1e308 --dtype float32 {rows} -q", "") == ("inf,1.0,1.0\n", "", 0)
+        out, _, code = streams('autodiff explain "(log(1)-log(0*3))/((x+1)-x)" --at x=2', "")
+    assert "inf - inf = nan" in out
+    assert code == 0

@@ -121,7 +121,8 @@ class Program(Compiled):
         if scalars not in self._plans:
             self._plans[scalars] = Plan(self.operations, self.results, scalars, self.dtype)
         plan = self._plans[scalars]
-        prepared = plan.prepared({name: self.dtype.type(columns[name]) for name in scalars})
+        with np.errstate(all="ignore"):  # 1e308 is inf in float32
+            prepared = plan.prepared({name: self.dtype.type(columns[name]) for name in scalars})
         block = plan.block(rows, self.threads)
         places = iter(range(0, rows, block))
         workers = min(self.threads, -(-rows // block))

@@ -120,8 +120,10 @@ def variables(values: dict[str, Any], dtype: Any, requires_grad: Iterable[str]) 
     for name, value in values.items():
         given = value._data if isinstance(value, Tensor) else value
         try:
-            leaves[name] = Tensor(np.array(given, dtype=dtype), requires_grad=name in wanted)
-            hold(leaves[name]._data)
+            with np.errstate(all="ignore"):  # 1e308 is inf in float32
+                array = np.array(given, dtype=dtype)
+            leaves[name] = Tensor(array, requires_grad=name in wanted)
+            hold(array)
         except (ValueError, TypeError):
             raise UsageError(f"the value of '{name}' is not an array of numbers") from None
     return leaves

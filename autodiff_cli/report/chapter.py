@@ -162,7 +162,9 @@ def _contribution(of: str, step: Step, made: Contribution, notation: Plain) -> l
         said.append(Words(made.words or ""))
         said.append(Equation(total, [value], adds))
     if adds and made.before is not None:
-        said.append(Equation(total, [_sum([made.before, made.value], notation), notation.number(made.before + made.value)]))
+        with np.errstate(all="ignore"):  # inf - inf
+            both = made.before + made.value
+        said.append(Equation(total, [_sum([made.before, made.value], notation), notation.number(both)]))
     return said
 
 
