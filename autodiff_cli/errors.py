@@ -8,6 +8,11 @@ code written for PyTorch or NumPy catches them.
 from __future__ import annotations
 
 Span = tuple[int, int]
+FOREIGN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What Python and NumPy raise over values that they cannot work on.
+
+Where an operation is applied to values of a user these become an ``ArgumentError``, with what it was given and what it takes.
+"""
 
 
 def type_name(value: object) -> str:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import warnings
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from tests.fuzz import kinds
 from tests.shell import streams
 
 MISTAKES = {
@@ -39,6 +41,17 @@ MISTAKES = {
     "x = tensor([1])\nsum(x, sin)": "sum cannot take a function for 'dim'",
 }
 """Programs, and what is said of their last line."""
+
+
+EVERY = 521
+"""One in how many command lines of the product; a prime, so that no place and no kind is left out for good."""
+
+
+@pytest.mark.parametrize("command", sorted({words[0] for words in (*kinds.COMMANDS.values(), *kinds.PROGRAMS.values())}))
+def test_every_kind_of_value_in_every_place_is_answered_or_refused(command: str) -> None:
+    some = islice(kinds.cases({command}), 0, None, EVERY)
+    wrong = [(found, case) for case in some if (found := kinds.failure(case)) is not None]
+    assert not wrong
 
 
 @pytest.mark.parametrize("program", MISTAKES)

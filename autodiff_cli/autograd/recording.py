@@ -23,7 +23,7 @@ from autodiff_cli.autograd.declare import LAWS, Law, argument_names
 from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import LimitError, NotRecordable
+from autodiff_cli.errors import FOREIGN, AutodiffError, NotRecordable
 
 MOST_OPERATIONS = 200_000
 
@@ -186,7 +186,7 @@ class Recording:
             raise NotRecordable(f"'{law.name}' cannot be taken apart into operations on single numbers")
         try:
             return self.tensor(law.forward(*tensors, *statics))
-        except (TypeError, ValueError, AttributeError, IndexError):
+        except FOREIGN:
             raise NotRecordable(f"'{law.name}' cannot be taken apart into operations on single numbers") from None
 
     def tensor(self, cells: Any) -> Tensor:
@@ -219,7 +219,7 @@ class Recording:
             given: a number or an operation for each of its tensors, then its plain values.
 
         Raises:
-            LimitError: if the list gets too long.
+            NotRecordable: if the list gets too long.
         """
         if not any(type(value) is Operation for value in given[: law.arity]):
             return self._folded(law, given)
@@ -333,10 +333,9 @@ class Recording:
         try:
             with np.errstate(all="ignore"):
                 return _cells(partial(gradient, *saved))[()]
-        except (TypeError, AttributeError, ValueError) as error:
-            if isinstance(error, (NotRecordable, LimitError)):
-                raise
-            raise NotRecordable(f"the derivative of '{law.name}' cannot be written down: {error}") from None
+        except FOREIGN as error:
+            why = f": {error.message}" if isinstance(error, AutodiffError) else ""  # Python's words say nothing to a user
+            raise NotRecordable(f"the derivative of '{law.name}' cannot be written down{why}") from error
 
     def _nonzero(self, cell: Cell) -> Cell:
         """When a number is not 0."""

@@ -19,10 +19,10 @@ from autodiff_cli.autograd.dtypes import get_default_dtype, set_default_dtype
 from autodiff_cli.autograd.node import Node, RemovableHandle
 from autodiff_cli.autograd.op import FUNCTIONS, Op, literal
 from autodiff_cli.autograd.tensor import Tensor, Variable
-from autodiff_cli.errors import ArgumentError, AutodiffError, UnknownName
+from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, UnknownName
 from autodiff_cli.language.machine import CONSTANTS, POSITIONS, Machine, UserFunction, Work
 from autodiff_cli.language.operands import DTYPES as NAMES
-from autodiff_cli.language.operands import FOREIGN, described, is_plain, refused, suggestion
+from autodiff_cli.language.operands import described, is_plain, refused, suggestion
 from autodiff_cli.language.program import Step, read
 from autodiff_cli.language.session import Row, plain
 from autodiff_cli.language.syntax import EFFECTS, STATEMENTS, Syntax, unparse

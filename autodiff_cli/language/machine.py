@@ -17,6 +17,7 @@ from autodiff_cli.autograd.function import Function
 from autodiff_cli.autograd.op import FUNCTIONS, Op
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import (
+    FOREIGN,
     ArgumentError,
     AutodiffError,
     LimitError,
@@ -27,7 +28,6 @@ from autodiff_cli.errors import (
     UnknownName,
 )
 from autodiff_cli.language.operands import (
-    FOREIGN,
     check_gather,
     check_result,
     described,

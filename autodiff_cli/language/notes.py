@@ -114,8 +114,11 @@ def _kink(step: Step, mask: Any, order: int, session: Session) -> Note | None:
     """What is used at the first of these elements, and what the operation does on both sides of it."""
     op = step[0]
     assert op is not None
-    place = first_place(mask)
     one_by_one = pointwise(step) or "reduction" in op.parameters
+    if one_by_one:  # of a loss the mask may have the shape of one argument only
+        shapes = [raw(value).shape for value in flat(step) if type(value) is Tensor]
+        mask = np.broadcast_to(mask, np.broadcast_shapes(np.shape(mask), *shapes))
+    place = first_place(mask)
     sides: list[_Sides] = []
     by = [key for key, value in _slots(step) if type(value) is Tensor and value._requires_grad]
     if one_by_one or _same_places(step, by, mask.shape):

@@ -18,11 +18,6 @@ from autodiff_cli.limits import LARGE, check_size
 
 DTYPES = ("float32", "float64", "int64", "bool")
 """The types of elements, by their names."""
-FOREIGN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What Python and NumPy raise over values that they cannot work on.
-
-Where an operation is applied to values of a user these become an ``ArgumentError``, with what it was given and what it takes.
-"""
 
 
 def holds_tensor(value: Any) -> bool:

@@ -50,7 +50,9 @@ _NOT_POINTWISE = ("creation", "linalg", "shape", "views")
 def pointwise(step: Step) -> bool:
     """Whether each element of the result comes from one element of each argument, which may broadcast."""
     op = step[0]
-    if op is None or op.section in _NOT_POINTWISE or op.variadic or "dim" in op.parameters:
+    if op is None or op.section in _NOT_POINTWISE or op.variadic:
+        return False
+    if "dim" in op.parameters and not compares(step):
         return False
     shapes = [np.shape(raw(value)) for value in (*step[1], *step[2].values()) if type(value) is Tensor]
     try:
@@ -66,6 +68,13 @@ def _reach(step: Step) -> tuple[int, ...] | None:
     if step[0] is None or "reduction" not in step[0].parameters:
         return None
     return np.broadcast_shapes(*(np.shape(raw(value)) for value in (*step[1], *step[2].values()) if type(value) is Tensor))
+
+
+def compares(step: Step) -> bool:
+    """Whether it is the element-wise form of ``max`` or ``min``, which go along a dimension without a second tensor."""
+    op = step[0]
+    second = step[2].get("y", step[1][1] if len(step[1]) > 1 else None)
+    return op is not None and "y" in op.tensors and "dim" in op.parameters and type(second) is Tensor
 
 
 class Met:

@@ -123,7 +123,7 @@ def variables(values: dict[str, Any], dtype: Any, requires_grad: Iterable[str]) 
             with np.errstate(all="ignore"):  # 1e308 is inf in float32
                 array = np.array(given, dtype=dtype)
             leaves[name] = Tensor(array, requires_grad=name in wanted)
-            hold(array)
+            hold(leaves[name]._data)
         except (ValueError, TypeError):
             raise UsageError(f"the value of '{name}' is not an array of numbers") from None
     return leaves
