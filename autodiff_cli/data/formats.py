@@ -90,12 +90,21 @@ def pyarrow(what: str) -> Any:
     """The package pyarrow.
 
     Raises:
-        MissingPackage: if it is not installed.
+        MissingPackage: if it is not installed, or cannot be imported.
+        MemoryError: if there is not enough memory to.
     """
-    found = pyarrow_if_there()
-    if found is None:
-        raise MissingPackage(f"{what} needs pyarrow, which is not installed", hint="pip install 'autodiff-cli[data]'")
-    return found
+    try:
+        with _importing:
+            import pyarrow
+    except ModuleNotFoundError:
+        raise MissingPackage(f"{what} needs pyarrow, which is not installed", hint="pip install 'autodiff-cli[data]'") from None
+    except ImportError as error:
+        reason = str(error).partition("\n")[0]
+        if "failed to map segment" in reason:
+            raise MemoryError(reason) from None
+        message = f"{what} needs pyarrow, which cannot be imported: {reason}"
+        raise MissingPackage(message, hint="pip install --force-reinstall 'autodiff-cli[data]'") from None
+    return pyarrow
 
 
 def pyarrow_if_there() -> ModuleType | None:

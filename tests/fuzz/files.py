@@ -80,7 +80,7 @@ def _arrow() -> dict[str, list[bytes]]:
     names = pa.array(["a", None, "longer text", "a", ""])
     rich = pa.table(
         {
-            "x": pa.array([1.0, -2.5, None, 3.0, float("nan")]),
+            "x": pa.array([1.0, -2.5, 4.0, 3.0, float("nan")]),
             "y": pa.array([1, 2, 3, 4, 5], pa.int16()),
             "name": names,
             "kind": names.dictionary_encode(),
