@@ -19,12 +19,20 @@ def run() -> None:
         code = run_process()
     except KeyboardInterrupt:
         pass
-    except ImportError as error:
-        code = 70
-        if sys.stderr is not None:
-            sys.stderr.write(f"error: autodiff is not installed as a whole: {error}\n")
+    except Exception as error:  # half of an installation, no memory for the modules
+        code = 71 if isinstance(error, MemoryError) else 70
+        _say(f"error: autodiff cannot start: {str(error) or type(error).__name__}\n")
     # Taking the interpreter down object by object costs as much as a small evaluation.
     os._exit(code)
+
+
+def _say(text: str) -> None:
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        pass
 
 
 if __name__ == "__main__":

@@ -201,6 +201,25 @@ def test_an_error_while_the_error_is_printed(monkeypatch: pytest.MonkeyPatch) ->
     assert streams("autodiff eval 'lgo(x)' --at x=1") == ("", "error: unknown function 'lgo'\n", 2)
 
 
+@pytest.mark.parametrize(("error", "code"), [(MemoryError(), 71), (KeyError("x"), 70)])
+def test_an_exception_while_one_is_described(error: Exception, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from autodiff_cli.cli import unforeseen
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(unforeseen, "described", fail)
+    out, err, ended = _broken_by(error, monkeypatch)
+    assert (out, ended) == ("", code)
+    assert err.startswith("error: ")
+
+
+def test_an_installation_that_is_not_whole(tmp_path: Path) -> None:
+    (tmp_path / "hook").mkdir()
+    (tmp_path / "hook" / "click.py").write_text("raise ImportError('no click here')", encoding="utf-8")
+    assert started(tmp_path, ["eval", "x"]) == (70, b"", b"error: autodiff cannot start: no click here\n")
+
+
 def test_memory_that_the_shell_does_not_give() -> None:
     done = shell("eval 'ones(2**27) + ones(2**27) + 1' -q", before="ulimit -v 1500000; ")
     assert done.returncode == 71

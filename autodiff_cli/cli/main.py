@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from autodiff_cli import __version__, signals
-from autodiff_cli.errors import AutodiffError
+from autodiff_cli.errors import AutodiffError, InternalError, OutOfMemory
 
 COMMANDS = {
     "eval": "Value, gradient and the table of every tensor.",
@@ -132,11 +132,23 @@ def _run(args: list[str]) -> int | AutodiffError:
         abandon_output()
         return 141
     except BaseException as error:
+        problem = error
+    return _unforeseen(problem, args)
+
+
+def _unforeseen(problem: BaseException, args: list[str]) -> AutodiffError:
+    """The error for an exception that nothing has caught, whatever happens while it is described."""
+    try:
         if debugging() and not signals.received:
-            _show_traceback()
+            _show_traceback(problem)
+        if isinstance(problem, MemoryError):
+            problem.__traceback__ = problem.__context__ = None  # what its frames hold is needed here
         from autodiff_cli.cli.unforeseen import described
 
-        return described(error, args)
+        return described(problem, args)
+    except Exception:
+        name = type(problem).__name__
+        return OutOfMemory("not enough memory") if isinstance(problem, MemoryError) else InternalError(f"internal error: {name}")
 
 
 def _invoke(args: list[str]) -> int:
@@ -158,10 +170,10 @@ def _invoke(args: list[str]) -> int:
         raise in_plain_words(error) from None
 
 
-def _show_traceback() -> None:
+def _show_traceback(problem: BaseException) -> None:
     import traceback
 
-    sys.stderr.write(traceback.format_exc())
+    sys.stderr.write("".join(traceback.format_exception(problem)))
 
 
 def _fail(error: AutodiffError, args: list[str]) -> int:

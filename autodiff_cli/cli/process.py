@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import warnings
+from contextlib import suppress
 from typing import Any
 
 from autodiff_cli import signals
@@ -30,9 +31,10 @@ def run() -> int:
 
 def _open_streams() -> None:
     """Streams that can write any text; a file that is opened later must not take the place of one that is closed."""
-    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass
-    os.close(number)
+    with suppress(OSError):  # no more files may be open
+        while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+            pass
+        os.close(number)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

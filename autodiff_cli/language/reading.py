@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from itertools import islice
 from typing import Any
 
 from autodiff_cli.errors import FileError, LimitError
@@ -13,6 +14,8 @@ from autodiff_cli.limits import lifted
 MOST_TEXT = 1 << 22
 """Bytes of a program; ``parser.MOST_TOKENS`` is about what is in them."""
 _PIECE = 1 << 20
+_MOST_NAMES = 10_000
+"""Files of a folder among which one is looked for that may have been meant."""
 
 
 def spoken(path: str | None) -> str:
@@ -111,7 +114,7 @@ def _way_out(path: str) -> str | None:
         return "it is a folder: name a file in it"
     if os.path.islink(path):
         return f"it is a link to '{os.readlink(path)}', which leads nowhere"
-    return nearby(path)
+    return None if os.path.exists(path) else nearby(path)
 
 
 def nearby(path: str) -> str | None:
@@ -120,7 +123,9 @@ def nearby(path: str) -> str | None:
 
     folder, name = os.path.split(path)
     try:
-        close = get_close_matches(name, [other for other in os.listdir(folder or ".") if other != name], 1, 0.75)
+        with os.scandir(folder or ".") as entries:
+            others = [entry.name for entry in islice(entries, _MOST_NAMES) if entry.name != name]
+        close = get_close_matches(name, others, 1, 0.75)
     except OSError:
         return None
     return f"did you mean '{os.path.join(folder, close[0])}'?" if close else None
