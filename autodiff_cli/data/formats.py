@@ -32,7 +32,6 @@ SUFFIXES = {
 READ = ("csv", "tsv", "ndjson", "npy", "npz", "parquet", "arrow", "feather")
 WRITTEN = (*READ, "json", "table", "markdown")
 DELIMITERS = {"csv": ",", "tsv": "\t"}
-ARROW = ("parquet", "arrow", "feather")
 _LONGEST_REASON = 300
 _importing = threading.Lock()
 TEXT = ("csv", "tsv", "ndjson", "json", "table", "markdown")

@@ -9,8 +9,8 @@ from typing import Any
 
 from autodiff_cli.data.block import Reader
 from autodiff_cli.data.formats import DELIMITERS, READ, format_of
-from autodiff_cli.data.lines import size_of
 from autodiff_cli.errors import DataError, FileError, UsageError
+from autodiff_cli.language.reading import size_of
 
 Path = str | None
 """A file, or ``None`` for standard input."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.errors import DataError, FileError
+from autodiff_cli.language.reading import size_of
 
 CHUNK = 1 << 22
 """Bytes that are read at once."""
@@ -161,14 +161,3 @@ def decoded(data: bytes, name: str, line: int) -> str:
     except UnicodeDecodeError as error:
         at = line + data.count(b"\n", 0, error.start)
         raise DataError(f"{name}, line {at}: this is not UTF-8 text", hint="make it so: iconv -f latin1 -t utf-8") from None
-
-
-def size_of(file: Any) -> int | None:
-    """How many bytes a file has, if it is one on disk."""
-    import stat
-
-    try:
-        status = os.fstat(file.fileno())
-    except (OSError, AttributeError, ValueError):
-        return None
-    return status.st_size if stat.S_ISREG(status.st_mode) else None

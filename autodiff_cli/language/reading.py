@@ -89,13 +89,19 @@ def _all(file: Any, most: int, name: str) -> bytes:
     return b"".join(pieces)
 
 
-def left_in(file: Any) -> int | None:
-    """How many bytes follow in a file on disk; ``None`` for a pipe or a device."""
+def size_of(file: Any) -> int | None:
+    """How many bytes a file has, if it is one on disk; ``None`` for a pipe or a device."""
     try:
         status = os.fstat(file.fileno())
-        return status.st_size - file.tell() if stat.S_ISREG(status.st_mode) else None
     except (OSError, AttributeError, ValueError):
         return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def left_in(file: Any) -> int | None:
+    """How many bytes follow in a file on disk; ``None`` for a pipe or a device."""
+    size = size_of(file)
+    return None if size is None else max(0, size - int(file.tell()))
 
 
 def too_long(name: str, most: int) -> LimitError:
