@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from autodiff_cli.autograd import modes
+from autodiff_cli.cli import unforeseen
 from tests.fuzz import mix, oracles, pool, relations, report, runner
 from tests.fuzz.command import Command
 from tests.fuzz.generate import LEFT_OUT, commands, generate
@@ -132,7 +133,8 @@ PLANTED: dict[str, Callable[[], int]] = {
     "spins": _spins,
     "sleeps": _sleeps,
     "dies": lambda: os._exit(3),
-    "code": _says(err="error: unforeseen\n", code=70),
+    "unforeseen": lambda: unforeseen.described(ZeroDivisionError(), []).exit_code,
+    "code": _says(err="error: unforeseen\n", code=6),
     "silent": _says(code=2),
     "escape in a table": _says("\x1b[31m1.0\n"),
     "escape in an error": _says(err="error: \x1b]0;x\x07\n", code=2),
@@ -155,7 +157,8 @@ EXPECTED = {
     "spins": "time",
     "sleeps": "crash",
     "dies": "crash",
-    "code": "exit code 70",
+    "unforeseen": "ZeroDivisionError",
+    "code": "exit code 6",
     "silent": "no message",
     "escape in a table": "control character in standard output",
     "escape in an error": "control character in standard error",

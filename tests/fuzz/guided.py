@@ -72,7 +72,7 @@ def explore(hours: float, folder: Path | None) -> int:
         command: Command = make(Bytes(data))
         outcome = runner.run(main, command, inside, setting.seconds)
         findings = oracles.judge(command, outcome)
-        for group in found.add(Report(command, str(outcome.code), findings, outcome.seconds)):
+        for group in found.add(Report(command, outcome.error or str(outcome.code), findings, outcome.seconds)):
             print(f"{group.finding.kind} {group.finding.where}: {report.write(group, out)}", file=sys.stderr)
         if time.monotonic() > end:
             print(found.summary(), file=sys.stderr)

@@ -12,6 +12,8 @@ from tests.fuzz.command import Command
 from tests.fuzz.runner import Outcome
 
 CODES = (0, 1, 2, 3, 4, 5)
+DEFECTS = (70, 71)
+"""Exit codes of what no rule is there for: an exception, and memory that is not enough."""
 CHECKS = ("gradcheck", "fit", "root", "minimize", "run", "repl")
 """Commands that may answer with exit code 1."""
 MOST_GROWTH = 1 << 30
@@ -56,8 +58,8 @@ def _judged(command: Command, outcome: Outcome) -> Iterator[Finding]:
         many = command.name in ("plot", "gradcheck", "map")  # slow as a whole, wherever it was stopped
         yield Finding("time", command.name if many else outcome.where, f"stopped after {outcome.seconds:.1f} s")
         return
-    if outcome.error is not None:
-        yield Finding(type(outcome.error).__name__, outcome.where, f"{type(outcome.error).__name__}: {outcome.error}"[:300])
+    if outcome.code in (None, *DEFECTS):
+        yield Finding(outcome.error or f"exit code {outcome.code}", outcome.where, f"{outcome.error}: {outcome.message}")
         return
     for category, message, file in outcome.warned:
         yield Finding(f"warning {category}", file, message[:200])
@@ -74,8 +76,7 @@ def _judged(command: Command, outcome: Outcome) -> Iterator[Finding]:
 def _of_code(command: Command, outcome: Outcome) -> Iterator[Finding]:
     code, err = outcome.code, outcome.err
     if code not in CODES:
-        line = next((x for x in reversed(err.splitlines()) if x.strip()), "")
-        yield Finding(f"exit code {code}", _place_in(err) or line[:80], line[:200])
+        yield Finding(f"exit code {code}", command.name, err[:200])
     elif code in (2, 3, 5) and "error" not in err:
         yield Finding("no message", command.name, f"exit code {code}, and standard error is {err[:80]!r}")
     elif code == 1 and command.name not in CHECKS:
@@ -84,12 +85,6 @@ def _of_code(command: Command, outcome: Outcome) -> Iterator[Finding]:
         yield Finding("output beside an error", command.name, outcome.out[:100])
     elif code == 0 and re.search(r"^error:", err, re.MULTILINE) and command.name != "repl":
         yield Finding("an error with exit code 0", command.name, err[:200])
-
-
-def _place_in(text: str) -> str:
-    """The place that a message about an unforeseen error names, if it names one."""
-    found = re.findall(r"(\w+Error|\w+Exception|StopIteration)|autodiff_cli/([\w/]+\.py)", text)
-    return " ".join(dict.fromkeys(part for pair in found for part in pair if part))
 
 
 def _of_text(command: Command, outcome: Outcome) -> Iterator[Finding]:

@@ -122,7 +122,7 @@ def _report(main: runner.Main, command: Command, folder: Path, setting: Setting,
             findings += relations.check(lambda args: _answer(main, args, folder, setting), command)
     finally:
         faulthandler.cancel_dump_traceback_later()
-    code: int | str = "late" if outcome.late else type(outcome.error).__name__ if outcome.error else outcome.code or 0
+    code: int | str = "late" if outcome.late else outcome.error if outcome.code is None else outcome.code
     return Report(command, code, findings, outcome.seconds, outcome.err[:500], frozenset(features))
 
 

@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
+from autodiff_cli.cli import unforeseen
 from tests.fuzz import state
 from tests.fuzz.command import Command
 
@@ -37,7 +39,7 @@ class Outcome:
     Attributes:
         code: its exit code, ``None`` if it did not get that far.
         stdout, stderr: what it wrote.
-        error: what it raised.
+        error, message: class and text of what it raised, or of what its last line of defence made a message of.
         where: file and function of the innermost frame of the project, for an error or where time was up.
         warned: category, message and place of each warning.
         seconds: how long it took of a processor; ``late`` if it was stopped.
@@ -50,7 +52,8 @@ class Outcome:
     code: int | None = None
     stdout: bytes = b""
     stderr: bytes = b""
-    error: BaseException | None = None
+    error: str = ""
+    message: str = ""
     where: str = ""
     warned: list[tuple[str, str, str]] = field(default_factory=list)
     seconds: float = 0.0
@@ -59,6 +62,11 @@ class Outcome:
     changed: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     past: int = 0
+
+    def note(self, error: BaseException) -> None:
+        """Keep what is said of an exception, and none of its frames."""
+        self.error, self.message = type(error).__name__, str(error)[:300]
+        self.where = self.where or place(error)
 
     @property
     def out(self) -> str:
@@ -101,11 +109,10 @@ def run(main: Main, command: Command, folder: Path, seconds: float = SECONDS) ->
         warnings.simplefilter("always")
         sys.stdin, sys.stdout, sys.stderr = streams
         try:
-            with _clock(outcome, seconds):
+            with _clock(outcome, seconds), _unforeseen(outcome):
                 outcome.code = main(list(command.args))
         except BaseException as error:
-            outcome.error = error
-            outcome.where = outcome.where or place(error)
+            outcome.note(error)
         finally:
             sys.stdin, sys.stdout, sys.stderr = kept
     outcome.seconds = time.process_time() - begun
@@ -113,7 +120,7 @@ def run(main: Main, command: Command, folder: Path, seconds: float = SECONDS) ->
     outcome.stdout, outcome.stderr = (stream.content() for stream in streams[1:])
     outcome.grown = _peak() - held
     outcome.past = _written() - past
-    if not outcome.late and not isinstance(outcome.error, MemoryError):
+    if not outcome.late and outcome.error != "MemoryError":
         outcome.changed = state.changed(before, state.snapshot())
     outcome.left = [name for name in os.listdir(folder) if name.startswith(".")]
     if os.getcwd() != before["folder"]:
@@ -137,6 +144,22 @@ def _clock(outcome: Outcome, seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+@contextmanager
+def _unforeseen(outcome: Outcome) -> Iterator[None]:
+    """Note the exceptions that ``main`` catches last of all: a message does not say where they come from."""
+    described = unforeseen.described
+
+    def noted(error: BaseException, args: list[str]) -> Any:
+        outcome.note(error)
+        return described(error, args)
+
+    unforeseen.described = noted
+    try:
+        yield
+    finally:
+        unforeseen.described = described
 
 
 def walk(frame: FrameType | None) -> list[tuple[str, str]]:
