@@ -97,7 +97,7 @@ def _leaves_grad_mode() -> int:
 
 
 def _eats() -> int:
-    np.ones(3 << 26)
+    np.ones(3 << 25)
     return 0
 
 
@@ -172,7 +172,8 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("defect", PLANTED)
-def test_an_oracle_notices(defect: str) -> None:
+def test_an_oracle_notices(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oracles, "MOST_GROWTH", 1 << 29)
     found = {finding.kind for finding in pool.run_one(QUICK, Command((defect,))).findings}
     assert found == set() if defect == "fine" else found >= {EXPECTED[defect]}
 

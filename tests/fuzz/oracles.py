@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from autodiff_cli import limits
 from tests.fuzz.command import Command
 from tests.fuzz.runner import Outcome
 
@@ -16,8 +17,8 @@ DEFECTS = (70, 71)
 """Exit codes of what no rule is there for: an exception, and memory that is not enough."""
 CHECKS = ("gradcheck", "fit", "root", "minimize", "run", "repl")
 """Commands that may answer with exit code 1."""
-MOST_GROWTH = 1 << 30
-"""Bytes that a command may take."""
+MOST_GROWTH = limits.MOST_BYTES + (1 << 29)
+"""Bytes that a command may take: its tensors, and what is beside them."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
 _PRIVATE = re.compile(r"0x7[0-9a-f]{6,}|<class '|object at 0x|\bTraceback \(most|\b_(data|edge|saved|extra|requires_grad|law)\b")
 _NUMPY = re.compile(

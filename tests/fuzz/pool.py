@@ -23,7 +23,7 @@ from tests.fuzz import coverage, oracles, relations, runner
 from tests.fuzz.command import Command
 from tests.fuzz.oracles import Finding
 
-MEMORY = 4 << 30
+MEMORY = 6 << 30
 PATIENCE = 10.0
 """So many times the limit of a command may pass on the wall until its process ends itself; then it is ended."""
 RENEWED = 2000

@@ -32,7 +32,6 @@ def snapshot() -> dict[str, Any]:
         "recursion limit": sys.getrecursionlimit(),
         "functions of the language": len(FUNCTIONS),
         "open files": _open_files(),
-        "float format": np.get_printoptions()["precision"],
     }
 
 
