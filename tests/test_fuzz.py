@@ -233,7 +233,8 @@ def test_a_finding_is_made_short() -> None:
 
 
 def test_a_short_command_still_has_the_defect() -> None:
-    group = report.Group(pool.run_one(QUICK, Command(("raises",))).findings[0], Command(("raises", "--json", "x + 1")))
+    long = Command(("raises", "--json", "x + 1"))
+    group = report.Group(pool.run_one(QUICK, long).findings[0], Command(("fine",)), [Command(("fine",)), long])
     report.reduce(group, QUICK, 10)
     assert group.alone
     assert group.command.args == ("raises",)

@@ -14,6 +14,8 @@ from tests.fuzz.pool import Report, Setting, Worker
 SLOW = ("time", "crash", "memory")
 """Kinds of findings of which each try takes as long as the limit, which is lowered for that."""
 
+KEPT = 5
+
 
 @dataclass
 class Group:
@@ -22,12 +24,14 @@ class Group:
     Attributes:
         finding: one of them.
         command: the shortest command that has it.
+        commands: some that have it, should the shortest need others before it.
         count: how many there were.
         alone: whether a fresh process has it too.
     """
 
     finding: Finding
     command: Command
+    commands: list[Command] = field(default_factory=list)
     count: int = 0
     alone: bool = True
 
@@ -52,6 +56,7 @@ class Findings:
                 group = self.groups[finding.key] = Group(finding, report.command)
                 new.append(group)
             group.count += 1
+            group.commands = sorted([*group.commands, report.command], key=lambda command: len(command.shell()))[:KEPT]
             if len(report.command.shell()) < len(group.command.shell()):
                 group.command, group.finding = report.command, finding
         return new
@@ -94,6 +99,7 @@ def _reduced(group: Group, worker: Worker, seconds: float) -> None:
     def still(command: Command) -> bool:
         return any(map(same, _run(worker, command).findings))
 
+    group.command = next(filter(still, group.commands), group.command)
     group.alone = still(group.command)
     if group.alone:
         group.command = minimise(group.command, still, seconds)

@@ -54,4 +54,5 @@ def reset() -> None:
     dtypes.set_default_dtype(np.float64)
     if hasattr(creation, "_generator"):
         creation._generator = None
+    limits._lifted.set(False)
     np.seterr(all="warn", under="ignore")
