@@ -13,11 +13,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
-
-pytest.importorskip("distributed")
-
-import psutil  # which distributed needs
 
 from autodiff_cli.data.cluster import scheduler
 from autodiff_cli.data.cluster.partitions import scan

@@ -154,17 +154,21 @@ def test_numpy(expression: str, ats: list[dict[str, float]]) -> None:
     )
 
 
+@pytest.mark.peers
 @pytest.mark.parametrize(("expression", "ats"), points(CASES | SPECIAL))
 def test_torch(expression: str, ats: list[dict[str, float]]) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     function = defined(export(expression, "torch", order=2))
     for at in ats:
         compare(answers(function, at, lambda v: torch.tensor(v, dtype=torch.float64)), expected(expression, at), 1e-8)
 
 
+@pytest.mark.peers
 @pytest.mark.parametrize(("expression", "ats"), points(CASES | SPECIAL))
 def test_jax(expression: str, ats: list[dict[str, float]]) -> None:
-    jax = pytest.importorskip("jax")
+    import jax
+
     jax.config.update("jax_enable_x64", True)
     function = jax.jit(defined(export(expression, "jax", order=2)))
     for at in ats:

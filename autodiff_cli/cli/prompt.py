@@ -13,6 +13,7 @@ from autodiff_cli import signals
 from autodiff_cli.errors import LimitError
 from autodiff_cli.language import reading
 from autodiff_cli.language.program import ends_block, unfinished
+from autodiff_cli.optional import library_if_there
 
 if TYPE_CHECKING:
     from autodiff_cli.language.interpreter import Interpreter
@@ -91,11 +92,8 @@ def _terminal(interpreter: Interpreter) -> Any:
         path.touch()
     except OSError:
         path = None  # a home that cannot be written to is no reason not to calculate
-    try:
-        import prompt_toolkit
-    except ImportError:
-        return _readline(interpreter, path)
-    return _prompt_toolkit(prompt_toolkit, interpreter, path)
+    prompt_toolkit = library_if_there("prompt_toolkit")
+    return _readline(interpreter, path) if prompt_toolkit is None else _prompt_toolkit(prompt_toolkit, interpreter, path)
 
 
 def _prompt_toolkit(prompt_toolkit: Any, interpreter: Interpreter, path: Path | None) -> Any:

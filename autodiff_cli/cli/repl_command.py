@@ -32,7 +32,7 @@ def command(style: str, as_json: bool, quiet: bool, precision: int, color: str, 
     """Type the statements of 'autodiff run' and see at once what they do.
 
     An error is reported, and the session goes on. There are history and completion of names; with prompt_toolkit
-    (pip install 'autodiff-cli[repl]') Tab opens a menu of names.
+    (pip install prompt_toolkit) Tab opens a menu of names.
 
     \b
     autodiff repl
@@ -94,7 +94,7 @@ def _help(names: list[str], color: str) -> None:
         if name not in FUNCTIONS and _statement(name):
             continue
         if name not in FUNCTIONS:
-            from autodiff_cli.language.operands import suggestion
+            from autodiff_cli.similar import suggestion
 
             sys.stderr.write(f"no function '{name}': {suggestion(name, FUNCTIONS) or 'autodiff functions lists all'}\n")
             continue

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any
 
-from autodiff_cli.errors import AutodiffError, DataError, MissingPackage, UsageError
-from autodiff_cli.language.operands import suggestion
+from autodiff_cli.errors import AutodiffError, DataError, UsageError
+from autodiff_cli.optional import library, library_if_there
+from autodiff_cli.similar import suggestion
 
 SUFFIXES = {
     ".csv": "csv",
@@ -32,8 +31,8 @@ SUFFIXES = {
 READ = ("csv", "tsv", "ndjson", "npy", "npz", "parquet", "arrow", "feather")
 WRITTEN = (*READ, "json", "table", "markdown")
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+ARROW = ("parquet", "arrow", "feather")
 _LONGEST_REASON = 300
-_importing = threading.Lock()
 TEXT = ("csv", "tsv", "ndjson", "json", "table", "markdown")
 
 
@@ -92,30 +91,12 @@ def pyarrow(what: str) -> Any:
         MissingPackage: if it is not installed, or cannot be imported.
         MemoryError: if there is not enough memory to.
     """
-    try:
-        with _importing:
-            import pyarrow
-    except ModuleNotFoundError:
-        raise MissingPackage(f"{what} needs pyarrow, which is not installed", hint="pip install 'autodiff-cli[data]'") from None
-    except ImportError as error:
-        reason = str(error).partition("\n")[0]
-        if "failed to map segment" in reason:
-            raise MemoryError(reason) from None
-        message = f"{what} needs pyarrow, which cannot be imported: {reason}"
-        raise MissingPackage(message, hint="pip install --force-reinstall 'autodiff-cli[data]'") from None
-    return pyarrow
+    return library("pyarrow", what, "use csv")
 
 
-def pyarrow_if_there() -> ModuleType | None:
+def pyarrow_if_there() -> Any:
     """The package pyarrow, if it is installed and can be imported."""
-    # A thread that imports a module while another one fails to import it may be given half of it.
-    with _importing:
-        try:
-            import pyarrow
-        except ImportError:
-            return None
-    found: ModuleType = pyarrow
-    return found
+    return library_if_there("pyarrow")
 
 
 def pyarrow_loaded() -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from autodiff_cli.errors import LimitError, MissingPackage
+from autodiff_cli.errors import LimitError
 from autodiff_cli.language.algebra import Algebra, Node, children, in_order
+from autodiff_cli.optional import library
 
 MOST_PARTS = 400
 """SymPy takes minutes for longer formulas."""
@@ -30,10 +31,7 @@ def simplified(algebra: Algebra, formula: Node) -> Node:
         MissingPackage: without SymPy.
         LimitError: for a formula that would take SymPy too long.
     """
-    try:
-        import sympy
-    except ImportError:
-        raise MissingPackage("--simplify needs SymPy", hint="pip install 'autodiff-cli[simplify]'") from None
+    sympy = library("sympy", "--simplify")
     if sum(1 + len(children(node)) for node in in_order([formula])) > MOST_PARTS:
         raise LimitError(f"--simplify takes formulas of up to {MOST_PARTS} parts", hint="leave it out: the formula is collected")
     there = _There(sympy, algebra)

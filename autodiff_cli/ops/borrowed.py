@@ -1,27 +1,23 @@
 """Forward computations that others have written: Python's ``math`` for one number, SciPy for arrays.
 
-SciPy takes longer to import than a small evaluation to run, and not everybody has it: it is imported when one of its
-functions is first called, and one number goes to ``math`` where that knows the function.
+SciPy takes longer to import than a small evaluation to run: it is imported when one of its functions is first called, and one
+number goes to ``math`` where that knows the function.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from autodiff_cli.errors import MissingPackage
+from autodiff_cli.optional import library
 
 
 @functools.cache
 def _scipy(module: str = "special") -> Any:
-    try:
-        return import_module(f"scipy.{module}")
-    except ImportError:
-        raise MissingPackage("this function needs SciPy", hint="pip install 'autodiff-cli[special]'") from None
+    return library(f"scipy.{module}", "this function")
 
 
 def from_scipy(name: str, module: str = "special") -> Callable[..., Any]:
@@ -34,15 +30,11 @@ def from_scipy(name: str, module: str = "special") -> Callable[..., Any]:
 
 
 def from_math(number: Callable[[float], float], name: str) -> Callable[[Any], Any]:
-    """``number`` of a scalar, SciPy's function ``name`` of an array; without SciPy ``number`` of each element."""
+    """``number`` of a scalar, SciPy's function ``name`` of an array."""
 
     def forward(x: Any) -> Any:
         if isinstance(x, np.ndarray):
-            try:
-                return getattr(_scipy(), name)(x)
-            except MissingPackage:
-                values = np.array([number(value) for value in x.ravel().tolist()], np.float64)
-                return values.reshape(x.shape).astype(x.dtype if x.dtype.kind == "f" else np.float64)
+            return getattr(_scipy(), name)(x)
         value = number(float(x))
         return np.float32(value) if getattr(x, "dtype", None) == np.float32 else np.float64(value)
 

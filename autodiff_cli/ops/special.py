@@ -5,7 +5,6 @@ Tails are computed from scaled functions: what is far below 1 keeps all its digi
 
 from __future__ import annotations
 
-import contextlib
 import math
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy as np
 
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.op import Function
-from autodiff_cli.errors import MissingPackage
 from autodiff_cli.ops.borrowed import from_math, from_scipy
 from autodiff_cli.ops.comparison import where
 
@@ -53,13 +51,12 @@ def normal_density(x: Any) -> Any:
 
 
 def _with_tail(value: Any, x: Any, far: Any, tail: Any) -> Any:
-    """A value that is computed in another way where ``far`` is true, if SciPy is there to do that."""
+    """A value that is computed in another way where ``far`` is true."""
     places = np.flatnonzero(far)  # much quicker than the mask itself, which is looked at element by element
     if not places.size:
         return value
     value = np.array(value)
-    with contextlib.suppress(MissingPackage):
-        value.reshape(-1)[places] = tail(np.asarray(x).reshape(-1)[places])
+    value.reshape(-1)[places] = tail(np.asarray(x).reshape(-1)[places])
     return value[()]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.errors import MissingPackage
+from autodiff_cli.optional import library
 from autodiff_cli.report.plot_layout import (
     Panel,
     arrows,
@@ -73,11 +73,9 @@ def drawn(plot: Any, looks: Looks, y_range: tuple[float, float] | None) -> bytes
     Raises:
         MissingPackage: without matplotlib.
     """
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingPackage("pictures need matplotlib", hint="pip install 'autodiff-cli[plot]'") from None
+    mpl = library("matplotlib", "a picture", "write a table with --format csv")
+    from matplotlib.figure import Figure
+
     colors: dict[str, Any] = THEMES[looks.theme]
     settings: Any = {
         "svg.hashsalt": "autodiff",

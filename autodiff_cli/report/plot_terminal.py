@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.errors import MissingPackage
+from autodiff_cli.optional import library
 from autodiff_cli.report.plot_layout import Panel, circles, clipped, marks, names, panels, thinned, ticks, vertical
 from autodiff_cli.report.table import console
 
@@ -105,14 +105,6 @@ def _dashed(x: Any, y: Any, scale: Any, drawn: int, left_out: int) -> list[tuple
 
 
 def _plotext() -> Any:
-    try:
-        import plotext
-    except ImportError as error:
-        raise MissingPackage(
-            "plots on a terminal need plotext 6 or newer" + ("" if error.name == "plotext" else f": {error}".partition("\n")[0]),
-            hint="pip install 'autodiff-cli[plot]', or write a table with --format csv",
-        ) from None
-    if not hasattr(plotext, "figure") or not hasattr(plotext.figure, "build"):
-        raise MissingPackage("plots on a terminal need plotext 6 or newer", hint="pip install -U 'autodiff-cli[plot]'")
+    plotext = library("plotext", "a plot on a terminal", "write a table with --format csv")
     plotext.terminal.limit(False, False)
     return plotext

@@ -33,7 +33,7 @@ UNPROVOKED = {
     "ClusterError": "Of `autodiff map --engine dask`, if a scheduler or its workers do not answer: see [scaling.md](scaling.md).",
     "InternalError": "The message says what happened and where, the hint how to report it; no known command line ends so.",
     "OutOfMemory": "What the machine has, or what `ulimit -v` allows, is not enough. Limits refuse most of such requests earlier.",
-    "MissingPackage": "The hint says what to install, such as `pip install 'autodiff-cli[special]'`.",
+    "MissingPackage": "The hint says what to install, such as `pip install pyarrow`.",
 }
 """Classes that no command line shows everywhere, with the reason."""
 

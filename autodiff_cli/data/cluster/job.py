@@ -148,8 +148,8 @@ def load(folder: str) -> Job:
         raise ClusterError(f"a worker cannot read '{folder}': {error.strerror}", hint=hint) from None
     version = about.pop("version")
     if version != __version__:
-        hint = f"pip install 'autodiff-cli[dask]=={version}' on all machines"
-        raise ClusterError(f"a worker has autodiff-cli {__version__}, this is {version}", hint=hint)
+        hint = "install the same version on all machines"
+        raise ClusterError(f"a worker has autodiff {__version__}, this is {version}", hint=hint)
     given: dict[str, dict[str, Any]] = {"at": {}, "const": {}}
     with np.load(os.path.join(folder, _VALUES), allow_pickle=False) as values:
         for key in values.files:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from autodiff_cli.errors import ClusterError, MissingPackage, UsageError
+from autodiff_cli.errors import ClusterError, UsageError
+from autodiff_cli.optional import library
 
 Made = TypeVar("Made")
 TIMEOUT = 10
@@ -40,11 +41,7 @@ def check_there() -> None:
     Raises:
         MissingPackage: if it is not installed.
     """
-    try:
-        import distributed  # noqa: F401
-    except ImportError:
-        hint = "pip install 'autodiff-cli[dask]'"
-        raise MissingPackage("--engine dask needs dask and distributed, which are not installed", hint=hint) from None
+    library("distributed", "--engine dask")
 
 
 class Cluster:
@@ -105,7 +102,7 @@ class Cluster:
             hint = "look at the memory of the workers; smaller partitions need less: --partition-bytes"
             return ClusterError("several workers ended while they computed the same partition", hint=hint)
         if isinstance(error, ModuleNotFoundError):
-            return ClusterError(f"a worker has no package {error.name}", hint="pip install 'autodiff-cli[dask]' on all machines")
+            return ClusterError(f"a worker has no package {error.name}", hint="install the same packages on all machines")
         return ClusterError(f"a worker failed: {type(error).__name__}: {error}")
 
 
