@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import click
 
 from autodiff_cli.errors import UsageError
+from autodiff_cli.similar import suggestion
 
 _HINT = "\n  hint: "
 
@@ -19,12 +19,6 @@ def usage_error(message: str, hint: str, context: click.Context | None = None) -
     return click.UsageError(message + _HINT + hint, context)
 
 
-def meant(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """``did you mean 'eval'?``"""
-    close = get_close_matches(word, list(known), 1, cutoff) or get_close_matches(word.lower(), list(known), 1, cutoff)
-    return f"did you mean '{close[0]}'?" if close else None
-
-
 def unknown_command(args: Sequence[str], commands: Iterable[str]) -> click.UsageError:
     """The error for a first word that is no command: a typo, a habit, or an expression."""
     word = args[0]
@@ -32,20 +26,20 @@ def unknown_command(args: Sequence[str], commands: Iterable[str]) -> click.Usage
         about = " ".join(["autodiff", *(arg for arg in args[1:2] if arg in commands), f"--{word}"])
         return usage_error(f"no command '{word}'", f"it is '{about}'")
     quoted = word.replace('"', '\\"')
-    hint = meant(word, commands) or f'to differentiate an expression: autodiff eval "{quoted}" --at x=1'
+    hint = suggestion(word, commands) or f'to differentiate an expression: autodiff eval "{quoted}" --at x=1'
     return usage_error(f"no command '{word}'", hint)
 
 
 def unknown_option(name: str, known: Iterable[str], context: click.Context) -> click.UsageError:
     """The error for an option that a command does not have."""
-    return usage_error(f"no option '{name}'", meant(name, known, 0.7) or f"see '{context.command_path} --help'", context)
+    return usage_error(f"no option '{name}'", suggestion(name, known, 0.7) or f"see '{context.command_path} --help'", context)
 
 
 def too_many(positional: Sequence[str], known: Iterable[str], context: click.Context) -> click.UsageError:
     """The error for several arguments where one expression is expected."""
     long = [name for name in known if name.startswith("--")]
     for word in positional:
-        if re.fullmatch(r"-[a-z][a-z-]+(=.*)?", word) and (hint := meant("-" + word.partition("=")[0], long, 0.75)):
+        if re.fullmatch(r"-[a-z][a-z-]+(=.*)?", word) and (hint := suggestion("-" + word.partition("=")[0], long, 0.75)):
             return usage_error(f"no option '{word.partition('=')[0]}'", hint, context)
     hint = "put it in quotes; with options, write them in full (--at x=1)"
     values = [word for word in positional[1:] if re.match(r"[^\W\d]\w*=", word)]
@@ -59,7 +53,7 @@ def in_plain_words(error: click.UsageError) -> UsageError:
     """An error of click's as one of ours."""
     help_hint = f"see '{error.ctx.command_path if error.ctx is not None else 'autodiff'} --help'"
     if isinstance(error, click.NoSuchOption):
-        close = meant(error.option_name, error.possibilities or (), 0.5)
+        close = suggestion(error.option_name, error.possibilities or (), 0.5)
         return UsageError(f"no option '{error.option_name}'", hint=close or help_hint)
     if isinstance(error, click.BadParameter) and isinstance(error.param, click.Option):
         wanted, hint = _wanted(error.param.type, error.message)
@@ -79,7 +73,7 @@ def _wanted(kind: Any, message: str) -> tuple[str, str | None]:
     """What an option takes, and what is nearest to what it was given."""
     if isinstance(kind, click.Choice):
         given = re.match(r"'(.*?)' is not", message)
-        return f"one of {', '.join(map(str, kind.choices))}", meant(given[1], kind.choices) if given else None
+        return f"one of {', '.join(map(str, kind.choices))}", suggestion(given[1], kind.choices) if given else None
     if isinstance(kind, click.IntRange):
         if kind.max is None:
             return f"a whole number of at least {kind.min}", None

@@ -192,7 +192,7 @@ def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -
         return "json"
     if style not in formats:
         from autodiff_cli.errors import UsageError
-        from autodiff_cli.language.operands import suggestion
+        from autodiff_cli.similar import suggestion
 
         listed = f"use one of {', '.join(formats)}"
         context = click.get_current_context(silent=True)

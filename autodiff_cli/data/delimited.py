@@ -21,6 +21,8 @@ FAST_FROM = 1 << 20
 """Bytes of a piece from which on importing Arrow pays."""
 FAST_FROM_THEN = 1 << 16
 """Bytes from which on using it pays, when it is imported."""
+FAST_FROM_EACH = 64
+"""Bytes for each column."""
 
 _LINE_ENDS = "lines end with a newline; if they end with a carriage return alone: tr '\\r' '\\n' < FILE"
 
@@ -132,7 +134,7 @@ class DelimitedReader:
 
     def _piece(self, chunk: bytes) -> Piece:
         simple = chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk
-        if b"\r" not in simple and (b'"' not in chunk or (_is_large(chunk) and fast().is_regular(simple, self.delimiter))):
+        if b"\r" not in simple and (b'"' not in chunk or (self._is_large(chunk) and fast().is_regular(simple, self.delimiter))):
             return Piece(simple, self._line)
         # Where a row ends, csv alone can say; one that ends in a later chunk is put back.
         rows, raws, lines, used = self._parsed(chunk, self._line)
@@ -176,7 +178,7 @@ class DelimitedReader:
             DataError: for a row with too few or too many cells, and a cell that is no number.
         """
         rows, raws, lines = piece.rows, piece.raws, piece.lines
-        if rows is None and _is_large(piece.data):
+        if rows is None and self._is_large(piece.data):
             block: Block | None = fast().parsed(piece.data, self.name, piece.first, self.columns, self.delimiter, wish)
             if block is not None:
                 return block
@@ -233,9 +235,9 @@ class DelimitedReader:
                 raw[i] += self.delimiter * len(missing)
         return rows, raw
 
-
-def _is_large(data: bytes) -> bool:
-    return len(data) >= (FAST_FROM_THEN if pyarrow_loaded() else FAST_FROM)
+    def _is_large(self, data: bytes) -> bool:
+        """Whether Arrow is quicker: it does a lot for each column of a piece, however few its rows."""
+        return len(data) >= max(FAST_FROM_THEN if pyarrow_loaded() else FAST_FROM, FAST_FROM_EACH * len(self.columns))
 
 
 def fast() -> Any:

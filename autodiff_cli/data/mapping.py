@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,8 +13,8 @@ from autodiff_cli.data.block import Block, Reader, Wish, Writer, without
 from autodiff_cli.errors import MissingValue, NotFiniteError, UsageError
 from autodiff_cli.language import compiled
 from autodiff_cli.language.evaluator import free_names
-from autodiff_cli.language.operands import suggestion
 from autodiff_cli.language.parser import parse
+from autodiff_cli.similar import suggestion
 
 
 @dataclass(slots=True)
@@ -75,6 +76,8 @@ _SEPARATORS = {
     "|": "tr '|' , < FILE | autodiff map EXPR",
 }
 """What may stand between cells where another sign was expected, and the way out."""
+_MEANT = 5
+"""Names without a column for which one is suggested."""
 
 
 class RowMap:
@@ -102,20 +105,22 @@ class RowMap:
         self._dtype = np.dtype(task.dtype)
         self._scalars = {name: task.at[name] for name in program.variables if name in task.at}
         # Many headers have a blank behind the comma.
-        blanks = {column.strip(): column for column in columns if column.strip() not in columns}
+        counts = Counter(columns)
+        blanks = {column.strip(): column for column in columns if column.strip() not in counts}
         wanted = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
         self._columns = {name: blanks.get(column, column) for name, column in wanted.items()}
-        self._check_found(columns, source)
+        self._check_found(counts, source)
         self.used = tuple(dict.fromkeys(self._columns.values()))
         self.kept = tuple(columns) if task.keep else ()
         self.results = tuple(
             task.derivative_name.replace("{}", "_".join(term)) if term else task.value_name for term in program.terms
         )
-        self._check_names(columns, source)
+        self._check_names(counts, source)
 
-    def _check_found(self, columns: Sequence[str], source: str) -> None:
+    def _check_found(self, counts: Mapping[str, int], source: str) -> None:
+        columns = list(counts)
         free = free_names(parse(self.task.expression), self.task.const, columns)
-        hidden = next((name for name in free if name in columns and name not in self._program.variables), None)
+        hidden = next((name for name in free if name in counts and name not in self._program.variables), None)
         if hidden is not None:
             raise UsageError(
                 f"'{hidden}' is a column of {source}, and a constant of the language",
@@ -123,14 +128,14 @@ class RowMap:
             )
         for option, given in (("--at", self._scalars), ("--const", self.task.const)):
             for name in given:
-                if name in columns and name not in self.task.lets:
+                if name in counts and name not in self.task.lets:
                     hint = f"leave {option} away to use the column, or give the variable another name in the expression"
                     raise UsageError(f"'{name}' is a column of {source}, and {option} gives it a value", hint=hint)
-        missing = [column for column in self._columns.values() if column not in columns]
+        missing = [column for column in self._columns.values() if column not in counts]
         if not missing:
             return
-        meant = [f"{name}: {found}" for name in missing if (found := suggestion(name, columns))]
-        names = [name for name, column in self._columns.items() if column in missing and name.isidentifier()]
+        meant = [f"{name}: {found}" for name in missing[:_MEANT] if (found := suggestion(name, columns))]
+        names = [name for name, column in self._columns.items() if column not in counts and name.isidentifier()]
         ways = f"--let {names[0]}=COLUMN takes another column, --at {names[0]}=VALUE one value for all rows"
         if all(_is_number(column) for column in columns):
             ways = f"its first line holds numbers; if it has no header, name the columns with --columns {','.join(names)}"
@@ -144,13 +149,12 @@ class RowMap:
             hint="; ".join([*meant, ways]),
         )
 
-    def _check_names(self, columns: Sequence[str], source: str) -> None:
-        relevant = columns if self.task.keep else self.used
-        twice = [name for name in dict.fromkeys(relevant) if list(columns).count(name) > 1]
-        if twice:
+    def _check_names(self, counts: Mapping[str, int], source: str) -> None:
+        twice = next((name for name in (counts if self.task.keep else self.used) if counts[name] > 1), None)
+        if twice is not None:
             hint = "rename one of them in the file" if not self.task.keep else "--no-keep leaves the input columns out"
-            raise UsageError(f"{source} has more than one column '{twice[0]}'", hint=hint)
-        clash = next((name for name in self.results if name in self.kept), None)
+            raise UsageError(f"{source} has more than one column '{twice}'", hint=hint)
+        clash = next((name for name in self.results if name in counts), None) if self.task.keep else None
         if clash is not None:
             option = "--value-name NAME" if clash == self.task.value_name else '--derivative-name "NAME_{}"'
             raise UsageError(

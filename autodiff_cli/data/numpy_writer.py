@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
 import zipfile
 from collections.abc import Sequence
@@ -108,44 +107,50 @@ class NpyWriter:
 
 
 class NpzWriter(NpyWriter):
-    """An array for each column; they wait in temporary files until all rows are there."""
+    """An array for each column; they wait in a temporary file until all rows are there."""
 
     goes_back = False
 
     def __init__(self) -> None:
-        self._parts: list[Any] = []
+        self._waiting: Any = None
+        self._blocks: list[tuple[int, int]] = []
 
     def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Open a file for each column."""
+        """Open the temporary file."""
         import tempfile
 
         super().begin(file, kept, results, source)
-        for _ in self._names:
-            self._parts.append(tempfile.TemporaryFile())  # noqa: SIM115  one that is open is one that is closed
+        self._waiting = tempfile.TemporaryFile()  # noqa: SIM115  one that is open is one that is closed
 
     def write(self, encoded: Sequence[Any]) -> None:
         """Append rows."""
         if self._dtype is None:
             self._dtype = _row(self._names, encoded)
-        for i, (name, part, array) in enumerate(zip(self._names, self._parts, encoded, strict=True)):
+        rows = len(encoded[0])
+        self._blocks.append((self._waiting.tell(), rows))
+        for i, (name, array) in enumerate(zip(self._names, encoded, strict=True)):
             dtype = self._dtype[i]
             _check(name, array.dtype, dtype)
-            part.write(np.ascontiguousarray(array, dtype).view(np.uint8).data if len(array) else b"")
-        self._rows += len(encoded[0])
+            self._waiting.write(np.ascontiguousarray(array, dtype).view(np.uint8).data if rows else b"")
+        self._rows += rows
 
     def finish(self) -> None:
         """Put the columns into the archive."""
+        before = 0  # bytes of a row that stand in front of the column
         with zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED) as archive:
-            for i, (name, part) in enumerate(zip(self._names, self._parts, strict=True)):
-                part.seek(0)
+            for i, name in enumerate(self._names):
+                size = self._dtype[i].itemsize
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     member.write(header(self._dtype[i], self._rows))
-                    shutil.copyfileobj(part, member, 1 << 20)
+                    for begin, rows in self._blocks:
+                        self._waiting.seek(begin + rows * before)
+                        member.write(self._waiting.read(rows * size))
+                before += size
 
     def close(self) -> None:
-        """Remove the temporary files."""
-        for part in self._parts:
-            part.close()
+        """Remove the temporary file."""
+        if self._waiting is not None:
+            self._waiting.close()
 
 
 def _row(names: Sequence[str], arrays: Sequence[Any]) -> Any:

@@ -17,11 +17,11 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, UnknownName, UsageError
 from autodiff_cli.language.evaluator import Evaluator, free_names
 from autodiff_cli.language.machine import UserFunction, Work
-from autodiff_cli.language.operands import suggestion
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.session import given_values
 from autodiff_cli.language.syntax import Syntax
 from autodiff_cli.language.values import variables as as_leaves
+from autodiff_cli.similar import suggestion
 
 
 class Writer(Evaluator):

@@ -15,10 +15,10 @@ from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError
 from autodiff_cli.language.code import Code
 from autodiff_cli.language.compiled import names_and_values, recorded
 from autodiff_cli.language.lowering import lowered
-from autodiff_cli.language.operands import suggestion
 from autodiff_cli.language.sources import Sources, source
 from autodiff_cli.language.symbolic import not_written
 from autodiff_cli.language.targets import NAMES, TARGETS, Target
+from autodiff_cli.similar import suggestion
 
 
 class NotInTarget(NotRecordable):

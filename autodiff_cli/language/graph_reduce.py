@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from autodiff_cli.errors import UsageError
 from autodiff_cli.language.graph import LEAVES, Graph, GraphNode
-from autodiff_cli.language.operands import suggestion
+from autodiff_cli.similar import suggestion
 
 WAYS = ("functions", "names", "chains")
 _MOST_LABELS = 3

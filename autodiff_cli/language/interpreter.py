@@ -22,11 +22,12 @@ from autodiff_cli.autograd.tensor import Tensor, Variable
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, UnknownName
 from autodiff_cli.language.machine import CONSTANTS, POSITIONS, Machine, UserFunction, Work
 from autodiff_cli.language.operands import DTYPES as NAMES
-from autodiff_cli.language.operands import described, is_plain, refused, suggestion
+from autodiff_cli.language.operands import described, is_plain, refused
 from autodiff_cli.language.program import Step, read
 from autodiff_cli.language.session import Row, plain
 from autodiff_cli.language.syntax import EFFECTS, STATEMENTS, Syntax, unparse
 from autodiff_cli.ops import creation, inplace
+from autodiff_cli.similar import suggestion
 
 Action = Callable[..., Any]
 

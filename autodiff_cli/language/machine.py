@@ -37,13 +37,13 @@ from autodiff_cli.language.operands import (
     number,
     positions,
     refused,
-    suggestion,
     whole,
 )
 from autodiff_cli.language.syntax import EFFECTS, Syntax
 from autodiff_cli.language.tensors import Tensors
 from autodiff_cli.language.trace import invoke
 from autodiff_cli.limits import hold, lifted
+from autodiff_cli.similar import suggestion
 
 CONSTANTS: dict[str, Any] = {
     "pi": math.pi,

@@ -15,6 +15,7 @@ from autodiff_cli.autograd.op import Op, how_many
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError
 from autodiff_cli.limits import LARGE, check_size
+from autodiff_cli.similar import suggestion
 
 DTYPES = ("float32", "float64", "int64", "bool")
 """The types of elements, by their names."""
@@ -244,11 +245,3 @@ def variable_hint(name: str, known: Iterable[str]) -> str:
     """A way out for a name that is none of the variables."""
     known = list(known)
     return suggestion(name, known) or f"the variable{'s are' if len(known) > 1 else ' is'} {', '.join(known)}"
-
-
-def suggestion(name: str, known: Iterable[str]) -> str | None:
-    """``did you mean 'log'?`` for a name that is nearly one of those that exist."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, list(known), 1, 0.6) or get_close_matches(name.lower(), list(known), 1, 0.6)
-    return f"did you mean '{close[0]}'?" if close else None

@@ -10,6 +10,7 @@ from typing import Any
 
 from autodiff_cli.errors import FileError, LimitError
 from autodiff_cli.limits import lifted
+from autodiff_cli.similar import closest
 
 MOST_TEXT = 1 << 22
 """Bytes of a program; ``parser.MOST_TOKENS`` is about what is in them."""
@@ -125,13 +126,11 @@ def _way_out(path: str) -> str | None:
 
 def nearby(path: str) -> str | None:
     """``did you mean 'data.csv'?`` for a file that does not exist, if one beside it has nearly its name."""
-    from difflib import get_close_matches
-
     folder, name = os.path.split(path)
     try:
         with os.scandir(folder or ".") as entries:
             others = [entry.name for entry in islice(entries, _MOST_NAMES) if entry.name != name]
-        close = get_close_matches(name, others, 1, 0.75)
+        close = closest(name, others, 0.75)
     except OSError:
         return None
-    return f"did you mean '{os.path.join(folder, close[0])}'?" if close else None
+    return f"did you mean '{os.path.join(folder, close)}'?" if close else None

@@ -15,12 +15,12 @@ from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ShapeError, UnknownName, UsageError
 from autodiff_cli.language.evaluator import Evaluator
-from autodiff_cli.language.operands import suggestion
 from autodiff_cli.language.syntax import walk
 from autodiff_cli.language.trace import Trace
 from autodiff_cli.language.values import constant, variables
 from autodiff_cli.language.wording import note
 from autodiff_cli.limits import check_printed
+from autodiff_cli.similar import suggestion
 
 
 class Row:

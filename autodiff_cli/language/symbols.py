@@ -7,9 +7,9 @@ from typing import Any
 
 from autodiff_cli.autograd.op import FUNCTIONS, Op
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import AutodiffError, UnknownName
+from autodiff_cli.errors import AutodiffError
 from autodiff_cli.language.evaluator import Evaluator
-from autodiff_cli.language.machine import ATTRIBUTES, UserFunction, Work
+from autodiff_cli.language.machine import ATTRIBUTES, CONSTANTS, UserFunction, Work
 from autodiff_cli.language.operands import takes_sequence
 from autodiff_cli.language.syntax import Syntax
 
@@ -45,11 +45,10 @@ class SymbolicEvaluator(Evaluator):
         """Variables need none."""
 
     def name(self, node: Syntax) -> Any:
-        try:
-            return super().name(node)
-        except UnknownName:
-            made = self.names[node.children[0].text] = self.variables[node.children[0].text] = Symbol()
-            return made
+        text = node.children[0].text
+        if not any(text in scope for scope in (self._scope, self.names, CONSTANTS)):
+            self.names[text] = self.variables[text] = Symbol()
+        return super().name(node)
 
     def statement(self, node: Syntax) -> Any:
         if node.kind == "assignment":

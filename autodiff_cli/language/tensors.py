@@ -20,12 +20,12 @@ from autodiff_cli.language.operands import (
     listed,
     ragged,
     static,
-    suggestion,
     takes_sequence,
     weak_operand,
 )
 from autodiff_cli.language.syntax import Syntax
 from autodiff_cli.language.trace import Trace
+from autodiff_cli.similar import suggestion
 
 _MOST_TEXT = 400
 _MOVING = ("shape", "views", "arrange", "positions", "extremes", "comparison", "creation")

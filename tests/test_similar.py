@@ -1,0 +1,47 @@
+"""What a wrong name may have meant: as Python's difflib says it, however many names there are."""
+
+from __future__ import annotations
+
+import random
+from difflib import get_close_matches
+
+import pytest
+
+from autodiff_cli import similar
+from autodiff_cli.similar import closest, suggestion
+from tests.shell import run
+
+
+@pytest.mark.parametrize("cutoff", [0.3, 0.6, 0.75])
+def test_it_is_the_closest_of_all(cutoff: float) -> None:
+    draw = random.Random(7)
+    for _ in range(200):
+        known = ["".join(draw.choices("abc_1", k=draw.randrange(1, 9))) for _ in range(50)]
+        word = "".join(draw.choices("abc_1", k=draw.randrange(1, 9)))
+        assert [closest(word, known, cutoff)] == (get_close_matches(word, known, 1, cutoff) or [None])
+
+
+def test_few_of_many_names_are_compared_letter_by_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+
+    def matches(word: str, known: list[str], n: int, cutoff: float) -> list[str]:
+        compared.extend(known)
+        return get_close_matches(word, known, n, cutoff)
+
+    monkeypatch.setattr("difflib.get_close_matches", matches)
+    known = [f"column_{i}" for i in range(50_000)]
+    assert suggestion("colunm_4321", known) == "did you mean 'column_4321'?"
+    assert len(compared) <= similar._COMPARED
+
+
+def test_capitals_and_words_that_are_no_names() -> None:
+    assert suggestion("SQRT", ["sqrt", "sin"]) == "did you mean 'sqrt'?"
+    assert suggestion("", ["sqrt"]) is None
+    assert suggestion("sqrt", []) is None
+    assert suggestion("a" * 100_000, ["a" * 99_999]) is None
+
+
+def test_names_that_exist_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph of an expression makes its variables as it meets them: that is no mistake."""
+    monkeypatch.setattr(similar, "closest", lambda *_: pytest.fail("names were compared"))
+    assert "x + y" in run('autodiff graph "x + y" --format plain')
