@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -115,6 +114,8 @@ def test_a_wide_table_is_whole_in_a_pipe() -> None:
 
 
 def _in_a_terminal(columns: int, *arguments: str) -> str:
+    import pty
+
     leader, follower = pty.openpty()
     import fcntl
     import struct
