@@ -9,10 +9,11 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import promote
 from autodiff_cli.autograd.kinds import shown
-from autodiff_cli.autograd.op import KEYWORD_ALIASES, how_many
+from autodiff_cli.autograd.op import FUNCTIONS, KEYWORD_ALIASES, how_many
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
 
 _NONE = np.dtype(object)
+_LEAST, _MOST = -(2**63), 2**63 - 1
 UNFIT = (ValueError, TypeError, IndexError, OverflowError, AttributeError)
 """What NumPy raises where arguments do not fit; a plain number has no ``shape`` either."""
 NO_BOOLEANS = {
@@ -52,7 +53,7 @@ def bind(
 
 
 def _of_64_bits(value: int) -> int:
-    if not -(2**63) <= value < 2**63:
+    if not _LEAST <= value <= _MOST:
         raise ArgumentError(
             f"a whole number beside a tensor has at most 64 bits, not {value.bit_length():,}", hint="float() makes a float of it"
         )
@@ -64,7 +65,7 @@ def plain(value: Any, beside: Any) -> Any:
     if type(value) is float:
         return value
     if isinstance(value, int):
-        return _of_64_bits(value)
+        return value if _LEAST <= value <= _MOST else _of_64_bits(value)
     if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "fib":
         if isinstance(value, np.generic):
             return value.item()
@@ -104,7 +105,11 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
         return IndexOutOfRange(f"{name}: {error}; the shape is {shapes[0]}")
     if isinstance(error, OverflowError):
         return DtypeError(f"{name}: a number is too large for {' and '.join(str(v.dtype) for v in values if hasattr(v, 'dtype'))}")
-    if isinstance(error, (TypeError, AttributeError)) or not shapes:
+    if isinstance(error, AttributeError):  # a plain number, which has no shape
+        texts = [f"a tensor of shape {list(v.shape)}" if hasattr(v, "shape") else f"the number {v:g}" for v in values]
+        hint = f"it is {FUNCTIONS[name].signature}" if name in FUNCTIONS else None
+        return ArgumentError(f"{name} cannot work on {' and '.join(texts)}", hint=hint)
+    if isinstance(error, TypeError) or not shapes:
         if name in NO_BOOLEANS and all(getattr(v, "dtype", None) == np.bool_ for v in values):
             return DtypeError(NO_BOOLEANS[name])
         types = " and ".join(shown(v) for v in values)

@@ -28,6 +28,8 @@ def shown(value: Any) -> str:
         text = f"{value:g}"
     elif isinstance(value, (list, tuple)):
         text = f"[{', '.join(shown(item) for item in value[:_MOST_TEXT])}]"
+    elif isinstance(value, Tensor) and type(value) is not Tensor:
+        text = "a tensor"  # a power series, or what is written down
     elif isinstance(value, Tensor) or (isinstance(value, np.ndarray) and value.ndim):
         text = f"a {value.dtype} tensor of shape {list(value.shape)}" if value.shape else f"the tensor {value.item():g}"
     elif isinstance(value, (int, str, np.generic, np.ndarray)):
@@ -70,7 +72,7 @@ class Kind:
 
 def _one(value: Any) -> Any:
     """The number that a tensor or an array without dimensions holds; anything else as it is."""
-    if isinstance(value, Tensor) and (value.shape or value.requires_grad or type(value) is not Tensor):
+    if isinstance(value, Tensor) and (type(value) is not Tensor or value.shape or value.requires_grad):
         raise Unfit
     if isinstance(value, (np.generic, Tensor)) or (isinstance(value, np.ndarray) and not value.ndim):
         return value.item()

@@ -248,6 +248,12 @@ def _count_slope(y: Any, k: int) -> Any:
     return functools.reduce(operator.add, terms)
 
 
+def _falling_written(k: int) -> str:
+    formula = "*".join(["y", *(f"(y - {i})" for i in range(1, k))]) + f"*x**(y - {k})"
+    zeros = " or ".join(f"y == {i}" for i in range(1, k))
+    return f"0 if x == 0 and ({zeros}) else {formula}" if zeros else formula
+
+
 _falling: Function = declare(
     "falling_power",  # the derivative of x**y of that order by x: y*(y - 1)*...*x**(y - k)
     _falling_values,
@@ -258,7 +264,7 @@ _falling: Function = declare(
     series="chain",
     statics={"k": 1},
     public=False,
-    written=lambda k: "*".join(["y", *(f"(y - {i})" for i in range(1, k))]) + f"*x**(y - {k})",
+    written=lambda k: _falling_written(k),
 )
 
 

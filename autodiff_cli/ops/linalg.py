@@ -107,10 +107,13 @@ _squeeze_in_place = declare(
 )
 
 
-@takes(x=TENSOR, y=TENSOR)
 def matmul(x: Any, y: Any) -> Any:
     """product of vectors, matrices, or batches of matrices"""
-    dims = (len(x.shape), len(y.shape))
+    try:
+        dims = (len(x.shape), len(y.shape))
+    except AttributeError:
+        x, y = TENSOR(x, "matmul", "x"), TENSOR(y, "matmul", "y")
+        dims = (len(x.shape), len(y.shape))
     if 0 in dims:
         raise ShapeError(
             f"both arguments to matmul need to be at least 1D, but they are {dims[0]}D and {dims[1]}D",

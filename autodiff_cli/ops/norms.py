@@ -46,6 +46,10 @@ def _power_slope(g: Any, x: Any, p: float, other: Function) -> Any:
     return zeros_like(g) if p == 0 else g * (other(x, p - 1) * p)
 
 
+_SQUARES = {np.dtype(t): (float((np.finfo(t).tiny / np.finfo(t).eps) ** 0.5), float(np.finfo(t).max)) for t in ("f4", "f8")}
+"""Between which norms squares keep all digits, by type."""
+
+
 @np.errstate(all="ignore")
 def _norm(x: Any, p: float, dim: Any, keepdim: bool) -> Any:
     if x.dtype.kind != "f":
@@ -61,8 +65,7 @@ def _norm(x: Any, p: float, dim: Any, keepdim: bool) -> Any:
         return reduction(np.add)((x != 0).astype(x.dtype), dim, keepdim)
     total = _root_of_powers(size, p, dim, keepdim)
     # 1/p is rounded, which takes digits of roots of what is far from 1, and squares vanish bit by bit.
-    limits = np.finfo(x.dtype)
-    low, high = ((limits.tiny / limits.eps) ** 0.5, limits.max) if p == 2 else (1e-10, 1e10)
+    low, high = _SQUARES.get(x.dtype, (1e-2, 1e2)) if p == 2 else (1e-10, 1e10)
     if p <= 1 or not x.size or np.all((total > low) & (total <= high)):
         return total
     largest = reduction(np.maximum)(size, dim, True)
@@ -119,7 +122,7 @@ def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dt
 @takes(p=_ORDER, dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE))
 def norm(x: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """(sum of abs(x)**p)**(1/p) over all elements, or along dim; p may be inf and -inf"""
-    return vector_norm(x, p, dim, keepdim, dtype)
+    return _vector_norm(of_type(x, dtype), _order(p), dim, keepdim)
 
 
 def _corner(x: Any, p: Any) -> Any:
