@@ -121,7 +121,7 @@ def run(main: Main, command: Command, folder: Path, seconds: float = SECONDS) ->
     outcome.grown = _peak() - held
     outcome.past = _written() - past
     if not outcome.late and outcome.error != "MemoryError":
-        outcome.changed = state.changed(before, state.snapshot())
+        outcome.changed = state.changed(before)
     outcome.left = [name for name in os.listdir(folder) if name.startswith(".")]
     if os.getcwd() != before["folder"]:
         os.chdir(before["folder"])

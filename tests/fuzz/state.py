@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -14,6 +15,8 @@ from autodiff_cli import limits
 from autodiff_cli.autograd import dtypes, modes
 from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.ops import creation
+
+FILES = "open files"
 
 
 def snapshot() -> dict[str, Any]:
@@ -31,7 +34,7 @@ def snapshot() -> dict[str, Any]:
         "signal handlers": (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGPIPE)),
         "recursion limit": sys.getrecursionlimit(),
         "functions of the language": len(FUNCTIONS),
-        "open files": _open_files(),
+        FILES: _open_files(),
     }
 
 
@@ -43,8 +46,13 @@ def _open_files() -> int:
     return sum(not os.readlink(link).endswith(".ttf") for link in links if os.path.lexists(link))
 
 
-def changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """The names of what differs."""
+def changed(before: dict[str, Any]) -> list[str]:
+    """The names of what is not as it was; of files, whether there are more than before that are still in use."""
+    after = snapshot()
+    if after[FILES] > before[FILES]:
+        gc.collect()
+        after[FILES] = _open_files()
+    after[FILES] = max(after[FILES], before[FILES])
     return [name for name, value in before.items() if value != after[name]]
 
 
