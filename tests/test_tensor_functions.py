@@ -206,6 +206,17 @@ def test_the_namespace_has_pytorchs_names() -> None:
     assert ad.linalg.multi_dot([x, x, x]).tolist() == (x @ x @ x).tolist()
 
 
+def test_other_names_of_keywords_give_way_to_parameters() -> None:
+    """``other`` is the second argument of a function, unless the function calls something so itself."""
+    assert evaluate("sum(expand_as(x, other=[1, 2]))", {"x": 3.0}).value == 6.0
+    assert evaluate("maximum(x, other=5)", {"x": 3.0}).value == 5.0
+
+
+def test_what_cross_says_of_lengths() -> None:
+    with pytest.raises(AutodiffError, match=r"dimension -1 must have length 3. Got 1 and 1"):
+        ad.linalg.cross(ad.tensor(1.0), ad.tensor(2.0), dim=-1)
+
+
 MATRICES = np.random.default_rng(5).normal(size=(1, 3, 2, 2))
 OF_MATRICES = {
     "qr": lambda x: ad.linalg.qr(x)[1],

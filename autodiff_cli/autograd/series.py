@@ -287,8 +287,6 @@ def _token(value: Any) -> Any:
     kind = type(value)
     if kind is Series or kind is Tensor or kind is np.ndarray:
         return id(value)
-    if kind is list:
-        return tuple(map(_token, value))
     if kind in _NUMBERS and not value:
         return (kind, repr(value))  # 0.0 is not -0.0
     return (kind, value)

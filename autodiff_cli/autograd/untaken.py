@@ -84,8 +84,8 @@ def _through(
     if blank is None and _is_linear(node):
         # An index, which is often followed by nothing that is not finite.
         return parts, [Blank(lambda i=i: _zero(reached()[i])) for i in range(len(parts))]  # type: ignore[misc]
-    blanks = [None if part is None else Blank(lambda part=part: _zero(part)) for part in reached()]  # type: ignore[misc]
-    return [part if b is None else _kept_zero(part, b) for part, b in zip(parts, blanks, strict=True)], blanks
+    blanks = [Blank(lambda part=part: _zero(part)) for part in reached()]  # type: ignore[misc]
+    return list(map(_kept_zero, parts, blanks)), [*blanks]
 
 
 def _zero(part: Any) -> Any:

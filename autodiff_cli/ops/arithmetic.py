@@ -380,6 +380,6 @@ def lerp(x: Any, end: Any, weight: Any) -> Any:
 
 
 _THREE = ((1.5, -0.5, 0.7),)
-describe(addcmul, tensors=("x", "tensor1", "tensor2"), formula="1, value*tensor2, value*tensor1", samples=_THREE)
-describe(addcdiv, tensors=("x", "tensor1", "tensor2"), formula="1, value/tensor2, -value*tensor1/tensor2**2", samples=_THREE)
-describe(lerp, tensors=("x", "end", "weight"), formula="1 - weight, weight, end - x", samples=_THREE)
+describe(addcmul, formula="1, value*tensor2, value*tensor1", samples=_THREE)
+describe(addcdiv, formula="1, value/tensor2, -value*tensor1/tensor2**2", samples=_THREE)
+describe(lerp, formula="1 - weight, weight, end - x", samples=_THREE)
