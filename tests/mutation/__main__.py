@@ -131,12 +131,10 @@ class Entered:
         groups = [{self._name(mutant, one) for one in functions} for functions in (around[-1:], inside, using)]
         groups.append({name for name in self.tests if name.startswith(f"{mutant.module}:")})
         found: dict[str, None] = {}
-        if not around:
-            found |= dict.fromkeys(test for test in self.seconds if test.startswith(REFERENCE))
         for names in groups:
             if len(found) < FEW:
                 found |= dict.fromkeys(self._ordered({test for name in names for test in self.tests.get(name, ())}))
-        return list(found)
+        return [*([] if around else [test for test in self.seconds if test.startswith(REFERENCE)]), *found]
 
     @staticmethod
     def _name(mutant: Mutant, function: ast.FunctionDef | ast.Lambda) -> str:
