@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextvars import copy_context
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
@@ -119,7 +120,8 @@ def debugging() -> bool:
 def _run(args: list[str]) -> int | AutodiffError:
     """Run a command; the exit code or the error that it ends with, without what its frames hold in memory."""
     try:
-        return _invoke(args)
+        # What a command switches, such as the limits, is its own, however it ends.
+        return copy_context().run(_invoke, args)
     except AutodiffError as error:
         return error
     except (KeyboardInterrupt, click.Abort):

@@ -296,7 +296,9 @@ class Algebra:
         sums = [base for base, exponent in factors.items() if base.kind == "sum" and exponent == 1]
         if len(sums) == 1 and len(sums[0].parts) <= MOST_FLAT and isinstance(coefficient, Fraction):
             terms = sums[0].parts
-            divides = coefficient.denominator > 1 and all((coefficient * count).denominator == 1 for _, count in terms)
+            divides = coefficient.denominator > 1 and all(
+                isinstance(count, Fraction) and (coefficient * count).denominator == 1 for _, count in terms
+            )
             turns = coefficient == -1 if len(factors) == 1 else terms[0][1] < 0
             if divides or turns:
                 times = coefficient if divides else Fraction(-1)

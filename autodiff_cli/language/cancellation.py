@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.op import Op
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import GraphError
 from autodiff_cli.language.trace import Step, Trace, flat, invoke, pointwise, raw
 
 MOST_STEPS = 2_000
@@ -133,9 +135,9 @@ class _Errors:
         def pick(value: Any) -> Any:
             return value if places is None or not np.ndim(value) else np.broadcast_to(value, shape)[places]
 
-        slots = [*enumerate(step[1]), *step[2].items()]
+        slots: list[tuple[int | str, Any]] = [*enumerate(step[1]), *step[2].items()]
         values = {key: pick(raw(value)) for key, value in slots}
-        errors = {key: pick(self.of(value)) for key, value in slots if np.any(self.of(value))}
+        errors = {key: pick(self.of(value)) for key, value in slots if _computes_with(op, key) and np.any(self.of(value))}
         result = np.asarray(pick(raw(step[3])), np.float64)
         numbers = [v for v in values.values() if isinstance(v, (np.ndarray, np.generic, float, int))]
         total = np.where(_is_exact(op.name, numbers, result), 0.0, 0.5 * np.abs(result))
@@ -207,6 +209,11 @@ class _Errors:
         return np.float64(error), before
 
 
+def _computes_with(op: Op, key: int | str) -> bool:
+    """Whether an argument is one of the tensors of a function, not a setting of it."""
+    return (op.parameters[min(key, len(op.parameters) - 1)] if isinstance(key, int) else key) in op.tensors
+
+
 def _relative(error: Any, values: Any) -> Any:
     """Errors in proportion to values; infinite where nothing is left of a value."""
     with np.errstate(all="ignore"):
@@ -236,7 +243,10 @@ def _slopes(step: Step, values: dict[Any, Any], keys: list[Any]) -> dict[Any, An
     output = invoke(op, [given[i] for i in range(len(step[1]))], {name: given[name] for name in step[2]})
     if type(output) is not Tensor or not output.requires_grad:
         return dict.fromkeys(keys, 0.0)
-    found = grad(output.sum(), [given[key] for key in keys], materialize_grads=True)
+    try:
+        found = grad(output.sum(), [given[key] for key in keys], materialize_grads=True)
+    except GraphError:  # a derivative that is not implemented
+        return dict.fromkeys(keys, math.nan)
     return {key: slope._data for key, slope in zip(keys, found, strict=True)}
 
 

@@ -138,9 +138,10 @@ def convention(node: Node, values: Mapping[str, Any]) -> str | None:
     op = None if node.law is None else FUNCTIONS.get(node.law.name)
     if op is None or op.kink is None or not op.convention:
         return None
+    kept = {key: getattr(value, "_data", value) for key, value in values.items() if value is not None}
     try:
-        at_kink = np.any(op.mask(op.kink, [], {key: getattr(value, "_data", value) for key, value in values.items()}))
-    except (TypeError, ValueError, KeyError):  # nobody kept an argument that the predicate asks for
+        at_kink = np.any(op.mask(op.kink, [], kept))
+    except (ValueError, KeyError):  # an argument that the predicate asks for was not kept
         return None
     return op.convention if at_kink else None
 

@@ -36,7 +36,7 @@ ACTIONS: dict[str, Action] = {
     **{f.__name__: f for f in (sweep.grad, sweep.backward, checking.gradcheck, checking.gradgradcheck, Variable)},
     **{name: getattr(functional, name) for name in functional.__all__},
     "set_grad_enabled": modes.set_grad_enabled,
-    "is_grad_enabled": modes.is_grad_enabled,
+    "is_grad_enabled": lambda: modes.is_grad_enabled(),  # a built-in method does not say what it takes
     "set_default_dtype": set_default_dtype,
 }
 """Functions of programs."""
@@ -98,6 +98,7 @@ class Interpreter(Machine):
 
     def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64") -> None:
         super().__init__("", variables, np.dtype(dtype), listing=False)
+        self._recording = True
         FUNCTIONS.complete()  # whose methods are looked up on tensors too
         self.expressions = {name: name for name in variables}
 
@@ -112,8 +113,9 @@ class Interpreter(Machine):
         start = len(self.source)
         self.tensors.source += text if text.endswith("\n") else text + "\n"
         steps = read(self.source, start)
-        before = get_default_dtype()
+        before, mode = get_default_dtype(), modes.is_grad_enabled()
         set_default_dtype(self.dtype)
+        modes.set_grad_enabled(self._recording)
         entered: list[bool] = []
         self._operations = 0
         try:
@@ -132,8 +134,8 @@ class Interpreter(Machine):
             self._scope, self._depth = {}, 0  # an error may have left them inside a function
             self.dtype = self.tensors.dtype = get_default_dtype()
             set_default_dtype(before)
-            if entered:
-                modes.set_grad_enabled(entered[0])
+            self._recording = entered[0] if entered else modes.is_grad_enabled()
+            modes.set_grad_enabled(mode)
 
     def _step(self, step: Step) -> Shown | None:
         if step.kind == "show":

@@ -551,8 +551,12 @@ class Machine:
             hold(result._data)
             return self.tensors.keep(result, node)
         if isinstance(result, tuple):
+            parts = [self._listed(one, node) if isinstance(one, np.generic) else one for one in result]
+            result = type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
             for i, one in enumerate(result):
-                hold(getattr(one, "_data", None))
+                if not isinstance(one, Tensor):
+                    continue
+                hold(one._data)
                 self.tensors.keep(one, node, f"{self.tensors.text(node.span)}[{i}]")
             return result
         if isinstance(result, np.ndarray) and result.ndim:

@@ -15,7 +15,7 @@ from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.op import Op
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import AutodiffError
+from autodiff_cli.errors import AutodiffError, GraphError
 from autodiff_cli.language.cancellation import lost_digits
 from autodiff_cli.language.hints import way_out
 from autodiff_cli.language.trace import Met, Step, Trace, flat, invoke, kinks, pointwise, raw
@@ -254,9 +254,10 @@ def _slots(step: Step) -> list[tuple[Any, Any]]:
 class _Birth:
     """An operation that made nan or inf of what was neither, or nan of inf."""
 
-    def __init__(self, step: Step | None, mask: Any, name: str = "") -> None:
+    def __init__(self, step: Step | None, mask: Any, result: Any, name: str = "") -> None:
         self.step = step
         self.mask = mask
+        self.result = np.asarray(result)
         self.name = name
 
 
@@ -267,7 +268,7 @@ def _births(session: Session) -> list[Note]:
     notes = []
     rest: list[_Birth] = []
     for one in born:
-        found = None if one.step is None else _outside(one.step, one.mask, session)
+        found = None if one.step is None else _outside(one.step, one.mask, one.result, session)
         if found is None:
             rest.append(one)
         else:
@@ -313,9 +314,9 @@ def _traced_back(session: Session) -> list[_Birth]:
             if mask is not None:
                 birth = _handed_down(step, raw(result), mask, wanted, plain)
                 if birth is not None and birth.any():
-                    born.append(_Birth(step, birth))
+                    born.append(_Birth(step, birth, raw(result)))
     given = [
-        _Birth(None, wanted[id(leaf)], name)
+        _Birth(None, wanted[id(leaf)], leaf._data, name)
         for name, leaf in session.leaves.items()
         if id(leaf) in wanted and np.any(wanted[id(leaf)] & _bad(leaf._data))
     ]
@@ -371,7 +372,7 @@ def _narrowed(mask: Any, shape: tuple[int, ...]) -> Any:
     return np.logical_or.reduce(mask, axis=along, keepdims=True) if along else mask
 
 
-def _outside(step: Step, mask: Any, session: Session) -> Note | None:
+def _outside(step: Step, mask: Any, made: Any, session: Session) -> Note | None:
     """The note on a value outside of the domain; a pole between two parts of it is left to ``nonfinite``."""
     op = step[0]
     if op is None or op.inside is None:
@@ -381,7 +382,7 @@ def _outside(step: Step, mask: Any, session: Session) -> Note | None:
     if not outside.any():
         return None
     place = first_place(outside)
-    result = np.asarray(raw(step[3]))[place] if pointwise(step) else np.asarray(raw(step[3])).reshape(-1)[0]
+    result = made[place] if pointwise(step) else made.reshape(-1)[0]
     if not np.isnan(result) and _is_pole(op, numbers, place, outside.shape):
         return None
     texts = arguments_at(step, place, outside.shape, True, session.expression)
@@ -414,11 +415,10 @@ def _is_pole(op: Op, numbers: tuple[list[Any], dict[str, Any]], place: tuple[int
 def _born(birth: _Birth, session: Session) -> tuple[str, str]:
     """Where, and what: nan, inf or -inf."""
     place = first_place(birth.mask)
+    kind = str(birth.result[place])
     if birth.step is None:
-        value = session.leaves[birth.name]._data
-        return f"{birth.name}, as it was given{among(birth.mask)}", str(np.asarray(value)[place])
+        return f"{birth.name}, as it was given{among(birth.mask)}", kind
     step = birth.step
-    kind = str(np.asarray(raw(step[3]))[place])
     texts = arguments_at(step, place, birth.mask.shape, True, session.expression) if pointwise(step) else {}
     text = shortened(session.expression, step[4].span)
     with_ = _beside(texts)
@@ -507,7 +507,7 @@ def _own_slopes(step: Step, arrived: Any, order: int) -> list[tuple[Any, Any]]:
     given: dict[Any, Any] = {}
     leaves: dict[Any, Tensor] = {}
     for key, value in _slots(step):
-        given[key] = value.detach() if type(value) is Tensor else [v.detach() for v in value] if op.variadic else value
+        given[key] = value.detach() if type(value) is Tensor else [v.detach() for v in value] if isinstance(value, list) and op.variadic else value
         if type(value) is Tensor and value._requires_grad:
             leaves[key] = given[key] = value.detach().requires_grad_()
     output = invoke(op, [given[i] for i in range(len(step[1]))], {name: given[name] for name in step[2]})
@@ -516,7 +516,10 @@ def _own_slopes(step: Step, arrived: Any, order: int) -> list[tuple[Any, Any]]:
     inputs = list(leaves.values())
     start = None if arrived is None else Tensor(arrived)
     total = output if arrived is not None or not output.shape else output.sum()
-    slopes = grad(total, inputs, start, create_graph=order > 1, materialize_grads=True)
+    try:
+        slopes = grad(total, inputs, start, create_graph=order > 1, materialize_grads=True)
+    except GraphError:  # a derivative that is not implemented
+        return []
     for _ in range(order - 1):
         parts = [slope.sum() for slope in slopes if slope.requires_grad]
         if not parts:

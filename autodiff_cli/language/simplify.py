@@ -56,6 +56,15 @@ class _There:
             done[node] = self._one(node, done)
         return done[formula]
 
+    def _counted(self, value: Any) -> Any:
+        """A condition as 1 or 0, where it is computed with."""
+        is_condition = isinstance(value, self.sympy.logic.boolalg.Boolean) and not isinstance(value, self.sympy.Symbol)
+        return self.sympy.Piecewise((1, value), (0, True)) if is_condition else value
+
+    def _condition(self, value: Any) -> Any:
+        """A number as the condition that it is not 0."""
+        return value if isinstance(value, self.sympy.logic.boolalg.Boolean) else self.sympy.Ne(value, 0)
+
     def _number(self, value: Any) -> Any:
         if isinstance(value, Fraction):
             return self.sympy.Rational(value.numerator, value.denominator)
@@ -67,14 +76,18 @@ class _There:
             known = _SYMBOLS.get(node.name)
             return getattr(sympy, known) if known else sympy.Symbol(node.name, real=True)
         if node.kind == "sum":
-            return sympy.Add(*[self._number(count) * done[term] for term, count in node.parts])
+            return sympy.Add(*[self._number(count) * self._counted(done[term]) for term, count in node.parts])
         if node.kind == "product":
-            powers = [(done[b], done[e] if type(e) is Node else self._number(e)) for b, e in node.parts]
+            powers = [
+                (self._counted(done[b]), self._counted(done[e]) if type(e) is Node else self._number(e)) for b, e in node.parts
+            ]
             return sympy.Mul(self._number(node.coefficient), *[base**exponent for base, exponent in powers])
         given = [done[part] for part in node.parts if type(part) is Node]
         if node.name == "where":
-            return sympy.Piecewise((given[1], given[0]), (given[2], True))
+            return sympy.Piecewise((given[1], self._condition(given[0])), (given[2], True))
         name = {**_NAMES, **_COMPARISONS, **_LOGIC}.get(node.name, node.name if node.name in _SAME else "")
+        if node.name in _LOGIC:
+            given = [self._condition(part) for part in given]
         if name and len(given) == len(node.parts):
             return getattr(sympy, name)(*given)
         key = f"{node.name}_{len(self.opaque)}"

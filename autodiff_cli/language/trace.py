@@ -50,7 +50,7 @@ _NOT_POINTWISE = ("creation", "linalg", "shape", "views")
 def pointwise(step: Step) -> bool:
     """Whether each element of the result comes from one element of each argument, which may broadcast."""
     op = step[0]
-    if op is None or op.section in _NOT_POINTWISE or op.variadic:
+    if op is None or op.section in _NOT_POINTWISE or op.variadic or isinstance(step[3], tuple):
         return False
     if "dim" in op.parameters and not compares(step):
         return False

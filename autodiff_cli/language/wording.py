@@ -60,6 +60,8 @@ def operands(step: Step) -> list[Syntax]:
         given = node.children[after].children if len(node.children) > after else []
         found = [child.children[1] if child.kind == "keyword" else child for child in given]
         found = [node.children[0], *found] if node.kind == "method" else found
+    elif node.kind in ("index", "attribute"):
+        found = node.children[:1]
     elif node.kind == "conditional":
         found = [node.children[1], node.children[0], node.children[2]]
     else:
@@ -112,5 +114,6 @@ def _names(tree: Syntax) -> bool:
 
 def _parameter(step: Step, key: Any) -> str:
     op = step[0]
-    assert op is not None
+    if op is None:
+        return "the value"
     return op.parameters[key] if isinstance(key, int) and key < len(op.parameters) else str(key)
