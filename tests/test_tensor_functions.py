@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
+from autodiff_cli.autograd.arguments import bind
 from autodiff_cli.errors import AutodiffError, LimitError
 from autodiff_cli.language.evaluate import evaluate
 from autodiff_cli.language.session import Session
@@ -207,9 +208,10 @@ def test_the_namespace_has_pytorchs_names() -> None:
 
 
 def test_other_names_of_keywords_give_way_to_parameters() -> None:
-    """``other`` is the second argument of a function, unless the function calls something so itself."""
+    """``other`` is the second argument ``y`` of a function, unless the function calls something so itself."""
+    assert list(bind("f", ("x", "y"), (), (1,), {"other": 2})) == [1, 2]
+    assert list(bind("f", ("x", "y", "other"), (), (1,), {"other": 3, "y": 2})) == [1, 2, 3]
     assert evaluate("sum(expand_as(x, other=[1, 2]))", {"x": 3.0}).value == 6.0
-    assert evaluate("maximum(x, other=5)", {"x": 3.0}).value == 5.0
 
 
 def test_what_cross_says_of_lengths() -> None:

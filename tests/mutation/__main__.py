@@ -28,8 +28,8 @@ from tests.mutation.changes import Change, changes
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGE = ("compiled", "lowering", "program", "parser", "grammar")
 MODULES = ("autograd/*.py", "ops/*.py", *(f"language/{name}.py" for name in LANGUAGE))
-REFERENCE = "tests/test_pages.py"
-"""What is declared when a module is imported stands in the reference."""
+REFERENCE = ("tests/test_pages.py", "tests/behaviour/test_names.py")
+"""Tests of what is declared when a module is imported."""
 FEW = 50
 """So many tests of one function are enough."""
 PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "tests.mutation.calls")

@@ -87,17 +87,24 @@ class Change:
 
 def changes(source: str) -> Iterator[Change]:
     """Return all mistakes for a module, in the order of the source."""
-    tree = ast.parse(source)
-    read = {node.id for node in _changeable(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    for statement in tree.body:
-        written = {
-            node.id for target in getattr(statement, "targets", ()) for node in ast.walk(target) if isinstance(node, ast.Name)
-        }
-        if written and not written & read and isinstance(getattr(statement, "value", None), ast.Tuple | ast.List):
-            continue  # points to test at, with a name
+    for statement in _without_samples(ast.parse(source).body):
         for node in _changeable(statement):
             for kind, place, new in _mistakes(node):
                 yield Change(place.lineno, place.col_offset, place.end_lineno or 0, place.end_col_offset or 0, kind, new)
+
+
+def _without_samples(statements: list[ast.stmt]) -> list[ast.stmt]:
+    """Leave out lists with a name that is read for points to test at only."""
+    names = [{node.id for node in _changeable(one) if isinstance(node, ast.Name)} for one in statements]
+    given = [
+        {node.id for target in getattr(one, "targets", ()) for node in ast.walk(target) if isinstance(node, ast.Name)}
+        for one in statements
+    ]
+    kept = [True] * len(statements)
+    for i in reversed(range(len(statements))):
+        read = set().union(*(names[k] for k in range(i + 1, len(statements)) if kept[k]))
+        kept[i] = not (given[i] and not given[i] & read and isinstance(getattr(statements[i], "value", None), ast.Tuple | ast.List))
+    return [one for one, is_kept in zip(statements, kept, strict=True) if is_kept]
 
 
 def _changeable(top: ast.AST) -> Iterator[ast.AST]:
