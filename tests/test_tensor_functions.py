@@ -11,6 +11,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.arguments import bind
+from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.errors import AutodiffError, LimitError
 from autodiff_cli.language.evaluate import evaluate
 from autodiff_cli.language.session import Session
@@ -217,6 +218,31 @@ def test_other_names_of_keywords_give_way_to_parameters() -> None:
 def test_what_cross_says_of_lengths() -> None:
     with pytest.raises(AutodiffError, match=r"dimension -1 must have length 3. Got 1 and 1"):
         ad.linalg.cross(ad.tensor(1.0), ad.tensor(2.0), dim=-1)
+
+
+PRODUCTS: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
+    "cross": (np.cross, [(3,), (3,)]),
+    "dot": (np.dot, [(3,), (3,)]),
+    "vdot": (np.vdot, [(3,), (3,)]),
+    "outer": (np.outer, [(3,), (2,)]),
+    "inner": (np.inner, [(2, 3), (4, 3)]),
+    "kron": (np.kron, [(2, 3), (3, 2)]),
+    "matmul": (np.matmul, [(2, 3), (3, 4)]),
+    "bmm": (np.matmul, [(2, 2, 3), (2, 3, 4)]),
+    "chain_matmul": (lambda a, b, c: a @ b @ c, [(2, 3), (3, 4), (4, 2)]),
+    "addmm": (lambda a, b, c: a + b @ c, [(2, 4), (2, 3), (3, 4)]),
+    "baddbmm": (lambda a, b, c: a + b @ c, [(2, 2, 4), (2, 2, 3), (2, 3, 4)]),
+    "linear": (lambda a, b, c: a @ b.T + c, [(2, 3), (4, 3), (4,)]),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_are_numpys(name: str) -> None:
+    truth, shapes = PRODUCTS[name]
+    generator = np.random.default_rng(11)
+    factors = [generator.normal(size=shape) for shape in shapes]
+    found = FUNCTIONS[name].function(*map(ad.tensor, factors)).numpy()
+    np.testing.assert_allclose(found, truth(*factors), rtol=1e-14, atol=1e-14)
 
 
 MATRICES = np.random.default_rng(5).normal(size=(1, 3, 2, 2))
