@@ -449,3 +449,8 @@ def test_json() -> None:
     ]
     assert document["coefficients"] == [1, 1, 0.5, 1 / 6]
     assert document["derivatives"] == [1, 1, 1, 1]
+
+
+def test_elements_that_were_not_taken_add_nothing() -> None:
+    """Though their rates are infinite: ``sqrt(x)`` at 0 is below 1."""
+    assert run('autodiff taylor "sum(max([sqrt(x), x + 1], [1, 5]))" --at x=0 --order 3 -q') == "6.0\n0.0\n0.0\n0.0\n"
