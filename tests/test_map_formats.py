@@ -394,7 +394,6 @@ def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypa
     ],
 )
 def test_where_quotes_are_regular(data: bytes, regular: bool) -> None:
-    pytest.importorskip("pyarrow")
     from autodiff_cli.data import fast
 
     assert fast.is_regular(data, ",") is regular

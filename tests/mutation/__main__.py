@@ -32,7 +32,7 @@ REFERENCE = ("tests/test_pages.py", "tests/behaviour/test_names.py")
 """Tests of what is declared when a module is imported."""
 FEW = 50
 """So many tests of one function are enough."""
-PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "tests.mutation.calls")
+PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-p", "tests.mutation.calls")
 
 
 @dataclass(frozen=True)
