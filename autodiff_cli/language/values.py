@@ -121,8 +121,7 @@ def variables(values: dict[str, Any], dtype: Any, requires_grad: Iterable[str]) 
         given = value._data if isinstance(value, Tensor) else value
         try:
             with np.errstate(all="ignore"):  # 1e308 is inf in float32
-                array = np.array(given, dtype=dtype)
-            leaves[name] = Tensor(array, requires_grad=name in wanted)
+                leaves[name] = Tensor(np.array(given, dtype=dtype), requires_grad=name in wanted)
             hold(leaves[name]._data)
         except (ValueError, TypeError):
             raise UsageError(f"the value of '{name}' is not an array of numbers") from None
