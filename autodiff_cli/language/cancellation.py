@@ -160,9 +160,9 @@ class _Errors:
         """What joins and selects hands errors on; of anything else the worst relative error is taken to stay."""
         op = step[0]
         errors = [(self.of(value), np.asarray(raw(value), np.float64)) for value in flat(step) if np.any(self.of(value))]
-        before = max((float(np.max(_relative(error, values))) for error, values in errors), default=0.0)
+        before = max((float(np.max(_relative(error, values), initial=0.0)) for error, values in errors), default=0.0)
         if op is None or op.section in ("shape", "views", "creation", "reduce"):
-            return np.float64(max((float(np.max(error)) for error, _ in errors), default=0.0)), before
+            return np.float64(max((float(np.max(error, initial=0.0)) for error, _ in errors), default=0.0)), before
         kept = before if before < math.inf else 0.0
         return (kept + 0.5) * np.abs(np.asarray(raw(step[3]), np.float64)), before
 

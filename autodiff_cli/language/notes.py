@@ -507,7 +507,10 @@ def _own_slopes(step: Step, arrived: Any, order: int) -> list[tuple[Any, Any]]:
     given: dict[Any, Any] = {}
     leaves: dict[Any, Tensor] = {}
     for key, value in _slots(step):
-        given[key] = value.detach() if type(value) is Tensor else [v.detach() for v in value] if isinstance(value, list) and op.variadic else value
+        if op.variadic and isinstance(value, list):
+            given[key] = [v.detach() for v in value]
+        else:
+            given[key] = value.detach() if type(value) is Tensor else value
         if type(value) is Tensor and value._requires_grad:
             leaves[key] = given[key] = value.detach().requires_grad_()
     output = invoke(op, [given[i] for i in range(len(step[1]))], {name: given[name] for name in step[2]})

@@ -118,7 +118,7 @@ def thinned(xs: Any, ys: Any, low: float, high: float, columns: int) -> list[tup
     pieces = []
     for run in runs(ys):
         x, y = xs[run], ys[run]
-        column = np.floor((x - low) / (high - low) * columns).astype(int)
+        column = np.floor((x - low) / (high - low) * columns)
         begin = np.flatnonzero(np.concatenate([[True], np.diff(column) > 0]))
         end = np.concatenate([begin[1:], [len(x)]])
         kept: list[int] = []
