@@ -257,7 +257,7 @@ class Recording:
         if key not in self._kinds:
             ones = [np.ones(1, v.dtype) if type(v) is Operation else v for v in given[: law.arity]]
             with np.errstate(all="ignore"):
-                self._kinds[key] = np.result_type(law.forward(*ones, *given[law.arity :]))
+                self._kinds[key] = np.asarray(law.forward(*ones, *given[law.arity :])).dtype  # by hand it may be a plain one
         return self._kinds[key]
 
     # Derivatives

@@ -145,7 +145,8 @@ def scaled(coefficients: Any) -> Any:
     for k, coefficient in enumerate(coefficients):
         factorial = math.factorial(k)
         exponent = max(factorial.bit_length() - 64, 0)  # beyond 170 a factorial is no float
-        result[k] = np.ldexp(coefficient * float(factorial >> exponent), exponent)
+        with np.errstate(all="ignore"):  # a derivative may be larger than any float
+            result[k] = np.ldexp(coefficient * float(factorial >> exponent), exponent)
     return result
 
 
