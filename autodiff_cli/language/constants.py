@@ -15,6 +15,8 @@ Number = Fraction | float
 
 _PARTS = 360
 _MOST_ROOTS = 1_000
+_MOST_SQUARE = 1_000_000
+"""Numbers up to here are looked at for squares in them, which takes as many steps as their root."""
 _BITS = 256
 
 
@@ -114,7 +116,11 @@ def recognized(value: float) -> tuple[Fraction, str, Fraction, Fraction] | None:
         return sign, "number", Fraction(round(square)), half
     for exponent, ratio in ((half, square / math.pi), (-half, square * math.pi)):
         times = _simple(ratio)
-        if times is None or not _near(math.sqrt(float(times) * math.pi ** (1 if exponent > 0 else -1)), size):
+        if (
+            times is None
+            or max(times.numerator, times.denominator) > _MOST_SQUARE
+            or not _near(math.sqrt(float(times) * math.pi ** (1 if exponent > 0 else -1)), size)
+        ):
             continue
         times, whole = _without_squares(times)
         if exponent < 0 and times.numerator > 1:

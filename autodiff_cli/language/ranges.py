@@ -12,6 +12,8 @@ from autodiff_cli.errors import UsageError
 from autodiff_cli.language.values import constant, named
 
 MOST_SAMPLES = 1_000_000
+NARROWEST = 1e-290
+"""Widths below this are lost where they are multiplied by sizes of a screen."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def _parts(text: str, option: str, name: str, label: str) -> tuple[float, float,
         raise UsageError(f"{label}: the range {text} is not finite", hint=write(-10, 10))
     if low > high:
         raise UsageError(f"{label}: the range {text} goes backwards", hint=write(parts[1], parts[0]))
-    if high - low < 1e4 * np.spacing(max(abs(low), abs(high))):
+    if high - low < max(1e4 * np.spacing(max(abs(low), abs(high))), NARROWEST):
         size = "empty" if low == high else "too narrow for floating-point numbers"
         raise UsageError(f"{label}: the range {text} is {size}", hint=write(f"{low - 1:g}", f"{high + 1:g}"))
     return low, high, parts[2] if len(parts) > 2 else None

@@ -130,7 +130,7 @@ def thinned(xs: Any, ys: Any, low: float, high: float, columns: int) -> list[tup
 
 def ticks(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
     """Round numbers in a range, at most so many, and how they are written; parts of pi between ends that are."""
-    if all(abs(4 * end / math.pi - round(4 * end / math.pi)) < 1e-9 for end in (low, high)) and high - low < 100:
+    if high - low < 100 and all(abs(4 * end / math.pi - round(4 * end / math.pi)) < 1e-9 for end in (low, high)):
         for part in (0.25, 0.5, 1, 2, 5, 10, 20):
             places = _steps(low, high, part * math.pi)
             if len(places) <= most:
