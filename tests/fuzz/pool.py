@@ -25,7 +25,7 @@ from tests.fuzz.oracles import Finding
 
 MEMORY = 6 << 30
 PATIENCE = 10.0
-"""So many times the limit of a command may pass on the wall until its process ends itself; then it is ended."""
+"""So many times the limit of a command may pass on the wall until its process is ended."""
 RENEWED = 2000
 """After so many commands a process is replaced."""
 
@@ -104,24 +104,20 @@ def _work(connection: Connection, setting: Setting, folder: Path, last_words: IO
     while True:
         task = connection.recv()
         command = task if isinstance(task, Command) else command_of(setting, *task)
-        connection.send(_report(main, command, inside, setting, last_words))
+        connection.send(_report(main, command, inside, setting))
 
 
-def _report(main: runner.Main, command: Command, folder: Path, setting: Setting, last_words: IO[bytes]) -> Report:
-    # The clock of the runner cannot interrupt NumPy. These end the process: by time of the processor, and by time on the wall.
+def _report(main: runner.Main, command: Command, folder: Path, setting: Setting) -> Report:
+    # The clock of the runner cannot interrupt NumPy: this ends the process.
     spent = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     resource.setrlimit(resource.RLIMIT_CPU, (int(spent + 1.5 * setting.seconds) + 1, resource.RLIM_INFINITY))
-    faulthandler.dump_traceback_later(setting.seconds * PATIENCE, exit=True, file=last_words)
     features: set[int] = set()
     if setting.covering:
         main = coverage.covering(main, features)
-    try:
-        outcome = runner.run(main, command, folder, setting.seconds)
-        findings = oracles.judge(command, outcome)
-        if command.relation and outcome.code == 0:
-            findings += relations.check(lambda args: _answer(main, args, folder, setting), command)
-    finally:
-        faulthandler.cancel_dump_traceback_later()
+    outcome = runner.run(main, command, folder, setting.seconds)
+    findings = oracles.judge(command, outcome)
+    if command.relation and outcome.code == 0:
+        findings += relations.check(lambda args: _answer(main, args, folder, setting), command)
     code: int | str = "late" if outcome.late else outcome.error if outcome.code is None else outcome.code
     return Report(command, code, findings, outcome.seconds, outcome.err[:500], frozenset(features))
 
@@ -171,7 +167,9 @@ class Worker:
             except (EOFError, OSError):
                 self.process.join(5)
                 report = self._ended(f"exit {self.process.exitcode}")
-        elif time.monotonic() - self.begun > self.setting.seconds * (PATIENCE + 1):
+        elif time.monotonic() - self.begun > self.setting.seconds * PATIENCE and self.process.pid is not None:
+            os.kill(self.process.pid, signal.SIGXCPU)  # it says where it is
+            self.process.join(5)
             report = self._ended("hangs")
         if report is not None:
             self.busy = None
