@@ -81,6 +81,7 @@ def foreign(problem: str) -> Iterator[None]:
         raise DataError(problem, hint="it asks for more memory than there is: it may be broken") from None
     except Exception as error:
         reason = str(getattr(error, "strerror", None) or error).partition("\n")[0].strip()
+        reason = "" if " object at 0x" in reason else reason  # of Python, which says nothing about the file
         raise DataError(problem, hint=reason[:_LONGEST_REASON] or None) from None
 
 
