@@ -39,9 +39,14 @@ def lifted() -> bool:
     return _lifted.get()
 
 
+def lift() -> None:
+    """Lift the limits for the rest of this context, which a command has of its own."""
+    _lifted.set(True)
+
+
 @contextmanager
 def unlimited() -> Iterator[None]:
-    """Lift the limits, as ``--no-limits`` does."""
+    """Lift the limits inside a ``with`` block."""
     token = _lifted.set(True)
     try:
         yield

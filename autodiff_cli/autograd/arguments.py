@@ -123,4 +123,6 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
                     hint=f"{name} was given shapes {shapes[0]} and {shapes[1]}",
                 )
         return ShapeError(f"shapes {shapes[0]} and {shapes[1]} do not fit in {name}")
+    if len(shapes) == 1:
+        return ShapeError(f"{name}: {error}", hint=f"the shape is {shapes[0]}")
     return ShapeError(f"shapes {', '.join(map(str, shapes))} do not fit in {name}", hint="shapes have to broadcast with each other")

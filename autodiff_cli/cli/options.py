@@ -137,9 +137,9 @@ _dtype = click.option("--dtype", default="float64", show_default=True, metavar="
 
 def _lift(context: click.Context, parameter: click.Parameter, given: bool) -> None:
     if given and not context.resilient_parsing:
-        from autodiff_cli.limits import unlimited
+        from autodiff_cli.limits import lift
 
-        context.with_resource(unlimited())
+        lift()
 
 
 no_limits = click.option(

@@ -467,7 +467,7 @@ class Machine:
         values = list(values)
         for value in values:
             if not (value is None or value is ... or is_plain(value) or isinstance(value, (Tensor, list, slice))):
-                raise ArgumentError(f"{described(value)} is no position", hint=POSITIONS)
+                raise ArgumentError(f"{described(value)} is not a position", hint=POSITIONS)
         keys = [whole(key, "a position") if isinstance(key, float) else key for key in values]
         return [positions(self.tensors.of(key) if isinstance(key, list) and holds_tensor(key) else key) for key in keys]
 

@@ -163,8 +163,6 @@ def whole(value: Any, what: str) -> Any:
 
 _TOO_LARGE = 2**63
 """Integers from here on are none to NumPy."""
-_TEXTS = ("equation", "dtype")
-"""Parameters that take a text, beside those whose default is one."""
 
 
 def static(value: Any, op: Op, parameter: str) -> Any:
@@ -183,8 +181,6 @@ def static(value: Any, op: Op, parameter: str) -> Any:
         raise ArgumentError(f"{op.name} needs a plain number here, not a tensor", hint=f"it is {op.signature}")
     if parameter == "dtype" and value is not None and str(value) not in DTYPES:
         raise ArgumentError(f"a dtype is {', '.join(DTYPES[:-1])} or {DTYPES[-1]}, not {described(value)}")
-    if isinstance(value, str) and parameter not in _TEXTS and not isinstance(op.default(parameter), str):
-        raise ArgumentError(f"{op.name} takes no text for '{parameter}'", hint=f"it is {op.signature}")
     if not (value is None or is_plain(value) or isinstance(value, (str, np.dtype))):
         raise ArgumentError(f"{op.name} cannot take {described(value)} for '{parameter}'", hint=f"it is {op.signature}")
     return value

@@ -20,8 +20,8 @@ from autodiff_cli.language.syntax import Syntax, unparse
 from autodiff_cli.language.written import program
 from autodiff_cli.limits import check_count
 
-MOST_ORDERS, MOST_OPERATIONS = 100, 20_000
-"""Of derivatives as formulas; 20,000 operations to be differentiated once more take some seconds."""
+MOST_ORDERS, MOST_OPERATIONS = 100, 5_000
+"""Of derivatives as formulas; 5,000 operations take some seconds to be differentiated once more."""
 
 Written = tuple[Recording, Cell, dict[str, Operation]]
 """A recording, its result, and its variables."""
@@ -122,11 +122,14 @@ def _of_order(algebra: Algebra, value: Written, by: Sequence[str], order: int) -
             for name, formula in zip(following, formulas(algebra, slopes, own), strict=True):
                 found[*term, name] = formula
         if step < order:
-            written = {term: recorded_again(formula, value[2]) for term, formula in found.items()}
-            check_count(
-                sum(len(recording.operations) + 1 for recording, _, _ in written.values()),
-                MOST_OPERATIONS,
-                f"the derivatives of order {step} have {{}} operations, more than the limit of {{}}",
-                hint="ask for a lower order; taylor and grad --order give numbers",
-            )
+            written, operations = {}, 0
+            for term, formula in found.items():
+                written[term] = recorded_again(formula, value[2])
+                operations += len(written[term][0].operations) + 1
+                check_count(
+                    operations,
+                    MOST_OPERATIONS,
+                    f"the derivatives of order {step} have {{}} operations or more, above the limit of {{}}",
+                    hint="ask for a lower order; taylor and grad --order give numbers",
+                )
     return found

@@ -144,7 +144,9 @@ class Tensors:
             return static(value, op, parameter)
         if value is None:
             if op.default(parameter) is not None or parameter in op.parameters[: op.required]:
-                raise ArgumentError(f"{op.name} needs a number or a tensor, not none", hint=f"it is {op.signature}")
+                raise ArgumentError(
+                    f"{op.name}: '{parameter}' must be a number or a tensor, not none", hint=f"it is {op.signature}"
+                )
             return None
         if is_plain(value):
             return value
