@@ -64,6 +64,8 @@ def _judged(command: Command, outcome: Outcome) -> Iterator[Finding]:
         return
     for category, message, file in outcome.warned:
         yield Finding(f"warning {category}", file, message[:200])
+    for error, of in outcome.ignored:
+        yield Finding(f"ignored {error}", of, "an exception where an object is freed, perhaps one of a command before")
     for what in outcome.changed:
         yield Finding("state", what, f"{command.name} leaves it changed")
     if outcome.past:
@@ -95,7 +97,7 @@ def _of_text(command: Command, outcome: Outcome) -> Iterator[Finding]:
     given = " ".join([*command.args, *(content.decode("utf-8", "replace") for content in read)])
     for match in _PRIVATE.finditer(err + ("" if style in _BINARY else out)):
         if match.group() not in given:
-            yield Finding("private name", match.group()[:8], _around(err + out, match))
+            yield Finding("private name", re.sub("0x.*", "0x...", match.group()), _around(err + out, match))
     for match in _NUMPY.finditer(err):
         if match.group() not in given:
             yield Finding("wording", match.group(), _around(err, match))

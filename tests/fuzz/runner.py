@@ -42,6 +42,7 @@ class Outcome:
         error, message: class and text of what it raised, or of what its last line of defence made a message of.
         where: file and function of the innermost frame of the project, for an error or where time was up.
         warned: category, message and place of each warning.
+        ignored: class and place of each exception that Python prints and ignores, as where an object is freed.
         seconds: how long it took of a processor; ``late`` if it was stopped.
         grown: how many bytes the process holds more than before, at its peak.
         changed: what of the global state it did not leave as it was.
@@ -56,6 +57,7 @@ class Outcome:
     message: str = ""
     where: str = ""
     warned: list[tuple[str, str, str]] = field(default_factory=list)
+    ignored: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
     late: bool = False
     grown: int = 0
@@ -104,6 +106,7 @@ def run(main: Main, command: Command, folder: Path, seconds: float = SECONDS) ->
     held, past = _peak(), _written()
     streams = _Stream(command.stdin), _Stream(), _Stream()
     kept = sys.stdin, sys.stdout, sys.stderr
+    hook, sys.unraisablehook = sys.unraisablehook, lambda unraisable: outcome.ignored.append(_ignored(unraisable))
     begun = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -115,6 +118,7 @@ def run(main: Main, command: Command, folder: Path, seconds: float = SECONDS) ->
             outcome.note(error)
         finally:
             sys.stdin, sys.stdout, sys.stderr = kept
+            sys.unraisablehook = hook
     outcome.seconds = time.process_time() - begun
     outcome.warned = [(w.category.__name__, str(w.message), _short(w.filename)) for w in caught]
     outcome.stdout, outcome.stderr = (stream.content() for stream in streams[1:])
@@ -160,6 +164,11 @@ def _unforeseen(outcome: Outcome) -> Iterator[None]:
         yield
     finally:
         unforeseen.described = described
+
+
+def _ignored(unraisable: Any) -> tuple[str, str]:
+    found = [(f.f_code.co_filename, f.f_code.co_qualname) for f, _ in traceback.walk_tb(unraisable.exc_traceback)]
+    return unraisable.exc_type.__name__, _innermost(found) or type(unraisable.object).__name__
 
 
 def walk(frame: FrameType | None) -> list[tuple[str, str]]:
