@@ -176,6 +176,7 @@ class RowProgram(Compiled):
         self.expression = expression
         self.reason = reason
         self._leaves = leaves
+        self._tree = parse(expression)
 
     def run(self, columns: Mapping[str, Any], out: Sequence[Any]) -> None:
         """See ``Compiled``.
@@ -206,7 +207,7 @@ class RowProgram(Compiled):
 
     def _row(self, values: Mapping[str, Any]) -> list[Any]:
         row = as_leaves(dict(values), self.dtype, self.wrt)
-        evaluator = Evaluator(self.expression, {**self._leaves, **row}, self.dtype)
+        evaluator = Evaluator(self.expression, {**self._leaves, **row}, self.dtype, self._tree)
         with np.errstate(all="ignore"):
             output = one_number(evaluator)
             order = max(map(len, self.terms))

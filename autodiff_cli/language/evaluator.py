@@ -44,6 +44,9 @@ def free_names(tree: Syntax, given: Iterable[str] = (), variables: Iterable[str]
 class Evaluator(Machine):
     """Runs one program; see ``Machine`` for the arguments.
 
+    Args:
+        tree: the program, where it was parsed before.
+
     Attributes:
         tree: the program.
     """
@@ -51,9 +54,9 @@ class Evaluator(Machine):
     most_operations = MOST_BYTES // BYTES_OF_AN_OPERATION
     """All tensors are kept, for the table."""
 
-    def __init__(self, source: str, variables: Mapping[str, Tensor], dtype: Any) -> None:
+    def __init__(self, source: str, variables: Mapping[str, Tensor], dtype: Any, tree: Syntax | None = None) -> None:
         super().__init__(source, variables, dtype)
-        self.tree = parse(source)
+        self.tree = tree or parse(source)
         self.variables = dict(variables)
 
     def run(self) -> Any:

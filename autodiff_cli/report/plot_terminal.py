@@ -89,11 +89,17 @@ def _draw_curve(plotext: Any, plot: Any, panel: Panel, k: int, inner: tuple[int,
             plotext.figure.draw(signal.lines())
 
 
+_LONGEST = 1e6
+"""Dots of a curve that are drawn in dashes."""
+
+
 def _dashed(x: Any, y: Any, scale: Any, drawn: int, left_out: int) -> list[tuple[Any, Any]]:
     """A curve in pieces, by its length in dots."""
     if not left_out or len(x) < 2:
         return [(x, y)]
     length = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x) * scale[0], np.diff(y) * scale[1]))])
+    if not length[-1] < _LONGEST:
+        return [(x, y)]
     starts = np.arange(0.0, length[-1] + 1e-9, drawn + left_out)
     pieces = []
     for start in starts:

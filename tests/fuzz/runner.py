@@ -126,7 +126,7 @@ def run(main: Main, command: Command, folder: Path, seconds: float = SECONDS) ->
     outcome.past = _written() - past
     if not outcome.late and outcome.error != "MemoryError":
         outcome.changed = state.changed(before)
-    outcome.left = [name for name in os.listdir(folder) if name.startswith(".")]
+    outcome.left = [name for name in os.listdir(folder) if name.startswith(".") and name not in command.args]
     if os.getcwd() != before["folder"]:
         os.chdir(before["folder"])
     return outcome
