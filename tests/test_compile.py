@@ -352,3 +352,16 @@ def test_other_ways_of_saying_the_same() -> None:
     assert program(x=x, y=y)["value"].dtype == np.float32
     with pytest.raises(UsageError, match="1 or more"):
         ad.compile("x", threads=0)
+
+
+@pytest.mark.parametrize(
+    "source", ["cos(x > 0)", "exp(isclose(x, x))", "sqrt(x > 0)*x", "atan2(x > 0, x)", "cos(1 > 0)*x", "hypot(x > 0, x < 2)"]
+)
+def test_functions_of_conditions_have_all_digits(source: str) -> None:
+    """NumPy computes them in half precision."""
+    program, columns = ad.compile(source), {"x": np.array([1.5, -1.0])}
+    for i, x in enumerate(columns["x"]):
+        expected = ad.evaluate(source, {"x": x})
+        found = program(**columns)
+        assert found["value"][i] == pytest.approx(expected.value, rel=1e-15)
+        assert found["d_x"][i] == pytest.approx(expected.grad["x"], rel=1e-15)

@@ -324,6 +324,11 @@ def _settled(data: Any, *inputs: Any) -> Any:
     return data
 
 
+def _numbers(value: Any) -> Any:
+    """Booleans as integers; anything else as it is."""
+    return value.astype(np.int64) if getattr(value, "dtype", None) == np.bool_ else value
+
+
 def _counted(name: str, values: Any) -> Any:
     """Booleans as numbers, where that may be meant."""
     if name in NO_BOOLEANS:
@@ -421,6 +426,8 @@ def _binary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
             (first and type(x) is Tensor and x._requires_grad) or (second and type(y) is Tensor and y._requires_grad)
         ) and is_grad_enabled():
             return rule.record((x, y), data)
+        if data.dtype == np.float16:  # what NumPy makes of booleans
+            data = forward(*(_numbers(v) for v in (a, b)))
         return _constant(_settled(data, a, b))
 
     return function
@@ -462,8 +469,11 @@ def _general(
             data = forward(*raw)
         except UNFIT as error:
             raise mismatch(name, error, raw[:arity]) from None
-        recorded = recorded and is_grad_enabled()
-        return rule.record(args, data) if recorded else _constant(_settled(data, *raw[:arity]))
+        if recorded and is_grad_enabled():
+            return rule.record(args, data)
+        if getattr(data, "dtype", None) == np.float16:  # what NumPy makes of booleans
+            data = forward(*map(_numbers, raw[:arity]), *raw[arity:])
+        return _constant(_settled(data, *raw[:arity]))
 
     return function
 

@@ -221,6 +221,10 @@ class Recording:
         Raises:
             NotRecordable: if the list gets too long.
         """
+        conditions = [_is_condition(value) for value in given[: law.arity]]
+        if any(conditions) and self._kind(law, given) == np.float16:  # of booleans NumPy computes in half precision
+            counted = [self._counted(v) if is_condition else v for v, is_condition in zip(given, conditions, strict=False)]
+            given = (*counted, *given[law.arity :])
         if not any(type(value) is Operation for value in given[: law.arity]):
             return self._folded(law, given)
         shorter = _shorter(self, law, given)
@@ -244,6 +248,10 @@ class Recording:
         with np.errstate(all="ignore"):
             value = law.forward(*[self._constant(v) for v in given[: law.arity]], *given[law.arity :])
         return value.item() if hasattr(value, "item") else value
+
+    def _counted(self, condition: Cell) -> Cell:
+        """A condition as 1.0 or 0.0."""
+        return self.of("mul", condition, 1.0) if type(condition) is Operation else float(condition)
 
     def _constant(self, value: Any) -> Any:
         return self.dtype.type(value) if type(value) is float else np.asarray(value)[()]
@@ -379,6 +387,11 @@ def _cells(value: Any) -> Any:
         return value._data
     array = np.asarray(value._data if isinstance(value, Tensor) else value)
     return _boxed(array.item()) if array.ndim == 0 else array.astype(object)
+
+
+def _is_condition(value: Any) -> bool:
+    """Whether a number or an operation is true or false."""
+    return value.dtype == np.bool_ if type(value) is Operation else isinstance(value, (bool, np.bool_))
 
 
 def _token(value: Any) -> Any:

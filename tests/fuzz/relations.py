@@ -54,6 +54,8 @@ def _hessian_is_symmetric(ask: Ask, args: Sequence[str]) -> Iterator[str]:
         return
     hessian = one["hessian"]
     yield from _compared("hessian", hessian, "eval --order 2", other["hessian"])
+    if any("with grad" in text for text in args):  # derivatives by hand need not be those of anything
+        return
     for a in hessian:
         for b in hessian:
             here, there = np.array(_floats(hessian[a][b])), np.array(_floats(hessian[b][a]))
