@@ -165,3 +165,10 @@ def test_whole_numbers_are_positions_still(code: str, value: float) -> None:
 
 def test_python_keeps_integers_of_64_bits() -> None:
     assert (ad.count_nonzero(ad.tensor([1.0, 2.0])) ** 63).item() == -(2**63)  # as in PyTorch
+
+
+@pytest.mark.parametrize("function", ["svd", "svdvals", "eigh", "eigvalsh", "pinv"])
+@pytest.mark.parametrize("wrong", ["inf", "-inf", "nan"])
+def test_what_lapack_may_never_finish_is_not_begun(function: str, wrong: str) -> None:
+    with pytest.raises(ShapeError, match="contained non-finite values"):
+        ad.evaluate(f"{function}([[-1.88, -1.66, 1], [{wrong}, 2**53 + 1, -1], [0.7, 0, -0.789]])")

@@ -11,6 +11,7 @@ from autodiff_cli.autograd.kinds import DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, ei
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.several import declare_several
 from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
+from autodiff_cli.limits import check_size
 from autodiff_cli.ops.arrange import diag_embed
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.extremes import amax, amin
@@ -88,6 +89,9 @@ describe(
 
 def _svd(x: Any, full_matrices: bool) -> Any:
     check_matrix("linalg.svd", x, square=False)
+    if full_matrices:
+        for length in x.shape[-2:]:
+            check_size((*x.shape[:-2], length, length))
     return converged("linalg.svd", np.linalg.svd, x, bool(full_matrices))
 
 
@@ -166,9 +170,10 @@ def _qr(x: Any, mode: Any) -> Any:
     if mode not in ("reduced", "complete", "r"):
         raise ArgumentError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
     check_matrix("linalg.qr", x, square=False)
-    if mode == "r":
-        return np.zeros(0, x.dtype), converged("linalg.qr", np.linalg.qr, x, "r")
-    return converged("linalg.qr", np.linalg.qr, x, mode)
+    if mode == "complete":
+        check_size((*x.shape[:-1], x.shape[-2]))
+    with np.errstate(all="ignore"):
+        return (np.zeros(0, x.dtype), np.linalg.qr(x, "r")) if mode == "r" else np.linalg.qr(x, mode)
 
 
 def _qr_slope(g: list[Any], x: Any, q: Any, r: Any, mode: str) -> Any:

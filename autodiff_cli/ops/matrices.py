@@ -46,17 +46,20 @@ def check_matrix(name: str, x: Any, square: bool = True) -> None:
 
 
 def converged(name: str, function: Any, x: Any, *rest: Any) -> Any:
-    """What a function of LAPACK finds, which may go on and on where numbers are not finite.
+    """What an iteration of LAPACK finds; with numbers that are not finite it may never end, and is not begun.
 
     Raises:
         ShapeError: in PyTorch's words.
     """
+    reason = "is ill-conditioned"
     try:
-        with np.errstate(all="ignore"):
-            return function(x, *rest)
+        if np.all(np.isfinite(x)):
+            with np.errstate(all="ignore"):
+                return function(x, *rest)
+        reason = "contained non-finite values"
     except np.linalg.LinAlgError:
-        reason = "is ill-conditioned" if np.all(np.isfinite(x)) else "contained non-finite values"
-        raise ShapeError(f"{name}: The algorithm failed to converge because the input matrix {reason}.") from None
+        pass
+    raise ShapeError(f"{name}: The algorithm failed to converge because the input matrix {reason}.")
 
 
 def _zero_pivot(matrix: Any) -> int:

@@ -121,6 +121,8 @@ def _sentence(text: str, found: re.Match[str]) -> str:
 def _of_json(command: Command, out: str, style: str) -> Iterator[Finding]:
     if command.name == "repl":
         style = "ndjson"
+    if command.name == "export":  # it has no formats: there --json is an expression
+        return
     if command.name == "graph" and any(a.startswith(("-o", "--output", "--format")) for a in command.args):
         return
     texts = out.splitlines() if style == "ndjson" else [out]
