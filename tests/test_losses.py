@@ -209,3 +209,20 @@ def test_softmax_along_dimensions() -> None:
 def test_what_is_refused(call: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         call()
+
+
+@pytest.mark.parametrize("loss", ["binary_cross_entropy", "binary_cross_entropy_with_logits", "mse_loss", "huber_loss", "kl_div"])
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize(("x", "t"), [((3,), (2, 1)), ((2, 1), (3,)), ((3,), ()), ((), (3,)), ((1,), (3,))])
+def test_a_target_of_another_shape_is_broadcast(loss: str, reduction: str, x: tuple[int, ...], t: tuple[int, ...]) -> None:
+    """The derivatives are those of the same loss of arrays that were broadcast before."""
+    source = f"{loss}({{}}, {{}}, '{reduction}')"
+    values = {"x": np.linspace(0.2, 0.7, math.prod(x)).reshape(x), "t": np.linspace(0.3, 0.9, math.prod(t)).reshape(t)}
+    wide = list(np.broadcast_shapes(x, t))
+    found = ad.evaluate(source.format("x", "t"), values, order=2)
+    expected = ad.evaluate(source.format(f"x.expand({wide})", f"t.expand({wide})"), values, order=2)
+    assert found.value == pytest.approx(expected.value, rel=1e-14)
+    for a in values:
+        assert found.grad[a] == pytest.approx(expected.grad[a], rel=1e-13)
+        for b in values:
+            assert found.hessian[a][b] == pytest.approx(expected.hessian[a][b], rel=1e-13, abs=1e-15)

@@ -177,6 +177,12 @@ huber_loss = declare(
 # Of probabilities
 
 
+def _beside(slope: Any, target_shape: tuple[int, ...]) -> Any:
+    """A derivative by the target, which says nothing of it, for each pair that broadcasting makes."""
+    shape = np.broadcast_shapes(slope.shape, target_shape)
+    return slope if slope.shape == shape else expand(slope, shape)
+
+
 def _binary(x: Any, target: Any, reduction: str) -> Any:
     if not np.all((x >= 0) & (x <= 1)):
         raise ArgumentError(
@@ -192,7 +198,7 @@ binary_cross_entropy = declare(
     _binary,
     {
         "x": lambda g, x, target, reduction: g * ((x - target) / clamp(x * (1 - x), 1e-12) * _weight(reduction, x, target)),
-        "target": lambda g, x, target, reduction: g * ((log1p(-x) - log(x)) * _weight(reduction, x, target)),
+        "target": lambda g, x, target, reduction: g * (_beside(log1p(-x) - log(x), target.shape) * _weight(reduction, x, target)),
     },
     series="total",
     statics={"reduction": "mean"},
@@ -222,7 +228,9 @@ binary_cross_entropy_with_logits = declare(
     lambda x, target, reduction: _reduced(np.maximum(x, 0) - x * target + np.log1p(np.exp(-np.abs(x))), reduction),
     {
         "x": lambda g, x, target, reduction: _logits_slope(g, x, target, reduction),
-        "target": lambda g, x, target_shape, reduction: g * (x * -_weight(reduction, x, np.empty(target_shape))),
+        "target": lambda g, x, target_shape, reduction: (
+            g * (_beside(x, target_shape) * -_weight(reduction, x, np.empty(target_shape)))
+        ),
     },
     node="BinaryCrossEntropyWithLogitsBackward0",
     series="total",
