@@ -6,6 +6,7 @@ all of them.  Memory is counted in bytes, for arrays large enough to matter, fro
 
 from __future__ import annotations
 
+import gc
 import math
 import weakref
 from collections.abc import Iterator
@@ -92,6 +93,9 @@ def check_bytes(more: int) -> None:
         LimitError: with the sum, in GiB.
     """
     whole = held() + more
+    if whole > MOST_BYTES and not lifted():
+        gc.collect()  # arrays in circles, such as those of an error, are alive until then
+        whole = held() + more
     if whole > MOST_BYTES and not lifted():
         raise LimitError(
             f"the tensors of this program need {whole / 2**30:.1f} GiB at one time, more than the limit of "

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.arguments import UNFIT, mismatch
 from autodiff_cli.autograd.declare import LAWS, Law, argument_names
 from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.op import FUNCTIONS
@@ -265,7 +266,11 @@ class Recording:
         if key not in self._kinds:
             ones = [np.ones(1, v.dtype) if type(v) is Operation else v for v in given[: law.arity]]
             with np.errstate(all="ignore"):
-                self._kinds[key] = np.asarray(law.forward(*ones, *given[law.arity :])).dtype  # by hand it may be a plain one
+                try:
+                    made = law.forward(*ones, *given[law.arity :])
+                except UNFIT as error:
+                    raise mismatch(law.name, error, ones) from None
+            self._kinds[key] = np.asarray(made).dtype  # by hand it may be a plain one
         return self._kinds[key]
 
     # Derivatives

@@ -62,7 +62,9 @@ def _add(x: Any, y: Any) -> Any:
 
 
 def _times(count: Fraction | float, value: Any) -> Any:
-    return value if count == 1 else -value if count == -1 else to_float(count) * value
+    if count == -1 and getattr(value, "dtype", None) != np.bool_:  # a condition has no negative, but a product
+        return -value
+    return value if count == 1 else to_float(count) * value
 
 
 def _power(base: Any, exponent: Any, values: Mapping[Node, Any]) -> Any:
