@@ -17,7 +17,6 @@ from tests.fuzz import files
 
 @pytest.mark.parametrize("start", range(0, 200, 50))
 def test_some_cases(start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pyarrow")
     monkeypatch.setattr(files, "SECONDS", 0)  # no clock in a test: setitimer(0) is no timer
     monkeypatch.setattr(files.time, "monotonic", lambda: 0.0)
     with warnings.catch_warnings():

@@ -366,7 +366,8 @@ def test_no_edges_of_a_tree_cross() -> None:
 @given(st.integers(0, 10_000))
 def test_columns_are_the_best_that_the_distances_allow(seed: int) -> None:
     """Against another method: a general one for constrained minima."""
-    minimize = pytest.importorskip("scipy.optimize").minimize
+    from scipy.optimize import minimize
+
     chance = random.Random(seed)
     count = chance.randint(2, 8)
     apart = {(i, j): chance.uniform(20, 80) for i in range(count) for j in range(i + 1, count) if chance.random() < 0.4}

@@ -76,8 +76,6 @@ def test_an_interruption_of_the_installed_command(module: str, tmp_path: Path) -
     [("o.npz", "tempfile"), ("o.npz", "zipfile"), ("o.parquet", "pyarrow.lib"), ("o.parquet", "pyarrow.parquet")],
 )
 def test_a_signal_while_a_writer_begins(target: str, module: str, number: str, code: int, tmp_path: Path) -> None:
-    if target == "o.parquet":
-        pytest.importorskip("pyarrow")
     (tmp_path / "d.csv").write_text("x\n1\n", encoding="utf-8")
     folder = tmp_path / "out"
     folder.mkdir()
@@ -91,7 +89,6 @@ def test_a_writer_that_never_began_closes() -> None:
     from autodiff_cli.data.numpy_writer import NpzWriter
 
     NpzWriter().close()
-    pytest.importorskip("pyarrow")
     from autodiff_cli.data.arrow_writer import ArrowWriter
 
     ArrowWriter("parquet").close()

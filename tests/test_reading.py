@@ -65,8 +65,6 @@ ENDLESS += [
 
 @pytest.mark.parametrize(("command", "code"), ENDLESS)
 def test_what_never_ends(command: str, code: int, tmp_path: Path) -> None:
-    if any(form in command for form in ("parquet", "arrow", "feather")):
-        pytest.importorskip("pyarrow")
     for suffix in ("npy", "csv", "json"):
         (tmp_path / f"z.{suffix}").symlink_to("/dev/zero")
     done = bounded(command.format(folder=tmp_path))
@@ -157,8 +155,6 @@ def test_a_table_of_wide_rows_is_read_in_smaller_blocks(tmp_path: Path, capsys: 
 @pytest.mark.parametrize("form", ["parquet", "arrow", "npz", "npy"])
 @pytest.mark.parametrize("part", [0, 1, 6, 20, 60, 200, -1])
 def test_binary_files_cut_short(form: str, part: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    if form in ("parquet", "arrow"):
-        pytest.importorskip("pyarrow")
     (tmp_path / "d.csv").write_text("x,name\n" + "".join(f"{i},{i}\n" for i in range(50)), encoding="utf-8")
     file = tmp_path / f"d.{form}"
     assert main(["map", "x**2", str(tmp_path / "d.csv"), "-o", str(file), "--value-name", "y", "--derivative-name", "y_{}"]) == 0

@@ -98,7 +98,6 @@ def test_an_expression_has_none(command: str, capsys: pytest.CaptureFixture[str]
 
 def test_pictures_too_small_for_their_labels(tmp_path: Path) -> None:
     """matplotlib warns of it; a warning would be an error here."""
-    pytest.importorskip("matplotlib")
     for arguments in (["x", "--over", "x=-1:1"], ["x*y", "--over", "x=-1:1,y=-1:1"], ["数**2 # \u202e", "--over", "数=-1:1"]):
         target = tmp_path / "z.svg"
         assert main(["plot", *arguments, "--height", "1", "-o", str(target)]) == 0

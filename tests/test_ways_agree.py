@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from autodiff_cli.language.export import NotInTarget, export
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.symbolic import differentiate
 from tests.expressions import ELEMENTS, EXPRESSIONS, VALUES
+from tests.processes import completed
 
 Numbers = dict[tuple[str, ...], float]
 """The value by ``()``, first derivatives by ``(name,)``, second ones by ``(name, name)``."""
@@ -187,7 +187,7 @@ def test_c_agrees(case: Case, compiler: str, tmp_path_factory: pytest.TempPathFa
         assume(False)
     path = tmp_path_factory.mktemp("c") / "f.c"
     path.write_text(source)
-    subprocess.run([compiler, "-shared", "-fPIC", str(path), "-o", str(path.with_suffix(".so")), "-lm"], check=True)
+    completed([compiler, "-shared", "-fPIC", str(path), "-o", str(path.with_suffix(".so")), "-lm"], check=True)
     function = ctypes.CDLL(str(path.with_suffix(".so"))).f
     function.restype = ctypes.c_double
     count = len(case.at)
