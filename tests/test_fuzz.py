@@ -97,6 +97,7 @@ def _leaves_grad_mode() -> int:
 
 
 def _eats() -> int:
+    oracles.MOST_GROWTH = 1 << 29  # here, in the process of the command
     np.ones(3 << 25)
     return 0
 
@@ -179,8 +180,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("defect", PLANTED)
-def test_an_oracle_notices(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(oracles, "MOST_GROWTH", 1 << 29)
+def test_an_oracle_notices(defect: str) -> None:
     found = {finding.kind for finding in pool.run_one(QUICK, Command((defect,))).findings}
     assert found == set() if defect == "fine" else found >= {EXPECTED[defect]}
 

@@ -24,6 +24,7 @@ from tests.fuzz.command import Command
 from tests.fuzz.oracles import Finding
 
 MEMORY = 6 << 30
+LAST_WORDS = "last_words"
 PATIENCE = 10.0
 """So many times the limit of a command may pass on the wall until its process is ended."""
 RENEWED = 2000
@@ -86,8 +87,9 @@ def command_of(setting: Setting, seed: int, index: int) -> Command:
     return made
 
 
-def _work(connection: Connection, setting: Setting, folder: Path, last_words: IO[bytes]) -> None:
+def _work(connection: Connection, setting: Setting, folder: Path) -> None:
     """What a process does: commands come in, reports go out; where it is when it dies goes into ``last_words``."""
+    last_words = open(folder / LAST_WORDS, "wb")  # noqa: SIM115  until the process ends
     home, inside = folder / "home", folder / "work"
     inside.mkdir()
     os.chdir(inside)
@@ -133,7 +135,9 @@ class Worker:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self.context = multiprocessing.get_context("fork")
+        # A process that has threads, as that of a test may, must not be forked: a lock that one of them holds stays locked.
+        self.context = multiprocessing.get_context("forkserver")
+        self.context.set_forkserver_preload([setting.main.partition(":")[0], setting.source.partition(":")[0], __name__])
         self.busy: Task | None = None
         self.begun = 0.0
         self.served = 0
@@ -142,8 +146,7 @@ class Worker:
     def _start(self) -> None:
         self.connection, other = self.context.Pipe()
         self.folder = tempfile.TemporaryDirectory(prefix="fuzz", ignore_cleanup_errors=True)
-        self.last_words = tempfile.TemporaryFile()  # noqa: SIM115
-        given = (other, self.setting, Path(self.folder.name), self.last_words)
+        given = (other, self.setting, Path(self.folder.name))
         self.process = self.context.Process(target=_work, args=given, daemon=True)
         self.process.start()
         other.close()
@@ -180,10 +183,9 @@ class Worker:
     def _ended(self, how: str) -> Report:
         assert self.busy is not None
         command = self.busy if isinstance(self.busy, Command) else command_of(self.setting, *self.busy)
-        self.last_words.seek(0)
-        frames = re.findall(
-            rf'File ".*/{runner.PACKAGE}/(.*)", line \d+ in (.*)', self.last_words.read().decode("utf-8", "replace")
-        )
+        said = Path(self.folder.name, LAST_WORDS)
+        last_words = said.read_text("utf-8", "replace") if said.exists() else ""
+        frames = re.findall(rf'File ".*/{runner.PACKAGE}/(.*)", line \d+ in (.*)', last_words)
         self.renew()
         where = ":".join(frames[0]) if frames else command.name
         return Report(command, "crash", [Finding("crash", where, f"the process ends or hangs: {how}")])
@@ -198,7 +200,6 @@ class Worker:
         self.process.kill()
         self.process.join()
         self.connection.close()
-        self.last_words.close()
         self.folder.cleanup()
 
 
