@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from random import Random
-from typing import IO, Any
+from typing import Any
 
 from autodiff_cli.language import notes
 from tests.fuzz import coverage, oracles, relations, runner
