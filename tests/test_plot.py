@@ -20,7 +20,7 @@ from autodiff_cli.data import output
 from autodiff_cli.errors import FileError
 from autodiff_cli.language.plotting import Field, plot
 from autodiff_cli.language.ranges import Range
-from autodiff_cli.report.plot_layout import arrows
+from autodiff_cli.report.plot_layout import arrows, clipped
 from tests.shell import run
 
 BRAILLE = re.compile("[\u2801-\u28ff]")
@@ -338,3 +338,11 @@ def test_a_field_is_torn_at_jumps_and_poles_only() -> None:
     assert torn.any(1).all()
     low, high = field("1/(x - y/7)").window
     assert -30 < low < -1 < 1 < high < 30
+
+
+def test_a_curve_that_comes_from_a_pole_is_clipped_at_a_place() -> None:
+    """A place that is nan made the library that draws in a terminal end the process."""
+    xs, ys = clipped(np.array([0.0, 1.0, 2.0]), np.array([math.inf, 1.0, math.inf]), 0.0, 5.0)
+    assert np.all(np.isfinite(xs))
+    assert np.all(np.diff(xs) >= 0)
+    assert run('autodiff plot "lgamma(A) + A" --over A=-1e3:1e3').endswith("note: pole near A = 0\n")

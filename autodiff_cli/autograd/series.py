@@ -135,6 +135,9 @@ class Expansion:
         # Of the last slope only the value is needed: it is computed with numbers.
         last = limit == 1
         values = {n: _value(v) if last or type(v) is Tensor else v for n, v in zip(law.parameters, series.given, strict=True)}
+        for name, partial in law.partials.items():  # a rule computes with numbers, not with true and false
+            if partial is not None and getattr(values[name], "dtype", None) == np.bool_:
+                values[name] = values[name].astype(np.int64)
         values["out"] = series._data if last else series
         found = []
         for name, partial in law.partials.items():

@@ -86,8 +86,7 @@ class _There:
         if node.name == "where":
             return sympy.Piecewise((given[1], self._condition(given[0])), (given[2], True))
         name = {**_NAMES, **_COMPARISONS, **_LOGIC}.get(node.name, node.name if node.name in _SAME else "")
-        if node.name in _LOGIC:
-            given = [self._condition(part) for part in given]
+        given = [self._condition(part) if node.name in _LOGIC else self._counted(part) for part in given]
         if name and len(given) == len(node.parts):
             return getattr(sympy, name)(*given)
         key = f"{node.name}_{len(self.opaque)}"

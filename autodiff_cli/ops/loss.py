@@ -179,8 +179,9 @@ huber_loss = declare(
 
 def _beside(slope: Any, target_shape: tuple[int, ...]) -> Any:
     """A derivative by the target, which says nothing of it, for each pair that broadcasting makes."""
-    shape = np.broadcast_shapes(slope.shape, target_shape)
-    return slope if slope.shape == shape else expand(slope, shape)
+    own = getattr(slope, "shape", ())  # a plain number has none
+    shape = np.broadcast_shapes(own, target_shape)
+    return slope if own == shape else expand(slope, shape)
 
 
 def _binary(x: Any, target: Any, reduction: str) -> Any:
@@ -198,7 +199,9 @@ binary_cross_entropy = declare(
     _binary,
     {
         "x": lambda g, x, target, reduction: g * ((x - target) / clamp(x * (1 - x), 1e-12) * _weight(reduction, x, target)),
-        "target": lambda g, x, target, reduction: g * (_beside(log1p(-x) - log(x), target.shape) * _weight(reduction, x, target)),
+        "target": lambda g, x, target, reduction: (
+            g * (_beside(log1p(-x) - log(x), getattr(target, "shape", ())) * _weight(reduction, x, target))
+        ),
     },
     series="total",
     statics={"reduction": "mean"},

@@ -101,6 +101,7 @@ def clipped(xs: Any, ys: Any, low: float, high: float) -> tuple[Any, Any]:
         with np.errstate(all="ignore"):
             crosses = np.flatnonzero((ys[:-1] < bound) & (ys[1:] > bound) | (ys[:-1] > bound) & (ys[1:] < bound))
             share = (bound - ys[crosses]) / (ys[crosses + 1] - ys[crosses])
+        share[np.isnan(share)] = 1.0  # from a pole the border is crossed as late as can be
         at = xs[crosses] + share * (xs[crosses + 1] - xs[crosses])
         xs, ys = np.insert(xs, crosses + 1, at), np.insert(ys, crosses + 1, bound)
     with np.errstate(all="ignore"):

@@ -152,6 +152,6 @@ def format_of(command: Command) -> str:
     found += [a.partition("=")[2] for a in args if a.startswith("--format=")]
     if "-q" in args or "--quiet" in args:
         return ""
-    if "--json" in args:
+    if any(arg == "--json" and not before.startswith("--") for before, arg in pairwise(["", *args])):  # not another's value
         return "json"
     return found[-1] if found else "csv" if command.name == "map" else "" if command.name == "export" else "table"
