@@ -342,7 +342,7 @@ def test_a_field_is_torn_at_jumps_and_poles_only() -> None:
 
 def test_a_curve_that_comes_from_a_pole_is_clipped_at_a_place() -> None:
     """A place that is nan made the library that draws in a terminal end the process."""
-    xs, ys = clipped(np.array([0.0, 1.0, 2.0]), np.array([math.inf, 1.0, math.inf]), 0.0, 5.0)
+    xs, _ = clipped(np.array([0.0, 1.0, 2.0]), np.array([math.inf, 1.0, math.inf]), 0.0, 5.0)
     assert np.all(np.isfinite(xs))
     assert np.all(np.diff(xs) >= 0)
     assert run('autodiff plot "lgamma(A) + A" --over A=-1e3:1e3').endswith("note: pole near A = 0\n")

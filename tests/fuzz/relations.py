@@ -93,7 +93,7 @@ def _ones_like(document: dict[str, Any], name: str) -> str:
 
 def _derivative_as_an_expression(ask: Ask, args: Sequence[str]) -> Iterator[str]:
     """What ``diff`` writes has the value that ``grad`` computes."""
-    if _TINY.search(" ".join(args)):  # formulas lose digits there, and say so
+    if _TINY.search(" ".join(args)):  # textbook formulas lose digits there
         return
     gradient = _json(ask, "grad", args)
     if gradient is None or not _smooth(gradient) or len(gradient["grad"]) != 1:
