@@ -61,9 +61,13 @@ def check_elements(shape: tuple[int, ...]) -> int:
     Raises:
         LimitError: with the number of elements.
     """
-    count = math.prod(shape)
-    check_count(count, MOST_ELEMENTS, "a tensor of {} elements is more than the limit of {}")
-    return count
+    check_count(places(shape), MOST_ELEMENTS, "a tensor of {} elements is more than the limit of {}")
+    return math.prod(shape)
+
+
+def places(shape: tuple[int, ...]) -> int:
+    """How many elements or empty rows a shape has: a thousand rows of nothing are a thousand lists."""
+    return math.prod(max(length, 1) for length in shape)
 
 
 def check_size(shape: tuple[int, ...], itemsize: int = 8) -> None:

@@ -115,3 +115,9 @@ def test_tables_show_tensors_of_any_size(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(limits, "MOST_PRINTED", 50)
     assert "[1, 1, 1, ..., 1] (100)" in run('autodiff grad "sum(x)" --at "x=ones(100)"')
     assert "[1, 1, 1, ..., 1] (100)" in run('autodiff eval "sum(x)" --at "x=ones(100)"')
+
+
+def test_rows_of_nothing_count() -> None:
+    assert "a tensor of 1,000,000,000 elements" in run('autodiff eval "zeros(1000000000, 0)" --json')
+    assert "the output has 100,000,000 numbers" in run('autodiff eval "zeros(100000000, 0)" --json')
+    assert "[] (100000 x 0)" in run('autodiff eval "zeros(100000, 0)"')

@@ -19,7 +19,7 @@ from autodiff_cli.language.syntax import walk
 from autodiff_cli.language.trace import Trace
 from autodiff_cli.language.values import constant, variables
 from autodiff_cli.language.wording import note
-from autodiff_cli.limits import check_printed
+from autodiff_cli.limits import check_printed, places
 from autodiff_cli.similar import suggestion
 
 
@@ -68,7 +68,7 @@ def plain(value: Any) -> Any:
         LimitError: for more numbers than an output may have.
     """
     if isinstance(value, np.ndarray):
-        check_printed(value.size)
+        check_printed(places(value.shape))
         return value.tolist()
     return value.item() if isinstance(value, np.generic) else value
 
@@ -80,7 +80,7 @@ def plain_records(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         LimitError: if that is more numbers than an output may have.
     """
     kept = list(rows)
-    check_printed(sum(np.size(value) for row in kept for value in row.values() if isinstance(value, np.ndarray)))
+    check_printed(sum(places(value.shape) for row in kept for value in row.values() if isinstance(value, np.ndarray)))
     return [{column: plain(value) for column, value in row.items()} for row in kept]
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.limits import places
+
 LARGE = 12
 """A tensor of more elements is abbreviated in tables."""
 
@@ -16,8 +18,10 @@ def human(value: Any, precision: int = 6) -> str:
     array = np.asarray(value)
     if array.ndim == 0:
         return _short(array[()], precision)
-    if array.size <= LARGE:
+    if places(array.shape) <= LARGE:
         return _nested(array, precision)
+    if not array.size:
+        return f"[] {shape_text(array.shape)}"
     flat = array.reshape(-1)
     ends = [_short(v, precision) for v in (*flat[:3], *flat[-1:])]
     return f"[{ends[0]}, {ends[1]}, {ends[2]}, ..., {ends[3]}] {shape_text(array.shape)}"
