@@ -152,6 +152,7 @@ def format_of(command: Command) -> str:
     found += [a.partition("=")[2] for a in args if a.startswith("--format=")]
     if "-q" in args or "--quiet" in args:
         return ""
-    if any(arg == "--json" and not before.startswith("--") for before, arg in pairwise(["", *args])):  # not another's value
-        return "json"
+    if "--json" in args:  # unless it is the value of another option
+        alone = (not before.startswith("--") or "=" in before for before, arg in pairwise(["", *args]) if arg == "--json")
+        return "json" if any(alone) else ""
     return found[-1] if found else "csv" if command.name == "map" else "" if command.name == "export" else "table"
