@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import promote
-from autodiff_cli.autograd.kinds import shown
+from autodiff_cli.autograd.kinds import LEAST, MOST, shown
 from autodiff_cli.autograd.op import FUNCTIONS, KEYWORD_ALIASES, how_many
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
 
 _NONE = np.dtype(object)
-_LEAST, _MOST = -(2**63), 2**63 - 1
 UNFIT = (ValueError, TypeError, IndexError, OverflowError, AttributeError)
 """What NumPy raises where arguments do not fit; a plain number has no ``shape`` either."""
 NO_BOOLEANS = {
@@ -53,7 +52,7 @@ def bind(
 
 
 def _of_64_bits(value: int) -> int:
-    if not _LEAST <= value <= _MOST:
+    if not LEAST <= value <= MOST:
         raise ArgumentError(
             f"a whole number beside a tensor has at most 64 bits, not {value.bit_length():,}", hint="float() makes a float of it"
         )
@@ -65,7 +64,7 @@ def plain(value: Any, beside: Any) -> Any:
     if type(value) is float:
         return value
     if isinstance(value, int):
-        return value if _LEAST <= value <= _MOST else _of_64_bits(value)
+        return value if LEAST <= value <= MOST else _of_64_bits(value)
     if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "fib":
         if isinstance(value, np.generic):
             return value.item()

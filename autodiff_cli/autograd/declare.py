@@ -324,9 +324,11 @@ def _settled(data: Any, *inputs: Any) -> Any:
     return data
 
 
-def _numbers(value: Any) -> Any:
-    """Booleans as integers; anything else as it is."""
-    return value.astype(np.int64) if getattr(value, "dtype", None) == np.bool_ else value
+def _in_full(forward: Callable[..., Any], data: Any, values: Sequence[Any]) -> Any:
+    """A result as it is, but one of booleans, for which NumPy has 16 bits, once more of integers."""
+    if data.dtype != np.float16:
+        return data
+    return forward(*(v.astype(np.int64) if getattr(v, "dtype", None) == np.bool_ else v for v in values))
 
 
 def _counted(name: str, values: Any) -> Any:
@@ -426,9 +428,7 @@ def _binary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
             (first and type(x) is Tensor and x._requires_grad) or (second and type(y) is Tensor and y._requires_grad)
         ) and is_grad_enabled():
             return rule.record((x, y), data)
-        if data.dtype == np.float16:  # what NumPy makes of booleans
-            data = forward(*(_numbers(v) for v in (a, b)))
-        return _constant(_settled(data, a, b))
+        return _constant(_settled(_in_full(forward, data, (a, b)), a, b))
 
     return function
 
@@ -471,9 +471,7 @@ def _general(
             raise mismatch(name, error, raw[:arity]) from None
         if recorded and is_grad_enabled():
             return rule.record(args, data)
-        if getattr(data, "dtype", None) == np.float16:  # what NumPy makes of booleans
-            data = forward(*map(_numbers, raw[:arity]), *raw[arity:])
-        return _constant(_settled(data, *raw[:arity]))
+        return _constant(_settled(_in_full(forward, data, raw), *raw[:arity]))
 
     return function
 

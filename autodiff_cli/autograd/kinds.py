@@ -15,8 +15,10 @@ import numpy as np
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 
-_LEAST, _MOST = -(2**63), 2**63 - 1
-_EXACT = 2**53
+LEAST, MOST = -(2**63), 2**63 - 1
+"""Integers of 64 bits: others are none to NumPy."""
+EXACT = 2**53
+"""Up to here a float counts one by one."""
 _MOST_TEXT = 60
 
 
@@ -85,7 +87,7 @@ def _whole(value: Any) -> int:
         if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, float) and value.is_integer())):
             raise Unfit
         value = int(value)
-    if not _LEAST <= value <= _MOST:
+    if not LEAST <= value <= MOST:
         raise Unfit("a whole number of at most 64 bits")
     return int(value)
 
@@ -99,7 +101,7 @@ def _number(value: Any) -> Any:
     if not isinstance(value, (int, float)):
         raise Unfit
     # Arithmetic knows no integers of any length.
-    return value if isinstance(value, float) or -_EXACT <= value <= _EXACT else float(value) if abs(value) < 2**1023 else np.inf
+    return value if isinstance(value, float) or -EXACT <= value <= EXACT else float(value) if abs(value) < 2**1023 else np.inf
 
 
 def _flag(value: Any) -> bool:
@@ -158,7 +160,7 @@ def _positions(value: Any) -> Any:
 
 def counted(array: Any) -> Any:
     """Floating-point numbers that all are whole, and of 64 bits, as integers; any other array as it is."""
-    if array.dtype.kind == "f" and np.all((array == np.floor(array)) & (np.abs(array) < _MOST)):
+    if array.dtype.kind == "f" and np.all((array == np.floor(array)) & (np.abs(array) < MOST)):
         return array.astype(np.int64)
     return array
 

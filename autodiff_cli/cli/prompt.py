@@ -58,7 +58,7 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
 
 
 def _pipe(prompt: str) -> str:
-    """A line of standard input; what is no UTF-8 in it is an unexpected character, not the end."""
+    """A line of standard input; bytes that are not UTF-8 become an unexpected character and do not end the session."""
     stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
     line = stream.readline(reading.MOST_TEXT + 1) if stream is not None else ""
     if not line:

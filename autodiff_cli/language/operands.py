@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import LAWS
-from autodiff_cli.autograd.kinds import counted
+from autodiff_cli.autograd.kinds import EXACT, MOST, counted
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.op import Op, how_many
 from autodiff_cli.autograd.tensor import Tensor
@@ -155,24 +155,20 @@ def whole(value: Any, what: str) -> Any:
     if isinstance(value, Tensor) and value.shape == () and not value.requires_grad:
         value = value.item()
     if isinstance(value, float):
-        if not value.is_integer() or abs(value) >= _TOO_LARGE:
+        if not value.is_integer() or abs(value) > MOST:
             raise ArgumentError(f"{what} must be a whole number{' of 64 bits' * value.is_integer()}, not {value:g}")
         return int(value)
     return value
-
-
-_TOO_LARGE = 2**63
-"""Integers from here on are none to NumPy."""
 
 
 def static(value: Any, op: Op, parameter: str) -> Any:
     """A plain argument: whole numbers as integers, as far as a float counts one by one.
 
     Raises:
-        ArgumentError: for a tensor that is not one known number, a function, and whatever else is no plain value.
+        ArgumentError: for a tensor that is not one known number, for a function, and for any other value that is not plain.
     """
     if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) < _EXACT else value
+        return int(value) if value.is_integer() and abs(value) < EXACT else value
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         return [static(v, op, parameter) for v in value]
     if isinstance(value, Tensor):
@@ -195,7 +191,6 @@ def arguments_wanted(op: Op) -> str:
     return how_many(op.required, len(op.parameters))
 
 
-_EXACT = 2**53
 _CHECK_THEMSELVES = ("dot", "einsum", "inner", "kron", "tensordot", "vdot")
 _PRODUCTS = ("matmul", "mm", "mv", "bmm", "dot")
 
