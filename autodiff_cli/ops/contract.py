@@ -93,8 +93,8 @@ def _labels(text: str, hidden: int) -> list[int]:
     return [*map(ord, before), *(range(-hidden, 0) if dots else ()), *map(ord, after)]
 
 
-def _simplified(x: Any, labels: list[int], needed: set[int]) -> tuple[Any, list[int]]:
-    """An operand without repeated labels and without those that nothing else needs."""
+def _without_repeats(x: Any, labels: list[int]) -> tuple[Any, list[int]]:
+    """An operand whose labels are there once: the diagonal along those that were repeated."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             first = labels.index(label)
@@ -105,11 +105,23 @@ def _simplified(x: Any, labels: list[int], needed: set[int]) -> tuple[Any, list[
                 )
             x = diagonal(x, 0, first, second)
             labels = [*(b for i, b in enumerate(labels) if i not in (first, second)), label]
-    alone = [i for i, label in enumerate(labels) if label not in needed]
-    if alone:
-        x = sum(x, alone)
-        labels = [label for label in labels if label in needed]
     return x, labels
+
+
+def _summed(x: Any, labels: list[int], needed: set[int]) -> tuple[Any, list[int]]:
+    """An operand without the labels that nothing else needs."""
+    alone = [i for i, label in enumerate(labels) if label not in needed]
+    return (sum(x, alone), [label for label in labels if label in needed]) if alone else (x, labels)
+
+
+def _unstretched(x: Any, of_x: list[int], y: Any, of_y: list[int]) -> tuple[Any, list[int]]:
+    """``x`` without the dimensions of 1 that would be stretched to those of ``y``: a contraction has no gradient of stretching."""
+    lengths = dict(zip(of_y, y.shape, strict=True))
+    stretched = [i for i, label in enumerate(of_x) if x.shape[i] == 1 != lengths.get(label, 1)]
+    if stretched:
+        x = reshape(x, [n for i, n in enumerate(x.shape) if i not in stretched])
+        of_x = [label for i, label in enumerate(of_x) if i not in stretched]
+    return x, of_x
 
 
 def _arranged(x: Any, labels: list[int], out: list[int]) -> Any:
@@ -125,17 +137,20 @@ def einsum(equation: str, *operands: Any) -> Any:
         raise ArgumentError("einsum(): must provide at least one operand")
     parts = [TENSOR(part, "einsum", "operands") for part in parts]
     labels, out = _terms(equation, [len(part.shape) for part in parts])
+    parts, labels = map(list, zip(*map(_without_repeats, parts, labels), strict=True))
     result, of_result = parts[0], labels[0]
     for i in range(1, len(parts)):
         later = {label for each in labels[i + 1 :] for label in each} | set(out)
-        result, of_result = _simplified(result, of_result, later | set(labels[i]))
-        other, of_other = _simplified(parts[i], labels[i], later | set(of_result))
+        other, of_other = _unstretched(parts[i], labels[i], result, of_result)
+        result, of_result = _unstretched(result, of_result, other, of_other)
+        result, of_result = _summed(result, of_result, later | set(of_other))
+        other, of_other = _summed(other, of_other, later | set(of_result))
         kept = [label for label in dict.fromkeys(of_result + of_other) if label in later]
         numbers = {label: n for n, label in enumerate(dict.fromkeys(of_result + of_other))}
         of = [tuple(numbers[label] for label in each) for each in (of_result, of_other, out if i == len(parts) - 1 else kept)]
         result, of_result = _contract(result, other, *of), out if i == len(parts) - 1 else kept
     if len(parts) == 1:
-        result, of_result = _simplified(result, of_result, set(out))
+        result, of_result = _summed(result, of_result, set(out))
     return _arranged(result, of_result, out)
 
 

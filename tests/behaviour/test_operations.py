@@ -884,6 +884,35 @@ def test_einsum_of_a_repeated_label() -> None:
     assert torch.einsum("iji->j", torch.stack([m, 10 * m])).tolist() == [21.0, 43.0]
 
 
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("ij,jk->ik", [(2, 2), (1, 2)]),
+        ("ij,jk->ik", [(2, 1), (3, 2)]),
+        ("ii,i->i", [(1, 1), (3,)]),
+        ("ij,ij->", [(1, 3), (2, 1)]),
+        ("ij,j,jk->ik", [(2, 1), (1,), (3, 2)]),
+        ("i...,i...,ij->j...", [(1, 2), (2, 1), (2, 1)]),
+    ],
+)
+def test_a_dimension_of_1_is_stretched_by_einsum(equation: str, shapes: list[tuple[int, ...]]) -> None:
+    """The same as with operands that were stretched before, whose sizes are the largest of each label."""
+    operands = [(torch.arange(math.prod(sizes)) + 2.0).reshape(sizes) for sizes in shapes]
+    texts = equation.partition("->")[0].replace("...", ".").split(",")
+    lengths: dict[str, int] = {}
+    for text, sizes in zip(texts, shapes, strict=True):
+        for label, n in zip(text, sizes, strict=True):
+            lengths[label] = max(lengths.get(label, 1), n)
+
+    def stretched(*parts: Any) -> Any:
+        whole = [[lengths[label] for label in text] for text in texts]
+        # What is repeated in one operand is its diagonal, which is not stretched before.
+        large = [p if len(set(t)) < len(t) else p.expand(s) for p, s, t in zip(parts, whole, texts, strict=True)]
+        return torch.einsum(equation, *large) ** 2
+
+    assert slopes(lambda *parts: torch.einsum(equation, *parts) ** 2, *operands) == slopes(stretched, *operands)
+
+
 def test_the_product_of_a_number_along_a_dimension() -> None:
     assert slope(lambda x: torch.prod(x, dim=0), 3.0) == 1.0
 
