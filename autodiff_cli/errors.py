@@ -99,6 +99,10 @@ class ShapeError(AutodiffError, RuntimeError, ValueError):
     """Shapes that do not fit."""
 
 
+class LinAlgError(AutodiffError, RuntimeError, ValueError):
+    """A matrix that is singular, not positive definite or not finite, where a factorization needs one that is not."""
+
+
 class DtypeError(AutodiffError, RuntimeError, TypeError):
     """A data type that cannot be used here."""
 

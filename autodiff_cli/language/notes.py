@@ -15,7 +15,7 @@ from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.op import Op
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import AutodiffError, GraphError
+from autodiff_cli.errors import AutodiffError, GraphError, LinAlgError
 from autodiff_cli.language.cancellation import lost_digits
 from autodiff_cli.language.hints import way_out
 from autodiff_cli.language.trace import Met, Step, Trace, flat, invoke, kinks, pointwise, raw
@@ -61,6 +61,8 @@ def notes_on(session: Session, numbers: Sequence[tuple[str, Any]], order: int) -
         for part in parts:
             try:
                 notes += _limited(part())
+            except LinAlgError:  # what a note would be about has no inverse within rounding
+                pass
             except Exception:
                 if STRICT:
                     raise

@@ -9,7 +9,7 @@ import numpy as np
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.kinds import FLAG, NUMBER, TENSOR, WHOLE, optional, takes
 from autodiff_cli.autograd.op import Function, describe
-from autodiff_cli.errors import DtypeError, ShapeError
+from autodiff_cli.errors import DtypeError, LinAlgError, ShapeError
 from autodiff_cli.ops.borrowed import from_scipy
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.linalg import matmul
@@ -49,7 +49,7 @@ def converged(name: str, function: Any, x: Any, *rest: Any) -> Any:
     """What an iteration of LAPACK finds; with numbers that are not finite it may never end, and is not begun.
 
     Raises:
-        ShapeError: in PyTorch's words.
+        LinAlgError: in PyTorch's words.
     """
     reason = "is ill-conditioned"
     try:
@@ -59,7 +59,7 @@ def converged(name: str, function: Any, x: Any, *rest: Any) -> Any:
         reason = "contained non-finite values"
     except np.linalg.LinAlgError:
         pass
-    raise ShapeError(f"{name}: The algorithm failed to converge because the input matrix {reason}.")
+    raise LinAlgError(f"{name}: The algorithm failed to converge because the input matrix {reason}.")
 
 
 def _zero_pivot(matrix: Any) -> int:
@@ -90,7 +90,7 @@ def _inv(x: Any) -> Any:
         return np.linalg.inv(x)
     except np.linalg.LinAlgError:
         where_, k = _at_fault("linalg.inv", x, _zero_pivot)
-        raise ShapeError(
+        raise LinAlgError(
             f"{where_} The diagonal element {k} is zero, the inversion could not be completed because the input matrix is "
             "singular.",
             hint="pinv(x) is its pseudo-inverse",
@@ -129,7 +129,7 @@ def _solve(a: Any, b: Any) -> Any:
         with np.errstate(all="ignore"):
             out = np.linalg.solve(a, right)
     except np.linalg.LinAlgError:
-        raise ShapeError(
+        raise LinAlgError(
             "torch.linalg.solve: The solver failed because the input matrix is singular.", hint="pinv(A) @ b is a nearest solution"
         ) from None
     return out[..., 0] if vector else out
@@ -190,7 +190,7 @@ def _cholesky(x: Any) -> Any:
         return np.linalg.cholesky(x)
     except np.linalg.LinAlgError:
         where_, k = _at_fault("linalg.cholesky", x, _first_indefinite)
-        raise ShapeError(
+        raise LinAlgError(
             f"{where_} The factorization could not be completed because the input is not positive-definite "
             f"(the leading minor of order {k} is not positive-definite)."
         ) from None

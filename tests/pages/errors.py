@@ -17,6 +17,7 @@ EXAMPLES = {
     "ArgumentError": 'autodiff eval "atan2(x)" --at x=1',
     "GraphError": 'autodiff eval "log(x)" --at x=1 --backward 2',
     "ShapeError": 'autodiff eval "x + y" --at "x=[1, 2, 3],y=[1, 2]"',
+    "LinAlgError": 'autodiff eval "inv([[x, 2], [2, 4]])" --at x=1',
     "DtypeError": 'autodiff eval "(x > 0) - (x > 1)" --at x=1',
     "IndexOutOfRange": 'autodiff eval "x[5]" --at "x=[1, 2]"',
     "LimitError": 'autodiff eval "zeros(100000, 100000)"',
