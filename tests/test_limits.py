@@ -28,7 +28,6 @@ HUNGRY = [
     ('eval "svd(ones(100000, 1)).U"', "a tensor of 10,000,000,000 elements"),
     ("eval \"qr(ones(100000, 1), mode='complete').Q\"", "a tensor of 10,000,000,000 elements"),
     ('diff "sin(x)" --order 99999999999999999999', "order 99,999,999,999,999,999,999 is more"),
-    ('diff "x*y*exp(x*y*z)*sin(z)" --order 60', "operations or more, above the limit of 5,000"),
     ('gradcheck "sum(x**2)" --at "x=ones(100000)"', "gradcheck would compare 100,000 numbers"),
     ('jacobian "x**2" --at "x=ones(1000)"', "the jacobian has 1,000,000 numbers"),
     ('eval "f0(x)=x+x; f1(x)=f0(x)+f0(x); ones(2**28 + 1)"', "a tensor of 268,435,457 elements"),

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from fractions import Fraction
 from typing import Any
 
+from autodiff_cli.deadline import Late, within
 from autodiff_cli.errors import LimitError
 from autodiff_cli.language.algebra import Algebra, Node, children, in_order
+from autodiff_cli.limits import check_count, lifted
 from autodiff_cli.optional import library
 
+_Term = tuple[str, ...]
+
 MOST_PARTS = 400
-"""SymPy takes minutes for longer formulas."""
+"""Longer formulas would take SymPy minutes, and deeper ones its recursion."""
+MOST_SECONDS = 6.0
+"""For all formulas: how long SymPy takes does not show in their length."""
 
 _SAME = (
     *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
@@ -24,18 +31,30 @@ _LOGIC = {"logical_and": "And", "logical_or": "Or", "logical_not": "Not"}
 _SYMBOLS = {"pi": "pi", "e": "E", "inf": "oo", "nan": "nan", "true": "true", "false": "false"}
 
 
-def simplified(algebra: Algebra, formula: Node) -> Node:
-    """What SymPy makes of a formula; the formula itself if its answer cannot be written in the language.
+def simplified(algebra: Algebra, formulas: Mapping[_Term, Node]) -> dict[_Term, Node]:
+    """What SymPy makes of formulas; the formula itself if its answer cannot be written in the language.
 
     Raises:
         MissingPackage: without SymPy.
-        LimitError: for a formula that would take SymPy too long.
+        LimitError: for formulas that take SymPy too long.
     """
     sympy = library("sympy", "--simplify")
-    if sum(1 + len(children(node)) for node in in_order([formula])) > MOST_PARTS:
-        raise LimitError(f"--simplify takes formulas of up to {MOST_PARTS} parts", hint="leave it out: the formula is collected")
-    there = _There(sympy, algebra)
-    return _Back(sympy, algebra, there.opaque).formula(sympy.simplify(there.expression(formula))) or formula
+    leave_out = "leave it out: the formula is collected"
+    for formula in formulas.values():
+        parts = sum(1 + len(children(node)) for node in in_order([formula]))
+        check_count(parts, MOST_PARTS, "--simplify is for formulas of {1} parts or less, and this one has {0}", hint=leave_out)
+    found = {}
+    try:
+        with nullcontext() if lifted() else within(MOST_SECONDS):
+            for term, formula in formulas.items():
+                there = _There(sympy, algebra)
+                simple = sympy.simplify(there.expression(formula))
+                found[term] = _Back(sympy, algebra, there.opaque).formula(simple) or formula
+    except RecursionError:
+        raise LimitError("this is nested too deep for SymPy", hint=leave_out) from None
+    except Late:
+        raise LimitError(f"SymPy has not simplified this in {MOST_SECONDS:g} seconds", hint=leave_out) from None
+    return found
 
 
 class _There:

@@ -93,7 +93,7 @@ def differentiate(
     if simplify:
         from autodiff_cli.language.simplify import simplified
 
-        found = {term: simplified(algebra, formula) for term, formula in found.items()}
+        found = simplified(algebra, found)
     return Derivatives(expression, order, {term: program(formula, names) for term, formula in found.items()})
 
 
