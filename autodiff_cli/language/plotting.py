@@ -19,7 +19,7 @@ from autodiff_cli.language.wording import note
 SAMPLES = 401
 SAMPLES_EACH_WAY = 161
 MOST_EACH_WAY = 2000
-MOST_ROWS = 400
+MOST_ROWS = 250
 """Points that may be sampled in between where each is evaluated on its own."""
 HUGE = 1e306
 """Differences of larger values may be none of a float: they are drawn as infinite."""
