@@ -94,7 +94,7 @@ CHOICES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), min_size=4, max_size=4), st.sampled_from(CHOICES), st.sampled_from(CHOICES))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_kinks_and_branches(pieces: list[str], one: str, other: str) -> None:
     """On a grid that hits every kink."""
     inner = one.format(*pieces)

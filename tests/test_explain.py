@@ -326,14 +326,14 @@ def test_shared_gradients(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_large_programs_and_vectors(capsys: pytest.CaptureFixture[str]) -> None:
-    program = "y = x; " + "; ".join(["y = sin(y) + x"] * 1000) + "; sum(y)"
+    program = "y = x; " + "; ".join(["y = sin(y) + x"] * 300) + "; sum(y)"
     given = ["-a", "x=linspace(0, 1, 50)"]
     answer = explained(capsys, program, *given)
-    assert len(answer["steps"]) == 2001
+    assert len(answer["steps"]) == 601
     check(answer)
     printed = run(f"autodiff explain '{program}' {given[0]} '{given[1]}'")
-    assert "... 1,941 more steps ..." in printed
-    assert "through 1,001 tensors" in printed
+    assert "... 541 more steps ..." in printed
+    assert "through 301 tensors" in printed
     body = printed.partition("backward")[2]
     assert max(map(len, body.splitlines())) <= 80
     assert len(printed) < 60_000
