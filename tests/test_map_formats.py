@@ -450,3 +450,12 @@ def test_pyarrow_is_imported_for_large_files_only() -> None:
 def test_formats_are_all_known() -> None:
     assert set(formats.SUFFIXES.values()) <= set(formats.WRITTEN)
     assert set(formats.READ) == {*PLAIN, *ARROW}
+
+
+@pytest.mark.parametrize("style", ["npy", "npz"])
+def test_a_whole_number_beyond_floats_is_infinite_in_files_of_numpy(style: str) -> None:
+    Path("d.ndjson").write_text(f'{{"x": 1{"0" * 400}, "y": 2}}\n{{"x": -1{"0" * 400}, "y": 3}}\n')
+    result = run_map("y**2", "d.ndjson", "-o", f"o.{style}")
+    assert (result.code, result.err) == (0, "")
+    found = np.load(f"o.{style}")
+    assert [*found["x"], *found["value"]] == [np.inf, -np.inf, 4.0, 9.0]

@@ -40,11 +40,12 @@ def as_array(column: Column, name: str, lines: Sequence[int]) -> Any:
         return column
     if isinstance(column, list):
         from autodiff_cli.data.delimited import is_number
+        from autodiff_cli.data.ndjson import as_float
 
         for i, value in enumerate(column):
             if value is None or not (is_number(value) if isinstance(value, str) else isinstance(value, (int, float))):
                 raise _no_numbers(name, f"{value!r} in row {lines[i]}")
-        return np.array([float(value) for value in column], np.float64)
+        return np.array([as_float(value) for value in column], np.float64)
     array = column.to_numpy(zero_copy_only=False)
     if array.dtype.hasobject:
         raise _no_numbers(name, str(column.type))
