@@ -95,6 +95,21 @@ class NotRecordable(GraphError):
     """An expression that cannot be written down as one list of operations for all rows."""
 
 
+class NotPrecise(GraphError):
+    """A function that cannot be computed to more digits than a float64 has.
+
+    Attributes:
+        what: its name.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"not possible, because {what} cannot be computed to more digits than a float64 has",
+            hint="gradcheck compares with differences in float64 then; leave --verify and --digits out",
+        )
+        self.what = what
+
+
 class ShapeError(AutodiffError, RuntimeError, ValueError):
     """Shapes that do not fit."""
 

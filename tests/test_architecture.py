@@ -20,12 +20,14 @@ FLOORS = {
     "autograd": 0,
     "ops": 1,
     "nn": 1,
+    "precise": 1,
     "language": 2,
     "data": 3,
     "report": 4,
     "cli": 5,
 }
 OWNERS = {"rich": "report", "matplotlib": "report", "plotext": "report", "pyarrow": "data", "click": "cli", "lark": "language"}
+OWNERS |= {"mpmath": "precise"}
 OWNERS |= {"scipy": "ops", "dask": "data", "distributed": "data", "sympy": "language", "prompt_toolkit": "cli"}
 # The one reach upwards: the engine's constants and conversions are declared operations too, needed when they are used.
 ALLOWED = {("autograd", "ops")}

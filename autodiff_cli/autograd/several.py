@@ -104,7 +104,11 @@ def declare_several(
     def function(*args: Any, **kwargs: Any) -> Any:
         args = tuple(settled(name, checks, bind(name, parameters, defaults, args, kwargs)))
         x = args[0]
-        if type(x) is not Tensor and isinstance(x, Tensor):  # a power series: taken apart as its coefficients are
+        if type(x) is not Tensor and isinstance(x, Tensor):
+            if hasattr(x, "of_several"):  # numbers of many digits
+                parts = x.of_several(name, forward, args[1:])
+                return together(*parts) if results else tuple(parts)
+            # A power series: taken apart as its coefficients are.
             if view is None:
                 raise NoSeriesError(f"{name} has no rule for power series")
             return tuple(view(x, i, *args[1:]) for i in range(len(forward(x._data, *args[1:]))))

@@ -27,7 +27,7 @@ COMMANDS = {
     "vjp": "A vector times the Jacobian.",
     "hvp": "The Hessian times a vector.",
     "taylor": "The Taylor series around --at.",
-    "gradcheck": "Check a gradient against finite differences.",
+    "gradcheck": "Check a gradient, or one found by hand.",
     "explain": "The chain rule step by step, in numbers.",
     "diff": "The derivative as an expression.",
     "graph": "The graph, as a tree or a picture.",

@@ -1,31 +1,48 @@
-"""``gradcheck`` for expressions: analytic derivatives, derivatives by hand, and finite differences side by side."""
+"""``gradcheck`` for expressions: derivatives of the sweep, derivatives by hand and claims, against an independent truth.
+
+The truth is the expression itself, evaluated with many digits and differenced (``language.truth``).  What has no form with
+many digits is differenced in float64 (``language.ridders``), where the verdict may be ``undecided``.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.checking import analytic_jacobian, mismatch, numeric_jacobian
-from autodiff_cli.autograd.modes import enable_grad
-from autodiff_cli.autograd.sweep import grad
-from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import MissingValue, ShapeError, UnknownName, UsageError
-from autodiff_cli.language.evaluator import Evaluator
+from autodiff_cli.autograd.checking import analytic_jacobian, mismatch
+from autodiff_cli.errors import AutodiffError, MissingValue, NotPrecise, UnknownName, UsageError
+from autodiff_cli.language.compared import Side, Verdicts, WithFloats, gradient_of, side_of
 from autodiff_cli.language.operands import variable_hint
 from autodiff_cli.language.session import Notes, Session, plain
+from autodiff_cli.language.values import named
+from autodiff_cli.language.verdicts import Verdict, worst
+from autodiff_cli.language.wording import note
 from autodiff_cli.limits import check_count
 
 MOST_CHECKED = 10_000
 """Derivatives in one check; each takes a few evaluations of the expression."""
 
+Points = Sequence[Mapping[str, Any]]
+
 
 class Report:
-    """What the checks found: one entry for each derivative, and the words for the first that is wrong."""
+    """What the checks found: one entry for each derivative and claim at each point, and the words for the first that is wrong.
 
-    def __init__(self, expression: str) -> None:
+    Attributes:
+        expression: what was checked.
+        checks: the entries, as the JSON has them.
+        points: how many points there were.
+        failure, hint: the words.
+        undecided: whether something could be neither confirmed nor refuted.
+        notes: what is worth knowing about the points.
+    """
+
+    def __init__(self, expression: str, points: int = 1) -> None:
         self.expression = expression
+        self.points = points
         self.checks: list[dict[str, Any]] = []
         self.failure: str | None = None
         self.hint: str | None = None
@@ -33,7 +50,19 @@ class Report:
 
     @property
     def passed(self) -> bool:
+        """Whether nothing failed."""
         return self.failure is None
+
+    @property
+    def undecided(self) -> dict[str, Any] | None:
+        """The first entry that says neither pass nor fail, if there is one."""
+        return next((entry for entry in self.checks if entry["verdict"] == "undecided"), None)
+
+    @property
+    def doubt(self) -> str:
+        """What is undecided, and why."""
+        entry = self.undecided
+        return "" if entry is None else f"the derivative by {_by(entry['wrt'])}{_place(entry)} is undecided: {entry['reason']}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -48,7 +77,7 @@ class Report:
 
 def check(
     expression: str,
-    at: Mapping[str, Any],
+    at: Mapping[str, Any] | Points,
     const: Mapping[str, Any] | None = None,
     *,
     wrt: Sequence[str] | None = None,
@@ -56,197 +85,195 @@ def check(
     claims: Sequence[str] = (),
     dtype: str = "float64",
     gradient: Any = None,
-    eps: float = 1e-6,
+    eps: float | None = None,
     atol: float | None = None,
     rtol: float | None = None,
 ) -> Report:
     """Check every derivative of an expression, with ``order=2`` the second ones too, and claims about the first.
 
-    Tolerances are PyTorch's, 1e-5 and 1e-3, if left out. A claim, which is compared with no difference but with the exact
-    derivative, has 1e-9. A derivative at a kink, where the differences to the left and to the right disagree, passes if
-    it lies between them: its verdict is ``kink``.
+    Args:
+        expression: a program of the language.
+        at: the variables; or several such points, each of which is checked.
+        const: what is not differentiated by.
+        wrt: the variables to check; all if left out.
+        order: 1 or 2.
+        claims: ``NAME=EXPR``, several of them in one text too.
+        dtype: ``float64``.
+        gradient: what the elements of an output that is no scalar weigh, for claims.
+        eps: take central differences in float64 with this step, and PyTorch's tolerances.
+        atol, rtol: tolerances in the place of what rounding makes of a derivative: ``atol + rtol*abs(numeric)``.
+
+    Raises:
+        AutodiffError: for what cannot be evaluated, and names that are no variables.
     """
     if order not in (1, 2):
         raise UsageError(f"gradcheck checks orders 1 and 2, not {order}", hint="write --order 1 or --order 2")
-    session = Session(expression, at, const, wrt, dtype, False, gradient)
-    if not session.variables:
-        raise MissingValue("there is no variable to check", hint="give it a value with --at x=1")
-    claim_tolerance = (1e-9 if atol is None else atol, 1e-9 if rtol is None else rtol)
-    atol, rtol = 1e-5 if atol is None else atol, 1e-3 if rtol is None else rtol
-    if not (0 < eps < np.inf and 0 <= atol < np.inf and 0 <= rtol < np.inf):
+    given = [value for value in (atol, rtol) if value is not None]
+    if not all(0 <= value < math.inf for value in given) or not (eps is None or 0 < eps < math.inf):
         raise UsageError(
             "--eps must be positive, --atol and --rtol not negative, and all of them finite",
-            hint="left out, they are 1e-6, 1e-5 and 1e-3",
+            hint="left out, the tolerance is what rounding makes of a derivative",
         )
-    report = Report(expression)
-    # Differences of the order of 1e-6 drown in the digits of float32: as PyTorch, the check is about float64.
-    if dtype != "float64":
-        raise UsageError("gradcheck works in float64", hint="leave --dtype out")
-    elements = sum(leaf.numel() for leaf in session.variables.values())
-    check_count(
-        elements * max(session.output.numel(), 1) * order,
-        MOST_CHECKED,
-        "gradcheck would compare {} numbers, more than the limit of {}",
-        hint="name fewer variables, or check a part of them: the rules are the same for all elements",
-    )
-    runner = _Runner(session)
-    with np.errstate(all="ignore"):
-        for index, (name, leaf) in enumerate(session.variables.items()):
-            analytic = analytic_jacobian(session.output, leaf)
-            numeric = numeric_jacobian(runner.output, leaf, eps)
-            sides = (_one_sided(runner.output, leaf, -eps), _one_sided(runner.output, leaf, eps))
-            shape = session.output.shape + leaf.shape
-            _compare(report, name, 1, analytic, numeric, sides, shape, atol, rtol, (0, index))
-        if order == 2:
-            _second(report, session, runner, eps, atol, rtol)
-        for text in claims:
-            _claim(report, session, text, *claim_tolerance)
-    derivatives = [(f"the derivative by {_by(entry['wrt'])}", np.asarray(entry["analytic"])) for entry in report.checks]
-    report.notes = Notes(session, session.notes(), lambda: derivatives, order).read()
+    points: Points = [at] if isinstance(at, Mapping) else at
+    pairs = [pair for text in claims for pair in _claims(text)]
+    report = Report(expression, len(points))
+    for point in points:
+        session = Session(expression, point, const, wrt, dtype, False, gradient)
+        if not session.variables:
+            raise MissingValue("there is no variable to check", hint="give it a value with --at x=1")
+        # The derivatives of float32 have 7 digits: as PyTorch, the check is about float64.
+        if dtype != "float64":
+            raise UsageError("gradcheck works in float64", hint="leave --dtype out")
+        elements = sum(leaf.numel() for leaf in session.variables.values())
+        check_count(
+            elements * max(session.output.numel(), 1) * order * len(points),
+            MOST_CHECKED,
+            "gradcheck would compare {} numbers, more than the limit of {}",
+            hint="name fewer variables, or check a part of them: the rules are the same for all elements",
+        )
+        first = len(report.checks)
+        one = _Check(report, session, order, pairs)
+        with np.errstate(all="ignore"):
+            try:
+                entries = one.entries(side_of(session, order, eps, atol, rtol))
+            except NotPrecise:
+                entries = one.entries(WithFloats(session, atol, rtol))
+        for entry in entries:
+            if len(points) > 1:
+                entry["at"] = {name: plain(leaf._data) for name, leaf in session.variables.items()}
+            if entry["verdict"] == "fail" and report.failure is None:
+                _failure(report, entry, session, eps)
+        report.checks += entries
+        if report.undecided is not None and not any(each["kind"] == "undecided" for each in report.notes):
+            report.notes = [*report.notes, note("undecided", report.doubt)]
+        if len(report.notes) < 10:
+            _add_notes(report, session, report.checks[first:], order)
     return report
+
+
+def _add_notes(report: Report, session: Session, entries: Sequence[Mapping[str, Any]], order: int) -> None:
+    derivatives = [(f"the derivative by {_by(entry['wrt'])}", np.asarray(entry["analytic"])) for entry in entries]
+    known = {each["message"] for each in report.notes}
+    found = Notes(session, session.notes(), lambda: derivatives, order).read()
+    report.notes = [*report.notes, *(each for each in found if each["message"] not in known)]
 
 
 def _by(wrt: Any) -> str:
     return wrt if isinstance(wrt, str) else ", ".join(wrt)
 
 
-class _Runner:
-    """Evaluates the program again with the session's leaves as they are now."""
+def _claims(text: str) -> list[tuple[str, str]]:
+    """``NAME=EXPR,NAME=EXPR`` taken apart."""
+    name, equals, _ = text.partition("=")
+    if not equals or not name.strip().isidentifier():
+        raise UsageError(f"--claim needs NAME=EXPR, but got '{text}'", hint='write --claim x="3/x"')
+    return named(text, "--claim", '"3/x"')
 
-    def __init__(self, session: Session) -> None:
+
+class _Check:
+    """All checks at one point."""
+
+    def __init__(self, report: Report, session: Session, order: int, claims: Sequence[tuple[str, str]]) -> None:
+        self.report = report
         self.session = session
+        self.order = order
+        self.claims = claims
+        for name, _ in claims:
+            if name not in session.variables:
+                raise UnknownName(f"--claim names '{name}', which is no variable", hint=variable_hint(name, session.variables))
+        if order == 2 or (claims and session.gradient is None):
+            session.require_scalar()
 
-    def output(self) -> Tensor:
-        with enable_grad():
-            evaluator = Evaluator(self.session.expression, self.session.leaves, np.dtype(self.session.dtype))
-            return evaluator.as_tensor(evaluator.run())
+    def entries(self, side: Side) -> list[dict[str, Any]]:
+        """An entry for each derivative, then one for each claim.
 
-    def gradient(self, leaf: Tensor, record: bool = False) -> Tensor:
-        output = self.output()
-        if not output.requires_grad:
-            return Tensor(np.zeros(leaf.shape))
-        start = self.session.gradient
-        found: Tensor
-        (found,) = grad(output, leaf, start, create_graph=record, allow_unused=True, materialize_grads=True)
+        Raises:
+            NotPrecise: if the side cannot judge them.
+        """
+        found = []
+        session = self.session
+        for name, leaf in session.variables.items():
+            analytic = analytic_jacobian(session.output, leaf)
+            found.append(_entry(name, 1, analytic, side.first(name, analytic), session.output.shape + leaf.shape))
+        for a, first in session.variables.items() if self.order == 2 else ():
+            recorded = gradient_of(session.output, first, session.gradient, record=True)
+            for b, second in session.variables.items():
+                analytic = analytic_jacobian(recorded, second)
+                found.append(_entry([a, b], 2, analytic, side.second(a, b, analytic), first.shape + second.shape))
+        for name, formula in self.claims:
+            found.append(self._claim(side, name, formula))
         return found
 
-
-def _one_sided(function: Any, leaf: Tensor, step: float) -> Any:
-    """Differences to one side: (inputs, outputs)."""
-    original, here = leaf._data, np.ravel(function()._data).astype(np.float64)
-    rows = []
-    try:
-        for i in range(leaf.numel()):
-            moved = np.array(original)
-            moved.reshape(-1)[i] += step
-            leaf._data = moved[()] if moved.ndim == 0 else moved
-            rows.append((np.ravel(function()._data).astype(np.float64) - here) / step)
-    finally:
-        leaf._data = original
-    return np.array(rows).reshape(leaf.numel(), here.size)
-
-
-def _compare(
-    report: Report,
-    wrt: Any,
-    order: int,
-    analytic: Any,
-    numeric: Any,
-    sides: tuple[Any, Any] | None,
-    shape: tuple[int, ...],
-    atol: float,
-    rtol: float,
-    place: tuple[int, int],
-    kink: bool = False,
-) -> None:
-    error = np.abs(analytic - numeric)
-    tolerance = atol + rtol * np.abs(numeric)
-    same = analytic == numeric
-    good = np.all(same | (error <= tolerance))
-    verdict = "pass" if good else "kink" if kink else "fail"
-    if sides is not None:
-        low, high = np.minimum(*sides), np.maximum(*sides)
-        broken = high - low > 2 * tolerance
-        if (
-            np.all(np.isfinite(analytic))
-            and np.any(broken)
-            and np.all(same | (error <= tolerance) | (broken & (analytic >= low - tolerance) & (analytic <= high + tolerance)))
-        ):
-            verdict = "kink"
-    # The place that is worst, nan before anything else.
-    excess = np.where(same, -1.0, np.where(np.isnan(error - tolerance), np.inf, error - tolerance))
-    worst = np.unravel_index(np.argmax(excess), error.shape) if error.size else None
-    report.checks.append(
-        {
-            "wrt": wrt,
-            "order": order,
-            "analytic": plain(analytic.T.reshape(shape)[()]),
-            "numeric": plain(numeric.T.reshape(shape)[()]),
-            "error": 0.0 if worst is None or same[worst] else float(error[worst]),
-            "tolerance": atol if worst is None else float(tolerance[worst]),
-            "verdict": verdict,
-        }
-    )
-    if verdict == "fail" and report.failure is None:
-        by = wrt if isinstance(wrt, str) else " and ".join(wrt)
-        report.failure = mismatch(*place, numeric, analytic).rstrip()
-        report.hint = (
-            "the differences are nan here: a step leaves the domain, or the point is none of it; try a smaller --eps"
-            if np.any(np.isnan(numeric))
-            else f"the derivative by {by} that backward uses is not the slope of the value; see its 'with grad', "
-            "or try another --eps if a step of 1e-6 does not fit the size of the variable"
-        )
-
-
-def _second(report: Report, session: Session, runner: _Runner, eps: float, atol: float, rtol: float) -> None:
-    """Differences of the gradient against its own analytic derivative."""
-    session.require_scalar()
-    names = list(session.variables)
-    kinks = {entry["wrt"] for entry in report.checks if entry["verdict"] == "kink"}
-    for i, a in enumerate(names):
-        first = session.variables[a]
-        recorded = runner.gradient(first, record=True)
-        for j, b in enumerate(names):
-            second = session.variables[b]
-            analytic = analytic_jacobian(recorded, second)
-            numeric = numeric_jacobian(lambda: runner.gradient(first), second, eps)  # noqa: B023
-            # Where the value has a kink the gradient jumps, and no difference of it means anything.
-            place, kink = (i, j), bool(kinks & {a, b})
-            _compare(report, [a, b], 2, analytic, numeric, None, first.shape + second.shape, atol, rtol, place, kink)
-
-
-def _claim(report: Report, session: Session, text: str, atol: float, rtol: float) -> None:
-    """A derivative by hand, ``NAME=EXPR``, against the one of the sweep."""
-    name, equals, formula = text.partition("=")
-    name = name.strip()
-    if not equals:
-        raise UsageError(f"--claim needs NAME=EXPR, but got '{text}'", hint='write --claim x="3/x"')
-    if name not in session.variables:
-        raise UnknownName(f"--claim names '{name}', which is no variable", hint=variable_hint(name, session.variables))
-    leaf = session.variables[name]
-    if session.output.numel() != 1 and session.gradient is None:
-        session.require_scalar()
-    value = session.follow_up(formula, {})._data
-    if np.shape(value) not in ((), leaf.shape):
-        raise ShapeError(
-            f"the claim for {name} has shape {list(np.shape(value))}, but {name} has shape {list(leaf.shape)}",
-            hint="a claim has one number for each element of its variable, or one for all",
-        )
-    claimed = np.broadcast_to(value, leaf.shape)
-    exact = _Runner(session).gradient(leaf)._data
-    error, tolerance = np.abs(claimed - exact), atol + rtol * np.abs(exact)
-    good = bool(np.all((claimed == exact) | (error <= tolerance)))
-    report.checks.append(
-        {
+    def _claim(self, side: Side, name: str, formula: str) -> dict[str, Any]:
+        leaf = self.session.variables[name]
+        exact = gradient_of(self.session.output, leaf, self.session.gradient)._data
+        try:
+            claimed, verdicts = side.claim(name, formula, exact)
+        except AutodiffError as error:
+            if not isinstance(error, NotPrecise) and not error.message.startswith("the claim"):
+                error.message = f"--claim {name}: {error.message}"
+            raise
+        numeric = np.array([verdict.numeric for verdict in verdicts]).reshape(leaf.shape)[()]
+        one = worst(verdicts)
+        return {
             "wrt": name,
             "order": 1,
-            "analytic": plain(claimed[()]),
-            "numeric": plain(exact),
-            "error": float(np.max(error, initial=0)),
-            "tolerance": float(np.max(tolerance, initial=0)),
-            "verdict": "pass" if good else "fail",
-            "claim": formula.strip(),
+            "claim": formula,
+            "analytic": plain(exact),
+            "numeric": plain(numeric),
+            "claimed": plain(claimed),
+            "exact": plain(np.where(np.isnan(numeric), exact, numeric)[()]),
+            **_verdict(one),
         }
-    )
-    if not good and report.failure is None:
-        report.failure = f"the claim {name}={formula.strip()} gives {plain(claimed[()])}, but the derivative is {plain(exact)}"
+
+
+def _verdict(one: Verdict | None) -> dict[str, Any]:
+    if one is None:
+        return {"error": 0.0, "tolerance": 0.0, "verdict": "pass"}
+    said = {"error": one.error, "tolerance": one.tolerance, "verdict": one.verdict}
+    return {**said, "reason": one.reason} if one.reason else said
+
+
+def _entry(wrt: Any, order: int, analytic: Any, verdicts: Verdicts, shape: tuple[int, ...]) -> dict[str, Any]:
+    numeric = np.array([[one.numeric for one in row] for row in verdicts]).reshape(analytic.shape)
+    return {
+        "wrt": wrt,
+        "order": order,
+        "analytic": plain(analytic.T.reshape(shape)[()]),
+        "numeric": plain(numeric.T.reshape(shape)[()]),
+        **_verdict(worst([one for row in verdicts for one in row])),
+    }
+
+
+def _failure(report: Report, entry: Mapping[str, Any], session: Session, eps: float | None) -> None:
+    """Put into words what is wrong with an entry."""
+    place = _place(entry)
+    by = _by(entry["wrt"])
+    if "claim" in entry:
+        said = f"the claim {by}={entry['claim']} gives {shown(entry['claimed'])}"
+        report.failure = f"{said}{place}, but the derivative is {shown(entry['exact'])}"
+        return
+    names = list(session.variables)
+    of = (0, names.index(by)) if entry["order"] == 1 else (names.index(entry["wrt"][0]), names.index(entry["wrt"][1]))
+    sizes = (-1, session.variables[by if entry["order"] == 1 else entry["wrt"][1]].numel())
+    analytic, numeric = (np.reshape(entry[side], sizes).T.astype(np.float64) for side in ("analytic", "numeric"))
+    report.failure = mismatch(*of, numeric, analytic).rstrip()
+    if any(function.partials is not None for function in session.evaluator.functions.values()):
+        report.hint = f"the derivative by {by}{place} that backward uses is not the slope of the value; see its 'with grad'"
+    else:
+        report.hint = (
+            f"floating-point numbers lose the derivative by {by}{place} on the way: --verify says how many digits are left"
+        )
+    if eps is not None:
+        report.hint = f"the step of --eps may not fit the derivative by {by}{place}: without --eps one is chosen that fits"
+
+
+def _place(entry: Mapping[str, Any]) -> str:
+    """At which point an entry is, where there are several."""
+    return " at " + ", ".join(f"{name}={shown(value)}" for name, value in entry["at"].items()) if "at" in entry else ""
+
+
+def shown(value: Any) -> str:
+    """Numbers in the middle of a message."""
+    text = str(value)
+    return text if len(text) <= 200 else f"{text[:190]} ..."

@@ -238,25 +238,46 @@ def taylor_table(result: Any, precision: int) -> Table:
     return table
 
 
-def check_table(checks: Sequence[Mapping[str, Any]], precision: int) -> Table:
-    """The checks of ``gradcheck``."""
+def check_tables(checks: Sequence[Mapping[str, Any]], points: int, precision: int) -> list[RenderableType]:
+    """The checks of ``gradcheck``, and those of claims below; of several points the one that is worst for each."""
+    own = [check for check in checks if "claim" not in check]
+    claims = [check for check in checks if "claim" in check]
+    parts: list[RenderableType] = [_checks(own, ("analytic", "numeric"), points, precision)]
+    return [*parts, title("claims"), _checks(claims, ("claimed", "exact"), points, precision)] if claims else parts
+
+
+_VERDICTS = {"pass": "bold green", "fail": "bold red", "kink": "bold yellow", "undecided": "bold yellow"}
+_BADNESS = ("pass", "kink", "undecided", "fail")
+
+
+def _checks(checks: Sequence[Mapping[str, Any]], sides: tuple[str, str], points: int, precision: int) -> Table:
     table = empty_table()
-    for header, right in (
-        ("derivative", False),
-        ("analytic", True),
-        ("numeric", True),
-        ("error", True),
-        ("tolerance", True),
-        ("verdict", False),
-    ):
-        table.add_column(header, justify="right" if right else "left", overflow="fold")
-    styles = {"pass": "bold green", "fail": "bold red", "kink": "bold yellow"}
-    for check in checks:
+    claims = sides[0] == "claimed"
+    table.add_column("claim" if claims else "derivative", overflow="fold")
+    for header in (*sides, "error", "tolerance"):
+        table.add_column(header, justify="right", overflow="fold")
+    table.add_column("verdict", overflow="fold")
+    if points > 1:
+        table.add_column("worst at", overflow="fold")
+    for check in _worst(checks) if points > 1 else checks:
         by = check["wrt"] if isinstance(check["wrt"], list) else [check["wrt"]]
-        table.add_row(
-            Text(symbol(by)),
-            *(Text(human(check[key], precision)) for key in ("analytic", "numeric")),
+        cells = [
+            Text(f"{check['wrt']}={check['claim']}" if claims else symbol(by)),
+            *(Text(human(check[key], precision)) for key in sides),
             *(Text(human(check[key], 2)) for key in ("error", "tolerance")),
-            Text(check["verdict"], styles[check["verdict"]]),
-        )
+            Text(check["verdict"], _VERDICTS[check["verdict"]]),
+        ]
+        if points > 1:
+            cells.append(Text(", ".join(f"{name}={human(value, precision)}" for name, value in check["at"].items())))
+        table.add_row(*cells)
     return table
+
+
+def _worst(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Of each derivative the check at the point where it fares worst."""
+    found: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for check in checks:
+        key = (str(check["wrt"]), check.get("claim", ""))
+        if key not in found or _BADNESS.index(check["verdict"]) > _BADNESS.index(found[key]["verdict"]):
+            found[key] = check
+    return list(found.values())

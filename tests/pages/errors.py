@@ -29,6 +29,7 @@ EXAMPLES = {
 """A command line for each class of error."""
 UNPROVOKED = {
     "NoSeriesError": "Inside only: the command then takes sweeps instead.",
+    "NotPrecise": "Inside only: `gradcheck` then compares with differences in float64.",
     "NotRecordable": "Of `ad.compile`, and inside: commands then evaluate row by row.",
     "ProgramError": "Of pictures of graphs, if Graphviz's `dot` fails.",
     "ClusterError": "Of `autodiff map --engine dask`, if a scheduler or its workers do not answer: see [scaling.md](scaling.md).",

@@ -1,0 +1,246 @@
+"""Real numbers of many digits, with what IEEE arithmetic says of infinities and nan.
+
+A ``Number`` wraps one of mpmath's, so that NumPy can add and multiply arrays of them, and so that each operation passes
+one place.  That place may add rounding errors of a float64 (``Arithmetic.rounding``): a derivative that moves when every
+operation is off by half a unit in the last place is one that floats cannot have more exactly.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from autodiff_cli.optional import library
+
+UNIT = 2.0**-53
+"""The rounding error of a float64, relative to its size."""
+_LEAST = 2.0**-1074
+_MOST_EXPONENT = 4000
+"""Bits of the logarithm of what is still a number: the exponential of more is infinite, or 0."""
+
+
+class Arithmetic:
+    """Numbers of one precision.
+
+    Args:
+        digits: decimal digits.
+
+    Attributes:
+        mp: mpmath's context of that precision; the library's own is left alone.
+        operations: how many were done.
+        absorbed: whether a sum lost a term that was not 0 from sight, so that more digits might say more.
+    """
+
+    def __init__(self, digits: int) -> None:
+        self.mp: Any = library("mpmath.ctx_mp", "arithmetic with more digits").MPContext()
+        self.mp.dps = digits
+        self.digits = digits
+        self.operations = 0
+        self.absorbed = False
+        self.zero = self.mp.mpf(0)
+        self._gap = int(self.mp.prec) // 2
+        self._random: random.Random | None = None
+
+    def rounding(self, seed: int | None) -> None:
+        """Begin to round every result as a float64 would, in directions that depend on the seed; ``None`` ends it."""
+        self._random = None if seed is None else random.Random(seed)
+
+    def jitter(self) -> float:
+        """A rounding error, relative: as large as one may be, up or down."""
+        assert self._random is not None
+        error = self._random.uniform(-1, 1)
+        return UNIT * (error + (0.3 if error >= 0 else -0.3))
+
+    def of(self, value: Any) -> Number:
+        """A number of Python or NumPy as exactly the number that it is."""
+        if type(value) is Number:
+            return value
+        if isinstance(value, Exact):
+            return Number(self, value.exact.value)
+        return Number(self, self.mp.mpf(value.item() if hasattr(value, "item") else value))
+
+    def made(self, value: Any) -> Number:
+        """The result of an operation."""
+        self.operations += 1
+        if self._random is not None and value:
+            value = value * (1 + self.jitter())
+            if abs(value) < 2.0**-1021:
+                value = value + self._random.choice((-_LEAST, _LEAST)) / 2
+        return Number(self, value)
+
+    # The four operations, on mpmath's numbers
+
+    def add(self, x: Any, y: Any) -> Number:
+        """x + y."""
+        if x and y and not self.absorbed:
+            # The third entry of a finite number is its exponent, the fourth how many bits its mantissa has.
+            a, b = x._mpf_, y._mpf_
+            if a[1] and b[1] and abs(a[2] + a[3] - b[2] - b[3]) > self._gap:
+                self.absorbed = True
+        return self.made(x + y)
+
+    def div(self, x: Any, y: Any) -> Number:
+        """x / y."""
+        if y:
+            return self.made(x / y)
+        if not x or self.mp.isnan(x):
+            return self.made(self.mp.nan)
+        return self.made(self.mp.inf if x > 0 else -self.mp.inf)
+
+    def power(self, x: Any, y: Any) -> Number:
+        """x**y, nan where that is no real number."""
+        mp = self.mp
+        if not y or x == 1:
+            return self.made(mp.mpf(1))
+        if mp.isnan(x) or mp.isnan(y):
+            return self.made(mp.nan)
+        whole = not mp.isinf(y) and mp.isint(y)
+        odd = whole and bool(int(y) & 1)
+        if not x or mp.isinf(x) or mp.isinf(y):
+            if mp.isinf(y):
+                size = abs(x)
+                return self.made(mp.mpf(1) if size == 1 else mp.inf if (size > 1) == (y > 0) else self.zero)
+            large = (not x) == (y < 0)
+            return self.made((-mp.inf if odd and x < 0 else mp.inf) if large else self.zero)
+        if x < 0 and not whole:
+            return self.made(mp.nan)
+        if whole and abs(y) < 10000:
+            return self.made(x ** int(y))
+        size = self.exp(y * mp.log(abs(x)))
+        return self.made(-size if odd and x < 0 else size)
+
+    def exp(self, x: Any) -> Any:
+        """e**x for one of mpmath's numbers."""
+        mp = self.mp
+        if mp.isnan(x) or mp.isinf(x) or (x and mp.mag(x) <= _MOST_EXPONENT) or not x:
+            return mp.exp(x)
+        return mp.inf if x > 0 else self.zero
+
+
+def _other(combine: Callable[[Arithmetic, Any, Any], Number], reflected: bool = False) -> Any:
+    def operator(self: Number, other: Any) -> Any:
+        try:
+            y = other.value if type(other) is Number else self.math.of(other).value
+        except (TypeError, ValueError):
+            return NotImplemented
+        return combine(self.math, y, self.value) if reflected else combine(self.math, self.value, y)
+
+    return operator
+
+
+def _compared(compare: Callable[[Any, Any], bool]) -> Any:
+    def operator(self: Number, other: Any) -> Any:
+        try:
+            y = other.value if type(other) is Number else self.math.of(other).value
+        except (TypeError, ValueError):
+            return NotImplemented
+        return bool(compare(self.value, y))
+
+    return operator
+
+
+def _add(math: Arithmetic, x: Any, y: Any) -> Number:
+    return math.add(x, y)
+
+
+def _sub(math: Arithmetic, x: Any, y: Any) -> Number:
+    return math.add(x, -y)
+
+
+def _mul(math: Arithmetic, x: Any, y: Any) -> Number:
+    return math.made(x * y)
+
+
+def _div(math: Arithmetic, x: Any, y: Any) -> Number:
+    return math.div(x, y)
+
+
+def _pow(math: Arithmetic, x: Any, y: Any) -> Number:
+    return math.power(x, y)
+
+
+class Number:
+    """One real number.
+
+    Attributes:
+        math: the arithmetic that it belongs to.
+        value: mpmath's number.
+    """
+
+    __slots__ = ("math", "value")
+
+    def __init__(self, math: Arithmetic, value: Any) -> None:
+        self.math = math
+        self.value = value
+
+    __add__ = _other(_add)
+    __radd__ = _other(_add, reflected=True)
+    __sub__ = _other(_sub)
+    __rsub__ = _other(_sub, reflected=True)
+    __mul__ = _other(_mul)
+    __rmul__ = _other(_mul, reflected=True)
+    __truediv__ = _other(_div)
+    __rtruediv__ = _other(_div, reflected=True)
+    __pow__ = _other(_pow)
+    __rpow__ = _other(_pow, reflected=True)
+    __lt__ = _compared(lambda x, y: x < y)
+    __le__ = _compared(lambda x, y: x <= y)
+    __gt__ = _compared(lambda x, y: x > y)
+    __ge__ = _compared(lambda x, y: x >= y)
+    __eq__ = _compared(lambda x, y: x == y)
+    __ne__ = _compared(lambda x, y: x != y)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __neg__(self) -> Number:
+        return Number(self.math, -self.value)
+
+    def __pos__(self) -> Number:
+        return self
+
+    def __abs__(self) -> Number:
+        return Number(self.math, abs(self.value))
+
+    def __bool__(self) -> bool:
+        return bool(self.value != 0)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __repr__(self) -> str:
+        return f"Number({self.value})"
+
+    def __getitem__(self, key: tuple[()]) -> Number:
+        return self  # a sum of all elements is one of them, and NumPy's functions take it out of itself
+
+    # What NumPy calls for ``np.sqrt``, ``np.exp`` and the like on an array of objects.
+
+    def sqrt(self) -> Number:
+        return self.math.made(self.math.mp.sqrt(self.value) if self.value >= 0 else self.math.mp.nan)
+
+    def exp(self) -> Number:
+        return self.math.made(self.math.exp(self.value))
+
+    def log(self) -> Number:
+        mp = self.math.mp
+        return self.math.made(mp.log(self.value) if self.value > 0 else mp.nan if self.value < 0 else -mp.inf)
+
+    def conjugate(self) -> Number:
+        return self
+
+
+class Exact(float):
+    """A float with the number that it was rounded from: what a plain number of a program is, such as ``1/3``.
+
+    Attributes:
+        exact: that number.
+    """
+
+    exact: Number
+
+    def __new__(cls, exact: Number) -> Exact:
+        made = super().__new__(cls, float(exact.value))
+        made.exact = exact
+        return made

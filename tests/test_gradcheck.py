@@ -1,0 +1,139 @@
+"""Verdicts of gradcheck: about the derivative, whatever the units."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from autodiff_cli.errors import UsageError
+from autodiff_cli.language.checks import Report, check
+from tests.shell import run, streams
+
+SCALES = (1e-12, 1e-6, 1.0, 1e6, 1e12)
+
+
+def verdicts(report: Report) -> list[str]:
+    return [entry["verdict"] for entry in report.checks]
+
+
+@pytest.mark.parametrize(
+    ("expression", "at", "const", "claim", "verdict"),
+    [
+        ("x*1e-12", {"x": 1}, {}, "x=-1e-12", "fail"),
+        ("k*q1*q2/r**2", {"r": 0.05}, {"k": 8.99e-9, "q1": 1e-6, "q2": 2e-6}, "r=k*q1*q2/r", "fail"),
+        ("k*q1*q2/r**2", {"r": 0.05}, {"k": 8.99e-9, "q1": 1e-6, "q2": 2e-6}, "r=-2*k*q1*q2/r**3", "pass"),
+        ("log(x)", {"x": 1e12}, {}, "x=2/x", "fail"),
+        ("log(x)", {"x": 1e-7}, {}, "x=1/x", "pass"),
+        ("h*c/l", {"l": 5e-7}, {"h": 6.626e-34, "c": 3e8}, "l=0", "fail"),
+        ("x**3", {"x": 1e-8}, {}, "x=2*x**2", "fail"),
+        ("x**2", {"x": 1e10}, {}, "x=2*x", "pass"),
+        ("x**2", {"x": 3}, {}, "x=6*(1 + 1e-9)", "fail"),
+        ("x**2", {"x": 3}, {}, "x=6*(1 + 1e-14)", "pass"),
+        ("x**2", {"x": 0}, {}, "x=0", "pass"),
+        ("x**2", {"x": 0}, {}, "x=1e-300", "fail"),
+        ("sin(x)", {"x": "pi/2"}, {}, "x=0", "pass"),
+        ("sin(x)", {"x": 1e17}, {}, "x=0", "fail"),
+        ("cos(x)**2 + sin(x)**2", {"x": 0.3}, {}, "x=0", "pass"),
+        ("sqrt(x)", {"x": 0}, {}, "x=inf", "pass"),
+        ("sqrt(x)", {"x": 0}, {}, "x=-inf", "fail"),
+        ("sqrt(x)", {"x": 0}, {}, "x=1e300", "fail"),
+        ("log(x)", {"x": -1}, {}, "x=nan", "pass"),
+        ("x**2", {"x": 3}, {}, "x=nan", "fail"),
+        ("exp(x)", {"x": 1000}, {}, "x=exp(x)", "pass"),
+        ("abs(x)", {"x": 0}, {}, "x=0", "kink"),
+        ("x if x > 0 else -x", {"x": 0}, {}, "x=-1", "kink"),
+        ("x if x > 0 else x**2", {"x": 0}, {}, "x=7", "kink"),
+        ("svdvals([[x, 0], [0, 1]])[0]", {"x": 3}, {}, "x=1", "pass"),
+        ("svdvals([[x, 0], [0, 1]])[0]", {"x": 3}, {}, "x=1.001", "fail"),
+    ],
+)
+def test_a_claim_is_compared_with_the_exact_derivative(
+    expression: str, at: dict[str, Any], const: dict[str, Any], claim: str, verdict: str
+) -> None:
+    assert verdicts(check(expression, at, const, claims=[claim]))[-1] == verdict
+
+
+@pytest.mark.parametrize(
+    ("expression", "at", "verdict"),
+    [
+        ("f(a) = 1e-6*a**2 with grad (-a); f(x)", {"x": 3e-6}, "fail"),
+        ("f(a) = a**3 with grad (3.006*a**2); 1e6*f(x)", {"x": 5e-4}, "fail"),
+        ("f(a) = 1/a with grad (7*a); f(x)", {"x": 1e-6}, "fail"),
+        ("f(a) = 4e14/a**2 with grad (5e14/a**3); f(x)", {"x": 6.4e6}, "fail"),
+        ("1e6*x**3", {"x": 5e-4}, "pass"),
+        ("log(x)", {"x": 1e-7}, "pass"),
+        ("exp(-x/4.14e-21)", {"x": 1e-20}, "pass"),
+        ("1 - cos(x)", {"x": 1e-8}, "pass"),
+        ("exp(x)*exp(-x)", {"x": 3.3}, "pass"),
+        ("x*1e300*1e-300", {"x": 1.1}, "pass"),
+        ("cbrt(x)", {"x": 0}, "pass"),
+        ("acos(x)", {"x": 1}, "pass"),
+        ("x*abs(x)", {"x": 0}, "pass"),
+        ("floor(x)", {"x": 2}, "kink"),
+        ("log(x)", {"x": -1}, "undecided"),
+        ("sqrt(x**2 + 1)", {"x": 1e200}, "fail"),
+        ("sum(sort(x)[0]*[1, 2, 3])", {"x": [3.0, 1.0, 2.0]}, "pass"),
+        ("svdvals(x)[0]", {"x": [[1.0, 2.0], [3.0, 4.0]]}, "pass"),
+        ("f(a) = svdvals(a)[0] with grad (2*a); f(x)", {"x": [[1.0, 2.0], [3.0, 4.0]]}, "fail"),
+    ],
+)
+def test_derivatives_are_judged_at_any_scale(expression: str, at: dict[str, Any], verdict: str) -> None:
+    assert verdicts(check(expression, at)) == [verdict]
+
+
+@pytest.mark.parametrize("at", SCALES)
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_verdict_does_not_depend_on_units(at: float, scale: float) -> None:
+    for slope, verdict in (("1", "pass"), ("-1", "fail"), ("1.001", "fail"), ("0", "fail"), ("2", "fail")):
+        right = f"k/({at}*(1 + (a/{at})**2))"
+        by_hand = f"f(a) = k*atan(a/{at}) with grad ({slope}*{right}); f(x)"
+        report = check(by_hand, {"x": 1.3 * at}, {"k": scale}, claims=[f"x={slope}*{right.replace('a/', 'x/')}"])
+        assert verdicts(report) == [verdict, verdict]
+
+
+def test_second_derivatives_have_the_same_truth() -> None:
+    assert verdicts(check("x**3*y*1e9", {"x": 1e-5, "y": 2e7}, order=2)) == ["pass"] * 6
+    wrong = "f(a) = a**3 with grad (3*a**2 + 0*floor(a)); g(a) = a**2 with grad (2*abs(a)); g(x)"
+    assert verdicts(check(wrong, {"x": -1e-9}, order=2)) == ["fail", "fail"]
+    assert verdicts(check("abs(x)*y", {"x": 0, "y": 2}, order=2)) == ["kink", "pass", "kink", "kink", "kink", "pass"]
+
+
+def test_several_claims_stand_in_one_option() -> None:
+    report = check("x**2*y", {"x": 2, "y": 3}, claims=["x=2*x*y,y=x"])
+    assert [entry["wrt"] for entry in report.checks[2:]] == ["x", "y"]
+    assert verdicts(report)[2:] == ["pass", "fail"]
+    assert (report.checks[3]["claimed"], report.checks[3]["exact"]) == (2.0, 4.0)
+    assert report.failure == "the claim y=x gives 2.0, but the derivative is 4.0"
+    with pytest.raises(UsageError, match="--claim needs NAME=EXPR"):
+        check("x**2", {"x": 2}, claims=["2*x"])
+
+
+def test_tolerances_rule_if_they_are_given() -> None:
+    assert verdicts(check("x**2", {"x": 3}, claims=["x=6.001"], rtol=1e-3)) == ["pass", "pass"]
+    assert verdicts(check("x**2", {"x": 3}, claims=["x=6.001"], atol=1e-4)) == ["pass", "fail"]
+    assert verdicts(check("log(x)", {"x": 1e-7}, eps=1e-6)) == ["undecided"]
+    assert verdicts(check("x**2", {"x": 3}, eps=1e-6)) == ["pass"]
+
+
+def test_no_hint_blames_a_derivative_by_hand_that_is_not_there() -> None:
+    assert "with grad" in (check("f(a) = a with grad (2); f(x)", {"x": 3}).hint or "")
+    assert "with grad" not in (check("sqrt(x**2 + 1)", {"x": 1e200}).hint or "")
+
+
+def test_strict_counts_what_is_undecided() -> None:
+    plain, strict = (streams(f"autodiff gradcheck log(x) --at x=-1 -q {more}") for more in ("", "--strict"))
+    assert (plain[2], strict[2]) == (0, 1)
+    assert plain[0] == strict[0] == "undecided\n"
+    assert "undecided: the value is not finite here" in strict[1]
+
+
+def test_the_table_and_csv_of_a_claim_name_it() -> None:
+    line = "autodiff gradcheck x**2 --at x=3 --claim x=x"
+    assert "claimed   exact" in run(line)
+    head = run(f"{line} --format csv").splitlines()[0]
+    assert {"claim", "claimed", "exact"} <= set(head.split(","))
+    document = json.loads(streams(f"{line} --json")[0])
+    assert (document["checks"][1]["claimed"], document["checks"][1]["analytic"]) == (3.0, 6.0)
+    assert not document["passed"]
