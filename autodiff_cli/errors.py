@@ -105,7 +105,7 @@ class NotPrecise(GraphError):
     def __init__(self, what: str) -> None:
         super().__init__(
             f"not possible, because {what} cannot be computed to more digits than a float64 has",
-            hint="gradcheck compares with differences in float64 then; leave --verify and --digits out",
+            hint="leave --verify and --digits out; gradcheck compares with differences in float64 where this is so",
         )
         self.what = what
 

@@ -23,6 +23,7 @@ from autodiff_cli.cli import options
 @click.option("--inputs", metavar="x,y", help="Fill the gradients of these names only.")
 @click.option("--hook", "hooks", multiple=True, metavar='NAME="EXPR"', help="What to make of a gradient, such as y=2*grad.")
 @click.option("--no-grad", is_flag=True, help="Evaluate without recording.")
+@options.verify
 @options.strict
 @options.quiet_notes
 @options.output
@@ -40,18 +41,21 @@ def command(
     if quiet:
         from autodiff_cli.report.records import bare
 
-        sys.stdout.write(bare([result.value, *result.grad.values(), *result.derivatives.values()]))
+        floats = [result.value, *result.grad.values(), *result.derivatives.values()]
+        sys.stdout.write(bare(options.in_digits(result, "value", "grad") or floats))
     elif style == "table":
         from autodiff_cli.report import table
 
         rows = [row.record() for row in result.tensors]
-        table.show([table.tensor_table(rows, precision), *table.higher_tables(result, precision)], color)
+        tables = [table.tensor_table(rows, precision), *table.higher_tables(result, precision)]
+        table.show([*tables, *table.verified_tables(result.verified)], color)
     else:
         from autodiff_cli.report import records
 
         document = result.to_dict()
         lines = [*document["tensors"], *document.get("derivatives", [])]
         sys.stdout.write(records.render(style, document, records.tensor_records(document), lines))
+    options.say_verified(result, quiet, quiet_notes)
     options.say_notes(result.notes, quiet_notes)
 
 

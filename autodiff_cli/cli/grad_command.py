@@ -16,6 +16,7 @@ from autodiff_cli.cli.eval_command import evaluated
 @options.values
 @options.order
 @options.gradient
+@options.verify
 @options.strict
 @options.quiet_notes
 @options.output
@@ -37,15 +38,17 @@ def command(
     if quiet:
         from autodiff_cli.report.records import bare
 
-        sys.stdout.write(bare([*result.grad.values(), *result.derivatives.values()]))
+        sys.stdout.write(bare(options.in_digits(result, "grad") or [*result.grad.values(), *result.derivatives.values()]))
     elif style == "table":
         from autodiff_cli.report import table
 
-        table.show([table.gradient_table(result.grad, precision), *table.higher_tables(result, precision)], color)
+        tables = [table.gradient_table(result.grad, precision), *table.higher_tables(result, precision)]
+        table.show([*tables, *table.verified_tables(result.verified)], color)
     else:
         from autodiff_cli.report import records
 
         document = result.to_dict()
         del document["tensors"]
         sys.stdout.write(records.render(style, document, records.gradient_records(document)))
+    options.say_verified(result, quiet, quiet_notes)
     options.say_notes(result.notes, quiet_notes)

@@ -153,6 +153,9 @@ _wrt_rows = click.option("--wrt", metavar="x,y", help="Variables to differentiat
 values_of_rows = stack([_at, _const, _wrt_rows, _dtype])
 order = click.option("--order", default=1, show_default=True, metavar="N", type=int, help="Highest order of derivative.")
 gradient = click.option("--gradient", metavar="EXPR", help="What backward starts from, for an output that is no scalar.")
+_verify = click.option("--verify", is_flag=True, help="Compute all once more at 50 digits; how many digits are right.")
+_digits = click.option("--digits", type=int, metavar="N", help="Print the numbers to N digits.")
+verify = stack([_verify, _digits])
 strict = click.option("--strict", is_flag=True, help="Exit with 4 if something is nan or infinite.")
 quiet_notes = click.option("--quiet-notes", is_flag=True, help="No notes on standard error.")
 _precision = click.option(
@@ -221,6 +224,23 @@ def session(source: str, switches: Mapping[str, Any]) -> Session:
         switches["dtype"],
         gradient=value_or_file(switches.get("gradient")),
     )
+
+
+def in_digits(result: Any, *kinds: str) -> list[str]:
+    """The numbers of a result to the digits of ``--digits``, as bare output has them; nothing without the option."""
+    verified = result.verified
+    if verified is None or verified.digits is None:
+        return []
+    return [text or "nan" for text in verified.bare(kinds)]
+
+
+def say_verified(result: Any, quiet: bool, silent: bool) -> None:
+    """With bare numbers there is no place for the right digits but standard error."""
+    verified = result.verified
+    if quiet and not silent and verified is not None and verified.digits is None:
+        from autodiff_cli.report.diagnostics import note
+
+        sys.stderr.write(note(verified.summary()))
 
 
 def say_notes(notes: list[dict[str, Any]], quiet: bool) -> None:

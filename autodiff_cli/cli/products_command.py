@@ -31,6 +31,7 @@ def jacobian(expr: str, **switches: Any) -> None:
 @click.command("hessian", cls=options.ExpressionCommand)
 @options.expression
 @options.values
+@options.verify
 @options.strict
 @options.quiet_notes
 @options.output
@@ -99,26 +100,29 @@ def _run(
     command: str, expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, quiet_notes: bool, **switches: Any
 ) -> None:
     from autodiff_cli.language.evaluate import check_finite
-    from autodiff_cli.language.products import product
+    from autodiff_cli.language.products import product, verify
     from autodiff_cli.language.session import plain
     from autodiff_cli.language.values import bindings
 
     style = options.chosen_format(style, as_json)
     session = options.session(options.read_expression(expr), switches)
     result = product(command, session, bindings(switches.get("vector", ()), "--vector"))
+    if switches.get("verify") or switches.get("digits") is not None:
+        verify(session, result, switches["digits"])
     if switches["strict"]:
         check_finite(result.numbers())
     if quiet:
         from autodiff_cli.report.records import bare
 
-        sys.stdout.write(bare(value for _, value in result.numbers()))
+        sys.stdout.write(bare(options.in_digits(result, "hessian") or [value for _, value in result.numbers()]))
     elif style == "table":
         from autodiff_cli.report import table
 
-        table.show(table.product_tables(result, precision), color)
+        table.show([*table.product_tables(result, precision), *table.verified_tables(result.verified)], color)
     else:
         from autodiff_cli.report import records
 
         rows = [{"name": name, "value": plain(value)} for name, value in result.numbers()]
         sys.stdout.write(records.render(style, result.to_dict(), rows))
+    options.say_verified(result, quiet, quiet_notes)
     options.say_notes(result.notes, quiet_notes)

@@ -14,6 +14,7 @@ from autodiff_cli.cli import options
 @options.expression
 @options.values
 @options.order
+@options.verify
 @options.strict
 @options.quiet_notes
 @options.output
@@ -27,23 +28,26 @@ def command(
     autodiff taylor "sin(k*x)" --at x=0.5,k=2 --wrt x --order 10 -q
     """
     from autodiff_cli.language.evaluate import check_finite
-    from autodiff_cli.language.taylor import expand
+    from autodiff_cli.language.taylor import expand, verify
 
     style = options.chosen_format(style, as_json)
     session = options.session(options.read_expression(expr), switches)
     result = expand(session, switches["order"])
+    if switches["verify"] or switches["digits"] is not None:
+        verify(session, result, switches["digits"])
     if switches["strict"]:
         check_finite(result.numbers())
     if quiet:
         from autodiff_cli.report.records import bare
 
-        sys.stdout.write(bare(result.coefficients))
+        sys.stdout.write(bare(options.in_digits(result, "coefficients") or result.coefficients))
     elif style == "table":
         from autodiff_cli.report import table
 
-        table.show([table.taylor_table(result, precision)], color)
+        table.show([table.taylor_table(result, precision), *table.verified_tables(result.verified)], color)
     else:
         from autodiff_cli.report import records
 
         sys.stdout.write(records.render(style, result.to_dict(), result.records()))
+    options.say_verified(result, quiet, quiet_notes)
     options.say_notes(result.notes, quiet_notes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from autodiff_cli.errors import AutodiffError, GraphError, NotFiniteError, Usage
 from autodiff_cli.language.session import Notes, Row, Session, plain, plain_records
 from autodiff_cli.language.wording import note
 from autodiff_cli.limits import MOST_TURNS, check_bytes, check_count, held
+
+if TYPE_CHECKING:
+    from autodiff_cli.language.verified import Verified
 
 MOST_ORDERS = 1000
 
@@ -29,6 +32,7 @@ class Result:
             variable followed by that of the second.
         derivatives: all partial derivatives of order 2 and above by the combination of variables, each mixed one once.
         tensors: one row for each tensor, in the order of evaluation.
+        verified: the right digits, if they were asked for.
         notes: what is worth knowing, ``{"kind", "span", "message"}``; worked out when it is first read.
     """
 
@@ -43,6 +47,7 @@ class Result:
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.hessian: dict[str, dict[str, Any]] = {}
         self.derivatives: dict[Index, Any] = {}
+        self.verified: Verified | None = None
         self._notes: Notes | None = None
 
     @property
@@ -66,12 +71,29 @@ class Result:
             result["derivatives"] = [
                 {"order": len(index), "wrt": list(index), "value": plain(value)} for index, value in self.derivatives.items()
             ]
+        if self.verified is not None:
+            result["verified"] = self.verified.to_dict()
+            if self.verified.digits is not None:
+                _in_digits(result, self.verified.texts)
         result["notes"] = self.notes
         return result
 
     def numbers(self) -> list[tuple[str, Any]]:
         """Every value and derivative with what it is called."""
         return [("the value", self.value), *_derivatives(self.grad, self.derivatives)]
+
+
+def _in_digits(result: dict[str, Any], texts: Mapping[tuple[str, ...], Any]) -> None:
+    """Put the numbers to many digits in the place of floats."""
+    result["value"] = texts["value",]
+    for path, text in texts.items():
+        if path[0] == "grad":
+            result["grad"][path[1]] = text
+        elif path[0] == "hessian":
+            result["hessian"][path[1]][path[2]] = text
+    for entry in result.get("derivatives", []):
+        kind = "hessian" if entry["order"] == 2 else "derivatives"
+        entry["value"] = texts[kind, *entry["wrt"]]
 
 
 def _derivatives(gradient: Mapping[str, Any], higher: Mapping[Index, Any]) -> list[tuple[str, Any]]:
@@ -99,6 +121,8 @@ def evaluate(
     inputs: Sequence[str] | None = None,
     hooks: Sequence[str] = (),
     strict: bool = False,
+    verify: bool = False,
+    digits: int | None = None,
     command: str = "eval",
 ) -> Result:
     """Evaluate an expression and differentiate it at a point.
@@ -120,6 +144,8 @@ def evaluate(
         inputs: fill ``.grad`` of these names only.
         hooks: texts ``"y=2*grad"``: what to make of the gradient of a name when it is known.
         strict: raise if a value or derivative is not finite.
+        verify: compute all once more with 50 digits, and say how many digits are right.
+        digits: give the numbers to that many digits too.
         command: what the result says it is the result of.
 
     Raises:
@@ -162,7 +188,31 @@ def evaluate(
         result.tensors += session.gradient_rows()
     if strict:
         check_finite(result.numbers())
+    if verify or digits is not None:
+        if hooks or no_grad or inputs is not None or backward not in (None, 1):
+            raise UsageError(
+                "--verify and --digits are about value and derivatives, not about what hooks and repeated sweeps make of them",
+                hint="leave --hook, --backward, --inputs and --no-grad out",
+            )
+        result.verified = _verified(session, result, digits)
     return result
+
+
+def _verified(session: Session, result: Result, digits: int | None) -> Verified:
+    from autodiff_cli.language.verified import Verified
+
+    entries = sum(np.size(value) for _, value in result.numbers())
+    verified = Verified(session, result.order, digits, entries)
+    verified.value(result.value)
+    for name, value in result.grad.items():
+        verified.derivative(("grad", name), (name,), value)
+    for a, row in result.hessian.items():
+        for b, value in row.items():
+            verified.derivative(("hessian", a, b), (a, b), value)
+    for index, value in result.derivatives.items():
+        if len(index) > 2:
+            verified.derivative(("derivatives", *index), index, value)
+    return verified
 
 
 def _retain(session: Session, names: Sequence[str]) -> None:

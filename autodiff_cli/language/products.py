@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from autodiff_cli.language.operands import variable_hint
 from autodiff_cli.language.session import Notes, Session, plain
 from autodiff_cli.language.values import variables
 from autodiff_cli.limits import lifted
+
+if TYPE_CHECKING:
+    from autodiff_cli.language.verified import Verified
 
 _ORDER = {"hessian": 2, "hvp": 2}
 
@@ -37,6 +40,7 @@ class Product:
         self.value = session.output._data
         self.shapes = {name: leaf.shape for name, leaf in session.variables.items()}
         self.found = found
+        self.verified: Verified | None = None
         self._notes = Notes(session, session.notes(), partial(_flat, command, found), _ORDER.get(command, 1))
 
     @property
@@ -46,19 +50,37 @@ class Product:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object."""
-        return {
+        result = {
             "schema": 1,
             "command": self.command,
             "expression": self.expression,
             "dtype": self.dtype,
             "value": plain(self.value),
             self.command: _plain(self.found),
-            "notes": self.notes,
         }
+        if self.verified is not None:
+            from autodiff_cli.language.verified import nested
+
+            result["verified"] = self.verified.to_dict()
+            if self.verified.digits is not None:
+                result |= nested(self.verified.texts)
+        return {**result, "notes": self.notes}
 
     def numbers(self) -> list[tuple[str, Any]]:
         """Every derivative with what it is called."""
         return _flat(self.command, self.found)
+
+
+def verify(session: Session, result: Product, digits: int | None) -> None:
+    """Count the right digits of a Hessian and of the value."""
+    from autodiff_cli.language.verified import Verified
+
+    verified = Verified(session, 2, digits, sum(np.size(value) for _, value in result.numbers()) + 1)
+    verified.value(result.value)
+    for a, row in result.found.items():
+        for b, value in row.items():
+            verified.derivative(("hessian", a, b), (a, b), value)
+    result.verified = verified
 
 
 def _flat(command: str, found: Any) -> list[tuple[str, Any]]:

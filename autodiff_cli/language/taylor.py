@@ -6,7 +6,7 @@ The program runs once more, with a power series in the place of the variable; se
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from autodiff_cli.language.evaluate import MOST_ORDERS
 from autodiff_cli.language.machine import Machine
 from autodiff_cli.language.session import Session, plain
 from autodiff_cli.limits import check_count, check_printed
+
+if TYPE_CHECKING:
+    from autodiff_cli.language.verified import Verified
 
 MOST_EXACT = 150
 """From 170! on nothing is left of the coefficients of exp(x) in a float."""
@@ -43,10 +46,11 @@ class Taylor:
         self.coefficients = coefficients
         self.derivatives = scaled(coefficients)
         self.notes = session.notes()
+        self.verified: Verified | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object."""
-        return {
+        result = {
             "schema": 1,
             "command": "taylor",
             "expression": self.expression,
@@ -56,8 +60,14 @@ class Taylor:
             "at": plain(self.at),
             "coefficients": plain(self.coefficients),
             "derivatives": plain(self.derivatives),
-            "notes": self.notes,
         }
+        if self.verified is not None:
+            from autodiff_cli.language.verified import nested
+
+            result["verified"] = self.verified.to_dict()
+            if self.verified.digits is not None:
+                result |= nested(self.verified.texts)
+        return {**result, "notes": self.notes}
 
     def records(self) -> list[dict[str, Any]]:
         """One record for each order."""
@@ -103,6 +113,14 @@ def expand(session: Session, order: int) -> Taylor:
             raise
         coefficients = _by_sweeps(session, names[0], order)
     return Taylor(session, order, coefficients)
+
+
+def verify(session: Session, result: Taylor, digits: int | None) -> None:
+    """Count the right digits of the coefficients."""
+    from autodiff_cli.language.verified import Verified
+
+    result.verified = Verified(session, result.order, digits, np.size(result.coefficients))
+    result.verified.coefficients(result.coefficients)
 
 
 def series(session: Session, order: int) -> Any:

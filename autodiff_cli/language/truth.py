@@ -94,6 +94,16 @@ class Truth:
         other.differences = Differences(evaluate, self._inputs, self._order, self._digits)
         return other
 
+    def along(self) -> Differences:
+        """The derivatives along the direction in which all elements of the one variable move by the same amount."""
+        if len(self._inputs) == 1:
+            return self.differences
+
+        def evaluate(arithmetic: Arithmetic, inputs: list[Any]) -> list[Any]:
+            return self._evaluate(arithmetic, [arithmetic.mp.mpf(x) + inputs[0] for x in self._inputs])
+
+        return Differences(evaluate, [0.0], self._order, self._digits)
+
     def follow_up(self, formula: str) -> tuple[list[Any], tuple[int, ...]]:
         """Another expression over the names and functions of the program, and its shape.
 

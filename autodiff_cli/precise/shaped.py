@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.declare import LAWS
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.extremes import _ordered
+from autodiff_cli.ops.loss import nll_loss
 from autodiff_cli.ops.reduce import count, dimensions, reduction
 from autodiff_cli.ops.shape import dimension
 
@@ -171,8 +173,14 @@ def _running(better: Callable[[Any, Any], bool]) -> Any:
 
 def _logcumsumexp(x: Any, dim: int) -> Any:
     lanes = np.moveaxis(np.array(x), dimension(dim, x.ndim), 0)
-    parts = [_logsumexp(lanes[: k + 1], 0, False) for k in range(len(lanes))]
-    return np.moveaxis(np.array(parts, dtype=object).reshape(lanes.shape), 0, dimension(dim, x.ndim))
+    result = np.empty(lanes.shape, object)
+    for k in range(len(lanes)):
+        result[k] = np.reshape(_logsumexp(lanes[: k + 1], 0, False), lanes.shape[1:])[()]
+    return np.moveaxis(result, 0, dimension(dim, x.ndim))
+
+
+def _nll_loss(x: Any, target: Any, how: str) -> Any:
+    return LAWS[nll_loss].forward(x, target.astype(np.float64), how)
 
 
 def _determinant(x: Any) -> Any:
@@ -210,6 +218,7 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "huber_loss": _huber_loss,
     "binary_cross_entropy": _binary_cross_entropy,
     "binary_cross_entropy_with_logits": _logits,
+    "nll_loss": _nll_loss,
     "cummax": _running(lambda one, other: one >= other),
     "cummin": _running(lambda one, other: one <= other),
     "det": _determinant,

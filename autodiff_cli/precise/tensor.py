@@ -15,7 +15,7 @@ import numpy as np
 from autodiff_cli.autograd.declare import Law
 from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import AutodiffError, NotPrecise
+from autodiff_cli.errors import FOREIGN, NotPrecise
 from autodiff_cli.precise.functions import computed
 from autodiff_cli.precise.number import Arithmetic, Exact, Number
 from autodiff_cli.precise.shaped import SHAPED
@@ -82,9 +82,11 @@ def tensor(math: Arithmetic, cells: Any) -> Tensor:
 def precise(math: Arithmetic, values: Any) -> Precise:
     """A tensor of any numbers, taken as exactly what they are."""
     array = _boxed(values) if isinstance(values, float) else np.asarray(values)
-    cells = np.empty(array.shape, object)
-    for i, value in enumerate(array.flat):
-        cells.flat[i] = math.of(value)
+    cells = array
+    if array.dtype != object or any(type(cell) is not Number for cell in array.flat):
+        cells = np.empty(array.shape, object)
+        for i, value in enumerate(array.flat):
+            cells.flat[i] = math.of(value)
     made = Precise.__new__(Precise)
     made._data = cells
     made._requires_grad = False
@@ -132,9 +134,9 @@ def _objects(math: Arithmetic, value: Any) -> Any:
 def _computed(name: str, forward: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     try:
         return forward(*arguments)
-    except AutodiffError:
+    except NotPrecise:
         raise
-    except (TypeError, ValueError, AttributeError, IndexError, ArithmeticError):
+    except FOREIGN:  # floats have gone this way before: only numbers of another kind cannot
         raise NotPrecise(name) from None
 
 

@@ -185,6 +185,21 @@ def higher_tables(result: Any, precision: int) -> list[RenderableType]:
     return parts
 
 
+def verified_tables(verified: Any) -> list[RenderableType]:
+    """The right digits of each number, and the numbers themselves with ``--digits``, with an empty line before."""
+    if verified is None:
+        return []
+    table = empty_table()
+    table.add_column("number", overflow="fold")
+    table.add_column("right digits", justify="right")
+    if verified.digits is not None:
+        table.add_column(f"to {verified.digits} digits", overflow="fold")
+    for name, right, text in verified.lines():
+        cells = [Text(name, "bold"), Text("None" if right is None else f"{right:.1f}", "bold cyan")]
+        table.add_row(*cells, *([Text(text or "None")] if verified.digits is not None else []))
+    return [title("verified at 50 digits"), table]
+
+
 def product_tables(result: Any, precision: int) -> list[RenderableType]:
     """A Jacobian, a Hessian or a product: a matrix where it is one and small enough, else the numbers."""
     if result.command == "hessian" and np.ndim(result.value) == 0:

@@ -21,6 +21,7 @@ EXAMPLES = {
     "DtypeError": 'autodiff eval "(x > 0) - (x > 1)" --at x=1',
     "IndexOutOfRange": 'autodiff eval "x[5]" --at "x=[1, 2]"',
     "LimitError": 'autodiff eval "zeros(100000, 100000)"',
+    "NotPrecise": 'autodiff grad "svdvals(A)[0]" --at "A=[[1, 2], [3, 4]]" --verify',
     "GradcheckError": 'autodiff gradcheck "x**2" --at x=3 --claim x="x"',
     "NotFiniteError": 'autodiff eval "1/x" --at x=0 --strict',
     "FileError": 'autodiff eval "sum(x)" --at x=@missing.npy',
@@ -29,7 +30,6 @@ EXAMPLES = {
 """A command line for each class of error."""
 UNPROVOKED = {
     "NoSeriesError": "Inside only: the command then takes sweeps instead.",
-    "NotPrecise": "Inside only: `gradcheck` then compares with differences in float64.",
     "NotRecordable": "Of `ad.compile`, and inside: commands then evaluate row by row.",
     "ProgramError": "Of pictures of graphs, if Graphviz's `dot` fails.",
     "ClusterError": "Of `autodiff map --engine dask`, if a scheduler or its workers do not answer: see [scaling.md](scaling.md).",

@@ -16,7 +16,7 @@ EXAMPLES = {
     "functions": "autodiff functions sqrt --json",
     "gradcheck": 'autodiff gradcheck "x**2" --at x=3 --claim x="2*x" --json',
     "taylor": 'autodiff taylor "exp(x)" --at x=0 --order 3 --json',
-    "hessian": 'autodiff hessian "x**2*y" --at x=2,y=3 --json',
+    "hessian": 'autodiff hessian "x**2*y" --at x=2,y=3 --verify --json',
     "explain": 'autodiff explain "log(x**3)" --at x=5 --json',
     "graph": 'autodiff graph "3*x" --at x=2 --json',
     "map": 'autodiff map "x*y" data.csv --json',
@@ -67,6 +67,11 @@ KEYS: dict[str, tuple[str, str]] = {
     "jvp": (NUMBERS, "the product, in the shape of the output"),
     "vjp": ("object by variable", "the product, in the shape of the variable"),
     "hvp": ("object by variable", "the product, in the shape of the variable"),
+    "verified": (
+        "object",
+        "with `--verify` or `--digits`: under the keys of the numbers how many decimal digits of each are right, at most 16, in "
+        "their shapes; null where there is no such number, as at a kink",
+    ),
     "variable": (TEXT, "the variable of the series"),
     "at": (NUMBERS, "the point that the series is about"),
     "coefficients": ("list of numbers", "of the powers from 0 on; of an output that is no scalar, in its shape"),

@@ -1,0 +1,140 @@
+"""--verify and --digits, and the arithmetic with many digits behind them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import autodiff_cli as ad
+from autodiff_cli.autograd.op import FUNCTIONS, Op
+from autodiff_cli.errors import NotPrecise, UsageError
+from autodiff_cli.language.session import Session
+from autodiff_cli.language.truth import Truth
+from autodiff_cli.precise.number import Arithmetic
+from autodiff_cli.precise.tensor import Precise, precise
+from tests.shell import run, streams
+
+WITHOUT = frozenset(
+    [
+        *("cholesky", "eigh", "eigvalsh", "inv", "logdet", "matrix_exp", "matrix_norm", "matrix_power", "norm", "pinv", "qr"),
+        *("slogdet", "solve", "svd", "svdvals", "vector_norm"),
+    ]
+)
+"""Functions that have no form with many digits, for some of their samples at least."""
+
+
+def samples() -> list[tuple[str, tuple[Any, ...]]]:
+    ops = {
+        op.name: op for op in FUNCTIONS.complete().values() if op.tensors and op.samples and not op.variadic and op.name != "einsum"
+    }
+    return [(name, sample) for name, op in sorted(ops.items()) for sample in op.samples]
+
+
+def _given(math: Arithmetic | None, op: Op, sample: tuple[Any, ...]) -> list[Any]:
+    made = []
+    for i, value in enumerate(sample):
+        is_tensor = i < len(op.parameters) and op.parameters[i] in op.tensors and not isinstance(value, str) and value is not None
+        plain = np.asarray(value).dtype.kind != "f" if is_tensor else True
+        made.append(
+            value if plain and not is_tensor else ad.tensor(value) if plain or math is None else precise(math, np.array(value))
+        )
+    return made
+
+
+@pytest.mark.parametrize(("name", "sample"), samples(), ids=lambda v: v if isinstance(v, str) else "")
+def test_functions_with_many_digits_are_those_of_floats(name: str, sample: tuple[Any, ...]) -> None:
+    op = FUNCTIONS[name]
+    floats = op.function(*_given(None, op, sample))
+    try:
+        digits = op.function(*_given(Arithmetic(50), op, sample))
+    except NotPrecise:
+        assert name in WITHOUT
+        return
+    pairs = zip(floats, digits, strict=True) if isinstance(floats, tuple) else [(floats, digits)]
+    for one, other in pairs:
+        values = other._data.astype(float) if isinstance(other, Precise) else getattr(other, "_data", other)
+        np.testing.assert_allclose(np.asarray(values, float), np.asarray(getattr(one, "_data", one), float), rtol=1e-12)
+
+
+def _truth(expression: str, order: int = 1, **at: Any) -> Any:
+    truth = Truth(Session(expression, at), order)
+    return truth.differences
+
+
+def test_derivatives_from_values_are_right_to_40_digits() -> None:
+    mpmath.mp.dps = 60
+    try:
+        x = mpmath.mpf(0.7)
+        (slope,) = _truth("exp(sin(x))*lgamma(x)", x=0.7).slopes((0,))
+        expected = mpmath.diff(lambda t: mpmath.exp(mpmath.sin(t)) * mpmath.loggamma(t), x)
+        assert abs(mpmath.mpf(slope.value) - expected) < 1e-25
+        (second,) = _truth("x**3*y", 2, x=0.7, y=2.0).slopes((0, 0))
+        assert abs(mpmath.mpf(second.value) - 12 * x) < 1e-45
+    finally:
+        mpmath.mp.dps = 15
+
+
+@pytest.mark.parametrize(
+    ("expression", "x", "kind", "sides"),
+    [
+        ("abs(x)", 0.0, "kink", (-1, 1)),
+        ("x*abs(x)", 0.0, "smooth", (0, 0)),
+        ("sqrt(x)", 0.0, "smooth", (np.inf, np.inf)),
+        ("acos(x)", 1.0, "smooth", (-np.inf, -np.inf)),
+        ("xlogy(x, x)", 0.0, "smooth", (-np.inf, -np.inf)),
+        ("(x - 1)**3 if x > 1 else 0", 1.0, "smooth", (0, 0)),
+        ("floor(x)", 2.0, "kink", (-np.inf, np.inf)),
+        ("log(x)", -1.0, "undefined", None),
+        ("(1e30 + x) - 1e30 - x", 0.3, "smooth", None),
+        ("(1e200 + x) - 1e200", 0.3, "smooth", (1, 1)),
+        ("x + 1e-10*abs(x)", 0.0, "kink", None),
+        ("1e6*x**3", 5e-4, "smooth", (0.75, 0.75)),
+    ],
+)
+def test_points_are_told_apart(expression: str, x: float, kind: str, sides: Any) -> None:
+    (slope,) = _truth(expression, x=x).slopes((0,))
+    assert slope.kind == kind
+    if sides is not None:
+        assert [float(side) for side in slope.sides] == pytest.approx(sides)
+
+
+def test_verify_counts_right_digits() -> None:
+    result = ad.evaluate("1 - cos(x)", at={"x": 1e-8}, order=2, verify=True).to_dict()
+    assert result["verified"] == {"value": 0.0, "grad": {"x": 16.0}, "hessian": {"x": {"x": 16.0}}}
+    half = ad.evaluate("(1e8 + x) - 1e8", at={"x": 0.1}, verify=True).to_dict()["verified"]["value"]
+    assert 6 < half < 9
+    assert ad.evaluate("sum(x**3)", at={"x": [1.0, 2.5]}, verify=True).to_dict()["verified"]["grad"]["x"] == [16.0, 16.0]
+    assert ad.evaluate("abs(x)", at={"x": 0.0}, verify=True).to_dict()["verified"]["grad"]["x"] is None
+    single = ad.evaluate("x/3", at={"x": 1.0}, dtype="float32", verify=True).to_dict()["verified"]["value"]
+    assert 7 < single < 9
+
+
+def test_digits_prints_the_numbers() -> None:
+    assert run("autodiff eval pi --digits 40 -q") == "3.141592653589793238462643383279502884197\n"
+    document = json.loads(run("autodiff eval log(x**3) --at x=5 --digits 30 --json"))
+    assert document["value"] == "4.82831373730230112380227799968"
+    assert document["grad"] == {"x": "0.6"}
+    with mpmath.workdps(30):
+        expected = [mpmath.nstr(v / 3, 20) for v in (mpmath.sin(1), mpmath.cos(1), -mpmath.sin(1) / 2)]
+    assert run("autodiff taylor sin(x)/3 --at x=1 --order 2 --digits 20 -q").split() == expected
+    document = json.loads(run('autodiff hessian "x**2*y/3" --at x=2,y=1 --digits 25 --json'))
+    assert document["hessian"]["x"]["x"] == "0.6666666666666666666666667"
+
+
+def test_bare_numbers_have_their_right_digits_beside_them() -> None:
+    out, err, code = streams('autodiff grad "sum(x**3)" --at "x=[1, 2.5]" --verify -q')
+    assert (out, err, code) == ("3.0\n18.75\n", "note: right digits: value 16, d_x 16\n", 0)
+
+
+def test_what_has_no_form_with_many_digits_is_named() -> None:
+    out, err, code = streams('autodiff grad "svdvals(A)[0]" --at "A=[[1, 2], [3, 4]]" --verify')
+    assert (out, code) == ("", 3)
+    assert "not possible, because svd " in err
+    with pytest.raises(UsageError, match="not about what hooks"):
+        ad.evaluate("x**2", at={"x": 1}, hooks=["x=2*grad"], verify=True)
+    with pytest.raises(UsageError, match="--digits must be from 1"):
+        ad.evaluate("x**2", at={"x": 1}, digits=0)
