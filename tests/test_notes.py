@@ -44,7 +44,7 @@ def _kinds(expression: str, at: dict[str, Any] | None = None, **options: Any) ->
 )
 def test_where_they_stand(expression: str, at: dict[str, float], kind: str, piece: str) -> None:
     (note,) = [note for note in _notes(expression, at) if note["kind"] == kind]
-    assert list(note) == ["kind", "span", "message"]
+    assert list(note) == ["kind", "span", "message", "order"]
     start, end = note["span"]
     # Brackets are no part of a tree.
     assert expression[start:end].strip("()") == piece.strip("()")
@@ -56,14 +56,15 @@ def test_json_has_them_and_standard_error_too(capsys: pytest.CaptureFixture[str]
     assert main(["grad", "abs(x)", "--at", "x=0", "--json"]) == 0
     out, err = capsys.readouterr()
     (note,) = json.loads(out)["notes"]
-    assert note == {"kind": "kink", "span": [0, 6], "message": err.removeprefix("note: ").rstrip("\n")}
+    assert note == {"kind": "kink", "span": [0, 6], "message": err.removeprefix("note: ").rstrip("\n"), "order": 1}
     assert main(["grad", "abs(x)", "--at", "x=0", "--json", "--quiet-notes"]) == 0
     quiet = capsys.readouterr()
     assert (quiet.out, quiet.err) == (out, "")
 
 
 @pytest.mark.parametrize(
-    "command", ["eval", "grad", "jacobian", "hessian", "jvp --vector x=1", "vjp", "hvp --vector x=1", "gradcheck"]
+    "command",
+    ["eval", "grad", "jacobian", "hessian", "jvp --vector x=1", "vjp", "hvp --vector x=1", "gradcheck", "taylor", "explain"],
 )
 def test_every_command_has_them(command: str) -> None:
     name, *rest = command.split(" ", 1)
@@ -73,15 +74,21 @@ def test_every_command_has_them(command: str) -> None:
 
 
 def test_few_of_each_kind() -> None:
-    expression = " + ".join(f"abs({k}*x)" for k in range(1, 20))
-    found = _notes(expression, {"x": 0})
+    names = [f"x{k}" for k in range(1, 20)]
+    found = _notes(" + ".join(f"abs({name})" for name in names), dict.fromkeys(names, 0))
     assert len(found) == notes.MOST_OF_A_KIND + 1
     assert found[-1] == {"kind": "kink", "span": None, "message": "and 14 more kinks"}
 
 
+def test_kinks_that_meet_are_one() -> None:
+    (found,) = _notes("abs(x) + abs(2*x) + relu(3*x)", {"x": 0})
+    words = "the derivative used is 0 (PyTorch); from the left it is -3, from the right 6"
+    assert found["message"] == f"abs at x = 0 and 2 more places: {words}"
+
+
 def test_a_function_called_often_says_it_once() -> None:
     found = _notes("f(a) = abs(a); " + " + ".join(["f(x)"] * 30), {"x": 0})
-    assert [note["message"] for note in found[1:]] == ["and 29 more kinks"]
+    assert [note["message"].split(":")[0] for note in found] == ["abs at a = 0 and 29 more places"]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -107,18 +114,78 @@ def test_order_2_knows_bends() -> None:
     assert _kinds("sqrt(x)**3", {"x": 0}, order=3)[0] == "kink"
 
 
+@pytest.mark.parametrize(
+    ("expression", "at", "sides"),
+    [
+        ("x if x > 0 else -x", 0.0, "used is -1; from the left it is -1, from the right 1"),
+        ("where(x > 0, x, -x)", 0.0, "used is -1; from the left it is -1, from the right 1"),
+        ("x if x > 0 else x**2", 0.0, "used is 0; from the left it is 0, from the right 1"),
+        ("x*sign(x)", 0.0, "used is 0 (PyTorch); from the left it is -1, from the right 1"),
+        ("sort([x, 1])[0][0]", 1.0, "used is 1 (PyTorch); from the left it is 1, from the right 0"),
+        ("cummax([x, 1])[0][1]", 1.0, "used is 0 (PyTorch); from the left it is 0, from the right 1"),
+        ("topk([x, 1], 1)[0][0]", 1.0, "from the left it is 0, from the right 1"),
+        ("xlogy(x, x)", 0.0, "from the left it does not exist, from the right it is -inf"),
+        ("where(x > 0, sqrt(x), 0)", 0.0, "used is 0; from the left it is 0, from the right inf"),
+        ("where(x > 0, 1, 2)", 0.0, "used is 0; the value jumps from 2 to 1"),
+        ("x if x != 3 else 3", 3.0, "used is 0; from both sides it is 1"),
+        ("abs(1e-30*x - 1)*1e-20", 1e30, "from the left it is -1e-50, from the right 1e-50"),
+        ("norm([x, 2*x])", 0.0, "from the left it is -2.23607, from the right 2.23607"),
+    ],
+)
+def test_branches_are_kinks(expression: str, at: float, sides: str) -> None:
+    (kink,) = [note for note in _notes(expression, {"x": at}) if note["kind"] == "kink"]
+    assert kink["message"].endswith(sides)
+    assert kink["order"] == 1
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *(
+            "x**x",
+            "where(x > 0, x**2, x**2)",
+            "where(x > 0, x**2, -x**2)",
+            "x*abs(x)",
+            "abs(x) - abs(-x)",
+            "x**1.5",
+            "x**3*sign(x)",
+        ),
+        *("sum(sort([x, 0])[0])", "1 if x > 0 else 1", "sin(x)/x if x != 0 else 1 + 0*x", "max(x, 0) + min(x, 0)", "relu(x)**2"),
+    ],
+)
+def test_what_goes_on_smoothly_is_no_kink(expression: str) -> None:
+    assert "kink" not in _kinds(expression, {"x": 0.0})
+
+
+def test_an_end_of_a_domain_states_what_is_true() -> None:
+    (note,) = _notes("x**x", {"x": 0})
+    assert note["kind"] == "domain"
+    assert note["message"].endswith("used is 0 (PyTorch); from the left it does not exist, from the right it is -inf")
+
+
+@pytest.mark.parametrize(
+    ("expression", "sides"), [("x*abs(x)", "-2, from the right 2"), ("where(x > 0, x**2, -x**2)", "-2, from the right 2")]
+)
+def test_second_derivatives_have_kinks_of_their_own(expression: str, sides: str) -> None:
+    (note,) = _notes(expression, {"x": 0}, order=2)
+    assert (note["kind"], note["order"]) == ("kink", 2)
+    assert note["message"].endswith(sides)
+    (mixed,) = _notes("x*abs(y)", {"x": 0, "y": 0}, order=2)
+    assert "the second derivative by y and x used is 0; from the left it is -1, from the right 1" in mixed["message"]
+
+
 def test_what_depends_on_no_kink_has_no_note() -> None:
     assert _kinds("c*abs(x)", {"x": 0, "c": 0.0}, wrt=["x"]) == []
     assert _kinds("abs(c) + x", {"x": 1}, const={"c": 0}) == []
     assert _kinds("relu(relu(x) - 1)", {"x": 0}) == []
     assert _kinds("y = abs(x); x", {"x": 0}) == []
-    assert _kinds("abs(x)", {"x": 0}, no_grad=True) == ["constant"]
+    assert _kinds("abs(x)", {"x": 0}, no_grad=True) == []
 
 
 def test_values_that_do_not_matter_have_no_note() -> None:
     assert _kinds("y = log(x); x", {"x": -1}) == []
     assert _kinds("where(x > 0, log(x), x)", {"x": [-1.0, 1.0]}, gradient=[1.0, 1.0]) == []
-    assert _kinds("exp(-1/x)", {"x": 0}, no_grad=True) == ["constant"]
+    assert _kinds("exp(-1/x)", {"x": 0}, no_grad=True) == []
 
 
 @pytest.mark.parametrize(
@@ -191,7 +258,7 @@ def test_a_mistake_in_a_note_costs_the_note_only(monkeypatch: pytest.MonkeyPatch
         raise ZeroDivisionError
 
     monkeypatch.setattr(notes, "STRICT", False)
-    monkeypatch.setattr(notes, "_kinks", broken)
+    monkeypatch.setattr(notes.kinks, "kinks", broken)
     assert _kinds("abs(x) + 1/x", {"x": 0}) == ["nonfinite"]
 
 
@@ -205,6 +272,24 @@ def test_notes_are_no_errors(expression: str, value: float) -> None:
 def test_strict_is_as_before() -> None:
     assert run('autodiff grad "abs(x)" --at x=0 --strict -q').startswith("0.0\nnote: abs")
     assert "[exit code 4]" in run('autodiff grad "sqrt(x)" --at x=0 --strict -q')
+
+
+@pytest.mark.parametrize(
+    ("command", "caret"),
+    [
+        ('eval "3 + log(x)" --at x=-1', "log(x)"),
+        ('grad "3*sqrt(x)" --at x=0', "sqrt(x)"),
+        ('hessian "x + x**1.5" --at x=0', "x**1.5"),
+        ('taylor "1 + 1/x" --at x=0', "1/x"),
+        ('jacobian "[x, 2/x]" --at x=0', "2/x"),
+        ('explain "1 + 2/x" --at x=0', "2/x"),
+    ],
+)
+def test_strict_says_where(command: str, caret: str) -> None:
+    message, source, carets, *_ = run(f"autodiff {command} --strict -q").split("\n")
+    assert message.startswith("error: ")
+    start = carets.index("^")
+    assert source[start : start + carets.count("^")] == caret
 
 
 def test_large_arrays_are_looked_at_quickly() -> None:

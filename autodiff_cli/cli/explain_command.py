@@ -37,7 +37,7 @@ def command(
     session = options.session(options.read_expression(expr), switches)
     result = explain(session, switches["order"], switches["condition"])
     if switches["strict"]:
-        check_finite([("the value", result.value), *result.numbers()])
+        check_finite([("the value", result.value), *result.numbers()], result.notes, result.expression)
     if quiet:
         from autodiff_cli.report.records import bare
 

@@ -110,7 +110,7 @@ def _run(
     if switches.get("verify") or switches.get("digits") is not None:
         verify(session, result, switches["digits"])
     if switches["strict"]:
-        check_finite(result.numbers())
+        check_finite(result.numbers(), result.notes, result.expression)
     if quiet:
         from autodiff_cli.report.records import bare
 

@@ -36,7 +36,7 @@ def command(
     if switches["verify"] or switches["digits"] is not None:
         verify(session, result, switches["digits"])
     if switches["strict"]:
-        check_finite(result.numbers())
+        check_finite(result.numbers(), result.notes, result.expression)
     if quiet:
         from autodiff_cli.report.records import bare
 

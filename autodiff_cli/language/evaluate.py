@@ -182,12 +182,13 @@ def evaluate(
     if hooks and higher:
         first.append(note("hook", "hooks change gradients, not the derivatives of order 2 and above"))
     # Not the result itself, which would keep itself alive.
-    result._notes = Notes(session, first, partial(_derivatives, result.grad, result.derivatives), order)
+    named = partial(_derivatives, result.grad, result.derivatives)
+    result._notes = Notes(session, first, named, order, shows_value=command != "grad")
     result.tensors = session.rows()
     if create_graph:
         result.tensors += session.gradient_rows()
     if strict:
-        check_finite(result.numbers())
+        check_finite(result.numbers(), result.notes, expression)
     if verify or digits is not None:
         if hooks or no_grad or inputs is not None or backward not in (None, 1):
             raise UsageError(
@@ -261,9 +262,22 @@ def _backward(
             raise error.at(span, source) from None
 
 
-def check_finite(named: Sequence[tuple[str, Any]]) -> None:
-    """Raise ``NotFiniteError`` for the first of these numbers that is nan or infinite."""
+def check_finite(named: Sequence[tuple[str, Any]], notes: Sequence[dict[str, Any]] = (), source: str | None = None) -> None:
+    """Raise ``NotFiniteError`` for the first of these numbers that is nan or infinite.
+
+    Args:
+        named: the numbers, with what they are called.
+        notes: the notes on them; the first that says where one was born is part of the error.
+        source: the expression, which the places in notes refer to.
+    """
     for name, value in named:
         if not np.all(np.isfinite(value)):
             bad = np.ravel(value)[~np.isfinite(np.ravel(value))][0]
-            raise NotFiniteError(f"{name} is {bad}", hint="without --strict it is an answer like any other")
+            born = next((one for one in notes if one["kind"] in ("domain", "nonfinite") and one["span"]), None)
+            born = born or next((one for one in notes if one["kind"] == "nonfinite"), None)
+            raise NotFiniteError(
+                f"{name} is {bad}" + (f"; {born['message']}" if born else ""),
+                span=tuple(born["span"]) if born and born["span"] else None,
+                source=source if born and born["span"] else None,
+                hint="without --strict it is an answer like any other",
+            )

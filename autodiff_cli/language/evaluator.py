@@ -9,6 +9,7 @@ from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, MissingValue, ParseError, Span
 from autodiff_cli.language.machine import CONSTANTS, Machine
+from autodiff_cli.language.operands import holds_tensor
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.syntax import Syntax, walk
 from autodiff_cli.limits import BYTES_OF_AN_OPERATION, MOST_BYTES
@@ -84,7 +85,8 @@ class Evaluator(Machine):
             return value
         last = self.tree.children[-1]
         try:
-            tensor = self.tensors.of(value)
+            joined = last.children[1] if last.kind == "assignment" else last
+            tensor = self.tensors.of(value, joined if holds_tensor(value) else None)
             if last.kind == "assignment":
                 self.names[last.children[0].text] = tensor
                 last = last.children[1]

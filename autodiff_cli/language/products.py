@@ -41,7 +41,7 @@ class Product:
         self.shapes = {name: leaf.shape for name, leaf in session.variables.items()}
         self.found = found
         self.verified: Verified | None = None
-        self._notes = Notes(session, session.notes(), partial(_flat, command, found), _ORDER.get(command, 1))
+        self._notes = Notes(session, session.notes(), partial(_flat, command, found), _ORDER.get(command, 1), shows_value=False)
 
     @property
     def notes(self) -> list[dict[str, Any]]:

@@ -112,6 +112,7 @@ class Session:
     ) -> None:
         self.expression = expression
         self.dtype = dtype
+        self.no_grad = no_grad
         values, constants = given_values(at, const, dtype)
         self.wrt = list(values) if wrt is None else list(wrt)
         if len(set(self.wrt)) < len(self.wrt):
@@ -227,7 +228,7 @@ class Session:
         """What a person should know before anything was differentiated."""
         used = {node.text for node in walk(self.evaluator.tree) if node.kind == "NAME"}
         notes = [note("unused", f"'{name}' does not occur in the expression") for name in self.leaves if name not in used]
-        if self.wrt and not self.differentiable:
+        if self.wrt and not self.differentiable and not self.no_grad:
             notes.append(
                 note("constant", "the output does not depend on a variable through recorded operations: nothing to differentiate")
             )
@@ -267,22 +268,28 @@ class Notes:
         first: those that are known at once.
         numbers: gives the derivatives, with what they are called.
         order: the highest order of them.
+        shows_value: whether the value is shown beside them.
     """
 
     def __init__(
-        self, session: Session, first: list[dict[str, Any]], numbers: Callable[[], list[tuple[str, Any]]], order: int
+        self,
+        session: Session,
+        first: list[dict[str, Any]],
+        numbers: Callable[[], list[tuple[str, Any]]],
+        order: int,
+        shows_value: bool = True,
     ) -> None:
         self._known = first
-        self._pending: tuple[Any, ...] | None = (session, numbers, order)
+        self._pending: tuple[Any, ...] | None = (session, numbers, order, shows_value)
 
     def read(self) -> list[dict[str, Any]]:
         """All of them."""
         if self._pending is not None:
             from autodiff_cli.language.notes import notes_on
 
-            session, numbers, order = self._pending
+            session, numbers, order, shows_value = self._pending
             self._pending = None
-            self._known = [*self._known, *notes_on(session, numbers(), order)]
+            self._known = [*self._known, *notes_on(session, numbers(), order, shows_value)]
         return self._known
 
     def __reduce__(self) -> Any:

@@ -16,7 +16,7 @@ from autodiff_cli.autograd.series import Expansion
 from autodiff_cli.errors import AutodiffError, MissingValue, NoSeriesError, UsageError
 from autodiff_cli.language.evaluate import MOST_ORDERS
 from autodiff_cli.language.machine import Machine
-from autodiff_cli.language.session import Session, plain
+from autodiff_cli.language.session import Notes, Session, plain
 from autodiff_cli.limits import check_count, check_printed
 
 if TYPE_CHECKING:
@@ -45,8 +45,13 @@ class Taylor:
         self.at = session.variables[self.variable]._data
         self.coefficients = coefficients
         self.derivatives = scaled(coefficients)
-        self.notes = session.notes()
         self.verified: Verified | None = None
+        self._notes = Notes(session, session.notes(), lambda: self.numbers()[1:], order)
+
+    @property
+    def notes(self) -> list[dict[str, Any]]:
+        """What is worth knowing about the coefficients."""
+        return self._notes.read()
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object."""

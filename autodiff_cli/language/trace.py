@@ -61,7 +61,7 @@ def pointwise(step: Step) -> bool:
         return False
 
 
-def _reach(step: Step) -> tuple[int, ...] | None:
+def reach(step: Step) -> tuple[int, ...] | None:
     """The shape of what an operation does one by one, before it reduces that; ``None`` if it does nothing one by one."""
     if pointwise(step):
         return tuple(step[3].shape)
@@ -77,38 +77,6 @@ def compares(step: Step) -> bool:
     return op is not None and "y" in op.tensors and "dim" in op.parameters and type(second) is Tensor
 
 
-class Met:
-    """A kink that an evaluation met.
-
-    Attributes:
-        index: which step it is, ``step``.
-        mask: at which elements.
-        order: 1 for a kink of the value, 2 for one of the derivative.
-    """
-
-    __slots__ = ("index", "mask", "order", "step")
-
-    def __init__(self, index: int, step: Step, mask: Any, order: int) -> None:
-        self.index = index
-        self.step = step
-        shape = _reach(step)
-        self.mask = np.asarray(mask) if shape is None else np.broadcast_to(mask, shape)
-        self.order = order
-
-
-def kinks(trace: Trace, order: int) -> list[Met]:
-    """The kinks among these steps, for derivatives up to an order."""
-    met = []
-    for i, step in enumerate(trace):
-        op = step[0]
-        if op is None or (op.kink is None and op.bend is None):
-            continue
-        if type(step[3]) is Tensor and step[3]._requires_grad:
-            given, named = [raw(value) for value in step[1]], {name: raw(value) for name, value in step[2].items()}
-            for predicate, at_order in ((op.kink, 1), (op.bend, 2)):
-                if predicate is not None and at_order <= order:
-                    mask = op.mask(predicate, given, named)
-                    if np.any(mask):
-                        met.append(Met(i, step, mask, at_order))
-                        break
-    return met
+def slots(step: Step) -> list[tuple[int | str, Any]]:
+    """Arguments by position, keywords by name."""
+    return [*enumerate(step[1]), *step[2].items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,25 @@ from autodiff_cli.language.trace import Step, raw
 _MOST_TEXT = 48
 
 
-def note(kind: str, message: str, span: Span | None = None) -> dict[str, Any]:
-    """What is worth knowing, and where in the expression that is."""
-    return {"kind": kind, "span": None if span is None else list(span), "message": message}
+def note(kind: str, message: str, span: Span | None = None, order: int | None = None) -> dict[str, Any]:
+    """What is worth knowing, and where in the expression that is.
+
+    Args:
+        order: what it is about: 0 for the value, 1 for a first derivative and so on; ``None`` where that says nothing.
+    """
+    made: dict[str, Any] = {"kind": kind, "span": None if span is None else list(span), "message": message}
+    return made if order is None else {**made, "order": order}
+
+
+def ordinal(order: int) -> str:
+    """What a derivative of an order is called."""
+    return {1: "derivative", 2: "second derivative"}.get(order, f"derivative of order {order}")
+
+
+def beside(texts: Mapping[Any, str]) -> str:
+    """`` with x = 0.0``, for those arguments that do not stand in the expression as they are."""
+    shown = [text for text in texts.values() if text]
+    return f" with {', '.join(shown)}" if shown else ""
 
 
 def spelled(value: Any) -> str:
@@ -65,7 +82,7 @@ def operands(step: Step) -> list[Syntax]:
     elif node.kind == "conditional":
         found = [node.children[1], node.children[0], node.children[2]]
     else:
-        found = node.children
+        found = node.children[::2] if node.kind == "comparison" else node.children
     return found if len(found) == len(step[1]) + len(step[2]) else []
 
 
