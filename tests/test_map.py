@@ -102,6 +102,19 @@ def test_numbers_that_are_not_finite_are_numbers() -> None:
     assert lines_ == ['{"x": "nan", "value": "nan", "d_x": 2.0}', '{"x": "-inf", "value": "-inf", "d_x": 2.0}']
 
 
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_results_that_are_not_finite_have_one_note(threads: str) -> None:
+    done = run_map("log(x)*k", "--at", "k=2", "--threads", threads, stdin=b"x\n1\nnan\n-1\n0\n")
+    reason = "line 4: value is nan (log of -1.0 is nan: it exists for x > 0)"
+    assert done.err == f"note: 2 rows with results that are not finite; the first is standard input, {reason}\n"
+    assert run_map("log(x)", stdin=b"x\n1\nnan\n").err == ""
+
+
+def test_a_mean_is_of_one_row() -> None:
+    done = run_map("x - mean(x) + sum([x, 1]) + max(x, 2)", stdin=b"x\n1\n")
+    assert done.err == "note: mean(x) is of one row, not of a column: every row is computed by itself\n"
+
+
 def test_huge_integers() -> None:
     rows = rows_of(run_map("x", stdin=f"x\n{10**30}\n{'9' * 400}\n{2**53 + 1}\n".encode()))
     assert [row["value"] for row in rows] == ["1e+30", "inf", "9007199254740992.0"]

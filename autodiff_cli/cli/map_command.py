@@ -82,6 +82,8 @@ def command(expr: str, files: tuple[str, ...], target: str | None, threads: int 
     program = task.program()
     for name in task.unused(program):
         sys.stderr.write(f"note: '{name}' does not occur in the expression\n")
+    for text in task.alone(program):
+        sys.stderr.write(f"note: {text} is of one row, not of a column: every row is computed by itself\n")
     with Progress(shown=target is not None or not sys.stdout.isatty()) as tick:
         if cluster is None:
             writer = _writer(form, task, **switches)
@@ -196,5 +198,11 @@ def _say(summary: Summary, task: Task, program: Any) -> None:
         rows = f"{summary.bad:,} row{'s' if summary.bad > 1 else ''}"
         wrong, which = ("without a value", "one") if program.engine == "rows" else ("with cells that are no numbers", "the first")
         sys.stderr.write(f"note: {rows} {wrong}, {what}; {which} is {summary.first_bad}\n")
+    if summary.odd:
+        rows = f"{summary.odd:,} row{'s' if summary.odd > 1 else ''}"
+        reason = task.reason(summary.first_at)
+        sys.stderr.write(
+            f"note: {rows} with results that are not finite; the first is {summary.first_odd}{reason and f' ({reason})'}\n"
+        )
     if program.engine == "rows" and summary.rows >= MANY:
         sys.stderr.write(f"note: every row was evaluated by itself, which is slow: {program.reason}\n")

@@ -43,6 +43,34 @@ class Block:
     bad_rows: frozenset[int] = frozenset()
 
 
+@dataclass(slots=True)
+class Tally:
+    """What became of rows.
+
+    Attributes:
+        rows: how many were written.
+        bad, first_bad: see ``Block``.
+        odd: rows whose numbers are finite and whose results are not.
+        first_odd: where the first of them is, and which result it is about; ``first_at`` the values of its variables.
+    """
+
+    rows: int = 0
+    bad: int = 0
+    first_bad: str = ""
+    odd: int = 0
+    first_odd: str = ""
+    first_at: dict[str, float] = field(default_factory=dict)
+
+    def add(self, more: Tally) -> None:
+        """Count the rows that follow."""
+        self.rows += more.rows
+        self.bad += more.bad
+        self.first_bad = self.first_bad or more.first_bad
+        if more.odd and not self.odd:
+            self.first_odd, self.first_at = more.first_odd, more.first_at
+        self.odd += more.odd
+
+
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What a reader is asked for.

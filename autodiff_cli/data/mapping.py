@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.data.block import Block, Reader, Wish, Writer, without
-from autodiff_cli.errors import MissingValue, NotFiniteError, UsageError
+from autodiff_cli.data.block import Block, Reader, Tally, Wish, Writer, without
+from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError
 from autodiff_cli.language import compiled
 from autodiff_cli.language.evaluator import free_names
 from autodiff_cli.language.parser import parse
+from autodiff_cli.language.trace import raw
 from autodiff_cli.similar import suggestion
 
 
@@ -63,6 +64,32 @@ class Task:
         return compiled.compile(
             self.expression, self.wrt, self.order, const=self.const, dtype=self.dtype, threads=1, variables=variables
         )
+
+    def alone(self, program: Any) -> list[str]:
+        """Sums, means and the like that are of the number of one row."""
+        from autodiff_cli.language.session import Session
+        from autodiff_cli.language.wording import shortened
+
+        try:
+            trace = Session(self.expression, {**dict.fromkeys(program.variables, 1.0), **self.at}, self.const).trace
+        except AutodiffError:
+            return []
+        found = [
+            shortened(self.expression, node.span)
+            for op, given, _, _, node in trace
+            if op is not None and op.section in ("reduce", "extremes") and len(given) == 1 and np.shape(raw(given[0])) == ()
+        ]
+        return list(dict.fromkeys(found))
+
+    def reason(self, at: Mapping[str, float]) -> str:
+        """Why the results for these values of the columns are not finite, if a note says so."""
+        from autodiff_cli.language.evaluate import evaluate
+
+        try:
+            found = evaluate(self.expression, {**self.at, **at}, self.const, max(self.order, 1), self.wrt, self.dtype).notes
+        except AutodiffError:
+            return ""
+        return next((one["message"] for one in found if one["kind"] in ("domain", "nonfinite")), "")
 
     def unused(self, program: Any) -> list[str]:
         """Names of values and columns that do not occur in the expression."""
@@ -197,6 +224,26 @@ class RowMap:
                     )
         return block, out
 
+    def tally(self, block: Block, results: Sequence[Any]) -> Tally:
+        """What became of the rows of a block, ``results`` being what ``compute`` gave."""
+        tally = Tally(block.rows, block.bad, block.first_bad)
+        finite = np.ones(block.rows, bool)
+        for array in results:
+            finite &= np.isfinite(array)
+        if finite.all():
+            return tally
+        odd = ~finite
+        for column in self._columns.values():
+            odd &= np.isfinite(block.numbers[column])
+        odd[list(block.bad_rows)] = False  # these are counted already
+        tally.odd = int(np.count_nonzero(odd))
+        if tally.odd:
+            i = int(np.argmax(odd))
+            name, array = next((n, a) for n, a in zip(self.results, results, strict=True) if not np.isfinite(a[i]))
+            tally.first_odd = f"{block.where} {block.lines[i]}: {name} is {array[i]}"
+            tally.first_at = {name: float(block.numbers[column][i]) for name, column in self._columns.items()}
+        return tally
+
     def _run(self, block: Block, values: Mapping[str, Any], out: list[Any]) -> tuple[Block, list[Any]]:
         if self._program.engine != "rows":
             self._program.run(values, out)
@@ -211,6 +258,7 @@ class RowMap:
                 block.bad += 1
                 block.first_bad = block.first_bad or error.message
         if not failed or self.task.on_error != "skip":
+            block.bad_rows |= frozenset(failed)
             return block, out
         return without(block, set(failed)), [np.delete(array, failed) for array in out]
 

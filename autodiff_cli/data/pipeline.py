@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from autodiff_cli.data import output
-from autodiff_cli.data.block import Reader, Wish, Writer
+from autodiff_cli.data.block import Reader, Tally, Wish, Writer
 from autodiff_cli.data.inputs import Path, reader, spoken, style_of
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.errors import UsageError
@@ -20,19 +20,13 @@ Made = TypeVar("Made")
 
 
 @dataclass(slots=True)
-class Summary:
+class Summary(Tally):
     """What became of all rows.
 
     Attributes:
-        rows: rows that were written.
-        bad: rows with a cell that was no number.
-        first_bad: what was wrong with the first of them.
         notes: what else a person should know.
     """
 
-    rows: int = 0
-    bad: int = 0
-    first_bad: str = ""
     notes: list[str] = field(default_factory=list)
 
 
@@ -94,13 +88,11 @@ def run(
                     source = inputs.open(path)
                     check_same(first, source, writer, spoken(inputs.paths[0]))
                 alone = inputs.unbuffered or program.engine == "rows" or not source.parallel
-                for rows, bad, wrong, made in encoded(first, source, writer, 1 if alone else threads):
+                for tally, made in encoded(first, source, writer, 1 if alone else threads):
                     writer.write(made)
                     if inputs.unbuffered:
                         writer.flush()
-                    summary.rows += rows
-                    summary.bad += bad
-                    summary.first_bad = summary.first_bad or wrong
+                    summary.add(tally)
                     part = source.done / source.total if source.total else None
                     tick(summary.rows, None if part is None else (i + part) / len(inputs.paths))
             writer.finish()
@@ -109,15 +101,15 @@ def run(
     return summary
 
 
-def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> Iterator[tuple[int, int, str, Any]]:
-    """The rows of an input in order: how many, how many of them are bad, the first of those, and what the writer takes."""
+def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> Iterator[tuple[Tally, Any]]:
+    """The rows of an input in order: what became of them, and what the writer takes."""
     wish: Wish = mapping.wish(source, writer)
     if not mapping.kept and mapping.used and hasattr(source, "only"):
         source.only = list(mapping.used)
 
-    def work(piece: Any) -> tuple[int, int, str, Any]:
+    def work(piece: Any) -> tuple[Tally, Any]:
         block, results = mapping.compute(source.block(piece, wish))
-        return block.rows, block.bad, block.first_bad, writer.encode(block, results)
+        return mapping.tally(block, results), writer.encode(block, results)
 
     return ordered(work, source.pieces(), threads)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.data import output
-from autodiff_cli.data.block import Reader
+from autodiff_cli.data.block import Reader, Tally
 from autodiff_cli.data.cluster import joining, scheduler
 from autodiff_cli.data.cluster.job import JOINED, Job, error_of, work
 from autodiff_cli.data.cluster.partitions import Limits, Partition, plan, scan
@@ -180,9 +180,7 @@ def _summed(
         if "error" in note:
             raise error_of(note)
         add(i)
-        summary.rows += note["rows"]
-        summary.bad += note["bad"]
-        summary.first_bad = summary.first_bad or note["first_bad"]
+        summary.add(Tally(**note["tally"]))
         others |= {note["numpy"]} - {np.__version__}
         done += part.size
         tick(summary.rows, done / total if total else None)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli import __version__, errors
-from autodiff_cli.data.block import Writer
+from autodiff_cli.data.block import Tally, Writer
 from autodiff_cli.data.cluster.partitions import Partition
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.pipeline import check_same, encoded
@@ -115,7 +115,7 @@ class Job:
         return note
 
     def _written(self, partition: Partition, path: str) -> dict[str, Any]:
-        rows, bad, first_bad = 0, 0, ""
+        tally = Tally()
         about = os.path.join(self.folder, _ABOUT)
         with closing(partition.open()) as source, open(path, "w+b") as file, closing(self.writer()) as out:
             check_same(self.mapping, source, out, self.first)
@@ -124,13 +124,13 @@ class Job:
                 out.flush()
                 file.seek(0)
                 file.truncate()
-            for more, wrong, first_wrong, made in encoded(self.mapping, source, out, 1):
+            for more, made in encoded(self.mapping, source, out, 1):
                 if not os.path.exists(about):
                     raise ClusterError("the job was given up")
                 out.write(made)
-                rows, bad, first_bad = rows + more, bad + wrong, first_bad or first_wrong
+                tally.add(more)
             out.finish()
-        return {"rows": rows, "bad": bad, "first_bad": first_bad, "numpy": np.__version__}
+        return {"tally": asdict(tally), "numpy": np.__version__}
 
 
 @lru_cache(maxsize=4)
