@@ -58,7 +58,7 @@ def test_every_key_of_the_json_is_explained() -> None:
             assert objects.meaning(name, key), f"say in KEYS of tests/pages/objects.py what '{key}' of {name} is"
             used |= {key, f"{name}.{key}"}
     used |= set(objects.keys(json.loads(errors.streams(f"{errors.EXAMPLES['UnknownName']} --json")[1])))
-    assert set(objects.KEYS) - used <= {f"notes[].{key}" for key in ("kind", "span", "message")} | {
+    assert set(objects.KEYS) - used <= {f"notes[].{key}" for key in ("kind", "span", "message", "order")} | {
         f"checks[].{key}" for key in ("reason", "at")
     }
 

@@ -18,6 +18,8 @@ from autodiff_cli.cli.prompt import completions, lines
 from autodiff_cli.errors import AutodiffError, ParseError, ShapeError
 from autodiff_cli.language.interpreter import Interpreter, Shown
 from autodiff_cli.language.program import read, unfinished
+from autodiff_cli.language.session import leaves
+from tests.shell import run as command
 
 X = "x = tensor(5, requires_grad=true)\n"
 
@@ -358,3 +360,55 @@ def test_what_is_refused(text: str, message: str) -> None:
 
 def test_results_have_their_names() -> None:
     assert texts("x = tensor([3, 1])\nx.max(dim=0).values\nsort(x).indices") == ["tensor(3.)", "tensor([1, 0])"]
+
+
+def noted(text: str, at: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+    interpreter = Interpreter(leaves(at or {}, {}, "float64"))
+    for _ in interpreter.run(text):
+        pass
+    return interpreter.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "piece", "message"),
+    [
+        (
+            "x = tensor(0., requires_grad=true)\ny = relu(x); y = 2*y\ny.backward()",
+            "relu(x)",
+            "from the left it is 0, from the right 2",
+        ),
+        (
+            "x = tensor(0., requires_grad=true); grad(3 + torch.abs(x), x)",
+            "abs(x)",
+            "from the left it is -1, from the right 1",
+        ),
+        (
+            "x = tensor(2., requires_grad=true)\nwith no_grad: x -= 2\nf(a) = 1/a; f(x).backward()",
+            "1/a",
+            "the first inf: 1/a with a = 0.0",
+        ),
+        ("v = tensor([1., 0.], requires_grad=true); a, b = v; (a*sqrt(b)).backward()", "sqrt(b)", "from the right it is inf"),
+    ],
+)
+def test_a_sweep_has_notes(text: str, piece: str, message: str) -> None:
+    note = noted(text)[0]
+    assert text[slice(*note["span"])] == piece
+    assert note["message"].endswith(message)
+
+
+def test_notes_are_about_the_values_that_were_swept() -> None:
+    assert noted("x = tensor(0., requires_grad=true); y = abs(x); x = tensor(1., requires_grad=true); y.backward()") == []
+    assert noted("x = tensor(1., requires_grad=true); y = abs(x); y.backward(); x = tensor(0., requires_grad=true)") == []
+    assert noted("x = tensor(0., requires_grad=true); y = abs(x.detach()) + x; y.backward()") == []
+    descent = (
+        "x = tensor(0.5, requires_grad=true)\n" + "x.grad = none; z = abs(x); z.backward(); with no_grad: x -= 0.5*x.grad\n" * 3
+    )
+    assert len(noted(descent)) == 1
+
+
+def test_a_warning_is_said_once() -> None:
+    printed = command("autodiff run -", "x = tensor(1., requires_grad=true); y = 2*x; y.grad; y.grad; print(y.grad)")
+    assert printed.count("note: The .grad attribute") == 1
+    assert "note" not in command(
+        "autodiff run - --quiet-notes", "x = tensor(0., requires_grad=true); y = abs(x); y.grad; y.backward()"
+    )

@@ -27,8 +27,9 @@ help NAME explains a function; Ctrl-D or 'exit' leaves.
 
 @click.command("repl", short_help="A program of autograd statements, typed.")
 @options.start
+@options.quiet_notes
 @options.output
-def command(style: str, as_json: bool, quiet: bool, precision: int, color: str, **switches: Any) -> None:
+def command(style: str, as_json: bool, quiet: bool, precision: int, color: str, quiet_notes: bool, **switches: Any) -> None:
     """Type the statements of 'autodiff run' and see at once what they do.
 
     An error is reported, and the session goes on. There are history and completion of names; with prompt_toolkit
@@ -51,15 +52,16 @@ def command(style: str, as_json: bool, quiet: bool, precision: int, color: str, 
         if words[:1] == ["help"] and "help" not in interpreter.names:
             _help(words[1:], color)
             continue
-        _run(interpreter, screen, text)
+        _run(interpreter, screen, text, quiet_notes)
 
 
-def _run(interpreter: Any, screen: Screen, text: str) -> None:
+def _run(interpreter: Any, screen: Screen, text: str, quiet_notes: bool) -> None:
     from autodiff_cli.errors import AutodiffError
     from autodiff_cli.report.diagnostics import for_people, for_programs
 
+    noted = len(interpreter.notes)
     try:
-        with spoken_warnings():
+        with spoken_warnings(quiet_notes):
             for shown in interpreter.run(text):
                 screen.show(interpreter, shown)
                 screen.finish({})  # nothing waits for the end of a session
@@ -68,6 +70,7 @@ def _run(interpreter: Any, screen: Screen, text: str) -> None:
     except KeyboardInterrupt:
         signals.forget()
         sys.stderr.write("interrupted\n")
+    options.say_notes(interpreter.notes[noted:], quiet_notes)
 
 
 def _statement(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 @click.command("run", short_help="A program file of autograd statements.")
 @click.argument("file")
 @options.start
+@options.quiet_notes
 @options.output
-def command(file: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, **switches: Any) -> None:
+def command(
+    file: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, quiet_notes: bool, **switches: Any
+) -> None:
     """Run the statements in FILE, one a line; - reads them from standard input.
 
     Beside what an expression can say there are tensor(5, requires_grad=true), y.retain_grad(), z.backward(),
@@ -38,14 +41,15 @@ def command(file: str, style: str, as_json: bool, quiet: bool, precision: int, c
     interpreter = new_interpreter(**switches)
     screen = Screen("quiet" if quiet else style, precision, color)
     try:
-        with spoken_warnings():
+        with spoken_warnings(quiet_notes):
             for shown in interpreter.run(text):
                 screen.show(interpreter, shown)
     except AutodiffError as error:
         error.path = "standard input" if file == "-" else file
         raise
     finally:
-        screen.finish({"schema": 1, "command": "run", "file": file, "dtype": switches["dtype"]})
+        screen.finish({"schema": 1, "command": "run", "file": file, "dtype": switches["dtype"]}, interpreter.notes)
+        options.say_notes(interpreter.notes, quiet_notes)
 
 
 def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> Interpreter:
@@ -58,18 +62,21 @@ def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> 
 
 
 @contextmanager
-def spoken_warnings() -> Iterator[None]:
-    """Warnings that PyTorch gives as notes on standard error."""
+def spoken_warnings(quiet: bool) -> Iterator[None]:
+    """Warnings that PyTorch gives as notes on standard error, each once; none of them if ``quiet``."""
+    said: set[str] = set()
+
+    def say(message: Warning | str, *_: Any) -> None:
+        from autodiff_cli.report.diagnostics import note
+
+        if str(message) not in said and not quiet:
+            said.add(str(message))
+            sys.stderr.write(note(str(message)))
+
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = _say  # type: ignore[assignment]
+        warnings.showwarning = say  # type: ignore[assignment]
         yield
-
-
-def _say(message: Warning | str, *_: Any) -> None:
-    from autodiff_cli.report.diagnostics import note
-
-    sys.stderr.write(note(str(message)))
 
 
 class Screen:
@@ -122,12 +129,12 @@ class Screen:
         else:
             self.steps.append(step)
 
-    def finish(self, head: dict[str, Any]) -> None:
-        """Write what waits for the end: after an error, all that was shown before it."""
+    def finish(self, head: dict[str, Any], notes: Sequence[dict[str, Any]] = ()) -> None:
+        """Write what waits for the end, with the notes: after an error, all that was shown before it."""
         from autodiff_cli.report import records
 
         if self.style == "json":
-            sys.stdout.write(records.to_json({**head, "steps": self.steps}) + "\n")
+            sys.stdout.write(records.to_json({**head, "steps": self.steps, "notes": list(notes)}) + "\n")
         elif self.style not in ("table", "quiet", "ndjson"):
             sys.stdout.write(records.render(self.style, {}, records.step_records(self.steps)))
         self.steps = []

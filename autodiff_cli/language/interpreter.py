@@ -20,6 +20,7 @@ from autodiff_cli.autograd.node import Node, RemovableHandle
 from autodiff_cli.autograd.op import FUNCTIONS, Op, literal
 from autodiff_cli.autograd.tensor import Tensor, Variable
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, UnknownName
+from autodiff_cli.language.behind import History, notes_behind, swept
 from autodiff_cli.language.machine import CONSTANTS, POSITIONS, Machine, UserFunction, Work
 from autodiff_cli.language.operands import DTYPES as NAMES
 from autodiff_cli.language.operands import described, is_plain, refused
@@ -58,6 +59,7 @@ DTYPES = {name: np.dtype(name) for name in NAMES}
 _AS_GIVEN = ("manual_seed", "as_tensor", "from_numpy", "is_tensor", *(n for n in creation.__all__ if n.endswith("_like")))
 """Creation functions that do not make tensors of the program's type."""
 _SILENT = ("backward", "retain_grad", "remove", "manual_seed", "set_grad_enabled", "set_default_dtype")
+_MISSING = object()
 _OPERATORS = {
     "+=": "add",
     "-=": "sub",
@@ -94,6 +96,9 @@ class Interpreter(Machine):
     Args:
         variables: tensors by name that are there from the beginning.
         dtype: ``float64`` or ``float32``.
+
+    Attributes:
+        notes: what is worth knowing about the sweeps so far, each once.
     """
 
     def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64") -> None:
@@ -101,6 +106,9 @@ class Interpreter(Machine):
         self._recording = True
         FUNCTIONS.complete()  # whose methods are looked up on tensors too
         self.expressions = {name: name for name in variables}
+        self.notes: list[dict[str, Any]] = []
+        self._history = History()
+        self._definitions: dict[str, Syntax] = {}
 
     def run(self, text: str) -> Iterator[Shown]:
         """Run more of the program; what it shows, as it happens.
@@ -145,11 +153,22 @@ class Interpreter(Machine):
             return Shown(step, value=values, text=" ".join(map(display, values)))
         (tree,) = step.trees
         value = self.statement(tree)
+        self._remember(tree, value)
         last = tree.children[1 if tree.kind == "method" else 0] if tree.kind in ("call", "method") else None
         silent = last is not None and (last.text in _SILENT or last.text.endswith("_"))
         if silent or tree.kind in STATEMENTS or isinstance(value, (RemovableHandle, modes.set_grad_enabled)):
             return None
         return Shown(step, value=value, text=display(value))
+
+    def _remember(self, tree: Syntax, value: Any) -> None:
+        """Keep what was computed, and take down the notes on a sweep."""
+        if tree.kind.startswith("definition"):
+            self._definitions[tree.children[0].children[0].text] = tree
+        for root in swept(tree):
+            for one in notes_behind(root, self._history, self._definitions, self.names, self.source, self.dtype):
+                if all(one["message"] != other["message"] for other in self.notes):
+                    self.notes.append(one)
+        self._history.add(tree, value)
 
     def _row(self, tree: Syntax) -> dict[str, Any]:
         name = unparse(tree)
@@ -345,8 +364,9 @@ class Interpreter(Machine):
         if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
             return super().attribute(thing, name, node)
         known = ATTRIBUTES.get(_kind(thing), ())
-        if name in known and hasattr(thing, name):
-            return getattr(thing, name)
+        found = getattr(thing, name, _MISSING) if name in known else _MISSING
+        if found is not _MISSING:
+            return found
         if not isinstance(thing, (Tensor, list, bool, int, float)):
             hint = _none_hint(node) if thing is None else suggestion(name, known)
             raise UnknownName(f"{described(thing)} has no attribute '{name}'", span=node.children[1].span, hint=hint)

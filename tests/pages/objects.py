@@ -171,6 +171,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "notes[].kind": (TEXT, "`kink`, `domain`, `nonfinite`, `cancellation`, `unused`, `constant` or `hook`"),
     "notes[].span": ("list of two whole numbers, or null", "the half-open range of characters that it is about"),
     "notes[].message": (TEXT, "one sentence"),
+    "notes[].order": ("whole number", "what it is about: 0 for the value, 1 for a first derivative and so on"),
     "error": ("object", "the error"),
     "error.kind": (TEXT, "its [class](errors.md)"),
     "error.message": (TEXT, "what is wrong"),
