@@ -43,7 +43,7 @@ def _kinds(expression: str, at: dict[str, Any] | None = None, **options: Any) ->
     ],
 )
 def test_where_they_stand(expression: str, at: dict[str, float], kind: str, piece: str) -> None:
-    (note,) = [note for note in _notes(expression, at) if note["kind"] == kind]
+    note = next(note for note in _notes(expression, at) if note["kind"] == kind)
     assert list(note) == ["kind", "span", "message", "order"]
     start, end = note["span"]
     # Brackets are no part of a tree.
@@ -220,6 +220,78 @@ def test_a_value_without_digits_has_a_note(formula: Formula, x: float, y: float)
         lost = abs(mpmath.mpf(float(result.value)) - truth) > mpmath.mpf("1e-6") * abs(truth)
     if lost:
         assert "cancellation" in [note["kind"] for note in result.notes]
+
+
+@pytest.mark.parametrize(
+    ("expression", "at", "order", "message"),
+    [
+        ("(1 - cos(x))/x", 1e-8, 1, "the derivative by x: about 16 of 16 digits are lost in 1 - cos(x); 2*sin(x/2)**2 keeps them"),
+        ("sin(1e15*x)", 1.3, 1, "the derivative by x: about 15 of 16 digits are lost in sin(1e15*x)"),
+        ("1 + exp(x) - x", 1e-12, 1, "the derivative by x: about 12 of 16 digits are lost"),
+        (
+            "(exp(x) - 1)/x",
+            1e-6,
+            2,
+            "the second derivative by x: about 16 of 16 digits are lost",
+        ),
+    ],
+)
+def test_derivatives_without_digits(expression: str, at: float, order: int, message: str) -> None:
+    found = [note for note in _of("grad", expression, at, order) if note["order"] == order]
+    assert [(note["kind"], note["message"]) for note in found] == [("cancellation", message)]
+
+
+def _of(command: str, expression: str, at: float, order: int) -> list[dict[str, Any]]:
+    return ad.evaluate(expression, {"x": at}, order=order, command=command).notes
+
+
+@pytest.mark.parametrize(
+    ("expression", "at"), [("1 - cos(x)", 1e-8), ("log(1 + x)", 1e-12), ("x**2 - 2*x + 1", 1.00001), ("x - x", 0.1)]
+)
+def test_right_derivatives_beside_a_bad_value(expression: str, at: float) -> None:
+    assert _of("grad", expression, at, 1) == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "at", "kind", "message"),
+    [
+        (
+            "1/sqrt(x**2 + 1)",
+            {"x": 1e200},
+            "overflow",
+            "x**2 overflows with x = 1e+200: the value is 0 and should be 1e-200; hypot(x, 1) does not",
+        ),
+        ("tanh(exp(x))", {"x": 1000}, "overflow", "exp(x) overflows with x = 1000.0: the derivative by x is nan and should be 0"),
+        (
+            "log(x*y)",
+            {"x": 1e-200, "y": 1e-200},
+            "underflow",
+            "the derivative by x is inf and should be 1e+200; log(x) + log(y) does not",
+        ),
+        (
+            "sqrt(x**2 + y**2)",
+            {"x": 3e-200, "y": 4e-200},
+            "underflow",
+            "the derivative by x is inf and should be 0.6; hypot(x, y) does not",
+        ),
+        (
+            "log(sum(exp(x)))",
+            {"x": [1000.0, 999.0]},
+            "overflow",
+            "the derivative by x[0] is nan and should be 0.731059; logsumexp(x, 0) does not",
+        ),
+    ],
+)
+def test_what_overflows_on_the_way(expression: str, at: dict[str, Any], kind: str, message: str) -> None:
+    (note,) = [note for note in _notes(expression, at) if note["kind"] in ("overflow", "underflow")]
+    assert note["kind"] == kind
+    assert note["message"].endswith(message)
+
+
+@pytest.mark.parametrize("expression", ["exp(x)", "atan(x**2)", "1/x", "exp(-x**2)", "tanh(x**2)", "x*0 + exp(-x)"])
+@pytest.mark.parametrize("at", [1e200, -1e200, 750.0])
+def test_ends_that_do_no_harm_have_no_note(expression: str, at: float) -> None:
+    assert {"overflow", "underflow", "cancellation"}.isdisjoint(_kinds(expression, {"x": at}))
 
 
 def test_hints_hold() -> None:

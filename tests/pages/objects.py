@@ -168,7 +168,10 @@ KEYS: dict[str, tuple[str, str]] = {
     "functions[].smooth": (TEXT, "where the derivative exists"),
     "functions[].convention": (TEXT, "what is answered at kinks, and where that comes from"),
     "notes": ("list of objects", "what is worth knowing about the answer"),
-    "notes[].kind": (TEXT, "`kink`, `domain`, `nonfinite`, `cancellation`, `unused`, `constant` or `hook`"),
+    "notes[].kind": (
+        TEXT,
+        "`kink`, `domain`, `nonfinite`, `cancellation`, `overflow`, `underflow`, `unused`, `constant` or `hook`",
+    ),
     "notes[].span": ("list of two whole numbers, or null", "the half-open range of characters that it is about"),
     "notes[].message": (TEXT, "one sentence"),
     "notes[].order": ("whole number", "what it is about: 0 for the value, 1 for a first derivative and so on"),

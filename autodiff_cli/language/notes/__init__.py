@@ -23,7 +23,14 @@ MOST_OF_A_KIND = 5
 STRICT = False
 """Whether a mistake in here is raised; tests do, but an answer is never lost to a note about it."""
 
-_NAMES = {"kink": "kinks", "domain": "ends of domains", "nonfinite": "of nan and inf", "cancellation": "places that lose digits"}
+_NAMES = {
+    "kink": "kinks",
+    "domain": "ends of domains",
+    "nonfinite": "of nan and inf",
+    "cancellation": "places that lose digits",
+    "overflow": "overflows",
+    "underflow": "underflows",
+}
 
 
 def notes_on(session: Session, numbers: Sequence[tuple[str, Any]], order: int, shows_value: bool = True) -> list[Note]:
@@ -35,23 +42,26 @@ def notes_on(session: Session, numbers: Sequence[tuple[str, Any]], order: int, s
         order: the highest order of them.
         shows_value: whether the value is shown too; where it is not, its digits are nobody's concern.
     """
-    parts: list[Callable[[], list[Note]]] = [
-        lambda: kinks.kinks(session, order) if numbers else [],
-        lambda: births.of_value(session),
-        lambda: slopes.of_derivatives(session, numbers, order),
-        lambda: digits.lost(session, numbers, order, shows_value),
-    ]
-    notes: list[Note] = []
     with np.errstate(all="ignore"), enable_grad():
-        for part in parts:
-            try:
-                notes += _limited(part())
-            except LinAlgError:  # what a note would be about has no inverse within rounding
-                pass
-            except Exception:
-                if STRICT:
-                    raise
-    return notes
+        wrong = _tried(lambda: digits.lost(session, numbers, order, shows_value))
+        # Where something underflows, what is near it looks like a kink.
+        ended = any(one["kind"] in ("overflow", "underflow") for one in wrong)
+        bent = _tried(lambda: kinks.kinks(session, order)) if numbers and not ended else []
+        born = _tried(lambda: births.of_value(session))
+        grown = _tried(lambda: slopes.of_derivatives(session, numbers, order))
+    return [*bent, *born, *grown, *wrong]
+
+
+def _tried(part: Callable[[], list[Note]]) -> list[Note]:
+    """The notes of one kind; a mistake in here costs these, and no answer."""
+    try:
+        return _limited(part())
+    except LinAlgError:  # what a note would be about has no inverse within rounding
+        return []
+    except Exception:
+        if STRICT:
+            raise
+        return []
 
 
 def _limited(notes: list[Note]) -> list[Note]:
@@ -61,7 +71,7 @@ def _limited(notes: list[Note]) -> list[Note]:
     said: dict[str, set[Any]] = {}
     for one in notes:
         places = said.setdefault(one["kind"], set())
-        place = None if one["span"] is None else tuple(one["span"])
+        place = None if one["span"] is None else (*one["span"], one.get("order"))
         if place in places or len(places) >= MOST_OF_A_KIND:  # the same place in a function that is called often
             more[one["kind"]] = more.get(one["kind"], 0) + 1
         else:

@@ -51,19 +51,17 @@ class Lost:
         self.digits = self.total - min(max(int(-math.log10(relative)), 0), self.total)
 
 
-def lost_digits(trace: Trace, output: Tensor, dtype: str) -> list[Lost]:
-    """The steps that lost more than half of the digits, if the output did too."""
+def lost_digits(trace: Trace, output: Tensor, dtype: str) -> tuple[list[Lost], bool]:
+    """The steps that lost more than half of the digits, and whether the output did too."""
     if len(trace) > MOST_STEPS or output.dtype.kind != "f":
-        return []
+        return [], False
     eps = float(np.finfo(dtype).eps)
     errors = _Errors(trace, 1 / math.sqrt(eps), eps)
     for step in trace:
         if type(step[3]) is Tensor or isinstance(step[3], float):
             errors.add(step)
     known = errors.of(output) if errors.made(output) or output.shape else errors.of(float(output._data))
-    if not np.any(known) or not np.any(_relative(known, output._data) > errors.limit):
-        return []
-    return errors.lost
+    return errors.lost, bool(np.any(known)) and bool(np.any(_relative(known, output._data) > errors.limit))
 
 
 class _Errors:
@@ -140,7 +138,7 @@ class _Errors:
         errors = {key: pick(self.of(value)) for key, value in slots if _computes_with(op, key) and np.any(self.of(value))}
         result = np.asarray(pick(raw(step[3])), np.float64)
         numbers = [v for v in values.values() if isinstance(v, (np.ndarray, np.generic, float, int))]
-        total = np.where(_is_exact(op.name, numbers, result), 0.0, 0.5 * np.abs(result))
+        total = np.where(is_exact(op.name, numbers, result), 0.0, 0.5 * np.abs(result))
         before: Any = np.zeros(result.shape)
         if errors:
             for key, slope in _slopes(step, values, list(errors)).items():
@@ -253,7 +251,8 @@ def _slopes(step: Step, values: dict[Any, Any], keys: list[Any]) -> dict[Any, An
 # Whether an operation rounded
 
 
-def _is_exact(name: str, numbers: list[Any], result: Any) -> Any:
+def is_exact(name: str, numbers: list[Any], result: Any) -> Any:
+    """Where the result of an operation on single elements is what it would be without rounding."""
     if name in _EXACT or result.dtype.kind != "f":
         return True
     given = [np.asarray(number, np.float64) for number in numbers]

@@ -1,0 +1,100 @@
+"""The derivatives of an evaluation whose results are moved by rounding errors: what changes much has lost its digits."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff_cli.autograd.op import Op
+from autodiff_cli.autograd.partials import Index, partials
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.language.evaluator import Evaluator
+from autodiff_cli.language.notes.cancellation import is_exact
+from autodiff_cli.language.syntax import Syntax
+from autodiff_cli.language.trace import pointwise, raw
+
+if TYPE_CHECKING:
+    from autodiff_cli.language.session import Session
+
+MOST_STEPS = 500
+MOST_ELEMENTS = 1_000
+MOST_BY = {1: 64, 2: 12}
+"""Elements of variables, by the order of the derivatives."""
+MOST_PLACES = 8
+"""Elements of the output that are differentiated one by one."""
+SEEDS = (1, 2)
+
+Place = tuple[int, ...] | None
+Found = dict[tuple[Place, Index], Any]
+
+
+class _Shaken(Evaluator):
+    """Multiplies what rounds by a factor near 1.
+
+    Equal results of one function have the same factor, as rounding would have it; and as the factor is part of the graph, it
+    moves the gradients that go back through it too.
+    """
+
+    def __init__(self, source: str, variables: Mapping[str, Tensor], dtype: Any, tree: Syntax, seed: int) -> None:
+        super().__init__(source, variables, dtype, tree)
+        self.tensors.listing = False
+        self._seed = seed
+        self._eps = float(np.finfo(dtype).eps)
+
+    def apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        result = super().apply(op, given, named, node)
+        if type(result) is not Tensor or result.dtype.kind != "f" or result.numel() > MOST_ELEMENTS:
+            return result
+        exact = is_exact(op.name, [raw(v) for v in given], result._data) if pointwise((op, given, named, result, node)) else False
+        if np.all(exact):
+            return result
+        seed = zlib.crc32(np.ascontiguousarray(result._data).tobytes(), zlib.crc32(op.name.encode(), self._seed))
+        moved = np.random.default_rng(seed).uniform(0.5, 1.0, result.shape)
+        sign = np.where(np.random.default_rng(seed + 1).uniform(size=result.shape) < 0.5, -1.0, 1.0)
+        return result * Tensor((1 + np.where(exact, 0.0, self._eps * moved * sign)).astype(result.dtype))
+
+
+def derivatives(session: Session, order: int, seed: int | None = None) -> Found:
+    """The derivatives up to an order, of each element of an output that has no gradient to start from; shaken by a seed."""
+    if seed is None:
+        evaluator = Evaluator(session.expression, session.leaves, np.dtype(session.dtype), session.evaluator.tree)
+        evaluator.tensors.listing = False
+    else:
+        evaluator = _Shaken(session.expression, session.leaves, np.dtype(session.dtype), session.evaluator.tree, seed)
+    output = evaluator.as_tensor(evaluator.run())
+    found: Found = {}
+    for place in places(session):
+        number = output if place is None else output[place]
+        if number._requires_grad:
+            each = partials(number, session.variables, order, session.gradient)
+            found.update({(place, index): np.asarray(value) for index, value in each.items()})
+    return found
+
+
+def places(session: Session) -> Iterator[Place]:
+    """The elements of the output that are differentiated; ``None`` for all of it at once."""
+    output = session.output
+    if output.numel() == 1 or session.gradient is not None:
+        return iter((None,))
+    return itertools.islice(itertools.product(*map(range, output.shape)), MOST_PLACES)
+
+
+def fits(session: Session, order: int) -> bool:
+    """Whether an evaluation is small enough to be made a few times more."""
+    count = sum(leaf.numel() for leaf in session.variables.values())
+    sizes = (np.size(raw(step[3])) for step in session.trace if not isinstance(step[3], tuple))
+    return len(session.trace) <= MOST_STEPS and count <= MOST_BY[order] and max(sizes, default=0) <= MOST_ELEMENTS
+
+
+def shaky(session: Session, order: int, found: Found, limit: float) -> list[tuple[Place, Index]]:
+    """Which derivatives change by more than a share of them."""
+    changed = []
+    others = [derivatives(session, order, seed) for seed in SEEDS]
+    for key, value in found.items():
+        if np.all(np.isfinite(value)) and any(np.any(np.abs(other[key] - value) > limit * np.abs(value)) for other in others):
+            changed.append(key)
+    return changed
