@@ -89,9 +89,8 @@ def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Any, record: b
 
     rows: list[tuple[Tensor | None, ...]] = []
     for position in itertools.product(*map(range, tensor.shape)):
-        unit = np.zeros(tensor.shape, tensor.dtype)
-        unit[position] = 1
-        rows.append(grad(tensor, inputs, tensor_on(unit, None), retain_graph=True, create_graph=record, allow_unused=True))
+        # From the element, not from zeros with a 1 among them: what was not taken contributes nothing to a slope that is infinite.
+        rows.append(grad(tensor[position], inputs, retain_graph=True, create_graph=record, allow_unused=True))
     made = {}
     for k, (name, variable) in enumerate(by.items()):
         parts = [_zeros(variable.shape, variable) if row[k] is None else row[k] for row in rows]

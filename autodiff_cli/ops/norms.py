@@ -22,28 +22,54 @@ from autodiff_cli.ops.views import neighbour
 
 __all__ = ["logcumsumexp", "logsumexp", "norm", "vector_norm"]
 
-# Powers of the size of a number, odd and even: each is the other's derivative.  At 0 the odd one is 0, of whatever order.
+# Powers of shares of a norm, odd and even: each is the other's derivative.  At 0 the odd one is 0, of whatever order, and so is
+# its derivative by the norm, also where that by the element is infinite.
 
 
 @np.errstate(all="ignore")
-def _odd(x: Any, p: float) -> Any:
-    return np.where(x == 0, x.dtype.type(0), np.sign(x) * np.abs(x) ** p)[()]
+def _odd(x: Any, size: Any, p: float) -> Any:
+    ratio = x / size
+    return np.where(x == 0, ratio.dtype.type(0), np.sign(x) * np.abs(ratio) ** p)[()]
 
 
-_odd_power: Function = declare(
-    "odd_power", _odd, {"x": lambda g, x, p: _power_slope(g, x, p, _even_power)}, statics={"p": 1.0}, public=False
-)
-_even_power: Function = declare(
-    "even_power",
-    np.errstate(all="ignore")(lambda x, p: np.abs(x) ** p),
-    {"x": lambda g, x, p: _power_slope(g, x, p, _odd_power)},
+@np.errstate(all="ignore")
+def _even(x: Any, size: Any, p: float) -> Any:
+    ratio = np.where(size == 0, 0.0, x / size).astype(np.result_type(x, size), copy=False)
+    return np.abs(ratio)[()] ** p
+
+
+def _share_slope(g: Any, x: Any, size: Any, p: float, other: Function) -> Any:
+    return zeros_like(g) if p == 0 else g * (over(other(x, size, p - 1), size) * p)
+
+
+def _size_slope(g: Any, out: Any, size: Any, p: float) -> Any:
+    return zeros_like(g) if p == 0 else g * (over(out, size) * -p)
+
+
+_odd_share: Function = declare(
+    "odd_share",  # sign(x)*abs(x/size)**p
+    _odd,
+    {
+        "x": lambda g, x, size, p: _share_slope(g, x, size, p, _even_share),
+        "size": lambda g, size, out, p: _size_slope(g, out, size, p),
+    },
     statics={"p": 1.0},
+    elementwise=True,
     public=False,
+    written="0 if x == 0 else sign(x)*abs(x/size)**p",
 )
-
-
-def _power_slope(g: Any, x: Any, p: float, other: Function) -> Any:
-    return zeros_like(g) if p == 0 else g * (other(x, p - 1) * p)
+_even_share: Function = declare(
+    "even_share",  # abs(x/size)**p
+    _even,
+    {
+        "x": lambda g, x, size, p: _share_slope(g, x, size, p, _odd_share),
+        "size": lambda g, size, out, p: _size_slope(g, out, size, p),
+    },
+    statics={"p": 1.0},
+    elementwise=True,
+    public=False,
+    written="abs(x/size)**p",
+)
 
 
 _SQUARES = {np.dtype(t): (float((np.finfo(t).tiny / np.finfo(t).eps) ** 0.5), float(np.finfo(t).max)) for t in ("f4", "f8")}
@@ -89,8 +115,8 @@ def _norm_slope(g: Any, x: Any, out: Any, p: float, dim: Any) -> Any:
         return spread(g, x.shape, dim) * sign(x)
     if math.isinf(p):
         return sign(x) * share(g, abs(x), out, dim)
-    ratio = over(x, spread(out, x.shape, dim))
-    return spread(g, x.shape, dim) * (ratio if p == 2 else _odd_power(ratio, p - 1))
+    size = spread(out, x.shape, dim)
+    return spread(g, x.shape, dim) * (over(x, size) if p == 2 else _odd_share(x, size, p - 1))
 
 
 _vector_norm: Function = declare(
