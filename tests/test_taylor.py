@@ -102,6 +102,7 @@ TRUTH: list[tuple[str, Callable[[Any], Any], tuple[float, ...]]] = [
     ("rsqrt(x)", lambda x: 1 / mpmath.sqrt(x), (0.3, 7.0)),
     ("cbrt(x)", lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), (0.3, -7.0)),
     ("sign(x)", mpmath.sign, (0.3, -7.0)),
+    ("sgn(x)*x", abs, (0.3, -7.0)),
     ("abs(x)", abs, (0.3, -7.0)),
     ("floor(x)", mpmath.floor, (0.3,)),
     ("ceil(x)", mpmath.ceil, (0.3,)),

@@ -13,7 +13,7 @@ from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.elementary import abs, exp, expm1, log, tanh, tanh_slope
+from autodiff_cli.ops.elementary import exp, expm1, log, sign, tanh, tanh_slope
 from autodiff_cli.ops.reduce import sum
 from autodiff_cli.ops.shape import dimension
 from autodiff_cli.ops.special import ndtr, normal_density
@@ -65,7 +65,7 @@ def _sigmoid_slope(x: Any, s: Any) -> Any:
 sigmoid_slope: Function = declare(
     "sigmoid_slope",
     _sigmoid_slope,
-    {"x": lambda g, s, out: g * (out * (1 - 2 * s)), "s": None},
+    {"x": lambda g, x, out: g * (out * -tanh(x / 2)), "s": None},  # 1 - 2*s has no digits near 0
     series="chain",
     public=False,
     written="sigmoid(x)*sigmoid(-x)",
@@ -97,7 +97,8 @@ logsigmoid = declare(
 
 
 def _softplus(x: Any, beta: Any, threshold: Any) -> Any:
-    value = np.logaddexp(0, x * beta) / beta
+    # Not log(1 + exp(beta*x))/beta: the product may be infinite where the result is not.
+    value = (np.maximum if beta > 0 else np.minimum)(x, 0) + np.log1p(np.exp(-np.abs(x * beta))) / beta
     return value if threshold is None else np.where(x * beta > threshold, x, value)[()]
 
 
@@ -169,9 +170,38 @@ mish = declare(
 _GELU_SCALE, _GELU_CUBE = 2 * math.sqrt(2 / math.pi), 0.044715
 
 
+def _cubic_values(x: Any, cube: float, order: int) -> Any:
+    # From 40 on what it is the argument of is 0 or 1, and x**3 must not be infinite.
+    near = np.clip(x, -40.0, 40.0)
+    parts = (near + cube * near**3, 1 + 3 * cube * near**2, 6 * cube * near, 6 * cube + 0 * near, 0 * near)
+    return _GELU_SCALE * parts[min(order, 4)]
+
+
+def _cubic_written(cube: float, order: int) -> str:
+    scale = _GELU_SCALE
+    return (
+        f"{scale!r}*(x + {cube!r}*x**3)",
+        f"{scale!r}*(1 + {3 * cube!r}*x**2)",
+        f"{6 * scale * cube!r}*x",
+        f"{6 * scale * cube!r}",
+        "0",
+    )[min(order, 4)]
+
+
+_cubic: Function = declare(
+    "gelu_cubic",  # the derivative of that order of scale*(x + cube*x**3), as far out as it matters
+    _cubic_values,
+    {"x": lambda g, x, cube, order: g * _cubic(x, cube, order + 1)},
+    series="chain",
+    statics={"cube": _GELU_CUBE, "order": 0},
+    public=False,
+    written=_cubic_written,
+)
+
+
 def _tanh_argument(x: Any) -> Any:
     # (1 + tanh(u))/2 is sigmoid(2*u), which keeps its digits on the left.
-    return _GELU_SCALE * (x + _GELU_CUBE * (x * x * x))
+    return _cubic(x, _GELU_CUBE, 0)
 
 
 def _gelu(x: Any, approximate: str) -> Any:
@@ -184,8 +214,7 @@ def _gelu_slope(g: Any, x: Any, approximate: str) -> Any:
     if approximate == "none":
         return g * (ndtr(x) + x * normal_density(x))
     u = _tanh_argument(x)
-    slope = _GELU_SCALE * (1 + 3 * _GELU_CUBE * (x * x))
-    return g * (sigmoid(u) * (1 + x * slope * sigmoid(-u)))
+    return g * (sigmoid(u) * (1 + _cubic(x, 3 * _GELU_CUBE, 0) * sigmoid(-u)))  # x times the derivative of u is a cubic too
 
 
 gelu = declare(
@@ -320,16 +349,31 @@ hardsigmoid = declare(
 )
 
 
-def softsign(x: Any) -> Any:
-    """x/(1 + abs(x))"""
-    return x / (abs(x) + 1)
+@np.errstate(all="ignore")
+def _softsign(x: Any) -> Any:
+    return np.where(np.isinf(x), np.sign(x), x / (np.abs(x) + 1))[()]
 
 
-describe(
-    softsign,
+_softsign_slope: Function = declare(
+    "softsign_slope",  # (1 + abs(x))**-n: the difference of two quotients would cancel
+    lambda x, n: (1 + np.abs(x)) ** float(-n),
+    {"x": lambda g, x, n: g * (-n * sign(x) * _softsign_slope(x, n + 1))},
+    series="chain",
+    statics={"n": 2},
+    public=False,
+    written=lambda n: f"1/(1 + abs(x))**{n}",
+)
+softsign = declare(
+    "softsign",
+    _softsign,
+    {"x": lambda g, x: g * _softsign_slope(x, 2)},
+    series="chain",
+    node="DivBackward0",
     methods=(),
+    written="x/(1 + abs(x))",
+    summary="x/(1 + abs(x))",
     formula="1/(1 + abs(x))**2",
-    convention="the derivative at 0 is 1, the second one there 0 (PyTorch)",
+    convention="the derivative at 0 is 1, the second one there 0 (PyTorch); 1 at inf, PyTorch has nan",
     bend=lambda x: x == 0,
     samples=_ANY,
     edges=((0.0,),),

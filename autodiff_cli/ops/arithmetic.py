@@ -221,14 +221,22 @@ describe(
 # Three powers, as in PyTorch: a constant exponent never takes a logarithm and is right at 0 at every order.
 
 
+_EVEN = 2.0**53
+"""From here on numbers are even, and one less is rounded to one of them: a power of a negative base would have the wrong sign."""
+
+
 def _constant_power_slope(g: Any, x: Any, y: Any) -> Any:
-    return zeros_like(g) if y == 0 else g * (y * x ** (y - 1))
+    if y == 0:
+        return zeros_like(g)
+    return g * (y * (x ** (y - 1) if abs(y) < _EVEN else x**y / x))
 
 
 @np.errstate(all="ignore")
 def _falling_values(x: Any, y: Any, k: int) -> Any:
-    count = math.prod([y - i for i in range(1, k)], start=y)
+    count = _count(y, k)
     value = count * x ** (y - k)
+    if k % 2:
+        value = np.where((x < 0) & (np.abs(y) >= _EVEN), -value, value)
     small = np.abs(y) < 0.5  # y - 1 is rounded there
     if np.any(small):
         root = x ** (y / 2)
@@ -237,7 +245,18 @@ def _falling_values(x: Any, y: Any, k: int) -> Any:
         root = x ** ((y - k) / 2)
         value = np.where(np.isfinite(value) | (x < 0), value, count * root * root)
         value = np.where((count == 0) & ~np.isnan(x), 0.0, value)
+        if np.any(np.isnan(value)):  # infinity times 0, each of which is only too large or too small for a float
+            size = np.abs(x)
+            logarithm = k * np.log(np.abs(y)) + (y - k) * np.log(size)
+            sign = np.sign(y) ** k * np.where(x < 0, -1.0, 1.0) ** np.where(y == np.floor(y), np.mod(y - k, 2), np.nan)
+            apart = np.isnan(value) & np.isfinite(x) & np.isfinite(y) & (size > 0) & ((x > 0) | (y == np.floor(y)))
+            value = np.where(apart, np.where(x > 0, np.sign(y) ** k, sign) * np.exp(logarithm), value)
     return value.astype(np.result_type(x, y), copy=False)[()]
+
+
+def _count(y: Any, k: int) -> Any:
+    """y*(y - 1)*...*(y - k + 1)"""
+    return math.prod([y - i for i in range(1, k)], start=y)
 
 
 def _count_slope(y: Any, k: int) -> Any:
@@ -259,7 +278,8 @@ _falling: Function = declare(
     _falling_values,
     {
         "x": lambda g, x, y, k: g * _falling(x, y, k + 1),
-        "y": lambda g, x, y, out, k: g * (_count_slope(y, k) * x ** (y - k) + where((x == 0) & (y >= k), 0.0, out * log(x))),
+        # Not the sum of two products, each of which may be infinite.
+        "y": lambda g, x, y, k: g * (x ** (y - k) * (_count_slope(y, k) + where((x == 0) & (y >= k), 0.0, _count(y, k) * log(x)))),
     },
     series="chain",
     statics={"k": 1},

@@ -40,6 +40,7 @@ __all__ = [
     "reciprocal",
     "round",
     "rsqrt",
+    "sgn",
     "sign",
     "sin",
     "sinh",
@@ -114,7 +115,7 @@ log1p = declare(
 log2 = declare(
     "log2",
     np.log2,
-    {"x": lambda g, x: g / (x * LN2)},
+    {"x": lambda g, x: g / LN2 / x},
     series="chain",
     summary="logarithm to base 2",
     formula="1/(x*log(2))",
@@ -127,7 +128,7 @@ log2 = declare(
 log10 = declare(
     "log10",
     np.log10,
-    {"x": lambda g, x: g / (x * LN10)},
+    {"x": lambda g, x: g / LN10 / x},
     series="chain",
     summary="logarithm to base 10",
     formula="1/(x*log(10))",
@@ -215,22 +216,26 @@ def _sign(x: Any) -> Any:
     return np.where(np.isnan(value), value.dtype.type(0), value)[()] if np.any(np.isnan(value)) else value
 
 
-sign = declare(
-    "sign",
-    _sign,
-    {"x": lambda g: zeros_like(g)},
-    selects=True,
-    series="fixed",
-    aliases=("sgn",),
-    summary="-1, 0 or 1",
-    formula="0",
-    domain="everywhere",
-    smooth="x != 0",
-    convention="the derivative at the jump is 0 (PyTorch)",
-    kink=lambda x: x == 0,
-    samples=_ANY,
-    edges=((0.0,),),
-)
+def _sign_of(name: str, **description: Any) -> Any:
+    return declare(
+        name,
+        _sign,
+        {"x": lambda g: zeros_like(g)},
+        selects=True,
+        series="fixed",
+        formula="0",
+        domain="everywhere",
+        smooth="x != 0",
+        convention="the derivative at the jump is 0 (PyTorch)",
+        kink=lambda x: x == 0,
+        samples=_ANY,
+        edges=((0.0,),),
+        **description,
+    )
+
+
+sign = _sign_of("sign", summary="-1, 0 or 1")
+sgn = _sign_of("sgn", written="sign(x)", summary="sign(x); PyTorch has two names, and two nodes")
 abs = declare(
     "abs",
     np.abs,
@@ -296,7 +301,7 @@ frac = declare(
     edges=((2.0,),),
 )
 
-# One operation each, so that the derivative is finite where a factor is 0; factored, so that they are exact near 1.
+# An operation of its own, so that the derivative is finite where a factor is 0; factored, so that it is exact near 1.
 _one_minus_square = declare(
     "one_minus_square",
     lambda x: (1 - x) * (1 + x),
@@ -305,14 +310,37 @@ _one_minus_square = declare(
     public=False,
     written="(1 - x)*(1 + x)",
 )
-_square_minus_one = declare(
-    "square_minus_one",
-    lambda x: (x - 1) * (x + 1),
-    {"x": lambda g, x: g * (2 * x)},
+
+# Slopes of inverse functions.  A square of what is far out is no number, so a power of a square is not the way to one of them.
+
+
+@np.errstate(all="ignore")
+def _over_root_values(x: Any, j: int, m: int, shift: int) -> Any:
+    square = x * x
+    near = x**j * ((x - 1) * (x + 1) if shift < 0 else square + 1) ** (-m / 2)
+    far = square > 4
+    if not np.any(far):
+        return near
+    size = np.where(far, np.abs(x), 1.0).astype(square.dtype, copy=False)
+    beyond = size ** float(j - m) * (1 + shift / size / size) ** (-m / 2) * np.sign(x) ** j
+    return np.where(far, beyond, near)[()]
+
+
+_over_root: Function = declare(
+    "over_root",  # x**j/(x**2 + shift)**(m/2), shift is 1 or -1
+    _over_root_values,
+    {"x": lambda g, x, j, m, shift: g * _over_root_slope(x, j, m, shift)},
     series="chain",
+    statics={"j": 0, "m": 1, "shift": 1},
     public=False,
-    written="(x - 1)*(x + 1)",
+    written=lambda j, m, shift: f"x**{j}/({'x**2 + 1' if shift > 0 else '(x - 1)*(x + 1)'})**{m / 2!r}",
 )
+
+
+def _over_root_slope(x: Any, j: int, m: int, shift: int) -> Any:
+    right = _over_root(x, j + 1, m + 2, shift) * -m
+    return right if j == 0 else _over_root(x, j - 1, m, shift) * j + right
+
 
 # Trigonometric functions, in radians
 
@@ -374,7 +402,7 @@ acos = declare(
 atan = declare(
     "atan",
     np.arctan,
-    {"x": lambda g, x: g / (x * x + 1)},
+    {"x": lambda g, x: g * _over_root(x, 0, 2, 1)},
     series="chain",
     aliases=("arctan",),
     summary="inverse tangent",
@@ -398,26 +426,28 @@ def _is_middling(size: Any, order: int) -> Any:
     return np.all((size < most ** (1 / order)) & (size > most ** (-1 / order)))
 
 
-def _parts(x: Any, y: Any, n: int, imaginary: bool) -> Any:
-    """A part of 1/z**n for numbers whose squares are numbers."""
+def _top(x: Any, y: Any, n: int, imaginary: bool) -> Any:
+    """A part of the n-th power of x - y*i, which is abs(z)**(2*n) times that part of 1/z**n."""
     if n == 2:  # x**2 - y**2 would cancel
-        top = -2 * (x * y) if imaginary else (x - y) * (x + y)
-    else:
-        real, imag = x, -y
-        for _ in range(n - 1):
-            real, imag = real * x + imag * y, imag * x - real * y
-        top = imag if imaginary else real
-    return top / (x * x + y * y) ** n
+        return -2 * (x * y) if imaginary else (x - y) * (x + y)
+    real, imag = x, -y
+    for _ in range(n - 1):
+        real, imag = real * x + imag * y, imag * x - real * y
+    return imag if imaginary else real
 
 
 @np.errstate(all="ignore")
 def _inverse_values(x: Any, y: Any, n: int, imaginary: bool) -> Any:
     dtype = np.result_type(x, y, np.float32)
     x, y = np.asarray(x, dtype)[()], np.asarray(y, dtype)[()]
-    if _is_middling(x * x + y * y, n):
-        return _parts(x, y, n, imaginary)
+    least = np.minimum(np.abs(x), np.abs(y))
+    if _is_middling(x * x + y * y, n) and np.all((least == 0) | (least * least > 0)):
+        return _top(x, y, n, imaginary) / (x * x + y * y) ** n
     near_x, near_y, power = _scaled(x, y)
-    value = np.ldexp(_parts(near_x, near_y, n, imaginary), power * n)
+    # The power of numbers as large as it allows: what is subnormal beside them keeps all its digits.
+    lift = (900 if dtype.itemsize == 8 else 90) // n
+    top = _top(np.ldexp(x, power + lift), np.ldexp(y, power + lift), n, imaginary)
+    value = np.ldexp(top / (near_x * near_x + near_y * near_y) ** n, (power - lift) * n)
     far = (np.isinf(x) & ~np.isnan(y)) | (np.isinf(y) & ~np.isnan(x))
     return np.where(far | ((x == 0) & (y == 0)), dtype.type(0), value)[()]
 
@@ -456,9 +486,30 @@ def _share_values(x: Any, y: Any, second: bool) -> Any:
     return np.where(size == 0, dtype.type(0), (y if second else x) / size)[()]
 
 
+@np.errstate(all="ignore")
+def _product_over_values(a: Any, b: Any, size: Any) -> Any:
+    # One of the two ways may vanish or overflow, by whether the size is tiny.
+    value = np.where(size < 1e-300, a * b / size, a / size * b)
+    return np.where(size == 0, value.dtype.type(0), value)[()]
+
+
+_product_over: Function = declare(
+    "product_over",  # a*b/size for two shares, 0 where the size is
+    _product_over_values,
+    {
+        "a": lambda g, b, size: g * where(size == 0, 0.0, b / size),
+        "b": lambda g, a, size: g * where(size == 0, 0.0, a / size),
+        "size": lambda g, a, b, size: g * where(size == 0, 0.0, -(_product_over(a, b, size) / size)),
+    },
+    series="chain",
+    public=False,
+    written="0 if size == 0 else a*b/size",
+)
+
+
 def _share_slope(g: Any, x: Any, y: Any, of: bool, by: bool) -> Any:
-    size, top = hypot(x, y), _share(x, y, not of) * _share(x, y, not by)
-    return g * where(size == 0, 0.0, (top if of == by else -top) / size)
+    curve = _product_over(_share(x, y, not of), _share(x, y, not by), hypot(x, y))
+    return g * (curve if of == by else -curve)
 
 
 _share: Function = declare(
@@ -553,7 +604,7 @@ tanh: Function = declare(
 asinh = declare(
     "asinh",
     np.arcsinh,
-    {"x": lambda g, x: g * rsqrt(x * x + 1)},
+    {"x": lambda g, x: g * _over_root(x, 0, 1, 1)},
     series="chain",
     aliases=("arcsinh",),
     summary="inverse hyperbolic sine",
@@ -563,7 +614,7 @@ asinh = declare(
 acosh = declare(
     "acosh",
     np.arccosh,
-    {"x": lambda g, x: g * rsqrt(_square_minus_one(x))},
+    {"x": lambda g, x: g * _over_root(x, 0, 1, -1)},
     series="chain",
     aliases=("arccosh",),
     summary="inverse hyperbolic cosine",
@@ -597,6 +648,7 @@ deg2rad = declare(
     lambda x: x * (math.pi / 180),
     {"x": lambda g: g * (math.pi / 180)},
     series="chain",
+    node="Deg2RadBackward0",
     aliases=("radians",),
     written="x*(pi/180)",
     summary="degrees to radians",
@@ -608,6 +660,7 @@ rad2deg = declare(
     lambda x: x * (180 / math.pi),
     {"x": lambda g: g * (180 / math.pi)},
     series="chain",
+    node="Rad2DegBackward0",
     aliases=("degrees",),
     written="x*(180/pi)",
     summary="radians to degrees",

@@ -268,7 +268,7 @@ def _sinc(x: Any, order: int) -> Any:
     sine, cosine = sign * np.sin(math.pi * rest), sign * np.sin(math.pi * (0.5 - np.abs(rest)))
     value: Any = 0.0
     for m in range(order + 1):
-        value = ((sine, cosine, -sine, -cosine)[m % 4] - m * value) / u
+        value = ((sine, cosine, -sine, -cosine)[m % 4] - m * value) / math.pi / x
     return np.where(near, series, value)[()] * power
 
 
