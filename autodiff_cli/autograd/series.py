@@ -111,6 +111,7 @@ class Expansion:
         if isinstance(output, Series):
             with np.errstate(all="ignore"), no_grad():
                 self._open()
+                self._settle()
                 self._grow()
             for k in range(1, self.order + 1):
                 found[k] = output.coefficients[k]
@@ -154,6 +155,20 @@ class Expansion:
         if not found:
             series.degree = 0
         return found
+
+    def _settle(self) -> None:
+        """Find the series that are constant: what does not move contributes nothing, even where the derivative by it is nan.
+
+        That a slope is the constant 0, as that of ``hardtanh`` out of its bounds, is known when it has been opened itself.
+        """
+        changed = True
+        while changed:
+            changed = False
+            for level in reversed(self._levels):
+                for series in level:
+                    degree = _settled(series)
+                    if degree < series.degree:
+                        series.degree, changed = degree, True
 
     def _grow(self) -> None:
         """The coefficients of all series, order by order; what a series needs of the same order is of an older one."""
@@ -278,6 +293,27 @@ def _shape(value: Any) -> Any:
 
 def _degree(value: Any) -> int:
     return value.degree if type(value) is Series else 0
+
+
+def _is_nothing(value: Any) -> bool:
+    """Whether it is 0 around the point of expansion."""
+    return type(value) is Series and not value.degree and not np.any(value._data)
+
+
+def _settled(series: Series) -> int:
+    """The degree of a series, as far as those of what it is made of say."""
+    given = series.given
+    if series.step is _chained or series.step is _totalled:
+        if any(not u.degree or _is_nothing(w) for u, w in series.slopes):
+            series.slopes = [(u, w) for u, w in series.slopes if u.degree and not _is_nothing(w)]
+        return series.degree if series.slopes else 0
+    if series.step is _multiplied or series.step is _summed_products:
+        return 0 if any(map(_is_nothing, given)) else _degree(given[0]) + _degree(given[1])
+    if series.step is _divided:
+        return series.degree if _degree(given[1]) else _degree(given[0])
+    if series.step is _of_coefficients and series.law is not None:
+        return max(map(_degree, _flat(series.law, given)))
+    return series.degree
 
 
 def _plain(given: Sequence[Any]) -> list[Any]:

@@ -117,6 +117,10 @@ def expand(session: Session, order: int) -> Taylor:
             error.hint = "functions without one can be expanded where the variable and the output are single numbers"
             raise
         coefficients = _by_sweeps(session, names[0], order)
+    else:
+        if order <= MOST_SWEPT and np.isnan(coefficients).any() and _is_of_numbers(session) and np.isfinite(session.output._data):
+            swept = _by_sweeps(session, names[0], order)  # as in ``derivatives``: sweeps know what was not taken element by element
+            coefficients = np.where(np.isnan(swept), coefficients, swept)
     return Taylor(session, order, coefficients)
 
 
@@ -126,6 +130,10 @@ def verify(session: Session, result: Taylor, digits: int | None) -> None:
 
     result.verified = Verified(session, result.order, digits, np.size(result.coefficients))
     result.verified.coefficients(result.coefficients)
+
+
+def _is_of_numbers(session: Session) -> bool:
+    return not session.output.shape and not any(leaf.shape for leaf in session.variables.values())
 
 
 def series(session: Session, order: int) -> Any:

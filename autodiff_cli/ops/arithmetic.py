@@ -228,7 +228,7 @@ _EVEN = 2.0**53
 def _constant_power_slope(g: Any, x: Any, y: Any) -> Any:
     if y == 0:
         return zeros_like(g)
-    return g * (y * (x ** (y - 1) if abs(y) < _EVEN else x**y / x))
+    return g * (y * (_power_constant(x, y - 1) if abs(y) < _EVEN else _power_constant(x, y) / x))
 
 
 @np.errstate(all="ignore")
@@ -301,9 +301,10 @@ def _number_power(x: Any, y: Any) -> Any:
     return (get_default_dtype() if x.dtype.kind != "f" else x.dtype).type(y) ** x
 
 
-_power_constant = declare(
+_power_constant: Function = declare(
     "pow",
-    lambda x, y: x**y,
+    # NumPy has a root of an array and a power of a number, which differ at -inf and in the sign of 0.
+    lambda x, y: np.sqrt(x) if y == 0.5 else x**y,
     {"x": lambda g, x, y: _constant_power_slope(g, x, y)},
     series="power",
     node="PowBackward0",

@@ -29,6 +29,27 @@ def _of_order(name: str) -> Any:
     return lambda x, n: _FIRST[name][n](x) if n < 2 else any_order(float(n), x)
 
 
+@np.errstate(all="ignore")
+def _first_kind(x: Any, n: int) -> Any:
+    value = _of_order("jv")(x, n)
+    far = (np.abs(x) > 30 + n * n) & np.isfinite(x)
+    return np.where(far, _waves(np.where(far, x, 100.0 + n * n), n), value)[()] if np.any(far) else value
+
+
+def _waves(x: Any, n: int) -> Any:
+    """The function of the first kind far out, by Hankel's series: its sine and cosine are those of x itself."""
+    size = np.abs(x) * 1.0
+    parts, term = [0.0, 0.0], 1.0
+    for k in range(24):
+        parts[k % 2] = parts[k % 2] + (-1) ** (k // 2) * term
+        term = term * (4 * n * n - (2 * k + 1) ** 2) / (8 * (k + 1) * size)
+    # Half a turn is taken off for every two orders, an eighth of one in any case.
+    sine, cosine = np.sin(size), np.cos(size)
+    turned = ((cosine + sine, sine - cosine), (sine - cosine, -cosine - sine))[n % 2]
+    value = (parts[0] * turned[0] - parts[1] * turned[1]) * (-1) ** (n // 2) / np.sqrt(math.pi * size)
+    return value * np.sign(x) ** (n % 2)
+
+
 def _recurrence(letter: str, sign: str) -> Any:
     """Formulas for whole orders from those of the orders 0 and 1."""
 
@@ -51,7 +72,7 @@ _i: Function = declare(
 )
 _j: Function = declare(
     "bessel_j",
-    _of_order("jv"),
+    _first_kind,
     {"x": lambda g, x, n: g * ((_j(x, n - 1) - _j(x, n + 1)) / 2) if n else -g * _j(x, 1)},
     series="chain",
     statics={"n": 0},
@@ -80,7 +101,7 @@ i1 = declare(
 )
 j0 = declare(
     "j0",
-    _FIRST["jv"][0],
+    lambda x: _first_kind(x, 0),
     {"x": lambda g, x: -g * _j(x, 1)},
     series="chain",
     node="SpecialBesselJ0Backward0",
@@ -92,7 +113,7 @@ j0 = declare(
 )
 j1 = declare(
     "j1",
-    _FIRST["jv"][1],
+    lambda x: _first_kind(x, 1),
     {"x": lambda g, x: g * ((_j(x, 0) - _j(x, 2)) / 2)},
     series="chain",
     node="SpecialBesselJ1Backward0",

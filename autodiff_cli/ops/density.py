@@ -16,7 +16,7 @@ from autodiff_cli.autograd.dtypes import in_one_type
 from autodiff_cli.autograd.kinds import TENSOR, takes
 from autodiff_cli.autograd.op import describe
 from autodiff_cli.ops.elementary import log, log1p
-from autodiff_cli.ops.factorials import digamma, stirling_tail
+from autodiff_cli.ops.factorials import digamma, lgamma, stirling_tail
 from autodiff_cli.ops.logarithms import over
 
 __all__ = ["binomial_logpmf", "normal_logpdf", "poisson_logpmf"]
@@ -127,7 +127,8 @@ binomial_logpmf = declare(
 @np.errstate(all="ignore")
 def _poisson(k: Any, rate: Any) -> Any:
     middle = -_deviance(k, rate) - _factorial_tail(k) - 0.5 * np.log(k) - _LOG_ROOT_2_PI
-    return np.where(k == 0, -rate, middle)[()]
+    few = np.where(k == 0, 0.0, k * np.log(rate)) - rate - lgamma(np.where(k < 0.5, k, 0.0) + 1)
+    return np.where(k < 0.5, few, middle)[()]
 
 
 poisson_logpmf = declare(

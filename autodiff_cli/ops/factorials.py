@@ -50,7 +50,15 @@ def _gamma_number(x: float) -> float:
         return math.inf if x > 0 or math.floor(x) % 2 == 0 else -math.inf
 
 
-_lgamma_elsewhere = from_math(_lgamma_number, "gammaln")
+_lgamma_of = from_math(_lgamma_number, "gammaln")
+
+
+def _lgamma_elsewhere(x: Any) -> Any:
+    value = _lgamma_of(x)
+    if isinstance(x, np.ndarray):  # SciPy has inf for what is subnormal, and -inf at -inf
+        size = np.abs(x)
+        value = np.where(size < 1e-300, -np.log(size), np.where(size == math.inf, size, value))
+    return value
 
 
 @np.errstate(all="ignore")
@@ -66,6 +74,32 @@ def _lgamma(x: Any) -> Any:
         series = (-1) ** k * _ZETA_LESS_1[k - 2] / k + z * series
     value = z * ((1 - _EULER) + z * series)
     return np.where(near, np.where(low, value - np.log1p(z), value), _lgamma_elsewhere(x) if not np.all(near) else 0.0)[()]
+
+
+_PI_COTANGENT = (math.pi**2 / 3, math.pi**4 / 45, 2 * math.pi**6 / 945)
+
+
+def _cotangent(offset: Any) -> Any:
+    """cot(pi*offset), for offsets from -1/2 to 1/2."""
+    size = np.abs(offset)
+    # Half a turn less the offset is exact where its tangent is small.
+    return np.sign(offset) * np.where(size < 0.25, 1 / np.tan(math.pi * size), np.tan(math.pi * (0.5 - size)))
+
+
+@np.errstate(all="ignore")
+def _digamma_values(x: Any) -> Any:
+    psi = from_scipy("psi")
+    # Near a pole below 0 the distance from it decides: it is exact, where 1/tan(pi*x) has only the digits of x.
+    offset = x - np.round(x)
+    near = (x < 0) & (offset != 0) & (np.abs(offset) < 0.25)
+    if not np.any(near):
+        return psi(x)
+    offset = np.where(near, offset, 0.125)
+    square = offset * offset
+    series = sum(-c * square**k for k, c in enumerate(_PI_COTANGENT)) * offset + 1 / offset
+    other = np.where(np.abs(offset) < 1e-3, series, math.pi * _cotangent(offset))
+    value = np.where(near, psi(np.where(near, 1 - x, 1.0)) - other, psi(x))
+    return value.astype(np.result_type(x, np.float32), copy=False)[()]
 
 
 lgamma = declare(
@@ -84,7 +118,7 @@ lgamma = declare(
 )
 digamma: Function = declare(
     "digamma",
-    from_scipy("psi"),
+    _digamma_values,
     {"x": lambda g, x: g * _polygamma(x, 1)},
     series="chain",
     aliases=("psi",),
@@ -149,7 +183,7 @@ def _cotangent_polynomial(n: int) -> tuple[float, ...]:
 @np.errstate(all="ignore")
 def _polygamma_values(x: Any, n: int) -> Any:
     if n == 0:
-        return from_scipy("psi")(x)
+        return _digamma_values(x)
     sign = -1.0 if n % 2 == 0 else 1.0
     reflected = x < 0
     value = sign * float(math.factorial(n)) * _zeta(n + 1.0, np.where(reflected, 1 - x, x))
@@ -158,7 +192,7 @@ def _polygamma_values(x: Any, n: int) -> Any:
     # The sum behind zeta would take abs(x) steps: reflection instead, with the cotangent of what is left of x.
     offset = x - np.round(x)
     leading, *coefficients = _cotangent_polynomial(n)
-    cotangent, polynomial = 1 / np.tan(math.pi * offset), leading
+    cotangent, polynomial = _cotangent(offset), leading
     for coefficient in coefficients:
         polynomial = coefficient + cotangent * polynomial
     other = -sign * value - math.pi ** (n + 1) * polynomial

@@ -89,8 +89,8 @@ def _logit(x: Any, eps: Any) -> Any:
 
 
 _odds_slope: Function = declare(
-    "odds_slope",  # 1/(x*(1 - x))
-    lambda x: 1 / (x * (1 - x)),
+    "odds_slope",  # 1/(x*(1 - x)), nan outside of 0 to 1
+    lambda x: 1 / (x * np.where((x >= 0) & (x <= 1), 1 - x, math.nan)),
     {"x": lambda g, x, out: g * (out * out * (2 * x - 1))},
     series="chain",
     public=False,
@@ -99,8 +99,7 @@ _odds_slope: Function = declare(
 
 
 def _logit_slope(g: Any, x: Any, eps: Any) -> Any:
-    low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
-    return where((x >= low) & (x <= 1 - low), g * _odds_slope(x), outside)
+    return g * _odds_slope(x) if eps is None else where((x >= eps) & (x <= 1 - eps), g * _odds_slope(x), 0.0)
 
 
 def _has_odds(x: Any, eps: Any) -> Any:

@@ -330,6 +330,13 @@ def _log_factorial(x: Any) -> Any:
     return mp.loggamma(x + 1)
 
 
+def _huber(x: Any, y: Any) -> Any:
+    size = abs(x - y)
+    if abs(size - 1) < mp.mpf(2) ** -90:  # the second derivative has a jump
+        raise Outside
+    return size**2 / 2 if size < 1 else size - mp.mpf(1) / 2
+
+
 ONE: dict[str, Real | dict[Index, Real]] = {
     "exp(x)": mp.exp,
     "expm1(x)": mp.expm1,
@@ -435,7 +442,7 @@ TWO: dict[str, Real | dict[Index, Real]] = {
     "softmax([x, y])[0]": lambda x, y: _sigmoid(x - y),
     "log_softmax([x, y])[0]": lambda x, y: -_softplus(y - x),
     "mse_loss(x, y)": lambda x, y: (x - y) ** 2,
-    "huber_loss(x, y)": lambda x, y: (x - y) ** 2 / 2 if abs(x - y) < 1 else abs(x - y) - mp.mpf(1) / 2,
+    "huber_loss(x, y)": _huber,
     "poisson_logpmf(x, y)": lambda x, y: x * mp.log(y) - y - _log_factorial(x),
     "normal_logpdf(x, 0, y)": lambda x, y: -((x / y) ** 2) / 2 - mp.log(y) - mp.log(2 * mp.pi) / 2,
     "lerp(x, y, 0.3)": lambda x, y: x + mp.mpf(0.3) * (y - x),
