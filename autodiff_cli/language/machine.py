@@ -28,6 +28,7 @@ from autodiff_cli.errors import (
     UnknownName,
 )
 from autodiff_cli.language.operands import (
+    Items,
     check_gather,
     check_result,
     described,
@@ -524,7 +525,7 @@ class Machine:
         if nesting(items) > _MOST_DIMENSIONS:
             # Here, where lists are made, so that whatever takes one may walk it as NumPy does.
             raise ArgumentError(f"lists are nested more than {_MOST_DIMENSIONS} deep")
-        values.append(items)
+        values.append(Items(items, node))
 
     # Applying functions
 

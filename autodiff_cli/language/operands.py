@@ -14,11 +14,22 @@ from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.op import Op, how_many
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError
+from autodiff_cli.language.syntax import Syntax
 from autodiff_cli.limits import LARGE, check_size
 from autodiff_cli.similar import suggestion
 
 DTYPES = ("float32", "float64", "int64", "bool")
 """The types of elements, by their names."""
+
+
+class Items(list[Any]):
+    """The values of a list of the program, with the place where it is written: as a tensor it is not the call around it."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, values: Iterable[Any], node: Syntax) -> None:
+        super().__init__(values)
+        self.node = node
 
 
 def holds_tensor(value: Any) -> bool:

@@ -10,7 +10,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.language.evaluator import Evaluator
 from autodiff_cli.language.machine import ATTRIBUTES, CONSTANTS, UserFunction, Work
-from autodiff_cli.language.operands import takes_sequence
+from autodiff_cli.language.operands import Items, takes_sequence
 from autodiff_cli.language.syntax import Syntax
 
 
@@ -80,6 +80,7 @@ class SymbolicEvaluator(Evaluator):
         """A list with symbols in it as one symbol; what else is in it has to be what a tensor is made of."""
         if not isinstance(value, list) or not _has_symbol(value):
             return value
+        node = value.node if isinstance(value, Items) else node
         for item in value:
             if not isinstance(item, (Tensor, list)):
                 try:

@@ -12,6 +12,7 @@ from autodiff_cli.autograd.op import FUNCTIONS, KEYWORD_ALIASES, Op
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ShapeError, Span
 from autodiff_cli.language.operands import (
+    Items,
     arguments_wanted,
     described,
     holds_none,
@@ -104,6 +105,8 @@ class Tensors:
         """
         if isinstance(value, Tensor):
             return value
+        if node is not None and isinstance(value, Items):
+            node = value.node
         if isinstance(value, list) and holds_tensor(value):
             return self._stacked(value, node)
         if not isinstance(value, list) and not is_plain(value):
@@ -172,9 +175,9 @@ class Tensors:
             if not given[0]:
                 raise ArgumentError(f"{op.name} expects at least one tensor")
             rest = zip(parameters[1:], given[1:], strict=False)
-            arguments = [[self.of(v) for v in given[0]], *(static(v, op, p) for p, v in rest)]
+            arguments = [[self.of(v, node) for v in given[0]], *(static(v, op, p) for p, v in rest)]
         elif op.variadic:
-            arguments = [self.of(v) if op.tensors else static(v, op, parameters[0]) for v in given]
+            arguments = [self.of(v, node) if op.tensors else static(v, op, parameters[0]) for v in given]
             arguments = [arguments] if op.tensors else arguments
         else:
             given_for = zip(_by_position(op, len(given)), given, strict=True)
