@@ -191,6 +191,7 @@ def _static(op: Op, tree: Syntax) -> str:
             takes = argument.children[0].text in op.tensors
         elif op.variadic:
             takes = bool(op.tensors) and (i == 0 or (positional[0] is not None and positional[0].kind != "list"))
+            takes = takes or (bool(op.tensors) and argument.kind == "list")  # cat([x], [y])
         else:
             takes = i < len(op.parameters) and op.parameters[i] in op.tensors
         if not takes:

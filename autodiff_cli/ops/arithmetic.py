@@ -228,7 +228,7 @@ _EVEN = 2.0**53
 def _constant_power_slope(g: Any, x: Any, y: Any) -> Any:
     if y == 0:
         return zeros_like(g)
-    return g * (y * (_power_constant(x, y - 1) if abs(y) < _EVEN else _power_constant(x, y) / x))
+    return g * (y * (_power_constant(x, y) / x if _EVEN <= abs(y) < math.inf else _power_constant(x, y - 1)))
 
 
 @np.errstate(all="ignore")
