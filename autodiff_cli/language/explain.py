@@ -18,7 +18,7 @@ from autodiff_cli.autograd.watching import Visit, nodes_behind, watching
 from autodiff_cli.errors import LimitError, UsageError
 from autodiff_cli.language.explanation import Contribution, End, Explanation, Second, Step, Sweep
 from autodiff_cli.language.formulas import ARRIVING, GRADIENT, Formula, convention, filled_in, holds, name, of_node, renamed
-from autodiff_cli.language.naming import Names
+from autodiff_cli.language.naming import UNKNOWN, Names
 from autodiff_cli.language.rules import condition, in_words
 from autodiff_cli.language.session import Notes, Session
 from autodiff_cli.language.syntax import Syntax, unparse, walk
@@ -204,7 +204,7 @@ class _Explainer:
         if node.law is None:
             return self.by_hand(node, i, local)
         if formula is not None and formula.tree is not None and holds(formula, self.names.arguments(node), local):
-            return filled_in(formula.tree, self.names.operands(node))
+            return _complete(filled_in(formula.tree, self.names.operands(node)))
         return None
 
     def by_hand(self, node: Node, i: int, local: Any) -> Syntax | None:
@@ -215,7 +215,7 @@ class _Explainer:
             return None
         tree, values = function.partials[i], dict(zip(function.parameters, step[1], strict=True))
         shown = {key: self.names.constant(value) for key, value in values.items()}
-        return filled_in(tree, shown) if holds(Formula(tree), values, local) else None
+        return _complete(filled_in(tree, shown)) if holds(Formula(tree), values, local) else None
 
     def as_rule(self, made: Contribution, visit: Visit, i: int, formula: Formula | None) -> None:
         """Say in words, or with a formula of the gradient, what a rule does."""
@@ -232,10 +232,16 @@ class _Explainer:
             return
         used = set() if tree is None else {part.children[0].text for part in walk(tree) if part.kind == "name"}
         if tree is not None and GRADIENT in used and used <= {GRADIENT, *shown}:
-            made.formula = filled_in(tree, {**shown, GRADIENT: name(ARRIVING)})
-            return
+            made.formula = _complete(filled_in(tree, {**shown, GRADIENT: name(ARRIVING)}))
+            if made.formula is not None:
+                return
         text = "" if formula is None else formula.text if tree is None else unparse(tree)
         made.words = renamed(text, {key: unparse(tree) for key, tree in shown.items()}) or f"the rule of {node.name()}"
+
+
+def _complete(tree: Syntax) -> Syntax | None:
+    """A formula, if all that is in it is known."""
+    return None if any(part.kind == "name" and part.children[0].text == UNKNOWN for part in walk(tree)) else tree
 
 
 def _times(first: Syntax, second: Syntax) -> Syntax:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import Law
+from autodiff_cli.autograd.declare import Law, argument_names
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.op import FUNCTIONS
@@ -106,7 +106,7 @@ def _formula(text: str, law: Law) -> Formula:
         (tree,) = parse("({}) if ({}) else ({})".format(*chosen.groups()) if chosen else text).children
     except (ParseError, ValueError):
         return Formula(None, text)
-    used = {node.children[0].text for node in walk(tree) if node.kind == "name"}
+    used = names_in(tree)
     known = {*law.parameters, *CONSTANTS, GRADIENT}
     return Formula(tree) if used <= known else Formula(None, text)
 
@@ -118,19 +118,20 @@ def holds(formula: Formula, values: Mapping[str, Any], local: Any) -> bool:
     """
     if formula.tree is None:
         return False
-    used = {node.children[0].text for node in walk(formula.tree) if node.kind == "name"}
+    used = names_in(formula.tree)
     if any(name in used and value is None for name, value in values.items()):
-        return True  # nobody kept the argument, so nobody can tell
+        return False  # an argument was not kept: the formula could not be computed from what is shown
     given = {name: value for name, value in values.items() if value is not None}
     try:
         with np.errstate(all="ignore"), no_grad():
             machine = Machine("", {}, np.asarray(local).dtype, listing=False)
             machine.names.update({name: machine.tensors.of(_plain(v)) for name, v in given.items() if name in used})
             computed = np.asarray(machine.tensors.of(machine.evaluate(formula.tree))._data, np.float64)
-            close = np.isclose(computed, np.asarray(local, np.float64), rtol=1e-4, atol=1e-12, equal_nan=True)
+            wanted = np.asarray(local, np.float64)
+            few = np.asarray(local).dtype.itemsize < 8
+            return bool(np.all(np.isclose(computed, wanted, rtol=1e-4 if few else 1e-7, atol=1e-300, equal_nan=True)))
     except (AutodiffError, ValueError):
         return False
-    return bool(np.all(close | ~np.isfinite(computed)))
 
 
 def convention(node: Node, values: Mapping[str, Any]) -> str | None:
@@ -149,6 +150,25 @@ def convention(node: Node, values: Mapping[str, Any]) -> str | None:
 def _plain(value: Any) -> Any:
     value = getattr(value, "_data", value)
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def names_in(tree: Syntax) -> set[str]:
+    """The names that stand in a tree."""
+    return {node.children[0].text for node in walk(tree) if node.kind == "name"}
+
+
+@cache
+def written(law: Law, statics: tuple[Any, ...]) -> Syntax | None:
+    """The value of an operation that is not public as a formula over its parameters; ``None`` where one line cannot say it."""
+    text = law.written
+    if callable(text):
+        parameters = argument_names(text)
+        text = text(*[value for name, value in zip(law.parameters[law.arity :], statics, strict=True) if name in parameters])
+    try:
+        trees = parse(text).children if text else []
+    except ParseError:
+        return None
+    return trees[0] if len(trees) == 1 and trees[0].kind != "assignment" else None
 
 
 def filled_in(tree: Syntax, operands: Mapping[str, Syntax]) -> Syntax:

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.declare import LAWS, Law
 from autodiff_cli.autograd.node import Edge, Node
+from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.language.formulas import name, number
+from autodiff_cli.language.formulas import filled_in, name, names_in, number, written
 from autodiff_cli.language.session import Row, Session
 from autodiff_cli.language.syntax import Syntax
 from autodiff_cli.language.trace import Step
@@ -253,8 +255,23 @@ class Names:
                 given[parameter] = name(self.of(edge) or UNKNOWN), self.value(edge)
             elif kept.get(parameter) is not None:
                 given[parameter] = self.constant(kept[parameter]), kept[parameter]
+            elif parameter in (called := self._called_with(node, law)):
+                given[parameter] = self.constant(called[parameter]), getattr(called[parameter], "_data", called[parameter])
             elif i < law.arity:
                 given[parameter] = name(UNKNOWN), None
+        return given
+
+    def _called_with(self, node: Node, law: Law) -> dict[str, Any]:
+        """What the program called the operation of a node with, by parameter."""
+        step = self.steps.get(node)
+        if step is None or step[0] is None or LAWS.get(step[0].function) is not law:
+            return {}
+        given = {**dict(zip(step[0].parameters, step[1], strict=False)), **step[2]}
+        edges = dict(zip(law.moving, node._edges, strict=False))
+        for i, edge in edges.items():  # an operator whose left side is a number may have turned round what it was given
+            value = given.get(law.parameters[i])
+            if edge is not None and not (isinstance(value, Tensor) and _edge(value) == edge):
+                return {}
         return given
 
     def constant(self, value: Any) -> Syntax:
@@ -284,6 +301,10 @@ class Names:
         if edge is not None:
             return name(self.of(edge))
         shown = self.operands(node)
+        if law.name not in FUNCTIONS:
+            formula = self._written_out(node, law, shown)
+            if formula is not None:
+                return formula
         parts = [shown[key] for key in law.parameters[: law.arity] if key in shown]
         if law.name == "pow" and node.name() == "PowBackward2":
             return Syntax("pow", [shown.get("y", name(UNKNOWN)), shown["x"]], "", (0, 0))
@@ -297,6 +318,21 @@ class Names:
             return Syntax(_SIGNS[law.name], parts, "", (0, 0))
         statics = [_keyword(key, shown[key]) for key in law.parameters[law.arity :] if key in shown]
         return _call(law.name, [*parts, *statics])
+
+    def _written_out(self, node: Node, law: Law, shown: Mapping[str, Syntax]) -> Syntax | None:
+        """An operation that has no public name, as the formula of its declaration."""
+        arguments = self.arguments(node)
+        if not law.elementwise:
+            return None
+        kept = saved(node)
+        statics = tuple(kept.get(key, arguments.get(key)) for key in law.parameters[law.arity :])
+        try:
+            tree = written(law, statics)
+        except TypeError:  # a parameter that nobody kept
+            return None
+        if tree is None or any(_is_unknown(shown.get(part, name(UNKNOWN))) for part in names_in(tree) & {*law.parameters}):
+            return None
+        return filled_in(tree, shown)
 
     def _rest(self, node: Node) -> Syntax:
         """The operand of a sum or a difference that nobody kept: one number, if the other and the result say so."""
