@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
 
 from autodiff_cli.errors import UsageError
 from autodiff_cli.language.checks import Report, check
+from autodiff_cli.language.points import At
 from tests.shell import run, streams
 
 SCALES = (1e-12, 1e-6, 1.0, 1e6, 1e12)
@@ -137,3 +139,51 @@ def test_the_table_and_csv_of_a_claim_name_it() -> None:
     document = json.loads(streams(f"{line} --json")[0])
     assert (document["checks"][1]["claimed"], document["checks"][1]["analytic"]) == (3.0, 6.0)
     assert not document["passed"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "points"),
+    [
+        (["x=1,2", "y=5"], [{"x": 1, "y": 5}, {"x": 2, "y": 5}]),
+        (["x=1", "x=4"], [{"x": 1}, {"x": 4}]),
+        (["x=1,2,y=3,4"], [{"x": x, "y": y} for x in (1, 2) for y in (3, 4)]),
+        (["x=atan2(1,1)"], [{"x": math.atan2(1, 1)}]),
+    ],
+)
+def test_values_are_combined_to_points(texts: list[str], points: list[dict[str, float]]) -> None:
+    assert At(texts).points("0", {}, 10) == points
+
+
+def test_a_range_is_sampled_with_its_ends_and_the_places_where_the_program_switches() -> None:
+    places = sorted(point["x"] for point in At(["x=-2:2"]).points("where(x > 0.3, x, 1) + abs(x - 1.7)", {}, 12))
+    assert places == sorted(point["x"] for point in At(["x=-2:2"]).points("where(x > 0.3, x, 1) + abs(x - 1.7)", {}, 12))
+    assert places[0] == -2
+    assert places[-1] == 2
+    for switch in (0.3, 1.7):
+        assert min(place for place in places if place > switch) < switch + 1e-15
+        assert max(place for place in places if place <= switch) > switch - 1e-15
+    assert sum(0.3 < place < 1.7 for place in places) >= 4
+
+
+def test_a_derivative_that_is_wrong_in_one_region_only_is_found() -> None:
+    narrow = "f(a) = where(a > 1.9995, a**3, a**2) with grad (2*a); f(x)"
+    report = check(narrow, At(["x=-2:2"]).points(narrow, {}, 20))
+    wrong = [entry["at"]["x"] for entry in report.checks if entry["verdict"] == "fail"]
+    assert wrong
+    assert min(wrong) > 1.9995
+    assert f"at x={wrong[0]}" in (report.hint or "")
+    hidden = "f(a) = a**2 with grad (2*a if a < -1.99 or a > -1.98 else a); f(x)"
+    found = check(hidden, At(["x=-2:2"]).points(hidden, {}, 5))
+    assert {round(entry["at"]["x"], 2) for entry in found.checks if entry["verdict"] == "fail"} <= {-1.99, -1.98}
+    assert check("x**2", At(["x=1", "x=2"]).points("x**2", {}, 2), claims=["x=2"]).failure == (
+        "the claim x=2 gives 2.0 at x=2.0, but the derivative is 4.0"
+    )
+
+
+def test_a_range_and_values_of_one_name_are_refused() -> None:
+    for texts in (["x=1", "x=0:1"], ["x=0:1", "x=1"], ["x=0:1", "x=0:2"]):
+        with pytest.raises(UsageError, match="given twice"):
+            At(texts)
+    out, err, code = streams("autodiff gradcheck x**2 --at x=1:")
+    assert (out, code) == ("", 2)
+    assert "one end only" in err

@@ -13,6 +13,9 @@ from autodiff_cli.cli import options
 @click.command("gradcheck", cls=options.ExpressionCommand, short_help="Check a gradient, or one found by hand.")
 @options.expression
 @options.values
+@click.option(
+    "--samples", default=20, show_default=True, type=click.IntRange(2), metavar="N", help="Points of a range, as in --at x=-2:2."
+)
 @options.order
 @options.gradient
 @click.option("--claim", multiple=True, metavar='NAME="EXPR"', help="A derivative found by hand, to be checked.")
@@ -32,6 +35,7 @@ def command(
     quiet_notes: bool,
     claim: tuple[str, ...],
     strict: bool,
+    samples: int,
     **switches: Any,
 ) -> None:
     """Compare every derivative of EXPR with the slope of its values; exit with 1 if one is wrong.
@@ -39,15 +43,18 @@ def command(
     \b
     autodiff gradcheck "log(x**3)" --at x=5 --claim x="3/x"
     autodiff gradcheck "f(a) = a**2 with grad (2*a); f(x)" --at x=3
+    autodiff gradcheck "f(a) = abs(a)*a with grad (2*a); f(x)" --at x=-2:2 --samples 50
     """
     from autodiff_cli.language.checks import check
+    from autodiff_cli.language.points import At
     from autodiff_cli.language.values import bindings, value_or_file
 
     style = options.chosen_format(style, as_json)
+    source, const = options.read_expression(expr), bindings(switches.pop("const"), "--const")
     report = check(
-        options.read_expression(expr),
-        bindings(switches.pop("at"), "--at"),
-        bindings(switches.pop("const"), "--const"),
+        source,
+        At(switches.pop("at")).points(source, const, samples),
+        const,
         wrt=options.names(switches.pop("wrt")),
         claims=claim,
         gradient=value_or_file(switches.pop("gradient")),
