@@ -16,6 +16,8 @@ from autodiff_cli.autograd.program import Program as Program
 from autodiff_cli.autograd.tensor import Size as Size
 from autodiff_cli.autograd.tensor import Tensor as Tensor
 from autodiff_cli.autograd.tensor import Variable as Variable
+from autodiff_cli.language.checks import Report as Report
+from autodiff_cli.language.checks import check_gradient as check_gradient
 from autodiff_cli.language.compiled import compile as compile
 from autodiff_cli.language.evaluate import Result as Result
 from autodiff_cli.language.evaluate import evaluate as evaluate

@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
+import autodiff_cli as ad
 from autodiff_cli.errors import UsageError
-from autodiff_cli.language.checks import Report, check
+from autodiff_cli.language.checks import Report
+from autodiff_cli.language.checks import check_gradient as check
 from autodiff_cli.language.points import At
+from tests.accuracy.verdicts import triples
+from tests.accuracy.verdicts import verdict as said
 from tests.shell import run, streams
 
 SCALES = (1e-12, 1e-6, 1.0, 1e6, 1e12)
@@ -124,6 +128,12 @@ def test_no_hint_blames_a_derivative_by_hand_that_is_not_there() -> None:
     assert "with grad" not in (check("sqrt(x**2 + 1)", {"x": 1e200}).hint or "")
 
 
+def test_the_check_is_there_from_python() -> None:
+    report = ad.check_gradient("x**2", [{"x": 1}, {"x": -2}], claims=["x=2*abs(x)"])
+    assert [entry["verdict"] for entry in report.checks] == ["pass", "pass", "pass", "fail"]
+    assert not report.passed
+
+
 def test_strict_counts_what_is_undecided() -> None:
     plain, strict = (streams(f"autodiff gradcheck log(x) --at x=-1 -q {more}") for more in ("", "--strict"))
     assert (plain[2], strict[2]) == (0, 1)
@@ -187,3 +197,8 @@ def test_a_range_and_values_of_one_name_are_refused() -> None:
     out, err, code = streams("autodiff gradcheck x**2 --at x=1:")
     assert (out, code) == ("", 2)
     assert "one end only" in err
+
+
+def test_verdicts_on_random_functions_and_units_are_right() -> None:
+    asked = list(triples(60, seed=7))
+    assert [said(triple) for triple in asked] == [triple.verdict for triple in asked]

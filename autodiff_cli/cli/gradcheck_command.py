@@ -45,13 +45,13 @@ def command(
     autodiff gradcheck "f(a) = a**2 with grad (2*a); f(x)" --at x=3
     autodiff gradcheck "f(a) = abs(a)*a with grad (2*a); f(x)" --at x=-2:2 --samples 50
     """
-    from autodiff_cli.language.checks import check
+    from autodiff_cli.language.checks import check_gradient
     from autodiff_cli.language.points import At
     from autodiff_cli.language.values import bindings, value_or_file
 
     style = options.chosen_format(style, as_json)
     source, const = options.read_expression(expr), bindings(switches.pop("const"), "--const")
-    report = check(
+    report = check_gradient(
         source,
         At(switches.pop("at")).points(source, const, samples),
         const,

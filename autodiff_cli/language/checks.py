@@ -75,7 +75,7 @@ class Report:
         }
 
 
-def check(
+def check_gradient(
     expression: str,
     at: Mapping[str, Any] | Points,
     const: Mapping[str, Any] | None = None,

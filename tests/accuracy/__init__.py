@@ -1,0 +1,1 @@
+"""Programs that measure how right the program is; see docs/accuracy.md."""
