@@ -24,8 +24,20 @@ _ANY = ((0.3,), (-1.7,), ([4.0, -9.5],))
 _FIRST = {"iv": (from_scipy("i0"), from_scipy("i1")), "jv": (from_scipy("j0"), from_scipy("j1"))}
 
 
+def _of_any_order(name: str) -> Any:
+    """SciPy's function, by its first term where x is tiny: SciPy has nan there."""
+    of_order = from_scipy(name)
+
+    @np.errstate(all="ignore")
+    def function(n: float, x: Any) -> Any:
+        value, small = of_order(n, x), np.abs(x) < 1e-100
+        return np.where(small, (x / 2) ** int(n) / math.factorial(min(int(n), 170)), value)[()] if np.any(small) else value
+
+    return function
+
+
 def _of_order(name: str) -> Any:
-    any_order = from_scipy(name)
+    any_order = _of_any_order(name)
     return lambda x, n: _FIRST[name][n](x) if n < 2 else any_order(float(n), x)
 
 
@@ -138,7 +150,7 @@ def _scaled_values(x: Any, n: int, order: int) -> Any:
     beyond = _far_out(np.maximum(size, _FAR), n, order) * sign ** ((n + order) % 2)
     if np.all(far):
         return beyond
-    ive = from_scipy("ive")
+    ive = _of_any_order("ive")
     near: Any = 0.0
     for j in range(order + 1):
         for i in range(n + j + 1):  # the derivative of order n + j of i0

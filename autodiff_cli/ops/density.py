@@ -77,7 +77,10 @@ def _deviance(x: Any, mean: Any) -> Any:
     for j in range(12, 0, -1):
         series = (series + 1 / (2 * j + 1)) * square
     near = (x - mean) * ratio + 2 * x * ratio * series
-    plain = np.where(x == 0, 0.0, x * np.log(x / mean)) + mean - x
+    quotient = x / mean
+    apart = (quotient == 0) | (quotient == math.inf)  # too small or too large for a number
+    logarithm = np.where(apart, np.log(x) - np.log(mean), np.log(quotient))
+    plain = np.where(x == 0, 0.0, x * logarithm) + mean - x
     return np.where(np.abs(ratio) < 0.1, near, plain)[()]
 
 

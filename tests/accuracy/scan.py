@@ -28,6 +28,7 @@ from autodiff_cli.language.session import Session
 from autodiff_cli.language.taylor import expand
 from tests.accuracy.truth import ONE, TWO, Index, Outside, indices, truths
 
+Points = tuple[Sequence[tuple[float, ...]], Sequence[tuple[float, ...]]]
 TINY = 5e-324
 TOLERANCE = 1e-12
 
@@ -45,6 +46,12 @@ _SIGNED = (*_PAIR_SIZES, *(-x for x in (1e-310, 1e-20, 0.5, 2.5, 3.0, 1e3, 1e16,
 PAIRS = tuple(itertools.product(_SIGNED, repeat=2))
 _ORDINARY = {1.5, -2.0, 3.0}
 PAIR_EDGES = tuple(p for p in itertools.product((*EDGES, *_ORDINARY), repeat=2) if not _ORDINARY.issuperset(p))
+
+
+FEW = (1e-310, -1e-20, 1e-8, 0.7, -0.999999999, 2.0, -2.5, 20.3, -37.5, 1e12, -1e160, 1e300)
+FEW_PAIRS = tuple(itertools.product((1e-310, -1e-20, 0.7, 3.0, 1e16, -1e200), repeat=2))
+SAMPLE = Path(__file__).parents[1] / "golden" / "accuracy.json"
+"""What mpmath says at those: ``--record`` writes it, and the tests read it."""
 
 
 class Cell(NamedTuple):
@@ -69,6 +76,13 @@ def error(found: float, wanted: float) -> float:
         return 0.0 if math.isinf(found) and abs(wanted) > 1.797693134862e308 and (found > 0) == (wanted > 0) else math.inf
     gap = abs(found - wanted)
     return 0.0 if gap <= 8 * TINY else gap / max(abs(wanted), 2.3e-308)
+
+
+def sample_of(expression: str) -> Points:
+    """A few points, and edges, for the tests."""
+    if expression in ONE:
+        return [(x,) for x in FEW], [(x,) for x in EDGES]
+    return FEW_PAIRS, [(0.0, -0.0), (math.inf, 2.0), (1.5, -math.inf), (math.nan, 1.0)]
 
 
 def names_of(count: int) -> tuple[str, ...]:
@@ -119,17 +133,17 @@ def series(expression: str, x: float) -> dict[Index, float]:
     return {(k,): float(found[k]) for k in range(3)}
 
 
-def points_of(expression: str) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]:
+def points_of(expression: str) -> Points:
     """The grid of an expression, and its edges."""
     if expression in ONE:
         return [(x,) for x in POINTS], [(x,) for x in EDGES]
     return list(PAIRS), list(PAIR_EDGES)
 
 
-def scan(expression: str, cache: dict[str, Any]) -> Iterator[Cell]:
-    """All cells of an expression that are wrong."""
+def scan(expression: str, cache: dict[str, Any], points: Points | None = None) -> Iterator[Cell]:
+    """All cells of an expression that are wrong, on the whole grid or at some of its points and edges."""
     function = ONE.get(expression) or TWO[expression]
-    ordinary, edges = points_of(expression)
+    ordinary, edges = points or points_of(expression)
     swept = [eager(expression, p) for p in (*ordinary, *edges)]
     known = cache.setdefault(expression, {})
     for point, here in zip(ordinary, swept, strict=False):
@@ -158,7 +172,7 @@ def scan(expression: str, cache: dict[str, Any]) -> Iterator[Cell]:
             if not (math.isfinite(point[0]) and math.isfinite(here[0,])):
                 continue  # infinity times 0 is for each way to decide
             for index, value in series(expression, point[0]).items():
-                off = error(value, here[index])
+                off = 0.0 if math.isnan(here[index]) else error(value, here[index])
                 if off > TOLERANCE:
                     yield Cell(expression, "series", point, index, value, here[index], off)
     else:
@@ -173,7 +187,15 @@ def main() -> None:
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--show", type=int, default=8)
     parser.add_argument("--part", choices=("one", "two"), help="only the functions of so many arguments")
+    parser.add_argument("--record", action="store_true", help="write the truths that the tests read")
     options = parser.parse_args()
+    if options.record:
+        sample: dict[str, Any] = {}
+        for expression in (*ONE, *TWO):
+            print(expression, len(list(scan(expression, sample, sample_of(expression)))), flush=True)
+        lines = [f"{json.dumps(name)}: {json.dumps(known, separators=(',', ':'))}" for name, known in sample.items()]
+        SAMPLE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        return
     cache = json.loads(options.cache.read_text()) if options.cache and options.cache.exists() else {}
     totals: dict[str, int] = {}
     for expression in {"one": [*ONE], "two": [*TWO], None: [*ONE, *TWO]}[options.part]:

@@ -194,10 +194,12 @@ def _bessel(function: Real, n: int, sign: int, order: int) -> Real:
     def derivative(x: Any) -> Any:
         if abs(x) > 1e6:
             raise Outside
-        with mp.workdps(80 if abs(x) > 1e-20 else 700):
+        with mp.workdps(80):
             terms = [(mp.binomial(order, i) * sign**i, n + order - 2 * i) for i in range(order + 1)]
             # d/dx J[n] = (J[n-1] - J[n+1])/2, d/dx I[n] = (I[n-1] + I[n+1])/2
-            return sum(c * (sign**order if sign < 0 else 1) * function(k, x) for c, k in terms) / mp.mpf(2) ** order
+            # Those of negative orders are those of positive ones, with their sign.
+            total = sum(c * (sign ** abs(k) if k < 0 else 1) * function(abs(k), x) for c, k in terms)
+            return total * (sign**order if sign < 0 else 1) / mp.mpf(2) ** order
 
     return derivative
 
