@@ -18,6 +18,7 @@ from hypothesis import assume, given, settings
 import autodiff_cli as ad
 from autodiff_cli.language import hints, notes
 from autodiff_cli.language.parser import parse
+from tests.accuracy.notes import KINDS
 from tests.expressions import FORMULAS, POINTS, Formula
 from tests.shell import run
 
@@ -405,3 +406,11 @@ def test_long_programs_have_notes_in_time(monkeypatch: pytest.MonkeyPatch) -> No
         return count - before
 
     assert 2_000 < calls(2_000) < 2.2 * calls(1_000)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_sample_of_known_truth(kind: str) -> None:
+    """``python -m tests.accuracy.notes`` has more of them; the figures are in docs/accuracy.md."""
+    cases = list(KINDS[kind](16, 4))
+    assert {case.needs for case in cases} == {True, False}
+    assert [case for case in cases if case.needs != case.given] == []

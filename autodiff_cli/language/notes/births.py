@@ -10,13 +10,33 @@ import numpy as np
 from autodiff_cli.autograd.op import Op
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.language.hints import way_out
-from autodiff_cli.language.trace import Step, flat, pointwise, raw
+from autodiff_cli.language.trace import Step, Trace, flat, pointwise, raw
 from autodiff_cli.language.wording import among, arguments_at, beside, first_place, note, shortened, spelled
 
 if TYPE_CHECKING:
     from autodiff_cli.language.session import Session
 
 Note = dict[str, Any]
+MOST_BACK = 1_000
+"""So many results are looked at for what was not finite before."""
+_CHOOSING = (
+    "where",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+    "isnan",
+    "isfinite",
+    "isinf",
+    "maximum",
+    "minimum",
+    "clamp",
+    "atan",
+    "tanh",
+)
+"""Functions whose results need not depend on what they were given, or hide well that it was infinite."""
 
 
 class _Birth:
@@ -84,13 +104,32 @@ def _traced_back(session: Session) -> list[_Birth]:
             if mask is not None:
                 birth = _handed_down(step, raw(result), mask, wanted, plain)
                 if birth is not None and birth.any():
-                    born.append(_Birth(step, birth, raw(result)))
+                    earlier = _earlier(step, trace, made)
+                    if earlier is None:
+                        born.append(_Birth(step, birth, raw(result)))
+                    else:
+                        wanted[id(earlier)] = wanted.get(id(earlier), False) | _bad(earlier._data)
     given = [
         _Birth(None, wanted[id(leaf)], leaf._data, name)
         for name, leaf in session.leaves.items()
         if id(leaf) in wanted and np.any(wanted[id(leaf)] & _bad(leaf._data))
     ]
     return [*given, *reversed(born)]
+
+
+def _earlier(step: Step, trace: Trace, made: dict[int, int]) -> Tensor | None:
+    """What was not finite before, and made a finite number such as 1/inf that this step was given."""
+    waiting = [value for value in flat(step) if type(value) is Tensor]
+    for _ in range(MOST_BACK):
+        if not waiting:
+            return None
+        value = waiting.pop()
+        if not is_finite(value._data):
+            return value
+        before = trace[made[id(value)]] if id(value) in made else None
+        if before is not None and before[0] is not None and before[0].name not in _CHOOSING:
+            waiting += [given for given in flat(before) if type(given) is Tensor]
+    return None
 
 
 def _same(a: float, b: float) -> bool:

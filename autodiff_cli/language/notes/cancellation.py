@@ -141,8 +141,10 @@ class _Errors:
         total = np.where(is_exact(op.name, numbers, result), 0.0, 0.5 * np.abs(result))
         before: Any = np.zeros(result.shape)
         if errors:
+            moved = np.abs(_moved(step, values, errors, self._eps) - result) / self._eps
             for key, slope in _slopes(step, values, list(errors)).items():
-                part = np.abs(slope) * errors[key]
+                # Where the slope is 0 an error of the argument makes a smaller one, but makes one.
+                part = np.where(slope == 0, moved, np.abs(slope) * errors[key])
                 total = total + np.where(np.isfinite(part), part, 0.0)
                 before = np.maximum(before, _relative(errors[key], np.asarray(values[key], np.float64)))
         error = np.where(np.isfinite(result), total, 0.0)
@@ -246,6 +248,18 @@ def _slopes(step: Step, values: dict[Any, Any], keys: list[Any]) -> dict[Any, An
     except GraphError:  # a derivative that is not implemented
         return dict.fromkeys(keys, math.nan)
     return {key: slope._data for key, slope in zip(keys, found, strict=True)}
+
+
+def _moved(step: Step, values: dict[Any, Any], errors: dict[Any, Any], eps: float) -> Any:
+    """The result of an operation on single elements with its arguments off by their errors."""
+    op = step[0]
+    assert op is not None
+    given = {}
+    for key, value in [*enumerate(step[1]), *step[2].items()]:
+        number = values[key] + errors[key] * eps if key in errors else values[key]
+        given[key] = Tensor(np.array(number)[()]) if type(value) is Tensor else value
+    output = invoke(op, [given[i] for i in range(len(step[1]))], {name: given[name] for name in step[2]})
+    return raw(output)
 
 
 # Whether an operation rounded

@@ -18,6 +18,7 @@ from autodiff_cli.errors import AutodiffError, NotPrecise
 from autodiff_cli.language.hints import way_out
 from autodiff_cli.language.notes import overflow, shaken
 from autodiff_cli.language.notes.cancellation import Lost, lost_digits
+from autodiff_cli.language.notes.kinks import switches
 from autodiff_cli.language.trace import Step, pointwise
 from autodiff_cli.language.wording import among, arguments_at, beside, first_place, note, ordinal, shortened
 
@@ -67,15 +68,20 @@ def lost(session: Session, numbers: Sequence[tuple[str, Any]], order: int, shows
     limit = truth.limit / _SUSPECT
     ended = list(overflow.ends(session.trace))
     wrong_value = (truth.value() if shows_value and not value_lost else None) if ended else None
-    suspects = [key for key in found] if ended else shaken.shaky(session, truth.order, found, limit)
+    far = overflow.is_far(session.trace)
+    moves = not switches(session, truth.order)
+    suspects = list(found) if ended or far else shaken.shaky(session, truth.order, found, limit, moves)
+    if not suspects and overflow.absorbs(session.trace):  # where shaking cannot help: 0 stays 0
+        suspects = [key for key, value in found.items() if np.any(value == 0)]
     if not suspects and not wrong_value:
         return notes
     wrongs = truth.derivatives(found, suspects)
     if wrongs is None:
-        return notes if ended else [*notes, *_suspected(session, steps, suspects)]
+        sure = [] if ended or far else shaken.shaky(session, truth.order, found, truth.limit, moves=False)
+        return [*notes, *_suspected(session, steps, sure)]
     if ended:
         return [*notes, *_ended(session, ended, [*(wrong_value or []), *wrongs])]
-    return [*notes, *_derivatives(session, steps, wrongs)]
+    return [*notes, *_derivatives(session, steps, wrongs, far)]
 
 
 class _Truths:
@@ -131,10 +137,14 @@ class _Truths:
                     index.append(truth.first(name) + (int(np.ravel_multi_index(element, shape)) if shape else 0))
                     elements.append(f"{name}[{', '.join(map(str, element))}]" if shape else name)
                 slope = truth.differences.slopes(tuple(sorted(index)))[j]
-                if slope.kind != "smooth":
+                given = float(array[position])
+                zero = bool(abs(slope.value) <= slope.noise)
+                if slope.kind != "smooth" or (zero and math.isfinite(given)):
                     continue
                 by = " and ".join(dict.fromkeys(elements))
-                one = self._compared(len(names), f"the {ordinal(len(names))} by {by}", float(array[position]), slope.value)
+                one = self._compared(
+                    len(names), f"the {ordinal(len(names))} by {by}", given, 0 * slope.value if zero else slope.value
+                )
                 if one is not None:
                     wrong.append(one)
         return wrong
@@ -174,13 +184,22 @@ def _kept(session: Session, one: Lost) -> str:
     return f"; {out} keeps them" if out else ""
 
 
-def _derivatives(session: Session, steps: Sequence[Lost], wrongs: Sequence[_Wrong]) -> list[Note]:
-    """One note for each order: the worst of its derivatives, and where digits were lost if that is known."""
+def _derivatives(session: Session, steps: Sequence[Lost], wrongs: Sequence[_Wrong], far: bool) -> list[Note]:
+    """One note for each order: the worst of its derivatives, and where digits were lost if that is known.
+
+    Args:
+        far: whether what is 0 or infinite may be so because floats end.
+    """
     notes = []
     for order in sorted({wrong.order for wrong in wrongs}):
         mine = [wrong for wrong in wrongs if wrong.order == order]
         worst = max(mine, key=lambda wrong: wrong.relative)
         more = f", and {len(mine) - 1} more" if len(mine) > 1 else ""
+        if far and (worst.given == 0 or not math.isfinite(worst.given)):
+            kind = "underflow" if worst.given == 0 else "overflow"
+            message = f"{worst.name}{more} is {worst.given:.6g} and should be {worst.true:.6g}: numbers {kind} on the way back"
+            notes.append(note(kind, message, session.evaluator.tree.children[-1].span, order=order))
+            continue
         total = _total(session)
         notes.append(_about(session, steps, f"{worst.name}{more}: about {worst.digits(total)} of {total} digits are lost", order))
     return notes

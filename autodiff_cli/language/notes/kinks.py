@@ -57,23 +57,24 @@ class Switch:
 
 def kinks(session: Session, order: int) -> list[Note]:
     """The notes on kinks, for derivatives up to an order."""
-    switches = _switches(session, order)
-    if not switches or not np.all(np.isfinite(session.output._data)):
+    met = switches(session, order)
+    if not met or not np.all(np.isfinite(session.output._data)):
         return []
     eps = float(np.finfo(session.dtype).eps)
     order = min(order, MOST_ORDER)
     felt: dict[tuple[str, ...], list[tuple[Line, list[Sides], Any]]] = {}
-    for line in _lines(session, switches):
+    for line in _lines(session, met):
         found, jump = both_sides(line, order, eps)
         if found or jump is not None:
             felt.setdefault((line.name,), []).append((line, found, jump))
-    return _worded(session, switches, {key[0]: lines[0] for key, lines in felt.items()})
+    return _worded(session, met, {key[0]: lines[0] for key, lines in felt.items()})
 
 
 # What switches
 
 
-def _switches(session: Session, order: int) -> list[Switch]:
+def switches(session: Session, order: int) -> list[Switch]:
+    """The steps that switch at the point, for derivatives up to an order."""
     behind = {id(leaf): {name} for name, leaf in session.variables.items()}
     nothing: set[str] = set()
     found = []

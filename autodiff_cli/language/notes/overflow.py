@@ -54,6 +54,28 @@ def ends(trace: Trace) -> Iterator[tuple[Step, str, Any]]:
             yield step, "underflows", _shaped(step, small)
 
 
+def absorbs(trace: Trace) -> bool:
+    """Whether a sum is one of its terms, so that the other has no part in what follows."""
+    for op, given, _, result, _ in trace:
+        if op is not None and op.name in ("add", "sub") and len(given) == 2 and np.ndim(raw(result)) == 0:
+            a, b = raw(given[0]), raw(given[1])
+            if (a != 0 and np.abs(raw(result)) == np.abs(b)) or (b != 0 and raw(result) == a):
+                return True
+    return False
+
+
+def is_far(trace: Trace) -> bool:
+    """Whether a number is so large or small that its square is no float: backward may overflow where forward does not."""
+    for step in trace:
+        numbers = raw(step[3])
+        if step[0] is not None and not isinstance(step[3], tuple) and np.result_type(numbers).kind == "f":
+            info = np.finfo(np.result_type(numbers))
+            sizes = np.abs(numbers)
+            if np.any((sizes > np.sqrt(info.max)) | ((sizes < np.sqrt(info.tiny)) & (sizes > 0))):
+                return True
+    return False
+
+
 def _pole(name: str, given: list[Any]) -> bool:
     """Whether infinity is the answer: a logarithm of 0, a division by it."""
     return name not in ("mul", "add", "sub", "square") and any(np.any(np.equal(value, 0)) for value in given[-2:])

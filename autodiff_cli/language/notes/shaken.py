@@ -26,7 +26,7 @@ MOST_BY = {1: 64, 2: 12}
 """Elements of variables, by the order of the derivatives."""
 MOST_PLACES = 8
 """Elements of the output that are differentiated one by one."""
-SEEDS = (1, 2)
+SEEDS = (1, 2)  # one to each side
 
 Place = tuple[int, ...] | None
 Found = dict[tuple[Place, Index], Any]
@@ -53,24 +53,39 @@ class _Shaken(Evaluator):
         if np.all(exact):
             return result
         seed = zlib.crc32(np.ascontiguousarray(result._data).tobytes(), zlib.crc32(op.name.encode(), self._seed))
-        moved = np.random.default_rng(seed).uniform(0.5, 1.0, result.shape)
+        moved = np.random.default_rng(seed).uniform(1.0, 2.0, result.shape)  # less might be rounded away
         sign = np.where(np.random.default_rng(seed + 1).uniform(size=result.shape) < 0.5, -1.0, 1.0)
         return result * Tensor((1 + np.where(exact, 0.0, self._eps * moved * sign)).astype(result.dtype))
 
 
-def derivatives(session: Session, order: int, seed: int | None = None) -> Found:
-    """The derivatives up to an order, of each element of an output that has no gradient to start from; shaken by a seed."""
+def _moved(leaf: Tensor, seed: int) -> Tensor:
+    """A variable a little to one side (1e-6 of it for float64), where all roundings fall out in another way."""
+    factor = 1 + float(np.finfo(leaf.dtype).eps) ** 0.375 * (2 * seed - 3)
+    return Tensor((leaf._data * factor).astype(leaf.dtype), requires_grad=True)
+
+
+def derivatives(session: Session, order: int, seed: int | None = None, moves: bool = False) -> Found:
+    """The derivatives up to an order, of each element of an output that has no gradient to start from.
+
+    Args:
+        seed: by which to shake; not at all if left out.
+        moves: whether variables may move too.
+    """
+    variables = dict(session.variables)
     if seed is None:
         evaluator = Evaluator(session.expression, session.leaves, np.dtype(session.dtype), session.evaluator.tree)
         evaluator.tensors.listing = False
     else:
-        evaluator = _Shaken(session.expression, session.leaves, np.dtype(session.dtype), session.evaluator.tree, seed)
+        if moves:
+            variables = {name: _moved(leaf, seed) for name, leaf in variables.items()}
+        leaves = {**session.leaves, **variables}
+        evaluator = _Shaken(session.expression, leaves, np.dtype(session.dtype), session.evaluator.tree, seed)
     output = evaluator.as_tensor(evaluator.run())
     found: Found = {}
     for place in places(session):
         number = output if place is None else output[place]
         if number._requires_grad:
-            each = partials(number, session.variables, order, session.gradient)
+            each = partials(number, variables, order, session.gradient)
             found.update({(place, index): np.asarray(value) for index, value in each.items()})
     return found
 
@@ -90,11 +105,17 @@ def fits(session: Session, order: int) -> bool:
     return len(session.trace) <= MOST_STEPS and count <= MOST_BY[order] and max(sizes, default=0) <= MOST_ELEMENTS
 
 
-def shaky(session: Session, order: int, found: Found, limit: float) -> list[tuple[Place, Index]]:
-    """Which derivatives change by more than a share of them."""
+def shaky(session: Session, order: int, found: Found, limit: float, moves: bool) -> list[tuple[Place, Index]]:
+    """Which derivatives change by more than a share of them when shaken; or are far from a line where variables move too."""
+    shaken = [derivatives(session, order, seed) for seed in SEEDS]
+    around = [derivatives(session, order, seed, moves=True) for seed in SEEDS] if moves else []
     changed = []
-    others = [derivatives(session, order, seed) for seed in SEEDS]
     for key, value in found.items():
-        if np.all(np.isfinite(value)) and any(np.any(np.abs(other[key] - value) > limit * np.abs(value)) for other in others):
+        if not np.all(np.isfinite(value)):
+            continue
+        changes = [np.abs(each.get(key, value) - value) for each in shaken]
+        if moves and all(key in each for each in around):
+            changes.append(np.abs(around[0][key] / 2 + around[1][key] / 2 - value))
+        if any(np.any(change > limit * np.abs(value)) for change in changes):
             changed.append(key)
     return changed

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 STEPS = (0.5, 0.75, 0.9)
 """The distances looked at, as powers of the precision of the type, in proportion to the place."""
+STEPS_AT_0 = (2.5, 2.75, 2.9)
+"""The same where a variable is 0 and its size is not known: nothing is too small to be seen there, unless a constant hides it."""
 TOLERANCE = 1e-5
 _SETTLED = 0.3
 
@@ -36,6 +38,11 @@ class Line:
         self.element = element
         self._session = session
         self._place = place
+
+    @property
+    def value(self) -> Any:
+        """Where the point is on the line."""
+        return self._session.leaves[self.name]._data[self.element]
 
     def look(self, shift: float, order: int) -> list[Any]:
         """The value and the derivatives along the line; the second ones by the other variables too.
@@ -94,6 +101,11 @@ class Sides:
         self._loose = before + after
 
     @property
+    def settled(self) -> bool:
+        """Whether both limits are reached."""
+        return self._loose <= abs(self.left - self.right) / 4
+
+    @property
     def one_sided(self) -> bool:
         """Whether the expression has values on one side only."""
         return math.isnan(self.left) != math.isnan(self.right)
@@ -127,18 +139,24 @@ def _limit(values: Sequence[float]) -> tuple[float, float]:
 
 def both_sides(line: Line, order: int, eps: float) -> tuple[list[Sides], tuple[float, float] | None]:
     """What changes abruptly along a line: derivatives in which the sides differ, and the ends of a jump of the value."""
-    place = abs(float(line._session.leaves[line.name]._data[line.element]))
+    place = abs(float(line.value))
     here = line.look(0.0, order)
-    scale = place or 1.0
-    left = [line.look(-scale * eps**power, order) for power in STEPS]
-    right = [line.look(scale * eps**power, order) for power in STEPS]
+    found, jump = _changes(line, here, [(place or 1.0) * eps**power for power in (STEPS if place else STEPS_AT_0)])
+    if not place and not found and jump is None:
+        found, jump = _changes(line, here, [eps**power for power in STEPS])
+        found = [sides for sides in found if sides.settled]  # what is as small as the steps is no kink
+    return found, jump
+
+
+def _changes(line: Line, here: Sequence[Any], steps: Sequence[float]) -> tuple[list[Sides], tuple[float, float] | None]:
+    order = len(here) - 1
+    left, right = [line.look(-step, order) for step in steps], [line.look(step, order) for step in steps]
     found = []
     for k in range(1, order + 1):
         for i, used in enumerate(here[k]):
             # A side without values has one nan for all derivatives.
-            sides = Sides(
-                k, i, float(used), *([float(look[k][min(i, len(look[k]) - 1)]) for look in side] for side in (left, right))
-            )
+            both = ([float(look[k][min(i, len(look[k]) - 1)]) for look in side] for side in (left, right))
+            sides = Sides(k, i, float(used), *both)
             if sides.differ:
                 found.append(sides)
     return found, _jump([look[0][0] for look in left], [look[0][0] for look in right], float(here[0][0]))
