@@ -92,6 +92,13 @@ def _whole(value: Any) -> int:
     return int(value)
 
 
+def _order(value: Any) -> int:
+    found = _whole(value)
+    if not 0 <= found <= MOST_ORDER:
+        raise Unfit
+    return found
+
+
 def _wholes(value: Any) -> Any:
     return tuple([_whole(item) for item in value]) if isinstance(value, (list, tuple)) else _whole(value)
 
@@ -166,6 +173,9 @@ def counted(array: Any) -> Any:
 
 
 WHOLE = Kind("a whole number", _whole)
+MOST_ORDER = 300
+"""Of a derivative, or of a Bessel function, as an argument."""
+ORDER = Kind(f"a whole number from 0 to {MOST_ORDER}", _order)
 DIMENSION = Kind("a dimension, which is a whole number", _whole)
 DIMENSIONS = Kind("a dimension or a list of dimensions, which are whole numbers", _wholes)
 WHOLES = Kind("a whole number or a list of them", _wholes)

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.kinds import ORDER
 from autodiff_cli.autograd.op import Function
+from autodiff_cli.ops import decompositions
 from autodiff_cli.ops.borrowed import from_scipy
 
-__all__ = ["i0", "i0e", "i1", "i1e", "j0", "j1"]
+__all__ = ["bessel_i", "bessel_j", "bessel_scaled", "i0", "i0e", "i1", "i1e", "j0", "j1"]
 
 ELEMENTWISE = True  # all that is declared here, unless it has a dimension
 
@@ -62,60 +64,57 @@ def _waves(x: Any, n: int) -> Any:
     return value * np.sign(x) ** (n % 2)
 
 
-def _recurrence(letter: str, sign: str) -> Any:
-    """Formulas for whole orders from those of the orders 0 and 1."""
-
-    def written(n: int) -> str:
-        lines = [f"b0 = {letter}0(x)", f"b1 = {letter}1(x)"]
-        lines += [f"b{k} = 0 if x == 0 else {sign}({2 * k - 2}/x*b{k - 1} - b{k - 2})" for k in range(2, n + 1)]
-        return "; ".join([*lines, f"b{n}"])
-
-    return written
-
-
-_i: Function = declare(
+_ORDERS: dict[str, Any] = {"statics": {"n": 0}, "kinds": {"n": ORDER}, "methods": ()}
+bessel_i: Function = declare(
     "bessel_i",
     _of_order("iv"),
-    {"x": lambda g, x, n: g * ((_i(x, abs(n - 1)) + _i(x, n + 1)) / 2)},
+    {"x": lambda g, x, n: g * ((bessel_i(x, abs(n - 1)) + bessel_i(x, n + 1)) / 2)},
     series="chain",
-    statics={"n": 0},
-    public=False,
-    written=_recurrence("i", "-"),
+    written=decompositions.bessel_i,
+    summary="modified Bessel function of the first kind, of whole order n",
+    formula="(bessel_i(x, n - 1) + bessel_i(x, n + 1))/2",
+    samples=(*_ANY, (0.4, 2), (-1.3, 3)),
+    **_ORDERS,
 )
-_j: Function = declare(
+bessel_j: Function = declare(
     "bessel_j",
     _first_kind,
-    {"x": lambda g, x, n: g * ((_j(x, n - 1) - _j(x, n + 1)) / 2) if n else -g * _j(x, 1)},
+    {"x": lambda g, x, n: g * ((bessel_j(x, n - 1) - bessel_j(x, n + 1)) / 2) if n else -g * bessel_j(x, 1)},
     series="chain",
-    statics={"n": 0},
-    public=False,
-    written=_recurrence("j", ""),
+    written=decompositions.bessel_j,
+    summary="Bessel function of the first kind, of whole order n",
+    formula="(bessel_j(x, n - 1) - bessel_j(x, n + 1))/2",
+    samples=(*_ANY, (0.4, 2), (-1.3, 3)),
+    **_ORDERS,
 )
-i0 = declare(
+i0: Function = declare(
     "i0",
     _FIRST["iv"][0],
-    {"x": lambda g, x: g * _i(x, 1)},
+    {"x": lambda g, x: g * i1(x)},
     series="chain",
+    written=decompositions.bessel_i(0),
     summary="modified Bessel function of the first kind, order 0",
     formula="i1(x)",
     samples=_ANY,
 )
-i1 = declare(
+i1: Function = declare(
     "i1",
     _FIRST["iv"][1],
-    {"x": lambda g, x: g * ((_i(x, 0) + _i(x, 2)) / 2)},
+    {"x": lambda g, x: g * ((i0(x) + bessel_i(x, 2)) / 2)},
     series="chain",
+    written=decompositions.bessel_i(1),
     node="SpecialI1Backward0",
     methods=(),
     summary="modified Bessel function of the first kind, order 1",
-    formula="i0(x) - i1(x)/x",
+    formula="(i0(x) + bessel_i(x, 2))/2",
     samples=(*_ANY, (0.0,)),
 )
-j0 = declare(
+j0: Function = declare(
     "j0",
     lambda x: _first_kind(x, 0),
-    {"x": lambda g, x: -g * _j(x, 1)},
+    {"x": lambda g, x: -g * j1(x)},
     series="chain",
+    written=decompositions.bessel_j(0),
     node="SpecialBesselJ0Backward0",
     aliases=("bessel_j0",),
     methods=(),
@@ -123,16 +122,17 @@ j0 = declare(
     formula="-j1(x)",
     samples=_ANY,
 )
-j1 = declare(
+j1: Function = declare(
     "j1",
     lambda x: _first_kind(x, 1),
-    {"x": lambda g, x: g * ((_j(x, 0) - _j(x, 2)) / 2)},
+    {"x": lambda g, x: g * ((j0(x) - bessel_j(x, 2)) / 2)},
     series="chain",
+    written=decompositions.bessel_j(1),
     node="SpecialBesselJ1Backward0",
     aliases=("bessel_j1",),
     methods=(),
     summary="Bessel function of the first kind, order 1",
-    formula="j0(x) - j1(x)/x",
+    formula="(j0(x) - bessel_j(x, 2))/2",
     samples=(*_ANY, (0.0,)),
 )
 
@@ -153,53 +153,50 @@ def _scaled_values(x: Any, n: int, order: int) -> Any:
     ive = _of_any_order("ive")
     near: Any = 0.0
     for j in range(order + 1):
-        for i in range(n + j + 1):  # the derivative of order n + j of i0
+        for i in range(j + 1):  # the derivative of order j of I_n
             k = abs(n + j - 2 * i)
-            term = math.comb(n + j, i) / 2 ** (n + j) * (_SCALED[k](x) if k < 2 else ive(float(k), x))
+            term = math.comb(j, i) / 2**j * (_SCALED[k](x) if k < 2 else ive(float(k), x))
             near = near + math.comb(order, j) * (-sign) ** (order - j) * term
     return np.where(far, beyond, near)[()]
 
 
+@np.errstate(all="ignore")
 def _far_out(x: Any, n: int, order: int) -> Any:
     """The derivative of that order of exp(-x)*I_n(x), for large positive x."""
-    total, factor = 0.0, 1 / math.sqrt(2 * math.pi)
-    for k in range(28):
-        power = -k - 0.5
-        total = total + factor * math.prod(power - i for i in range(order)) * x ** (power - order)
-        factor *= -(4 * n * n - (2 * k + 1) ** 2) / (8 * (k + 1))
-    return total
+    total: Any = 0.0
+    for coefficient in reversed(decompositions.far_out(n, order)):
+        total = coefficient + total / x
+    return total * x ** (-0.5 - order)
 
 
-def _scaled_written(n: int, order: int) -> str:
-    """A program: the functions of higher orders, then one row of derivatives after the other."""
-    lines = ["s = sign(x)", "b0 = i0e(x)", "b1 = i1e(x)"]
-    lines += [f"b{m} = 0 if x == 0 else b{m - 2} - {2 * m - 2}/x*b{m - 1}" for m in range(2, n + order + 1)]
-    row = "b"
-    for k in range(1, order + 1):
-        above, row = row, f"d{k}b"
-        for m in range(n + order - k + 1):
-            lines.append(f"{row}{m} = ({above}{abs(m - 1)} + {above}{m + 1})/2 - s*{above}{m}")
-    return "; ".join([*lines, f"{row}{n}"])
-
-
-_scaled: Function = declare(
+bessel_scaled: Function = declare(
     "bessel_scaled",
     _scaled_values,
-    {"x": lambda g, x, n, order: g * _scaled(x, n, order + 1)},
+    {"x": lambda g, x, n, order: g * bessel_scaled(x, n, order + 1)},
     series="chain",
     statics={"n": 0, "order": 0},
-    public=False,
-    written=_scaled_written,
+    kinds={"n": ORDER, "order": ORDER},
+    methods=(),
+    written=decompositions.bessel_scaled,
+    summary="the derivative of that order of exp(-abs(x))*bessel_i(x, n)",
+    formula="bessel_scaled(x, n, order + 1)",
+    domain="everywhere",
+    smooth="x != 0",
+    convention="the derivative at 0 is the mean of those from both sides (PyTorch, for i0e and i1e)",
+    kink=lambda x: x == 0,
+    samples=(*_ANY, (30.0,), (0.7, 1, 1), (-2.0, 0, 1)),
+    edges=((0.0,),),
 )
 i0e = declare(
     "i0e",
     _SCALED[0],
-    {"x": lambda g, x: g * _scaled(x, 0, 1)},
+    {"x": lambda g, x: g * bessel_scaled(x, 0, 1)},
     series="chain",
+    written=decompositions.bessel_scaled(0, 0),
     node="SpecialI0EBackward0",
     methods=(),
     summary="exp(-abs(x))*i0(x), without overflow",
-    formula="i1e(x) - sign(x)*i0e(x)",
+    formula="bessel_scaled(x, 0, 1)",
     domain="everywhere",
     smooth="x != 0",
     convention="the derivative at 0 is 0 (PyTorch)",
@@ -210,12 +207,13 @@ i0e = declare(
 i1e = declare(
     "i1e",
     _SCALED[1],
-    {"x": lambda g, x: g * _scaled(x, 1, 1)},
+    {"x": lambda g, x: g * bessel_scaled(x, 1, 1)},
     series="chain",
+    written=decompositions.bessel_scaled(1, 0),
     node="SpecialI1EBackward0",
     methods=(),
     summary="exp(-abs(x))*i1(x), without overflow",
-    formula="i0e(x) - i1e(x)*(sign(x) + 1/x)",
+    formula="bessel_scaled(x, 1, 1)",
     domain="everywhere",
     convention="the derivative at 0 is 1/2 (PyTorch)",
     bend=lambda x: x == 0,

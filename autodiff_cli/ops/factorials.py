@@ -10,28 +10,19 @@ import numpy as np
 
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.dtypes import in_one_type
-from autodiff_cli.autograd.kinds import WHOLE, takes
+from autodiff_cli.autograd.kinds import ORDER, WHOLE, takes
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GraphError
+from autodiff_cli.ops import decompositions
 from autodiff_cli.ops.borrowed import from_math, from_scipy
 
-__all__ = ["beta", "digamma", "gamma", "lgamma", "polygamma", "zeta"]
+__all__ = ["beta", "digamma", "gamma", "lgamma", "polygamma", "polygamma_gap", "zeta"]
 
 ELEMENTWISE = True  # all that is declared here, unless it has a dimension
 
 _GAMMAS = ((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],))
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
-
-# zeta(k) - 1 for k = 2, 3, ...: the Taylor coefficients of lgamma at 2.
-_ZETA_LESS_1 = (
-    *(0.64493406684822644, 0.20205690315959429, 0.082323233711138192, 0.036927755143369926, 0.01734306198444914),
-    *(0.0083492773819228268, 0.0040773561979443394, 0.0020083928260822144, 0.00099457512781808534, 0.00049418860411946456),
-    *(0.0002460865533080483, 0.00012271334757848915, 6.1248135058704829e-5, 3.0588236307020494e-5, 1.5282259408651872e-5),
-    *(7.6371976378997623e-6, 3.8172932649998399e-6, 1.9082127165539389e-6, 9.5396203387279611e-7, 4.7693298678780646e-7),
-    *(2.3845050272773299e-7, 1.1921992596531107e-7, 5.960818905125948e-8, 2.980350351465228e-8, 1.4901554828365041e-8),
-)
-_EULER = 0.57721566490153286
 
 
 def _lgamma_number(x: float) -> float:
@@ -70,9 +61,9 @@ def _lgamma(x: Any) -> Any:
     low = near & (x < 1.5)
     z = np.where(near, np.where(low, x - 1.0, x - 2.0), 0.0)
     series = 0.0
-    for k in range(len(_ZETA_LESS_1) + 1, 1, -1):
-        series = (-1) ** k * _ZETA_LESS_1[k - 2] / k + z * series
-    value = z * ((1 - _EULER) + z * series)
+    for k in range(len(decompositions.ZETA_LESS_1) + 1, 1, -1):
+        series = (-1) ** k * decompositions.ZETA_LESS_1[k - 2] / k + z * series
+    value = z * ((1 - decompositions.EULER) + z * series)
     return np.where(near, np.where(low, value - np.log1p(z), value), _lgamma_elsewhere(x) if not np.all(near) else 0.0)[()]
 
 
@@ -107,6 +98,7 @@ lgamma = declare(
     _lgamma,
     {"x": lambda g, x: g * digamma(x)},
     series="chain",
+    written=decompositions.LGAMMA,
     aliases=("gammaln",),
     summary="log(abs(gamma(x)))",
     formula="digamma(x)",
@@ -121,6 +113,7 @@ digamma: Function = declare(
     _digamma_values,
     {"x": lambda g, x: g * _polygamma(x, 1)},
     series="chain",
+    written=decompositions.polygamma(0),
     aliases=("psi",),
     summary="derivative of lgamma",
     formula="polygamma(1, x)",
@@ -135,6 +128,7 @@ gamma = declare(
     from_math(_gamma_number, "gamma"),
     {"x": lambda g, x, out: g * (out * digamma(x))},
     series="chain",
+    written=decompositions.GAMMA,
     summary="gamma function: (x - 1)! for whole x",
     formula="gamma(x)*digamma(x)",
     domain="x is not 0, -1, -2, ...",
@@ -158,6 +152,7 @@ zeta: Function = declare(
     lambda x, q: _zeta(x, q),
     {"x": lambda g: _by_exponent(), "q": lambda g, x, q: g * -(x * zeta(x + 1, q))},
     series="chain",
+    written=decompositions.ZETA,
     node="SpecialZetaBackward0",
     methods=(),
     summary="Hurwitz zeta function: the sum of (k + q)**-x over k = 0, 1, 2, ...",
@@ -206,6 +201,7 @@ _polygamma: Function = declare(
     series="chain",
     statics={"n": 0},
     public=False,
+    written=decompositions.polygamma,
 )
 
 
@@ -267,14 +263,21 @@ def _polygamma_gap_values(a: Any, b: Any, n: int) -> Any:
     return (-1.0) ** n * total
 
 
-_polygamma_gap: Function = declare(
-    "polygamma_gap",  # polygamma(n, a + b) - polygamma(n, a)
+polygamma_gap: Function = declare(
+    "polygamma_gap",
     _polygamma_gap_values,
-    {"a": lambda g, a, b, n: g * _polygamma_gap(a, b, n + 1), "b": lambda g, a, b, n: g * _polygamma(a + b, n + 1)},
+    {"a": lambda g, a, b, n: g * polygamma_gap(a, b, n + 1), "b": lambda g, a, b, n: g * _polygamma(a + b, n + 1)},
     series="chain",
     statics={"n": 0},
-    public=False,
-    written="polygamma(n, a + b) - polygamma(n, a)",
+    kinds={"n": ORDER},
+    methods=(),
+    written=decompositions.polygamma_gap,
+    summary="polygamma(n, a + b) - polygamma(n, a), exact where b is small beside a",
+    formula="polygamma_gap(a, b, n + 1), polygamma(n + 1, a + b)",
+    domain="a > 0, b > 0",
+    inside=lambda a, b: (a > 0) & (b > 0),
+    samples=((0.7, 2.5), (30.0, 1e-3), (1.5, 0.4, 1)),
+    edges=((0.0, 1.5),),
 )
 
 
@@ -308,14 +311,14 @@ beta = declare(
     "beta",
     in_one_type(_beta),
     {
-        "a": lambda g, a, b, out: g * -(out * _polygamma_gap(a, b)),
-        "b": lambda g, a, b, out: g * -(out * _polygamma_gap(b, a)),
+        "a": lambda g, a, b, out: g * -(out * polygamma_gap(a, b)),
+        "b": lambda g, a, b, out: g * -(out * polygamma_gap(b, a)),
     },
     series="chain",
     methods=(),
-    written="exp(lgamma(a) + lgamma(b) - lgamma(a + b))",
+    written=decompositions.BETA,
     summary="gamma(a)*gamma(b)/gamma(a + b)",
-    formula="beta(a, b)*(digamma(a) - digamma(a + b)), beta(a, b)*(digamma(b) - digamma(a + b))",
+    formula="-beta(a, b)*polygamma_gap(a, b), -beta(a, b)*polygamma_gap(b, a)",
     domain="a > 0, b > 0",
     inside=lambda a, b: (a > 0) & (b > 0),
     samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2.0])),

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.declare import declare
+from autodiff_cli.autograd.kinds import ORDER
 from autodiff_cli.autograd.op import Function
+from autodiff_cli.ops import decompositions
 from autodiff_cli.ops.borrowed import from_math, from_scipy
 from autodiff_cli.ops.comparison import where
 
-__all__ = ["erf", "erfc", "erfinv", "log_ndtr", "ndtr", "ndtri", "sinc"]
+__all__ = ["erf", "erfc", "erfinv", "hazard", "log_ndtr", "mills_fraction", "ndtr", "ndtri", "sinc", "sinc_slope"]
 
 ELEMENTWISE = True  # all that is declared here, unless it has a dimension
 
@@ -113,6 +115,7 @@ erfinv: Function = declare(
     _erfinv,
     {"x": lambda g, x: g * _erfinv_slope(x)},
     series="chain",
+    written=decompositions.ERFINV,
     summary="inverse of erf",
     formula="sqrt(pi)/2*exp(erfinv(x)**2)",
     domain="-1 < x < 1",
@@ -162,32 +165,41 @@ def _fraction(t: Any, first: int) -> Any:
     return value
 
 
-# The hazard h = density/ndtr of x is -x + 1/(-x + 2/(-x + ...)) far to the left.  Its derivative -h*(x + h) and that of
-# x + h cancel there, and are taken from the continued fraction instead.
-_HAZARD = "exp(-x**2/2 - log_ndtr(x))/sqrt(2*pi)"
-_hazard: Function = declare(
+# The hazard h = density/ndtr of x is t + 1/(t + 2/(t + ...)) far to the left, t = -x.  Its derivative -h*(x + h) and that of
+# x + h cancel there: they are made of parts of the continued fraction, k/(t + (k + 1)/(t + ...)), each of which has its digits.
+
+
+@np.errstate(all="ignore")
+def _mills_fraction_values(x: Any, k: int) -> Any:
+    right = x + _hazard_values(x)
+    for i in range(1, k):
+        right = x + i / right
+    return np.where(x < -3, _fraction(np.maximum(-x, 3), k), right)[()]
+
+
+hazard: Function = declare(
     "hazard",
     _hazard_values,
-    {"x": lambda g, x, out: g * -(out * _excess(x))},
+    {"x": lambda g, x, out: g * -(out * mills_fraction(x))},
     series="chain",
-    public=False,
-    written=_HAZARD,
+    methods=(),
+    written=decompositions.HAZARD,
+    summary="density of the standard normal distribution over ndtr: the derivative of log_ndtr",
+    formula="-hazard(x)*mills_fraction(x)",
+    samples=_TAILS,
 )
-_excess: Function = declare(
-    "excess",  # x + hazard(x)
-    lambda x: np.where(x < -3, _fraction(np.maximum(-x, 3), 1), x + _hazard_values(x))[()],
-    {"x": lambda g, x, out: g * where(x < -3, out * (_second_fraction(x) - out), 1 - (out - x) * out)},
+mills_fraction: Function = declare(
+    "mills_fraction",
+    _mills_fraction_values,
+    {"x": lambda g, x, out, k: g * where(x < -3, out * (mills_fraction(x, k + 1) - out), k - out * (out - x))},
     series="chain",
-    public=False,
-    written=f"x + {_HAZARD}",
-)
-_second_fraction: Function = declare(
-    "second_fraction",
-    lambda x: _fraction(np.maximum(-x, 3), 2),
-    {"x": lambda g, x, out: g * (2 - out * (out - x))},
-    series="chain",
-    public=False,
-    written=f"x + 1/(x + {_HAZARD})",
+    statics={"k": 1},
+    kinds={"k": ORDER},
+    methods=(),
+    written=decompositions.mills_fraction,
+    summary="x + hazard(x) with all its digits; with k the continued fraction k/(t + (k + 1)/(t + ...)) of t = -x",
+    formula="mills_fraction(x, k)*(mills_fraction(x, k + 1) - mills_fraction(x, k))",
+    samples=(*_TAILS, (-0.4, 2)),
 )
 
 
@@ -201,13 +213,13 @@ def _log_ndtr(x: Any) -> Any:
 log_ndtr = declare(
     "log_ndtr",
     _log_ndtr,
-    {"x": lambda g, x: g * _hazard(x)},
+    {"x": lambda g, x: g * hazard(x)},
     series="chain",
     node="SpecialLogNdtrBackward0",
     methods=(),
-    written="log(erfc(-x/sqrt(2))/2) if x < -1 else log1p(-erfc(x/sqrt(2))/2)",
+    written="-x*x/2 - log(2*pi)/2 - log(hazard(x)) if x < -1 else log1p(-erfc(x/sqrt(2))/2)",
     summary="log(ndtr(x)), exact in both tails",
-    formula="exp(-x**2/2)/(sqrt(2*pi)*ndtr(x))",
+    formula="hazard(x)",
     samples=_TAILS,
 )
 _ndtri = from_scipy("ndtri")
@@ -235,6 +247,7 @@ ndtri: Function = declare(
     series="chain",
     node="SpecialNdtriBackward0",
     methods=(),
+    written=decompositions.NDTRI,
     summary="inverse of ndtr: the quantile of the standard normal distribution",
     formula="sqrt(2*pi)*exp(ndtri(x)**2/2)",
     domain="0 < x < 1",
@@ -272,32 +285,26 @@ def _sinc(x: Any, order: int) -> Any:
     return np.where(near, series, value)[()] * power
 
 
-def _sinc_slope_written(order: int) -> str:
-    """A recurrence: the derivatives of x*sinc(x) are those of sin(pi*x)/pi."""
-    lines = ["s0 = sinc(x)"]
-    for n in range(1, order + 1):
-        wave = ("sin(pi*x)", "cos(pi*x)", "-sin(pi*x)", "-cos(pi*x)")[n % 4]
-        middle = 0 if n % 2 else (-1) ** (n // 2) * math.pi**n / (n + 1)
-        lines.append(f"s{n} = {middle!r} if x == 0 else ({math.pi ** (n - 1)!r}*({wave}) - {n}*s{n - 1})/x")
-    return "; ".join(lines)
-
-
-_sinc_slope: Function = declare(
+sinc_slope: Function = declare(
     "sinc_slope",
     _sinc,
-    {"x": lambda g, x, order: g * _sinc_slope(x, order + 1)},
+    {"x": lambda g, x, order: g * sinc_slope(x, order + 1)},
     series="chain",
     statics={"order": 1},
-    public=False,
-    written=_sinc_slope_written,
+    kinds={"order": ORDER},
+    methods=(),
+    written=decompositions.sinc_slope,
+    summary="the derivative of that order of sinc",
+    formula="sinc_slope(x, order + 1)",
+    samples=(*_ANY, (0.0,), (1e-4,), (0.7, 2)),
 )
 sinc = declare(
     "sinc",
     lambda x: _sinc(x, 0),
-    {"x": lambda g, x: g * _sinc_slope(x, 1)},
+    {"x": lambda g, x: g * sinc_slope(x)},
     series="chain",
-    written="1 if x == 0 else sin(pi*x)/(pi*x)",
+    written=decompositions.sinc_slope(0),
     summary="sin(pi*x)/(pi*x), 1 at 0",
-    formula="(cos(pi*x) - sinc(x))/x",
+    formula="sinc_slope(x)",
     samples=(*_ANY, (0.0,), (1e-4,)),
 )

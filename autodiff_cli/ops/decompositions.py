@@ -1,0 +1,317 @@
+"""Decompositions: functions as programs over elementary ones, for languages that do not have them.
+
+Each is a text of the language over the parameters of the declaration that it belongs to, or gives that for the plain values of a
+call.  ``export`` writes a long one as a function of its own.  They keep the digits of the values that they stand for:
+``python -m tests.accuracy.formulas`` measures them in every target.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+__all__ = ["BETA", "ERFINV", "EULER", "GAMMA", "HAZARD", "LGAMMA", "NDTRI", "ZETA", "ZETA_LESS_1"]
+
+
+def polynomial(coefficients: Sequence[float], name: str) -> str:
+    """A polynomial of a name, from its coefficients, the lowest power first."""
+    text = repr(coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        text = f"{coefficient!r} + {name}*({text})"
+    return text
+
+
+# The normal distribution.  Of t = -x: (t + 3)*(hazard(x) - t) as a polynomial of (t - 3)/(t + 3), fitted at Chebyshev's points.
+
+_EXCESS = (
+    *(1.698591929582619, -0.8415387946870331, 0.01716314677430392, 0.1856995799179089, -0.025434750641186558),
+    *(-0.05463860594415015, 0.007699762307081433, 0.018431224993635923, -0.0009428857685584472, -0.006371543717931367),
+    *(-0.0006340025567634571, 0.0020435258589729167, 0.0006121258086558812, -0.0005421538747459417),
+    *(-0.0003228792987039249, 9.18643406318147e-05, 0.00012224871775968677, 5.401814491745516e-06),
+    *(-3.2861742406260196e-05, -1.04926414044396e-05, 5.079044878677701e-06, 3.689108994881683e-06, 1.360418386066408e-07),
+    *(-4.7306922966560415e-07, -2.3210809697417996e-07, -1.1270446901272018e-07, 1.3937665129240892e-08),
+    *(5.697135195810704e-08, 1.3970820652881516e-08, -7.571322470577712e-09, -2.865609374933245e-09),
+)
+_LEFT = f"t = max(-x, 0); u = (t - 3)/(t + 3); excess = ({polynomial(_EXCESS, 'u')})/(t + 3)"
+HAZARD = f"{_LEFT}; r = max(x, 0); t + excess if x <= 0 else exp(-r*r/2)*sqrt(2/pi)/erfc(-r/sqrt(2))"
+
+
+def mills_fraction(k: int) -> str | None:
+    """Of the first order only: further ones are differences of it."""
+    return f"{_LEFT}; excess if x <= 0 else x + hazard(x)" if k == 1 else None
+
+
+# The quantile of the normal distribution: M. J. Wichura, Algorithm AS 241, Applied Statistics 37 (1988).
+
+_MIDDLE = (
+    *(3.387132872796366608, 133.14166789178437745, 1971.5909503065514427, 13731.693765509461125),
+    *(45921.953931549871457, 67265.770927008700853, 33430.575583588128105, 2509.0809287301226727),
+)
+_UNDER_MIDDLE = (
+    *(1.0, 42.313330701600911252, 687.1870074920579083, 5394.1960214247511077),
+    *(21213.794301586595867, 39307.89580009271061, 28729.085735721942674, 5226.495278852854561),
+)
+_TAIL = (
+    *(1.42343711074968357734, 4.6303378461565452959, 5.7694972214606914055, 3.64784832476320460504),
+    *(1.27045825245236838258, 0.24178072517745061177, 0.0227238449892691845833, 7.7454501427834140764e-4),
+)
+_UNDER_TAIL = (
+    *(1.0, 2.05319162663775882187, 1.6763848301838038494, 0.68976733498510000455),
+    *(0.14810397642748007459, 0.0151986665636164571966, 5.475938084995344946e-4, 1.05075007164441684324e-9),
+)
+_FAR = (
+    *(6.6579046435011037772, 5.4637849111641143699, 1.7848265399172913358, 0.29656057182850489123),
+    *(0.026532189526576123093, 0.0012426609473880784386, 2.71155556874348757815e-5, 2.01033439929228813265e-7),
+)
+_UNDER_FAR = (
+    *(1.0, 0.59983220655588793769, 0.13692988092273580531, 0.0148753612908506148525),
+    *(7.868691311456132591e-4, 1.8463183175100546818e-5, 1.4215117583164458887e-7, 2.04426310338993978564e-15),
+)
+
+
+def _quotient(above: Sequence[float], below: Sequence[float], name: str) -> str:
+    return f"({polynomial(above, name)})/({polynomial(below, name)})"
+
+
+def _quantile(middle: str, tail: str, scale: str) -> str:
+    """The quantile at ``middle`` + 1/2, which has ``tail`` on its smaller side."""
+    return "; ".join(
+        [
+            f"q = {middle}; p = {tail}; r = 0.180625 - min(q*q, 0.180625)",
+            "s = sqrt(-log(min(max(p, 1e-320), 0.5))); a = min(s, 5) - 1.6; b = max(s, 5) - 5",
+            f"far = {_quotient(_TAIL, _UNDER_TAIL, 'a')} if s <= 5 else {_quotient(_FAR, _UNDER_FAR, 'b')}",
+            f"central = q*({_quotient(_MIDDLE, _UNDER_MIDDLE, 'r')})",
+            "outer = nan if p < 0 else inf if p == 0 else far",
+            f"(central if abs(q) <= 0.425 else outer if q > 0 else -outer){scale}",
+        ]
+    )
+
+
+NDTRI = _quantile("x - 0.5", "min(x, 1 - x)", "")
+ERFINV = _quantile("x/2", "(1 - abs(x))/2", "/sqrt(2)")
+
+
+def sinc_slope(order: int) -> str:
+    """Near 0 the Taylor series; elsewhere a recurrence, as the derivatives of x*sinc(x) are those of sin(pi*x)/pi."""
+    series = {2 * k - order: (-1) ** k / (math.factorial(2 * k - order) * (2 * k + 1)) for k in range((order + 1) // 2, order + 15)}
+    lines = [f"near = abs(pi*x) < {order + 1}; small = pi*x if near else 0.0; u = 1.0 if near else pi*x; q = small*small"]
+    lines.append("whole = 0.0 if isinf(x) else round(x); rest = 0.0 if isinf(x) else x - whole; sign = 1 - 2*(whole % 2)")
+    lines.append("sine = sign*sin(pi*rest); cosine = sign*sin(pi*(0.5 - abs(rest))); s0 = sine/u")
+    for n in range(1, order + 1):
+        lines.append(f"s{n} = ({('sine', 'cosine', '-sine', '-cosine')[n % 4]} - {n}*s{n - 1})/u")
+    close = polynomial(list(series.values()), "q")
+    return "; ".join([*lines, f"({'small*' if order % 2 else ''}({close}) if near else s{order})*{math.pi**order!r}"])
+
+
+# Bessel functions
+
+_MOST_ORDER = 6
+
+
+def _series(n: int, sign: int, count: int, name: str) -> str:
+    """The power series of I_n (sign 1) or J_n (-1) of a name, whose half squared is q."""
+    terms = [sign**m / (math.factorial(m) * math.factorial(m + n)) for m in range(count)]
+    return f"{f'({name}/2)*' * n}({polynomial(terms, 'q')})"
+
+
+def far_out(n: int, order: int) -> tuple[float, ...]:
+    """Coefficients of 1/x in sqrt(x)*x**order times the derivative of that order of exp(-x)*I_n(x), for x of 20 and more."""
+    found, factor = [], 1 / math.sqrt(2 * math.pi)
+    for k in range(28):
+        found.append(factor * math.prod(-k - 0.5 - i for i in range(order)))
+        factor *= -(4 * n * n - (2 * k + 1) ** 2) / (8 * (k + 1))
+    return tuple(found)
+
+
+_SPLIT = "size = abs(x); near = size < 20; s = min(size, 20); q = s*s/4; w = 1/max(size, 20)"
+
+
+def bessel_i(n: int) -> str | None:
+    """The power series, and from 20 on the asymptotic one."""
+    if n > _MOST_ORDER:
+        return None
+    root = "exp(max(size, 20)/2)"  # exp of the whole overflows a little before its quotient
+    far = f"{root}*({root}*sqrt(w)*({polynomial(far_out(n, 0), 'w')}))"
+    return f"{_SPLIT}; ({_series(n, 1, 38, 's')} if near else {far}){'*sign(x)' if n % 2 else ''}"
+
+
+def bessel_scaled(n: int, order: int) -> str | None:
+    """The same; derivatives near 0 by functions of neighbouring orders."""
+    if n + order > _MOST_ORDER:
+        return None
+    odd = "*sign(x)"
+    lines = [_SPLIT, *(f"b{m} = ({_series(m, 1, 38, 's')}){odd if m % 2 else ''}" for m in range(n + order + 1))]
+    terms = []
+    for j in range(order + 1):
+        turned = f"*({'-sign(x)*' * (order - j)}1)".replace("*1)", ")") if order > j else ""
+        for i in range(j + 1):
+            terms.append(f"{math.comb(order, j) * math.comb(j, i) / 2**j!r}*b{abs(n + j - 2 * i)}{turned}")
+    far = f"{'w*' * order}sqrt(w)*({polynomial(far_out(n, order), 'w')}){odd if (n + order) % 2 else ''}"
+    return "; ".join([*lines, f"exp(-s)*({' + '.join(terms)}) if near else {far}"])
+
+
+# J of the orders 0 and 1 from 4 on, in the form of Hankel: P and x*Q as polynomials of 2*(4/x)**2 - 1, fitted in the same way.
+
+_P0 = (
+    *(0.9978986884929597, -0.0020161821921051187, 7.63046154123501e-05, -7.3238760255417005e-06, 1.1540700241700251e-06),
+    *(-2.4807964470609123e-07, 6.600292170869632e-08, -2.060106745314342e-08, 7.270366217598682e-09),
+    *(-2.559255844293751e-09, 9.49417289962043e-10, -8.714836677661074e-10, 5.465000704253991e-10, 2.153686024663978e-10),
+    *(-1.9733770115843042e-10, -1.7046708663937225e-10, 1.1505337515806028e-10),
+)
+_Q0 = (
+    *(-0.1228947486773112, 0.0019503703649439033, -0.00013272996435240674, 1.7509311521966305e-05, -3.396104679350011e-06),
+    *(8.480789909490514e-07, -2.531752035137138e-07, 8.694709083015146e-08, -3.3298322735943704e-08),
+    *(1.1864010326640999e-08, -4.350903597107118e-09, 5.453877912008123e-09, -3.7214030504347617e-09),
+    *(-1.7742157582535602e-09, 1.6017577497005294e-09, 1.213430270782977e-09, -8.499163412128376e-10),
+)
+_P1 = (
+    *(1.00353748168939, 0.0034258804912117168, -0.0001008959295430205, 8.951373414519357e-06, -1.3574901444067223e-06),
+    *(2.852370584375266e-07, -7.474455579573842e-08, 2.3071437799698293e-08, -8.072470424493642e-09),
+    *(2.8319249406469143e-09, -1.0487419457267674e-09, 9.430704898838294e-10, -5.876703076233203e-10),
+    *(-2.2793484969357906e-10, 2.093069617361115e-10, 1.8250665884000134e-10, -1.2287944320114508e-10),
+)
+_Q1 = (
+    *(0.37202223118492816, -0.0027848666531852025, 0.00016669755320853534, -2.086334279090643e-05, 3.932592377974878e-06),
+    *(-9.644781354179623e-07, 2.843413428238067e-07, -9.672105536288281e-08, 3.6760531845042685e-08),
+    *(-1.3084470049462984e-08, 4.803968210901315e-09, -5.87366186141042e-09, 3.985394815025727e-09, 1.878992735924846e-09),
+    *(-1.6976732726577601e-09, -1.295935341304223e-09, 9.056634021339944e-10),
+)
+
+
+def bessel_j(n: int) -> str | None:
+    """Below 4 the power series; from there on a recurrence from the orders 0 and 1."""
+    if n > 4:
+        return None
+    lines = ["size = abs(x); s = min(size, 4); q = s*s/4; f = max(size, 4); w = 2*(4/f)*(4/f) - 1; c = cos(f); d = sin(f)"]
+    lines.append("root = sqrt(1/(pi*f))")
+    if n != 1:
+        lines.append(f"b0 = root*(({polynomial(_P0, 'w')})*(c + d) - ({polynomial(_Q0, 'w')})/f*(d - c))")
+    if n >= 1:
+        lines.append(f"b1 = root*(({polynomial(_P1, 'w')})*(d - c) + ({polynomial(_Q1, 'w')})/f*(d + c))")
+    lines += [f"b{k} = {2 * k - 2}/f*b{k - 1} - b{k - 2}" for k in range(2, n + 1)]
+    return "; ".join([*lines, f"({_series(n, -1, 18, 's')} if size < 4 else b{n}){'*sign(x)' if n % 2 else ''}"])
+
+
+# The gamma function
+
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+ZETA_LESS_1 = (
+    *(0.64493406684822644, 0.20205690315959429, 0.082323233711138192, 0.036927755143369926, 0.01734306198444914),
+    *(0.0083492773819228268, 0.0040773561979443394, 0.0020083928260822144, 0.00099457512781808534, 0.00049418860411946456),
+    *(0.0002460865533080483, 0.00012271334757848915, 6.1248135058704829e-5, 3.0588236307020494e-5, 1.5282259408651872e-5),
+    *(7.6371976378997623e-6, 3.8172932649998399e-6, 1.9082127165539389e-6, 9.5396203387279611e-7, 4.7693298678780646e-7),
+    *(2.3845050272773299e-7, 1.1921992596531107e-7, 5.960818905125948e-8, 2.980350351465228e-8, 1.4901554828365041e-8),
+)
+"""zeta(k) - 1 for k = 2, 3, ...: the Taylor coefficients of lgamma at 2."""
+EULER = 0.57721566490153286
+_TAIL_OF_LOG = tuple(b / (2 * k * (2 * k - 1)) for k, b in enumerate(_BERNOULLI[:8], start=1))
+_AT_2 = (1 - EULER, *((-1) ** k * z / k for k, z in enumerate(ZETA_LESS_1, start=2)))
+
+
+def _stirling_tail(name: str) -> str:
+    """What Stirling's formula leaves of lgamma, for 15 and more."""
+    return f"({polynomial(_TAIL_OF_LOG, f'(1/{name})*(1/{name})')})/{name}"
+
+
+LGAMMA = "; ".join(
+    [
+        "left = x < 0.5; y = (1 - x if x < 0 else 1 + x) if left else x",  # from 1/2 on; to the left by reflection, or one step
+        "low = y < 1.5; z = min(y, 2.5) - (1 if low else 2)",
+        f"middle = z*({polynomial(_AT_2, 'z')}) - (log1p(z) if low else 0.0)",
+        "few = y < 15; v = min(max(y, 2.5), 15); h = v + 10 if few else y",
+        f"product = log({'*'.join(f'(v + {k})' if k else 'v' for k in range(10))}) if few else 0.0",
+        f"outer = h*(log(h) - 1) - log(h)/2 + {math.log(2 * math.pi) / 2!r} + {_stirling_tail('h')} - product",
+        "value = middle if y <= 2.5 else outer",
+        "reflected = log(pi/abs(sin(pi*(x - round(x))))) - value",
+        "inf if x == floor(x) and x <= 0 else reflected if x < 0 else value - log(x) if left else value",
+    ]
+)
+
+
+def _sign_of_gamma(name: str) -> str:
+    return f"(1 - 2*(floor({name}) % 2) if {name} < 0 else 1.0)"
+
+
+GAMMA = f"nan if x < 0 and x == floor(x) else 1/x if x == 0 else {_sign_of_gamma('x')}*exp(lgamma(x))"
+BETA = "; ".join(
+    [
+        # gamma(small) * gamma(large)/gamma(large + small) by Stirling's formula: their logarithms cancel far out.
+        "far = max(a, b) > 50 and min(a, b) > -30; l = min(a, b) if far else 1.0; h = max(a, b) if far else 60.0; n = l + h",
+        f"tails = {_stirling_tail('h')} - {_stirling_tail('n')}",
+        "one = gamma(min(l, 50))*h**-min(l, 50)*exp(tails + l - (n - 0.5)*log1p(l/h))",
+        "w = max(l, 50); logs = w*log1p(h/w) + h*log1p(w/h) + (log(w) + log(h/(w + h)))/2",
+        f"both = sqrt(2*pi)*exp({_stirling_tail('w')} + tails - logs)",
+        f"sign = {_sign_of_gamma('a')}*{_sign_of_gamma('b')}*{_sign_of_gamma('(a + b)')}",
+        "(one if l < 50 else both) if far else sign*exp(lgamma(a) + lgamma(b) - lgamma(a + b))",
+    ]
+)
+
+
+def _cotangent_polynomial(n: int) -> tuple[float, ...]:
+    """The n-th derivative of cot as a polynomial of cot, the lowest power first."""
+    found = [0, 1]
+    for _ in range(n):
+        slope = [k * c for k, c in enumerate(found)][1:]
+        found = [-(a + b) for a, b in zip([*slope, 0, 0], [0, 0, *slope], strict=True)]
+    return tuple(map(float, found))
+
+
+def polygamma(n: int) -> str | None:
+    """A sum, and Euler and Maclaurin's formula for the rest of it; to the left of 0 by reflection."""
+    if n > 10:
+        return None
+    steps, factorial = 12 + n, math.factorial(n)
+    weights = [b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) for k, b in enumerate(_BERNOULLI, start=1)]
+    lines = [f"y = 1 - x if x < 0 else x; z = y + {steps}; i = 1/z; q = i*i"]
+    inverse = "*".join(["i"] * n)
+    powers = [f"1/({'*'.join([f'(y + {k})'] * (n + 1))})" for k in range(steps)]
+    if n == 0:
+        lines.append(f"value = log(z) - i/2 - q*({polynomial(weights, 'q')}) - ({' + '.join(powers[::-1])})")
+        reflected = "value - pi/tan(pi*(x - round(x)))"
+        pole = "nan"
+    else:
+        ahead = f"{math.factorial(n - 1)} + i*({factorial}/2 + i*({polynomial(weights, 'q')}))"
+        lines.append(f"value = {'-' if n % 2 == 0 else ''}({inverse}*({ahead}) + {factorial}*({' + '.join(powers[::-1])}))")
+        lines.append("cotangent = 1/tan(pi*(x - round(x)))")
+        sign = "" if n % 2 == 0 else "-"
+        reflected = f"{sign}value - {math.pi ** (n + 1)!r}*({polynomial(_cotangent_polynomial(n), 'cotangent')})"
+        pole = "inf" if n % 2 else "-inf"
+    return "; ".join([*lines, f"({pole} if x == floor(x) else {reflected}) if x < 0 else value"])
+
+
+def _zeta() -> str:
+    """Fourteen terms, and Euler and Maclaurin's formula for the others."""
+    steps = 14
+    lines = [f"z = q + {steps}; i = 1/z; p = z**(1 - x); r1 = x*p*i*i"]
+    lines += [f"r{k + 1} = r{k}*(x + {2 * k - 1})*(x + {2 * k})*i*i" for k in range(1, len(_BERNOULLI))]
+    rest = [f"{b / math.factorial(2 * k)!r}*r{k}" for k, b in enumerate(_BERNOULLI, start=1)]
+    lines.append(f"ahead = {' + '.join(f'(q + {k})**-x' for k in reversed(range(steps)))}")
+    return "; ".join([*lines, f"ahead + (p/(x - 1) + p*i/2 + ({' + '.join(rest)})) if q > 0 and x > 1 else inf if q == 0 else nan"])
+
+
+ZETA = _zeta()
+
+
+def polygamma_gap(n: int) -> str | None:
+    """A sum of differences of powers, each with all its digits."""
+    if n > 10:
+        return None
+    factorial, steps = math.factorial(n), 20
+
+    def gap(name: str, m: int) -> str:
+        return f"-expm1(-{m}*log1p(h/{name}))*({'*'.join([f'(1/{name})'] * m)})"
+
+    lines = ["positive = a > 0 and b > 0; l = a if positive else 1.0; h = b if positive else 1.0"]
+    lines += [f"l{i} = l + {i}" for i in range(1, steps + 1)]
+    lines.append(f"total = {factorial}*({' + '.join(gap(f'l{i}' if i else 'l', n + 1) for i in range(steps))})")
+    last = f"l{steps}"
+    parts = [
+        f"log1p(h/{last})" if n == 0 else f"{math.factorial(n - 1)}*({gap(last, n)})",
+        f"{factorial / 2!r}*({gap(last, n + 1)})",
+    ]
+    for k, bernoulli in enumerate(_BERNOULLI[:8], start=1):
+        weight = bernoulli * (math.factorial(2 * k + n - 1) / math.factorial(2 * k))
+        parts.append(f"{weight!r}*({gap(last, 2 * k + n)})")
+    lines.append(f"rest = {' + '.join(parts)}")
+    plain = f"polygamma({n}, a + b) - polygamma({n}, a)"
+    return "; ".join([*lines, f"{'-' if n % 2 else ''}(total + rest) if positive else {plain}"])
