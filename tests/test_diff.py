@@ -86,7 +86,7 @@ def agree(expression: str, at: dict[str, Any], order: int, rtol: float = 1e-9) -
         ("where(x == 0, 1, sin(x)/x)", "0 if x == 0 else cos(x)/x - sin(x)/x**2"),
         ("normal_logpdf(x, m, s)", "(m - x)/s**2"),
         ("digamma(x)", "polygamma(1, x)"),
-        ("beta(x, y)", "beta(x, y)*(digamma(x) - digamma(x + y))"),
+        ("beta(x, y)", "-beta(x, y)*polygamma_gap(x, y)"),
         ("softplus(x, 2)", "sigmoid(2*x)"),
         ("gelu(x, approximate='tanh') - gelu(x, 'tanh')", "0"),
         ("f(t) = t**3; y = f(x); y*y", "6*x**5"),
@@ -122,7 +122,7 @@ def test_it_is_what_a_person_would_write(expression: str, expected: str) -> None
         ("x**3", 4, "0"),
         ("tanh(x)", 2, "-2*tanh(x)/cosh(x)**2"),
         ("exp(2*x)", 5, "32*exp(2*x)"),
-        ("log_ndtr(x)", 1, "exp(-x**2/2 - log_ndtr(x))/sqrt(2*pi)"),
+        ("log_ndtr(x)", 1, "hazard(x)"),
     ],
 )
 def test_higher_orders(expression: str, order: int, expected: str) -> None:
@@ -171,7 +171,7 @@ SAMPLES = [
     (op, sample)
     for op in dict.fromkeys(FUNCTIONS.values())
     for sample in op.samples
-    if sample and all(type(value) in (int, float) for value in sample) and op.name != "stack"
+    if sample and all(type(value) in (int, float) for value in sample) and op.name not in ("stack", "prod")
 ]
 
 
@@ -181,11 +181,9 @@ def test_every_function(op: Any, sample: tuple[float, ...]) -> None:
     variables = [name for name in named if name in op.tensors and (op.name, name) != ("zeta", "x")]
     call = f"{op.name}({', '.join(f'{name}_' if name in variables else repr(value) for name, value in named.items())})"
     at = {f"{name}_": float(named[name]) for name in variables}
-    close = op.name == "sinc" and abs(sample[0]) < 0.01  # a difference of nearly equal numbers over a small one
     for order in (1, 2):
-        different = agree(call, at, order, 1e-7 if close else 1e-9)
-        at_zero = op.name in ("sinc", "i1", "j1") and sample == (0.0,)
-        assert [one for one in different if not (at_zero and math.isnan(one[1]))] == []
+        different = agree(call, at, order, 1e-9)
+        assert different == []
 
 
 @given(FORMULAS, POINTS, POINTS)
@@ -272,7 +270,7 @@ def test_a_formula_computes_what_the_operation_does(law: Law) -> None:
         recording = Recording("float64")
         given = tuple(recording.variable(name)._data[()] for name in names)
         cell = recording.operation(law, (*given, *statics))
-        (replaced,) = lowered(recording, [cell], lambda other, law=law: other is not law)
+        (replaced,) = lowered(recording, [cell], lambda other, _, law=law: other is not law)
         assert replaced is not cell
         program = Program(recording, [cell, replaced], names, ((), ("formula",)))
         result = program(**columns)

@@ -126,7 +126,7 @@ def names_and_values(
 
 
 def recorded(
-    expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], dtype: str
+    expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], dtype: str, by: type[Writer] = Writer
 ) -> tuple[Recording, Cell, dict[str, Operation]]:
     """An expression written down: the list, its result, and the variables.
 
@@ -136,7 +136,7 @@ def recorded(
     """
     recording = Recording(dtype)
     columns = {name: recording.variable(name) for name in names}
-    writer = Writer(expression, {**leaves, **columns}, np.dtype(dtype))
+    writer = by(expression, {**leaves, **columns}, np.dtype(dtype))
     with np.errstate(all="ignore"), set_grad_enabled(False):
         output = one_number(writer)
     cell = output._data[()] if isinstance(output, Recorded) else output.item()

@@ -23,7 +23,7 @@ from autodiff_cli.errors import NotRecordable
 from autodiff_cli.language.compiled import Writer
 
 
-def is_function(law: Law) -> bool:
+def is_function(law: Law, _: Sequence[Any] = ()) -> bool:
     """Whether the language has this operation as a function, with these parameters in some order."""
     return law.name in FUNCTIONS and set(law.parameters) <= set(FUNCTIONS[law.name].parameters)
 
@@ -37,13 +37,13 @@ def formula(law: Law, statics: Sequence[Any]) -> str | None:
     return law.written(*[values[name] for name in code.co_varnames[: code.co_argcount]])
 
 
-def lowered(recording: Recording, results: Sequence[Cell], known: Callable[[Law], bool] = is_function) -> list[Cell]:
+def lowered(recording: Recording, results: Sequence[Cell], known: Callable[[Law, Sequence[Any]], bool] = is_function) -> list[Cell]:
     """The same results by operations that are known, appended to the recording where they are new.
 
     Args:
         recording: the list.
         results: operations of it, or constants.
-        known: whether an operation may stay.
+        known: whether an operation with these plain values may stay.
 
     Raises:
         NotRecordable: for an operation that is not known and has no formula.
@@ -72,15 +72,21 @@ def lowered(recording: Recording, results: Sequence[Cell], known: Callable[[Law]
             stack += [(value, None) for value in missing]
             continue
         given = tuple(map(now, operation.given))
-        cell = recording.operation(law, given) if known(law) else _by_formula(recording, law, given)
-        if known(law) or type(cell) is not Operation:
+        stays = known(law, given[law.arity :])
+        cell = recording.operation(law, given) if stays else by_formula(recording, law, given)
+        if stays or type(cell) is not Operation:
             done[operation] = done[cell] = cell
         else:
             stack += [(operation, cell), (cell, None)]
     return [now(cell) for cell in results]
 
 
-def _by_formula(recording: Recording, law: Law, given: tuple[Any, ...]) -> Cell:
+def by_formula(recording: Recording, law: Law, given: tuple[Any, ...]) -> Cell:
+    """The result of an operation by its formula.
+
+    Raises:
+        NotRecordable: if it has none.
+    """
     text = formula(law, given[law.arity :])
     if text is None:
         raise NotRecordable(f"'{law.name}' has no formula")

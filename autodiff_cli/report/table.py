@@ -229,13 +229,16 @@ def _jacobian_table(found: Mapping[str, Any], rows: Sequence[Any], columns: Sequ
     return table
 
 
-def formula_table(formulas: Mapping[tuple[str, ...], str]) -> Table:
-    """Derivatives as expressions, one a line."""
+def formula_table(formulas: Mapping[tuple[str, ...], str], values: Mapping[tuple[str, ...], float]) -> Table:
+    """Derivatives as expressions, one a line, with their values where there are some."""
     table = empty_table()
     table.add_column("derivative", no_wrap=True)
     table.add_column("expression", overflow="fold")
+    if values:
+        table.add_column("value", justify="right", no_wrap=True)
     for wrt, text in formulas.items():
-        table.add_row(Text(symbol(wrt), "bold green"), Text(text, "bold cyan"))
+        cells = [Text(human(values[wrt]))] if values else []
+        table.add_row(Text(symbol(wrt), "bold green"), Text(text, "bold cyan"), *cells)
     return table
 
 
