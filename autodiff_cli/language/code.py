@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.declare import Law
 from autodiff_cli.autograd.recording import Cell, Operation
 from autodiff_cli.autograd.replay import computing, needed, resolved
 from autodiff_cli.language.targets import Target
@@ -21,6 +22,7 @@ _CHOICE, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = ra
 _INFIX = {"add": (" + ", _SUM), "sub": (" - ", _SUM), "mul": ("*", _PRODUCT), "div": ("/", _PRODUCT)}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
+Helpers = dict[tuple[Law, tuple[Any, ...]], str]
 Piece = tuple[str, int]
 """An expression, and how tightly it binds."""
 
@@ -32,15 +34,20 @@ class Code:
         target: the language.
         results: operations that the language has, or constants, by the names that they get.
         variables: the names of the variables there, by their own.
+        helpers: the names of functions that are written beside the code, by operation and plain values; those that it calls are
+            added.
 
     Attributes:
         statements: names and expressions, in order; ``flags`` are the names of those that are true or false.
         results: the expression for each of the results: a name, or a number.
+        about: what it computes, for a comment.
     """
 
-    def __init__(self, target: Target, results: Sequence[tuple[str, Cell]], variables: dict[str, str]) -> None:
+    def __init__(self, target: Target, results: Sequence[tuple[str, Cell]], variables: dict[str, str], helpers: Helpers) -> None:
         self.target = target
         self.variables = variables
+        self.helpers = helpers
+        self.about = ""
         self.statements: list[tuple[str, str]] = []
         self.flags: set[str] = set()
         self._count = 0
@@ -109,7 +116,8 @@ class Code:
             if name == "mul":
                 return self._product(*map(resolved, given))
             left, right = self._operand(given[0], level), self._operand(given[1], level + 1)
-            if name not in ("add", "sub") and self._guards:
+            certain = type(resolved(given[1])) is not Operation and given[1] != 0
+            if name not in ("add", "sub") and self._guards and not certain:
                 return f"_defined(lambda: {left}{sign}{right})", _ATOM
             return f"{left}{sign}{right}", level
         if name == "neg":
@@ -125,6 +133,8 @@ class Code:
             return self._choice(*given)
         if self.target.logic is not None and name.startswith("logical_"):
             return self._logic(name, given)
+        if not self.target.has(name):
+            return self._helped(law, given)
         return self._call(name, given, law.arity)
 
     def _product(self, x: Cell, y: Cell) -> Piece:
@@ -169,6 +179,15 @@ class Code:
             function, _, inside = text.partition("(")
             return f"_defined({function}, {inside}", _ATOM
         return text, _ATOM
+
+    def _helped(self, law: Law, given: Sequence[Any]) -> Piece:
+        """A call of a function that is written beside this code."""
+        key = law, tuple(given[law.arity :])
+        if key not in self.helpers:
+            digits = "".join(f"_{value}" for value in key[1])
+            self.helpers[key] = f"{self.target.helper}{law.name}{digits}"
+        arguments = [self._piece(v)[0] if type(v) is Operation else self._as_tensor(v) for v in given[: law.arity]]
+        return f"{self.helpers[key]}({', '.join(arguments)})", _ATOM
 
     def _as_tensor(self, value: Any) -> str:
         tensor = next(iter(self.variables.values()), "")

@@ -10,11 +10,12 @@ import numpy as np
 from autodiff_cli.autograd.declare import Law
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.program import derivatives, output_name, terms
-from autodiff_cli.autograd.recording import Operation
+from autodiff_cli.autograd.recording import Operation, Recording
 from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError
-from autodiff_cli.language.code import Code
+from autodiff_cli.language.code import Code, Helpers
 from autodiff_cli.language.compiled import names_and_values, recorded
-from autodiff_cli.language.lowering import lowered
+from autodiff_cli.language.lowering import by_formula, formula, lowered
+from autodiff_cli.language.scalars import ScalarWriter
 from autodiff_cli.language.sources import Sources, source
 from autodiff_cli.language.symbolic import not_written
 from autodiff_cli.language.targets import NAMES, TARGETS, Target
@@ -70,21 +71,24 @@ def _derived(
         raise UsageError("the expression has no variable to differentiate by", hint="every name without a value is one")
     wanted = terms(by, order)
     try:
-        recording, value, columns = recorded(expression, names, leaves, "float64")
+        recording, value, columns = recorded(expression, names, leaves, "float64", ScalarWriter)
         with np.errstate(all="ignore"), set_grad_enabled(False):
             cells = derivatives(recording, value, {variable: columns[variable] for variable in by}, wanted)
-        cells = lowered(recording, cells, lambda law: _known(law, target))
+        cells = lowered(recording, cells, lambda law, statics: _stays(law, statics, target))
     except NotInTarget:
         raise
     except (NotRecordable, NoSeriesError) as error:
         raise not_written(error, f"there is no formula to export; numbers: autodiff grad EXPR --at {names[0]}=1") from None
     arguments: dict[str, str] = {}
     for variable in names:
-        arguments[variable] = _unused(variable, {*target.reserved, *arguments.values()})
+        plain = variable if not variable.startswith(target.helper) else f"v{variable}"
+        arguments[variable] = _unused(plain, {*target.reserved, *arguments.values()})
     outputs = [_unused(output_name(term), arguments.values()) for term in wanted]
-    code = Code(target, list(zip(outputs, cells, strict=True)), arguments)
+    helpers: Helpers = {}
+    code = Code(target, list(zip(outputs, cells, strict=True)), arguments, helpers)
     return Sources(
         code,
+        _beside(target, helpers),
         name,
         " ".join(expression.split()),
         by,
@@ -94,15 +98,49 @@ def _derived(
     )
 
 
-def _known(law: Law, target: Target) -> bool:
-    """Whether an operation is written as it is."""
+MOST_INLINE = 160
+"""A formula that is longer is a function of its own."""
+
+
+def _stays(law: Law, statics: Sequence[Any], target: Target) -> bool:
+    """Whether an operation is written as it is: as a function of the target, or as one beside the code."""
     if target.has(law.name):
         return True
-    if law.written is None:
+    text = formula(law, statics)
+    if text is None:
         able = [other.title for other in TARGETS.values() if other.has(law.name)]
         hint = f"{' and '.join(able)} {'have' if len(able) > 1 else 'has'} it" if able else "no target has it"
         raise NotInTarget(f"{target.title} has no function '{law.name}'", hint=hint)
-    return False
+    return len(text) > MOST_INLINE
+
+
+def _beside(target: Target, helpers: Helpers) -> dict[str, Code]:
+    """The functions that are written beside the code, those that others call first."""
+    found: dict[str, Code] = {}
+    called: dict[str, list[str]] = {}
+    while len(found) < len(helpers):
+        (law, statics), name = next(item for item in helpers.items() if item[1] not in found)
+        recording = Recording("float64")
+        variables = [recording.variable(parameter)._data[()] for parameter in law.parameters[: law.arity]]
+        with np.errstate(all="ignore"), set_grad_enabled(False):
+            value = by_formula(recording, law, (*variables, *statics))
+        value = lowered(recording, [value], lambda law, statics: _stays(law, statics, target))[0]
+        own: Helpers = {}
+        found[name] = Code(target, [("value", value)], {parameter: parameter for parameter in law.parameters[: law.arity]}, own)
+        found[name].about = " ".join(
+            [law.function.__doc__ or law.name, *(f"({p} = {v})" for p, v in zip(law.parameters[law.arity :], statics, strict=True))]
+        )
+        called[name] = list(own.values())
+        helpers.update(own)
+    order: dict[str, None] = {}
+    stack = [(name, False) for name in reversed(found)]
+    while stack:
+        name, is_done = stack.pop()
+        if is_done:
+            order[name] = None
+        elif name not in order:
+            stack += [(name, True), *((other, False) for other in called[name])]
+    return {name: found[name] for name in order}
 
 
 def _unused(name: str, taken: Any) -> str:

@@ -17,6 +17,7 @@ class Sources:
 
     Attributes:
         code: the statements.
+        beside: functions that the code calls, in an order in which they can be defined.
         name: of the function; ``expression`` is what it computes.
         wrt: the variables that it differentiates by; ``order`` is 1 or 2.
         results: the expression of the value ``()`` and of each derivative.
@@ -24,6 +25,7 @@ class Sources:
     """
 
     code: Code
+    beside: Mapping[str, Code]
     name: str
     expression: str
     wrt: Sequence[str]
@@ -56,9 +58,15 @@ class Sources:
     def what(self) -> str:
         return "value, gradient and Hessian" if self.order == 2 else "value and gradient"
 
+    @property
+    def chooses(self) -> bool:
+        """Whether there is a choice somewhere."""
+        return any(code.chooses for code in (self.code, *self.beside.values()))
+
     def used(self, names: Sequence[str]) -> list[str]:
         """Those of some prefixes and names that occur in the code."""
-        texts = [text for _, text in self.code.statements] + list(self.results.values())
+        texts = [text for code in (self.code, *self.beside.values()) for _, text in code.statements] + list(self.results.values())
+        texts += [text for code in self.beside.values() for text in code.results.values()]
         return [name for name in names if any(name in text for text in texts)]
 
 
@@ -80,7 +88,7 @@ def _python(parts: Sources) -> str:
     notes = [
         f"the value, the derivatives by {', '.join(parts.wrt)}" + (", and the rows of the Hessian." if parts.order == 2 else "."),
         "inf where a function overflows, nan where it is not defined."
-        if parts.code.chooses
+        if parts.chooses
         else "ValueError, ZeroDivisionError or OverflowError is raised where Python's functions do.",
     ]
     return _module(parts, "numbers", notes, [], returned, "")
@@ -95,7 +103,7 @@ def _arrays(parts: Sources) -> str:
         count = len(parts.wrt)
         stack = _stacked(module, value, [parts.results[term] for term in parts.hessian])
         returned.append(f"{stack}.reshape({count}, {count}, *{module}.shape({value}))")
-    quiet = '@np.errstate(all="ignore")\n' if module == "np" and parts.code.chooses else ""
+    quiet = '@np.errstate(all="ignore")\n' if module == "np" and parts.chooses else ""
     return _module(parts, "numbers or arrays", _shapes(parts), start, returned, quiet)
 
 
@@ -135,6 +143,7 @@ def _module(parts: Sources, what: str, notes: Sequence[str], start: Sequence[str
         f'"""{shown}: {parts.what}, written by autodiff {__version__}."""',
         *([f"\n{imports}"] if imports else []),
         *(f"\n\n{target.helpers[helper]}".rstrip("\n") for helper in helpers),
+        *(f"\n\n{_defined(name, code)}" for name, code in parts.beside.items()),
         "",
         "",
         f"{decorator}def {parts.name}({', '.join(parts.arguments)}):",
@@ -158,6 +167,17 @@ def _imported(
     return bool(parts.used([prefix])) or any(prefix in text for text in texts)
 
 
+def _defined(name: str, code: Code) -> str:
+    body = [*(f"{own} = {text}" for own, text in code.statements if own != "value"), f"return {_value(code)}"]
+    head = [f"def {name}({', '.join(code.variables.values())}):", f'    """{code.about}"""']
+    return "\n".join([*head, *(f"    {line}" for line in body)])
+
+
+def _value(code: Code) -> str:
+    """What a function beside the code returns."""
+    return next((text for own, text in code.statements if own == "value"), code.results["value"])
+
+
 def _tuple(entries: Sequence[str]) -> str:
     return f"({entries[0]},)" if len(entries) == 1 else f"({', '.join(entries)})"
 
@@ -172,8 +192,7 @@ def _c(parts: Sources) -> str:
     helpers = [name for name in target.helpers if parts.used([f"{name}("])]
     usage = [f"double {name}[{size}];" for name, size in zip(arrays, sizes, strict=False)]
     usage.append(f"double value = {parts.name}({', '.join([*parts.arguments, *arrays])});")
-    flags = parts.code.flags
-    body = [f"const {'int' if name in flags else 'double'} {name} = {text};" for name, text in parts.code.statements]
+    body = _c_constants(parts.code)
     body += [f"grad[{i}] = {parts.results[term]};" for i, term in enumerate(parts.gradient)]
     if parts.order == 2:
         body += [f"hess[{i}] = {parts.results[term]};" for i, term in enumerate(parts.hessian)]
@@ -190,12 +209,24 @@ def _c(parts: Sources) -> str:
         "#include <math.h>",
         "",
         *(target.helpers[helper] for helper in helpers),
+        *(_c_function(name, code) for name, code in parts.beside.items()),
         f"double {parts.name}({', '.join(arguments)})",
         "{",
         *(f"    {line}" for line in body),
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _c_function(name: str, code: Code) -> str:
+    arguments = ", ".join(f"const double {variable}" for variable in code.variables.values())
+    lines = [f"/* {code.about} */", f"static double {name}({arguments})", "{"]
+    lines += [f"    {line}" for line in _c_constants(code) if " value = " not in line]
+    return "\n".join([*lines, f"    return {_value(code)};", "}", ""])
+
+
+def _c_constants(code: Code) -> list[str]:
+    return [f"const {'int' if name in code.flags else 'double'} {name} = {text};" for name, text in code.statements]
 
 
 _WRITERS: dict[str, Callable[[Sources], str]] = {"python": _python, "numpy": _arrays, "jax": _arrays, "torch": _torch, "c": _c}

@@ -32,6 +32,7 @@ class Target:
         infinity, nan, pi: the constants.
         floats: whether whole numbers need a point.
         number: a number where a function takes nothing but tensors.
+        helper: what the names of functions written beside the code begin with; no variable's name does.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Target:
     logic: tuple[str, str, str] | None = None
     floats: bool = False
     number: str = "{0}"
+    helper: str = "_"
 
     def has(self, name: str) -> bool:
         """Whether it can write an operation."""
@@ -69,7 +71,7 @@ _INVERSE = {name: f"arc{name[1:]}" for name in ("asin", "acos", "atan", "asinh",
 PYTHON = Target(
     "python",
     "Python",
-    _same("math.", f"{_ELEMENTARY} asin acos atan asinh acosh atanh exp2 cbrt erf erfc lgamma gamma isnan isinf isfinite")
+    _same("math.", f"{_ELEMENTARY} asin acos atan asinh acosh atanh exp2 cbrt erf erfc gamma isnan isinf isfinite")
     | _renamed("math.", _TWO, atan2="atan2", hypot="hypot", fmod="fmod")
     | {"abs": "abs({0})", "round": "round({0})", "maximum": "max({0}, {1})", "minimum": "min({0}, {1})"}
     | {"sign": "_sign({0})", "sigmoid": "_sigmoid({0})", "tanh_slope": "_tanh_slope({0})"},
@@ -102,7 +104,7 @@ PYTHON = Target(
     operators={"remainder": " % ", "floor_divide": "//"},
 )
 _SCIPY = _same("special.", "erf erfc erfinv ndtr log_ndtr ndtri i0 i0e i1 i1e j0 j1 gamma digamma") | _renamed(
-    "special.", _TWO, beta="beta", xlogy="xlogy", xlog1py="xlog1py", zeta="zeta"
+    "special.", _TWO, xlogy="xlogy", xlog1py="xlog1py", zeta="zeta"
 )
 _NUMPY = "exp2 cbrt abs sign isnan isinf isfinite round logical_not"
 _OF_TWO = ("hypot", "fmod", "remainder", "floor_divide", "maximum", "minimum", "logaddexp", "logaddexp2")
@@ -110,11 +112,11 @@ _NUMPY_TWO = {name: name for name in (*_OF_TWO, "logical_and", "logical_or")}
 NUMPY = Target(
     "numpy",
     "NumPy",
-    _same("np.", f"{_ELEMENTARY} {_NUMPY} sinc")
+    _same("np.", f"{_ELEMENTARY} {_NUMPY}")
     | _renamed("np.", **_INVERSE)
     | _renamed("np.", _TWO, atan2="arctan2", **_NUMPY_TWO)
     | _SCIPY
-    | {"lgamma": "special.gammaln({0})", "polygamma": "special.polygamma({1}, {0})"},
+    | {"bessel_j": "special.jv({1}, {0})"},
     where="np.where({c}, {x}, {y})",
     infinity="np.inf",
     nan="np.nan",
@@ -125,11 +127,11 @@ NUMPY = Target(
 JAX = Target(
     "jax",
     "JAX",
-    _same("jnp.", f"{_ELEMENTARY} {_NUMPY} sinc")
+    _same("jnp.", f"{_ELEMENTARY} {_NUMPY}")
     | _renamed("jnp.", **_INVERSE)
     | _renamed("jnp.", _TWO, atan2="arctan2", **_NUMPY_TWO)
-    | {name: text for name, text in _SCIPY.items() if name not in ("j0", "j1")}
-    | {"lgamma": "special.gammaln({0})", "polygamma": "special.polygamma({1}, {0})", "sigmoid": "special.expit({0})"},
+    | {name: text for name, text in _SCIPY.items() if name not in ("j0", "j1", "digamma", "log_ndtr", "zeta")}
+    | {"sigmoid": "special.expit({0})"},
     where="jnp.where({c}, {x}, {y})",
     infinity="jnp.inf",
     nan="jnp.nan",
@@ -141,12 +143,10 @@ TORCH = Target(
     "torch",
     "PyTorch",
     _same("torch.", f"{_ELEMENTARY} asin acos atan asinh acosh atanh exp2 abs sign isnan isinf isfinite round")
-    | _same("torch.", "sigmoid erf erfc erfinv sinc lgamma logical_not i0")
-    | _same("torch.special.", "digamma ndtr log_ndtr ndtri i0e i1 i1e")
-    | _renamed("torch.special.", j0="bessel_j0", j1="bessel_j1")
+    | _same("torch.", "sigmoid erf erfc erfinv logical_not i0")
+    | _same("torch.special.", "digamma log_ndtr ndtri i0e i1 i1e")
     | _renamed("torch.", _TWO, atan2="atan2", **_NUMPY_TWO)
-    | _renamed("torch.special.", _TWO, xlogy="xlogy", xlog1py="xlog1py", zeta="zeta")
-    | {"polygamma": "torch.special.polygamma({1}, {0})"},
+    | _renamed("torch.special.", _TWO, xlogy="xlogy", xlog1py="xlog1py"),
     where="torch.where({c}, {x}, {y})",
     infinity="torch.inf",
     nan="torch.nan",
@@ -195,6 +195,7 @@ C = Target(
         ),
     },
     logic=("&&", "||", "!"),
+    helper="ad_",
     floats=True,
 )
 TARGETS = {target.name: target for target in (PYTHON, NUMPY, TORCH, JAX, C)}
