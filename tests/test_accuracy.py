@@ -15,7 +15,7 @@ from autodiff_cli.autograd.functional import jacobian_of
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.language.session import Session
 from autodiff_cli.language.taylor import expand
-from tests.accuracy.formulas import calls, wrong
+from tests.accuracy.explained import calls, wrong
 from tests.accuracy.scan import SAMPLE, sample_of, scan
 from tests.accuracy.truth import ONE, TWO
 from tests.shell import run

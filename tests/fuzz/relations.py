@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -18,7 +17,6 @@ import numpy as np
 from tests.fuzz.command import Command
 from tests.fuzz.oracles import Finding
 
-_TINY = re.compile(r"e-\d{3}")
 TOLERANCE = 1e-6
 Ask = Callable[[Sequence[str]], str | None]
 """Standard output of a command; ``None`` if it fails."""
@@ -93,8 +91,6 @@ def _ones_like(document: dict[str, Any], name: str) -> str:
 
 def _derivative_as_an_expression(ask: Ask, args: Sequence[str]) -> Iterator[str]:
     """What ``diff`` writes has the value that ``grad`` computes."""
-    if _TINY.search(" ".join(args)):  # textbook formulas lose digits there
-        return
     gradient = _json(ask, "grad", args)
     if gradient is None or not _smooth(gradient) or len(gradient["grad"]) != 1:
         return
