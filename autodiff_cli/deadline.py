@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,23 +15,27 @@ class Late(BaseException):
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Raise ``Late`` in this thread if what is inside, which must be Python code, takes longer."""
+    """Raise ``Late`` in this thread if what is inside, which must be Python code, takes the process longer.
+
+    Args:
+        seconds: of processor time, so that it does not matter what else runs on the machine.
+    """
     thread = ctypes.c_ulong(threading.get_ident())
     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    lock, ended = threading.Lock(), False
+    last, lock, ended = time.process_time() + seconds, threading.Lock(), threading.Event()
 
-    def late() -> None:
+    def watch() -> None:
+        while (left := last - time.process_time()) > 0:
+            if ended.wait(left):
+                return
         with lock:
-            if not ended:
+            if not ended.is_set():
                 raise_in(thread, ctypes.py_object(Late))
 
-    timer = threading.Timer(seconds, late)
-    timer.daemon = True
-    timer.start()
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
-        timer.cancel()
         with lock:
-            ended = True
+            ended.set()
             raise_in(thread, None)  # what is on its way and has not arrived

@@ -419,7 +419,8 @@ def test_simplified(expression: str, order: int, expected: str) -> None:
     ],
 )
 def test_simplified_formulas_have_the_same_value(expression: str) -> None:
-    written = differentiate(expression, simplify=True).texts
+    with ad.unlimited():
+        written = differentiate(expression, simplify=True).texts
     for x, y in ((0.7, -1.3), (-0.4, 0.6), (2.0, 1.0)):
         result = ad.evaluate(expression, at={"x": x, "y": y})
         for (name,), slope in written.items():
@@ -429,7 +430,7 @@ def test_simplified_formulas_have_the_same_value(expression: str) -> None:
 
 def test_sympy_has_a_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simplify, "MOST_SECONDS", 0.2)
-    with pytest.raises(LimitError, match=r"SymPy has not simplified this in 0\.2 seconds"):
+    with pytest.raises(LimitError, match=r"SymPy has not simplified this in 0\.2 seconds of processor time"):
         differentiate("prod(abs(x - [-4.4, 2, 1, 1.06, 3, 0.16, -1.87, -1, 7]))", simplify=True)
     with pytest.raises(LimitError, match="formulas of 400 parts or less, and this one has"):
         differentiate("sin(" * 200 + "x" + ")" * 200, simplify=True)

@@ -7,6 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,7 +26,7 @@ from tests.fuzz.signatures import signatures
 from tests.shell import run_script
 
 FAKE = Command(("eval", "x", "--at", "x=1"))
-QUICK = pool.Setting(main="tests.test_fuzz:_planted", seconds=0.5, memory=3 << 30)
+QUICK = pool.Setting(main="tests.test_fuzz:_planted", seconds=0.5, patience=200, memory=3 << 30)
 
 
 def test_a_command_depends_on_its_number_only() -> None:
@@ -181,7 +182,8 @@ EXPECTED = {
 
 @pytest.mark.parametrize("defect", PLANTED)
 def test_an_oracle_notices(defect: str) -> None:
-    found = {finding.kind for finding in pool.run_one(QUICK, Command((defect,))).findings}
+    setting = replace(QUICK, patience=4) if defect == "sleeps" else QUICK
+    found = {finding.kind for finding in pool.run_one(setting, Command((defect,))).findings}
     assert found == set() if defect == "fine" else found >= {EXPECTED[defect]}
 
 

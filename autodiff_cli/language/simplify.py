@@ -53,7 +53,7 @@ def simplified(algebra: Algebra, formulas: Mapping[_Term, Node]) -> dict[_Term, 
     except RecursionError:
         raise LimitError("this is nested too deep for SymPy", hint=leave_out) from None
     except Late:
-        raise LimitError(f"SymPy has not simplified this in {MOST_SECONDS:g} seconds", hint=leave_out) from None
+        raise LimitError(f"SymPy has not simplified this in {MOST_SECONDS:g} seconds of processor time", hint=leave_out) from None
     return found
 
 

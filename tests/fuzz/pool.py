@@ -64,6 +64,7 @@ class Setting:
         source: name of a function of one random generator that gives a command, as ``module:name``.
         main: the function to be tested, as ``module:name``.
         seconds: the limit of a command.
+        patience: how many times that long a process may be silent, by the clock on the wall, before it is ended.
         memory: the limit of addresses of a process.
         covering: whether what a command reached is recorded.
     """
@@ -71,6 +72,7 @@ class Setting:
     source: str = "tests.fuzz.mix:command"
     main: str = "autodiff_cli.cli.main:main"
     seconds: float = runner.SECONDS
+    patience: float = PATIENCE
     memory: int = MEMORY
     covering: bool = False
 
@@ -170,7 +172,7 @@ class Worker:
             except (EOFError, OSError):
                 self.process.join(5)
                 report = self._ended(f"exit {self.process.exitcode}")
-        elif time.monotonic() - self.begun > self.setting.seconds * PATIENCE and self.process.pid is not None:
+        elif time.monotonic() - self.begun > self.setting.seconds * self.setting.patience and self.process.pid is not None:
             os.kill(self.process.pid, signal.SIGXCPU)  # it says where it is
             self.process.join(5)
             report = self._ended("hangs")
