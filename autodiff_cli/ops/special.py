@@ -13,6 +13,7 @@ import numpy as np
 from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.kinds import ORDER
 from autodiff_cli.autograd.op import Function
+from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops import decompositions
 from autodiff_cli.ops.borrowed import from_math, from_scipy
 from autodiff_cli.ops.comparison import where
@@ -171,6 +172,8 @@ def _fraction(t: Any, first: int) -> Any:
 
 @np.errstate(all="ignore")
 def _mills_fraction_values(x: Any, k: int) -> Any:
+    if k < 1:
+        raise ArgumentError(f"mills_fraction: 'k' must be 1 or more, not {k}")
     right = x + _hazard_values(x)
     for i in range(1, k):
         right = x + i / right
