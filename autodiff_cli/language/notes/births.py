@@ -120,6 +120,8 @@ def _traced_back(session: Session) -> list[_Birth]:
 def _earlier(step: Step, trace: Trace, made: dict[int, int]) -> Tensor | None:
     """What was not finite before, and made a finite number such as 1/inf that this step was given."""
     waiting = [value for value in flat(step) if type(value) is Tensor]
+    if not all(is_finite(value._data) for value in waiting):
+        return None
     for _ in range(MOST_BACK):
         if not waiting:
             return None

@@ -62,7 +62,8 @@ def lost(session: Session, numbers: Sequence[tuple[str, Any]], order: int, shows
         wrong = truth.value()
         if wrong is None or wrong:
             notes += [_of_step(session, one) for one in steps]
-    if not numbers or not session.variables or not shaken.fits(session, truth.order):
+    by_hand = any(function.partials is not None for function in session.evaluator.functions.values())
+    if not numbers or by_hand or not session.variables or not shaken.fits(session, truth.order):
         return notes
     found = shaken.derivatives(session, truth.order)
     limit = truth.limit / _SUSPECT
