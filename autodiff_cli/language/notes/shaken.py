@@ -71,9 +71,10 @@ def derivatives(session: Session, order: int, seed: int | None = None, moves: bo
         seed: by which to shake; not at all if left out.
         moves: whether variables may move too.
     """
-    variables = dict(session.variables)
+    # Without the hooks of --hook, which change gradients and no derivatives.
+    variables = {name: leaf.detach().requires_grad_() for name, leaf in session.variables.items()}
     if seed is None:
-        evaluator = Evaluator(session.expression, session.leaves, np.dtype(session.dtype), session.evaluator.tree)
+        evaluator = Evaluator(session.expression, {**session.leaves, **variables}, np.dtype(session.dtype), session.evaluator.tree)
         evaluator.tensors.listing = False
     else:
         if moves:
