@@ -23,6 +23,9 @@ class set_grad_enabled:
         self._before = [_mode.get()]
         _mode.set(mode)
 
+    def __repr__(self) -> str:
+        return f"set_grad_enabled(mode={self.mode})"
+
     def __enter__(self) -> None:
         _mode.set(self.mode)
 
@@ -41,6 +44,9 @@ class _Mode:
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         return super().__new__(cls) if function is None else _decorated(function, cls.mode)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
     def __init__(self, function: Callable[..., Any] | None = None) -> None:
         self._before: list[bool] = []

@@ -43,7 +43,7 @@ def command(
     \b
     autodiff gradcheck "log(x**3)" --at x=5 --claim x="3/x"
     autodiff gradcheck "f(a) = a**2 with grad (2*a); f(x)" --at x=3
-    autodiff gradcheck "f(a) = abs(a)*a with grad (2*a); f(x)" --at x=-2:2 --samples 50
+    autodiff gradcheck "f(a) = a*abs(a) with grad (2*abs(a)); f(x)" --at x=-2:2
     """
     from autodiff_cli.language.checks import check_gradient
     from autodiff_cli.language.points import At

@@ -67,16 +67,20 @@ def spoken_warnings(quiet: bool) -> Iterator[None]:
     said: set[str] = set()
 
     def say(message: Warning | str, *_: Any) -> None:
-        from autodiff_cli.report.diagnostics import note
-
         if str(message) not in said and not quiet:
             said.add(str(message))
-            sys.stderr.write(note(str(message)))
+            _say(message)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = say  # type: ignore[assignment]
         yield
+
+
+def _say(message: Warning | str) -> None:
+    from autodiff_cli.report.diagnostics import note
+
+    sys.stderr.write(note(str(message)))
 
 
 class Screen:

@@ -127,7 +127,7 @@ class PreciseEvaluator(Evaluator):
 
 def numbers(tensor: Tensor) -> list[Any]:
     """The elements as mpmath's numbers."""
-    return [cell.value if isinstance(cell, Number) else cell for cell in np.ravel(tensor._data)]
+    return [cell.value if isinstance(cell, Number) else float(cell) for cell in np.ravel(tensor._data)]
 
 
 __all__: Sequence[str] = ("PreciseEvaluator", "lowered", "numbers")

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from autodiff_cli.deadline import Late, within
-from autodiff_cli.errors import LimitError
+from autodiff_cli.errors import FOREIGN, LimitError
 from autodiff_cli.language.algebra import Algebra, Node, children, in_order
 from autodiff_cli.limits import check_count, lifted
 from autodiff_cli.optional import library
@@ -47,14 +47,21 @@ def simplified(algebra: Algebra, formulas: Mapping[_Term, Node]) -> dict[_Term, 
     try:
         with nullcontext() if lifted() else within(MOST_SECONDS):
             for term, formula in formulas.items():
-                there = _There(sympy, algebra)
-                simple = sympy.simplify(there.expression(formula))
-                found[term] = _Back(sympy, algebra, there.opaque).formula(simple) or formula
+                found[term] = _simple(sympy, algebra, formula)
     except RecursionError:
         raise LimitError("this is nested too deep for SymPy", hint=leave_out) from None
     except Late:
         raise LimitError(f"SymPy has not simplified this in {MOST_SECONDS:g} seconds of processor time", hint=leave_out) from None
     return found
+
+
+def _simple(sympy: Any, algebra: Algebra, formula: Node) -> Node:
+    there = _There(sympy, algebra)
+    try:
+        simple = sympy.simplify(there.expression(formula))
+    except FOREIGN:  # SymPy compares no nan, and refuses some infinities
+        return formula
+    return _Back(sympy, algebra, there.opaque).formula(simple) or formula
 
 
 class _There:

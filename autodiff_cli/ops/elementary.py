@@ -333,7 +333,7 @@ _over_root: Function = declare(
     series="chain",
     statics={"j": 0, "m": 1, "shift": 1},
     public=False,
-    written=lambda j, m, shift: f"x**{j}/({'x**2 + 1' if shift > 0 else '(x - 1)*(x + 1)'})**{m / 2!r}",
+    written=lambda j, m, shift: f"h = {'hypot(x, 1)' if shift > 0 else 'sqrt(x - 1)*sqrt(x + 1)'}; (x/h)**{j}/h**{m - j}",
 )
 
 

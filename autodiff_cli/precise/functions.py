@@ -474,3 +474,21 @@ def computed(name: str, m: Arithmetic, arguments: list[Any]) -> Any:
     if isinstance(value, m.mp.mpc):
         return value.real if not value.imag else m.mp.nan
     return value
+
+
+# Derivatives that have a name in the language
+
+FUNCTIONS["sgn"] = FUNCTIONS["sign"]
+FUNCTIONS["softsign"] = lambda m, x: m.mp.sign(x) if m.mp.isinf(x) else x / (1 + abs(x))
+
+
+FUNCTIONS["bessel_i"] = lambda m, x, n: _bessel("besseli", n)(m, x)
+FUNCTIONS["bessel_j"] = lambda m, x, n: _bessel("besselj", n)(m, x)
+
+
+@_named("hazard")
+def _hazard(m: Arithmetic, x: Any) -> Any:
+    mp = m.mp
+    if not _finite(m, x) or abs(x) > 1e8:
+        raise NotPrecise("hazard")
+    return mp.npdf(x) / (mp.erfc(-x / mp.sqrt(2)) / 2)

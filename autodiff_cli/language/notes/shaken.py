@@ -49,7 +49,9 @@ class _Shaken(Evaluator):
         result = super().apply(op, given, named, node)
         if type(result) is not Tensor or result.dtype.kind != "f" or result.numel() > MOST_ELEMENTS:
             return result
-        exact = is_exact(op.name, [raw(v) for v in given], result._data) if pointwise((op, given, named, result, node)) else False
+        numbers = [raw(v) for v in given]
+        single = not named and all(isinstance(v, (int, float, np.generic, np.ndarray)) for v in numbers)
+        exact = single and pointwise((op, given, named, result, node)) and is_exact(op.name, numbers, result._data)
         if np.all(exact):
             return result
         seed = zlib.crc32(np.ascontiguousarray(result._data).tobytes(), zlib.crc32(op.name.encode(), self._seed))
