@@ -7,6 +7,7 @@ many digits is differenced in float64 (``language.ridders``), where the verdict 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from autodiff_cli.errors import AutodiffError, MissingValue, NotPrecise, Unknown
 from autodiff_cli.language.compared import Side, Verdicts, WithFloats, gradient_of, side_of
 from autodiff_cli.language.operands import variable_hint
 from autodiff_cli.language.session import Notes, Session, plain
+from autodiff_cli.language.truth import MOST_SECONDS, in_time
 from autodiff_cli.language.values import named
 from autodiff_cli.language.verdicts import Verdict, worst
 from autodiff_cli.language.wording import note
@@ -117,6 +119,7 @@ def check_gradient(
     points: Points = [at] if isinstance(at, Mapping) else at
     pairs = [pair for text in claims for pair in _claims(text)]
     report = Report(expression, len(points))
+    last = time.process_time() + MOST_SECONDS
     for point in points:
         session = Session(expression, point, const, wrt, dtype, False, gradient)
         if not session.variables:
@@ -135,7 +138,8 @@ def check_gradient(
         one = _Check(report, session, order, pairs)
         with np.errstate(all="ignore"):
             try:
-                entries = one.entries(side_of(session, order, eps, atol, rtol))
+                with in_time(max(0.1, last - time.process_time())):
+                    entries = one.entries(side_of(session, order, eps, atol, rtol))
             except NotPrecise:
                 entries = one.entries(WithFloats(session, atol, rtol))
         for entry in entries:

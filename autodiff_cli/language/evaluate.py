@@ -200,19 +200,21 @@ def evaluate(
 
 
 def _verified(session: Session, result: Result, digits: int | None) -> Verified:
+    from autodiff_cli.language.truth import MOST_SECONDS, in_time
     from autodiff_cli.language.verified import Verified
 
     entries = sum(np.size(value) for _, value in result.numbers())
-    verified = Verified(session, result.order, digits, entries)
-    verified.value(result.value)
-    for name, value in result.grad.items():
-        verified.derivative(("grad", name), (name,), value)
-    for a, row in result.hessian.items():
-        for b, value in row.items():
-            verified.derivative(("hessian", a, b), (a, b), value)
-    for index, value in result.derivatives.items():
-        if len(index) > 2:
-            verified.derivative(("derivatives", *index), index, value)
+    with in_time(MOST_SECONDS):
+        verified = Verified(session, result.order, digits, entries)
+        verified.value(result.value)
+        for name, value in result.grad.items():
+            verified.derivative(("grad", name), (name,), value)
+        for a, row in result.hessian.items():
+            for b, value in row.items():
+                verified.derivative(("hessian", a, b), (a, b), value)
+        for index, value in result.derivatives.items():
+            if len(index) > 2:
+                verified.derivative(("derivatives", *index), index, value)
     return verified
 
 

@@ -126,10 +126,12 @@ def expand(session: Session, order: int) -> Taylor:
 
 def verify(session: Session, result: Taylor, digits: int | None) -> None:
     """Count the right digits of the coefficients."""
+    from autodiff_cli.language.truth import MOST_SECONDS, in_time
     from autodiff_cli.language.verified import Verified
 
-    result.verified = Verified(session, result.order, digits, np.size(result.coefficients))
-    result.verified.coefficients(result.coefficients)
+    with in_time(MOST_SECONDS):
+        result.verified = Verified(session, result.order, digits, np.size(result.coefficients))
+        result.verified.coefficients(result.coefficients)
 
 
 def _is_of_numbers(session: Session) -> bool:

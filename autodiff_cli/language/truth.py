@@ -4,22 +4,41 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import FOREIGN, LimitError, NotPrecise
+from autodiff_cli.deadline import Late, within
+from autodiff_cli.errors import FOREIGN, AutodiffError, LimitError, NotPrecise
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.precise import PreciseEvaluator, numbers
 from autodiff_cli.language.session import Session
+from autodiff_cli.limits import lifted
 from autodiff_cli.precise.differences import Differences
 from autodiff_cli.precise.number import Arithmetic
 from autodiff_cli.precise.tensor import precise
 
 MOST_OPERATIONS = 1_000_000
 """Operations with many digits, some ten seconds."""
+MOST_SECONDS = 5.0
+"""Of processor time, for one answer."""
+
+
+@contextmanager
+def in_time(seconds: float) -> Iterator[None]:
+    """Limit the processor time of evaluations with many digits, which the number of operations does not tell.
+
+    Raises:
+        NotPrecise: when the time is over.
+    """
+    try:
+        with nullcontext() if lifted() else within(seconds):
+            yield
+    except Late:
+        raise NotPrecise("an expression that takes so long") from None
 
 
 class Truth:
@@ -47,7 +66,7 @@ class Truth:
         self._inputs, self._order, self._digits = inputs, order, digits
         self.differences = Differences(self._evaluate, inputs, order, digits)
         self.differences.values()
-        if self.differences.math.operations * evaluations > MOST_OPERATIONS:
+        if max(self.differences.math.operations, len(inputs)) * evaluations > MOST_OPERATIONS:
             raise NotPrecise("an expression of so many operations")
 
     def first(self, name: str) -> int:
@@ -78,7 +97,7 @@ class Truth:
             return numbers(compute())
         except (NotPrecise, LimitError):
             raise
-        except FOREIGN as error:
+        except (AutodiffError, *FOREIGN) as error:
             # What floats were allowed to do, numbers of another kind may not be.
             raise NotPrecise("this expression") from error
 

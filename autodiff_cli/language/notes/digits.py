@@ -8,7 +8,7 @@ digits, and that decides; where it cannot be, the suspicion is the note.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +85,10 @@ def lost(session: Session, numbers: Sequence[tuple[str, Any]], order: int, shows
     return [*notes, *_derivatives(session, steps, wrongs, far)]
 
 
+MOST_SECONDS = 2.0
+"""Of processor time, for the value and again for the derivatives."""
+
+
 class _Truths:
     """The numbers of a session beside what they are with many digits."""
 
@@ -105,12 +109,28 @@ class _Truths:
             evaluations = 4 * count if self.order == 1 else 8 * count * (count + 1)
             try:
                 self._truth = Truth(self.session, self.order, evaluations=evaluations)
-            except (NotPrecise, AutodiffError):
+            except AutodiffError:
                 self._truth = None
         return self._truth
 
+    def _in_time(self, part: Callable[[], list[_Wrong] | None]) -> list[_Wrong] | None:
+        from autodiff_cli.language.truth import in_time
+
+        try:
+            with in_time(MOST_SECONDS):
+                return part()
+        except NotPrecise:
+            return None
+
     def value(self) -> list[_Wrong] | None:
         """The elements of the value that are wrong; ``None`` if that cannot be known."""
+        return self._in_time(self._of_value)
+
+    def derivatives(self, found: shaken.Found, keys: Sequence[tuple[shaken.Place, Index]]) -> list[_Wrong] | None:
+        """Those of these derivatives that are wrong; ``None`` if that cannot be known."""
+        return self._in_time(lambda: self._of_derivatives(found, keys))
+
+    def _of_value(self) -> list[_Wrong] | None:
         truth = self._made()
         if truth is None:
             return None
@@ -118,8 +138,7 @@ class _Truths:
         pairs = zip(values, truth.differences.values(), strict=True)
         return [one for given, true in pairs if (one := self._compared(0, "the value", float(given), true)) is not None]
 
-    def derivatives(self, found: shaken.Found, keys: Sequence[tuple[shaken.Place, Index]]) -> list[_Wrong] | None:
-        """Those of these derivatives that are wrong."""
+    def _of_derivatives(self, found: shaken.Found, keys: Sequence[tuple[shaken.Place, Index]]) -> list[_Wrong] | None:
         truth = self._made()
         if truth is None:
             return None

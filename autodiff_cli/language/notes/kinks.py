@@ -109,6 +109,8 @@ def _mask(step: Step, order: int) -> Any:
     if op.name in _ORDERING and type(first) is Tensor and 1 < first.numel() <= MOST_ELEMENTS:
         _, inverse, counts = np.unique(first._data, return_inverse=True, return_counts=True)
         mask = (counts > 1)[inverse].reshape(first.shape)
+    if type(first) is Tensor and first.dtype.kind == "b":
+        return mask
     given, named = [raw(value) for value in step[1]], {name: raw(value) for name, value in step[2].items()}
     for predicate in (op.kink, op.bend if order > 1 else None):
         if predicate is not None and not (mask is not None and np.any(mask)):
