@@ -38,7 +38,7 @@ class Quotient:
         scale = abs(x) if x else 1.0
         steps: Sequence[float] = _STEPS if x else _STEPS_AT_0
         if many > _MANY:
-            steps = steps[:2]
+            steps = steps[:2] if many <= 4 * _MANY else steps[1:2]
         known: dict[float, Any] = {}
 
         def at(distance: float) -> Any:

@@ -21,9 +21,9 @@ from autodiff_cli.precise.differences import Differences
 from autodiff_cli.precise.number import Arithmetic
 from autodiff_cli.precise.tensor import precise
 
-MOST_OPERATIONS = 1_000_000
-"""Operations with many digits, some ten seconds."""
-MOST_SECONDS = 5.0
+MOST_OPERATIONS = 200_000
+"""Operations with many digits, a few seconds."""
+MOST_SECONDS = 3.0
 """Of processor time, for one answer."""
 
 
