@@ -153,6 +153,7 @@ def test_factors_give_the_matrix_back() -> None:
         ("cross([1, 2], [3, 4])", "no dimension of size 3 in input"),
         ("einsum('ij', [1, 2])", "does not match the number of dimensions"),
         ("einsum('i,i', [1, 2])", "fewer operands were provided"),
+        ("bmm([1, 2], [[1, 2], [3, 4]])", "batch1 must be a 3D tensor, got 1D"),
         ("flip([[1, 2]], [0, 0])", "dim 0 appears multiple times"),
         ("masked_fill([1, 2], [1, 0], 0)", "'mask' must be a tensor of true and false"),
         ("meshgrid(ones(1, 2))[0]", "Expected 0D or 1D tensor"),

@@ -24,7 +24,7 @@ from autodiff_cli.language.verdicts import Verdict, worst
 from autodiff_cli.language.wording import note
 from autodiff_cli.limits import check_count
 
-MOST_CHECKED = 1_000
+MOST_CHECKED = 500
 """Derivatives in one check; each takes a few evaluations of the expression."""
 
 Points = Sequence[Mapping[str, Any]]

@@ -87,9 +87,18 @@ mv: Function = declare(
     formula="outer(g, y), x.T @ g",
     samples=((_A, _V),),
 )
+
+
+def _batched(x: Any, y: Any) -> Any:
+    for name, batch in (("batch1", x), ("batch2", y)):
+        if batch.ndim < 2:
+            raise ShapeError(f"bmm: {name} must be a 3D tensor, got {batch.ndim}D")
+    return _product(x, y)
+
+
 bmm: Function = declare(
     "bmm",
-    _product,
+    _batched,
     {"x": lambda g, y: bmm(g, transpose(y, -2, -1)), "y": lambda g, x: bmm(transpose(x, -2, -1), g)},
     series="bilinear",
     summary="products of matrices in batches, which broadcast",
