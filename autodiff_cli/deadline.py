@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+_AT_WORK = ("autodiff_cli", "mpmath", "sympy")
+"""Packages that ``Late`` may interrupt.  In a callback of the garbage collector, say, it would be printed and lost."""
+_LOOK = 0.01
+_ARRIVE = 0.5
 
 
 class Late(BaseException):
@@ -20,7 +26,7 @@ def within(seconds: float) -> Iterator[None]:
     Args:
         seconds: of processor time, so that it does not matter what else runs on the machine.
     """
-    thread = ctypes.c_ulong(threading.get_ident())
+    thread = threading.get_ident()
     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
     last, lock, ended = time.process_time() + seconds, threading.Lock(), threading.Event()
 
@@ -28,9 +34,13 @@ def within(seconds: float) -> Iterator[None]:
         while (left := last - time.process_time()) > 0:
             if ended.wait(left):
                 return
-        with lock:
-            if not ended.is_set():
-                raise_in(thread, ctypes.py_object(Late))
+        pause = 0.0
+        while not ended.wait(pause):
+            with lock:
+                pause = _LOOK
+                if not ended.is_set() and _is_at_work(thread):
+                    raise_in(ctypes.c_ulong(thread), ctypes.py_object(Late))
+                    pause = _ARRIVE  # and again, should it have been lost
 
     threading.Thread(target=watch, daemon=True).start()
     try:
@@ -38,4 +48,10 @@ def within(seconds: float) -> Iterator[None]:
     finally:
         with lock:
             ended.set()
-            raise_in(thread, None)  # what is on its way and has not arrived
+            raise_in(ctypes.c_ulong(thread), None)  # what is on its way and has not arrived
+
+
+def _is_at_work(thread: int) -> bool:
+    frame = sys._current_frames().get(thread)
+    module = "" if frame is None else str(frame.f_globals.get("__name__", ""))
+    return module != __name__ and module.partition(".")[0] in _AT_WORK

@@ -51,7 +51,7 @@ def test_the_kind_of_each_plain_parameter_is_declared(op: Op) -> None:
         ("mse_loss(x, none)", "mse_loss: 'target' must be a number or a tensor, not none"),
         ("x + none", "add: 'y' must be a number or a tensor, not none"),
         ("tensordot(sum(x), x, dims=[0, 0])", "a number has no dimensions to contract"),
-        ("bmm(9, 0)", "needs at least 1D tensors, but they are 0D and 0D"),
+        ("bmm(9, 0)", "bmm: batch1 must be a 3D tensor, got 0D"),
         ("linspace(0, 1, inf)", "linspace: 'steps' must be a whole number, not inf"),
         ("x[[1e30]]", "tensors used as indices must be long"),
         ("x[[[0, 1]].qr()]", "a tuple is not a position"),
