@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,17 +17,18 @@ from autodiff_cli.errors import AutodiffError, UsageError
 from autodiff_cli.language.evaluator import Evaluator
 from autodiff_cli.language.machine import UserFunction
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.ranges import ranges
+from autodiff_cli.language.ranges import COLON, ranges
 from autodiff_cli.language.session import leaves
 from autodiff_cli.language.syntax import Syntax
 from autodiff_cli.language.trace import Step
-from autodiff_cli.language.values import constant, from_file, named
+from autodiff_cli.language.values import constant, from_file, named, pieces
 from autodiff_cli.limits import check_count
 
 MOST_POINTS = 10_000
 MOST_SWITCHES = 20
 """Places where a program switches that are looked for in one range."""
 _HALVINGS = 120
+_COMMA = re.compile(",")
 
 Point = dict[str, Any]
 
@@ -46,7 +48,8 @@ class At:
             for name, given in named(text, "--at"):
                 if not given:
                     raise UsageError(f"--at gives '{name}' no value", hint=f"write --at {name}=1")
-                if len(_split(given, ":")) > 1:
+                file = given.startswith("@")
+                if not file and len(pieces(given, COLON)) > 1:
                     if name in self.ranges or name in self.values:
                         raise UsageError(f"'{name}' is given twice with --at", hint="give each variable one range, or values")
                     (found,) = ranges([f"{name}={given}"], "--at")
@@ -54,7 +57,7 @@ class At:
                     continue
                 if name in self.ranges:
                     raise UsageError(f"'{name}' is given twice with --at", hint="give each variable one range, or values")
-                self.values.setdefault(name, []).extend(_value(part, name) for part in _split(given, ","))
+                self.values.setdefault(name, []).extend(_value(part, name) for part in ([given] if file else pieces(given, _COMMA)))
 
     def points(self, expression: str, const: Mapping[str, Any], samples: int, seed: int = 0) -> list[Point]:
         """Every combination of the values; with ranges, ``samples`` points of each, their ends, and around each switch.
@@ -93,17 +96,6 @@ class At:
 
 def _value(text: str, name: str) -> Any:
     return from_file(text[1:]) if text.startswith("@") else constant(text, "--at", name)
-
-
-def _split(text: str, separator: str) -> list[str]:
-    """Parts of a text between separators outside of brackets."""
-    parts, start, depth = [], 0, 0
-    for i, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
-        if character == separator and depth <= 0 and not text.startswith("@"):
-            parts.append(text[start:i].strip())
-            start = i + 1
-    return [*parts, text[start:].strip()]
 
 
 class _Tracer(Evaluator):

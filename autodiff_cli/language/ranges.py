@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from autodiff_cli.errors import UsageError
-from autodiff_cli.language.values import constant, named
+from autodiff_cli.language.values import constant, named, pieces
 
 MOST_SAMPLES = 1_000_000
+COLON = re.compile(":")
 NARROWEST = 1e-290
 """Widths below this are lost where they are multiplied by sizes of a screen."""
 
@@ -73,7 +75,7 @@ def _parts(text: str, option: str, name: str, label: str) -> tuple[float, float,
     def write(low: object, high: object) -> str:
         return f"write {option} {name}{'=' if name else ''}{low}:{high}"
 
-    parts = _split(text)
+    parts = pieces(text, COLON)
     if len(parts) > (3 if name else 2):
         wanted = "two ends and a number of samples" if name else "two ends"
         raise UsageError(
@@ -96,17 +98,6 @@ def _parts(text: str, option: str, name: str, label: str) -> tuple[float, float,
         size = "empty" if low == high else "too narrow for floating-point numbers"
         raise UsageError(f"{label}: the range {text} is {size}", hint=write(f"{low - 1:g}", f"{high + 1:g}"))
     return low, high, parts[2] if len(parts) > 2 else None
-
-
-def _split(text: str) -> list[str]:
-    """Parts between colons outside of brackets."""
-    parts, start, depth = [], 0, 0
-    for i, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
-        if character == ":" and depth <= 0:
-            parts.append(text[start:i].strip())
-            start = i + 1
-    return [*parts, text[start:].strip()]
 
 
 def _number(text: str, option: str, name: str) -> float:

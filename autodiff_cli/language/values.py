@@ -38,20 +38,24 @@ def bindings(texts: Iterable[str], option: str) -> dict[str, Any]:
 _NEXT = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")
 
 
+def pieces(text: str, separator: re.Pattern[str]) -> list[str]:
+    """The parts of a text between separators of one character outside brackets."""
+    found, start, depth = [], 0, 0
+    for i, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if depth <= 0 and separator.match(text, i):
+            found.append(text[start:i].strip())
+            start = i + 1
+    return [*found, text[start:].strip()]
+
+
 def named(text: str, option: str, example: str = "1") -> list[tuple[str, str]]:
     """``NAME=TEXT,NAME=TEXT`` taken apart at commas outside brackets that a name and ``=`` follow.
 
     Raises:
         UsageError: without ``=``, or with a name that is none; the hint shows the ``example``.
     """
-    pieces, start, depth = [], 0, 0
-    for i, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
-        if character == "," and depth <= 0 and _NEXT.match(text, i):
-            pieces.append(text[start:i])
-            start = i + 1
-    pieces.append(text[start:])
-    return [_named(piece, option, example) for piece in pieces]
+    return [_named(piece, option, example) for piece in pieces(text, _NEXT)]
 
 
 def _named(text: str, option: str, example: str) -> tuple[str, str]:
