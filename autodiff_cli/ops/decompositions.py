@@ -194,7 +194,7 @@ def bessel_j(n: int) -> str | None:
 
 # The gamma function
 
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 ZETA_LESS_1 = (
     *(0.64493406684822644, 0.20205690315959429, 0.082323233711138192, 0.036927755143369926, 0.01734306198444914),
     *(0.0083492773819228268, 0.0040773561979443394, 0.0020083928260822144, 0.00099457512781808534, 0.00049418860411946456),
@@ -204,7 +204,7 @@ ZETA_LESS_1 = (
 )
 """zeta(k) - 1 for k = 2, 3, ...: the Taylor coefficients of lgamma at 2."""
 EULER = 0.57721566490153286
-_TAIL_OF_LOG = tuple(b / (2 * k * (2 * k - 1)) for k, b in enumerate(_BERNOULLI[:8], start=1))
+_TAIL_OF_LOG = tuple(b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI[:8], start=1))
 _AT_2 = (1 - EULER, *((-1) ** k * z / k for k, z in enumerate(ZETA_LESS_1, start=2)))
 
 
@@ -261,7 +261,7 @@ def polygamma(n: int) -> str | None:
     if n > 10:
         return None
     steps, factorial = 12 + n, math.factorial(n)
-    weights = [b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) for k, b in enumerate(_BERNOULLI, start=1)]
+    weights = [b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) for k, b in enumerate(BERNOULLI, start=1)]
     lines = [f"y = 1 - x if x < 0 else x; z = y + {steps}; i = 1/z; q = i*i"]
     inverse = "*".join(["i"] * n)
     powers = [f"1/({'*'.join([f'(y + {k})'] * (n + 1))})" for k in range(steps)]
@@ -283,8 +283,8 @@ def _zeta() -> str:
     """Fourteen terms, and Euler and Maclaurin's formula for the others."""
     steps = 14
     lines = [f"z = q + {steps}; i = 1/z; p = z**(1 - x); r1 = x*p*i*i"]
-    lines += [f"r{k + 1} = r{k}*(x + {2 * k - 1})*(x + {2 * k})*i*i" for k in range(1, len(_BERNOULLI))]
-    rest = [f"{b / math.factorial(2 * k)!r}*r{k}" for k, b in enumerate(_BERNOULLI, start=1)]
+    lines += [f"r{k + 1} = r{k}*(x + {2 * k - 1})*(x + {2 * k})*i*i" for k in range(1, len(BERNOULLI))]
+    rest = [f"{b / math.factorial(2 * k)!r}*r{k}" for k, b in enumerate(BERNOULLI, start=1)]
     lines.append(f"ahead = {' + '.join(f'(q + {k})**-x' for k in reversed(range(steps)))}")
     return "; ".join([*lines, f"ahead + (p/(x - 1) + p*i/2 + ({' + '.join(rest)})) if q > 0 and x > 1 else inf if q == 0 else nan"])
 
@@ -309,7 +309,7 @@ def polygamma_gap(n: int) -> str | None:
         f"log1p(h/{last})" if n == 0 else f"{math.factorial(n - 1)}*({gap(last, n)})",
         f"{factorial / 2!r}*({gap(last, n + 1)})",
     ]
-    for k, bernoulli in enumerate(_BERNOULLI[:8], start=1):
+    for k, bernoulli in enumerate(BERNOULLI[:8], start=1):
         weight = bernoulli * (math.factorial(2 * k + n - 1) / math.factorial(2 * k))
         parts.append(f"{weight!r}*({gap(last, 2 * k + n)})")
     lines.append(f"rest = {' + '.join(parts)}")

@@ -16,13 +16,13 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GraphError
 from autodiff_cli.ops import decompositions
 from autodiff_cli.ops.borrowed import from_math, from_scipy
+from autodiff_cli.ops.decompositions import BERNOULLI
 
 __all__ = ["beta", "digamma", "gamma", "lgamma", "polygamma", "polygamma_gap", "zeta"]
 
 ELEMENTWISE = True  # all that is declared here, unless it has a dimension
 
 _GAMMAS = ((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],))
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 
 
 def _lgamma_number(x: float) -> float:
@@ -257,7 +257,7 @@ def _polygamma_gap_values(a: Any, b: Any, n: int) -> Any:
     a = a + _SHIFT
     leading = np.log1p(b / a) if n == 0 else math.factorial(n - 1) * _power_gap(a, b, n)
     total = total + leading + factorial / 2 * _power_gap(a, b, n + 1)
-    for k, bernoulli in enumerate(_BERNOULLI[:8], start=1):
+    for k, bernoulli in enumerate(BERNOULLI[:8], start=1):
         weight = bernoulli * (math.factorial(2 * k + n - 1) / math.factorial(2 * k))
         total = total + weight * _power_gap(a, b, 2 * k + n)
     return (-1.0) ** n * total
@@ -285,7 +285,7 @@ def stirling_tail(x: Any) -> Any:
     """What Stirling's formula leaves of lgamma(x), for x from 15 on."""
     square, total = x * x, 0.0
     for k in range(8, 0, -1):
-        total = _BERNOULLI[k - 1] / (2 * k * (2 * k - 1)) + total / square
+        total = BERNOULLI[k - 1] / (2 * k * (2 * k - 1)) + total / square
     return total / x
 
 

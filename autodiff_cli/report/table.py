@@ -264,8 +264,8 @@ def check_tables(checks: Sequence[Mapping[str, Any]], points: int, precision: in
     return [*parts, title("claims"), _checks(claims, ("claimed", "exact"), points, precision)] if claims else parts
 
 
-_VERDICTS = {"pass": "bold green", "fail": "bold red", "kink": "bold yellow", "undecided": "bold yellow"}
-_BADNESS = ("pass", "kink", "undecided", "fail")
+_VERDICTS = {"pass": "bold green", "kink": "bold yellow", "undecided": "bold yellow", "fail": "bold red"}
+_BADNESS = list(_VERDICTS)
 
 
 def _checks(checks: Sequence[Mapping[str, Any]], sides: tuple[str, str], points: int, precision: int) -> Table:
