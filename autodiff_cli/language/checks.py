@@ -15,7 +15,7 @@ import numpy as np
 
 from autodiff_cli.autograd.checking import analytic_jacobian, mismatch
 from autodiff_cli.errors import AutodiffError, MissingValue, NotPrecise, UnknownName, UsageError
-from autodiff_cli.language.compared import Side, Verdicts, WithFloats, gradient_of, side_of
+from autodiff_cli.language.compared import Side, Verdicts, WithDigits, WithFloats, WithSteps, gradient_of
 from autodiff_cli.language.operands import variable_hint
 from autodiff_cli.language.session import Notes, Session, plain
 from autodiff_cli.language.truth import MOST_SECONDS, in_time
@@ -101,12 +101,12 @@ def check_gradient(
         order: 1 or 2.
         claims: ``NAME=EXPR``, several of them in one text too.
         dtype: ``float64``.
-        gradient: what the elements of an output that is no scalar weigh, for claims.
+        gradient: what the elements of an output that is not a scalar weigh, for claims.
         eps: take central differences in float64 with this step, and PyTorch's tolerances.
         atol, rtol: tolerances in the place of what rounding makes of a derivative: ``atol + rtol*abs(numeric)``.
 
     Raises:
-        AutodiffError: for what cannot be evaluated, and names that are no variables.
+        AutodiffError: for what cannot be evaluated, and names of what is not a variable.
     """
     if order not in (1, 2):
         raise UsageError(f"gradcheck checks orders 1 and 2, not {order}", hint="write --order 1 or --order 2")
@@ -137,11 +137,14 @@ def check_gradient(
         first = len(report.checks)
         one = _Check(report, session, order, pairs)
         with np.errstate(all="ignore"):
-            try:
-                with in_time(max(0.1, last - time.process_time())):
-                    entries = one.entries(side_of(session, order, eps, atol, rtol))
-            except NotPrecise:
-                entries = one.entries(WithFloats(session, atol, rtol))
+            if eps is not None:
+                entries = one.entries(WithSteps(session, eps, atol, rtol))
+            else:
+                try:
+                    with in_time(max(0.1, last - time.process_time())):
+                        entries = one.entries(WithDigits(session, order, atol, rtol))
+                except NotPrecise:
+                    entries = one.entries(WithFloats(session, atol, rtol))
         for entry in entries:
             if len(points) > 1:
                 entry["at"] = {name: plain(leaf._data) for name, leaf in session.variables.items()}
@@ -184,7 +187,7 @@ class _Check:
         self.claims = claims
         for name, _ in claims:
             if name not in session.variables:
-                raise UnknownName(f"--claim names '{name}', which is no variable", hint=variable_hint(name, session.variables))
+                raise UnknownName(f"--claim names '{name}', which is not a variable", hint=variable_hint(name, session.variables))
         if order == 2 or (claims and session.gradient is None):
             session.require_scalar()
 

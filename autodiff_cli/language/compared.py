@@ -15,8 +15,7 @@ from autodiff_cli.autograd.checking import numeric_jacobian
 from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import NotPrecise, ShapeError
-from autodiff_cli.language.evaluator import Evaluator
+from autodiff_cli.errors import ShapeError
 from autodiff_cli.language.ridders import Quotient
 from autodiff_cli.language.session import Session
 from autodiff_cli.language.truth import Truth
@@ -37,16 +36,6 @@ class Side(Protocol):
 
     def claim(self, name: str, formula: str, exact: Any) -> tuple[Any, list[Verdict]]:
         """Judge a claim about the gradient by a variable, which a sweep found to be ``exact``; what is claimed, as floats."""
-
-
-def side_of(session: Session, order: int, eps: float | None, atol: float | None, rtol: float | None) -> Side:
-    """The best side there is for a session."""
-    if eps is not None:
-        return WithSteps(session, eps, atol, rtol)
-    try:
-        return WithDigits(session, order, atol, rtol)
-    except NotPrecise:
-        return WithFloats(session, atol, rtol)
 
 
 def gradient_of(output: Tensor, leaf: Tensor, start: Tensor | None, record: bool = False) -> Tensor:
@@ -120,7 +109,7 @@ class _Again:
 
     def output(self) -> Tensor:
         with enable_grad():
-            evaluator = Evaluator(self.session.expression, self.session.leaves, np.dtype(self.session.dtype))
+            evaluator = self.session.again()
             return evaluator.as_tensor(evaluator.run())
 
     def gradient(self, leaf: Tensor) -> Tensor:
@@ -204,7 +193,7 @@ def _float_claim(session: Session, name: str, formula: str, exact: Any, given: t
 
 
 class WithSteps:
-    """Central differences with one step, and PyTorch's tolerances, for those who ask for them."""
+    """Central differences with the step of ``--eps``, and PyTorch's tolerances."""
 
     def __init__(self, session: Session, eps: float, atol: float | None, rtol: float | None) -> None:
         self._session = session

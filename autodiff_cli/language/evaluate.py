@@ -72,7 +72,7 @@ class Result:
                 {"order": len(index), "wrt": list(index), "value": plain(value)} for index, value in self.derivatives.items()
             ]
         if self.verified is not None:
-            result["verified"] = self.verified.to_dict()
+            result["verified"] = self.verified.to_dict()["verified"]
             if self.verified.digits is not None:
                 _in_digits(result, self.verified.texts)
         result["notes"] = self.notes
@@ -175,7 +175,7 @@ def evaluate(
             _backward(session, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
     for name, leaf in session.variables.items():
         result.shapes[name] = leaf.shape
-        # Nothing arrived: the derivative is 0, unless nobody asked for it.
+        # Nothing arrived: the derivative is 0, unless it was not asked for.
         asked = not no_grad and backward != 0 and (inputs is None or name in inputs)
         zero = np.zeros(leaf.shape, leaf.dtype)[()] if asked else None
         result.grad[name] = zero if leaf.grad is None else leaf.grad._data
@@ -200,12 +200,10 @@ def evaluate(
 
 
 def _verified(session: Session, result: Result, digits: int | None) -> Verified:
-    from autodiff_cli.language.truth import MOST_SECONDS, in_time
-    from autodiff_cli.language.verified import Verified
+    from autodiff_cli.language.verified import verifying
 
     entries = sum(np.size(value) for _, value in result.numbers())
-    with in_time(MOST_SECONDS):
-        verified = Verified(session, result.order, digits, entries)
+    with verifying(session, result.order, digits, entries) as verified:
         verified.value(result.value)
         for name, value in result.grad.items():
             verified.derivative(("grad", name), (name,), value)

@@ -44,7 +44,7 @@ def gradient_of(session: Session, name: str) -> Tensor:
     """
     if name not in session.variables:
         raise UnknownName(
-            f"--of names the gradient by '{name}', which is no variable",
+            f"--of names the gradient by '{name}', which is not a variable",
             hint=f"the variables are {', '.join(session.variables)}" if session.variables else "give one with --at x=1",
         )
     session.require_scalar()

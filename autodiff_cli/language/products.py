@@ -59,11 +59,7 @@ class Product:
             self.command: _plain(self.found),
         }
         if self.verified is not None:
-            from autodiff_cli.language.verified import nested
-
-            result["verified"] = self.verified.to_dict()
-            if self.verified.digits is not None:
-                result |= nested(self.verified.texts)
+            result |= self.verified.to_dict()
         return {**result, "notes": self.notes}
 
     def numbers(self) -> list[tuple[str, Any]]:
@@ -73,11 +69,9 @@ class Product:
 
 def verify(session: Session, result: Product, digits: int | None) -> None:
     """Count the right digits of a Hessian and of the value."""
-    from autodiff_cli.language.truth import MOST_SECONDS, in_time
-    from autodiff_cli.language.verified import Verified
+    from autodiff_cli.language.verified import verifying
 
-    with in_time(MOST_SECONDS):
-        verified = Verified(session, 2, digits, sum(np.size(value) for _, value in result.numbers()) + 1)
+    with verifying(session, 2, digits, sum(np.size(value) for _, value in result.numbers()) + 1) as verified:
         verified.value(result.value)
         for a, row in result.found.items():
             for b, value in row.items():
@@ -159,7 +153,7 @@ def _direction(command: str, session: Session, vector: Mapping[str, Any]) -> lis
         raise MissingValue(f"{command} needs a vector", hint=f"add --vector {next(iter(session.variables))}=1")
     for name in vector:
         if name not in session.variables:
-            raise UnknownName(f"--vector names '{name}', which is no variable", hint=variable_hint(name, session.variables))
+            raise UnknownName(f"--vector names '{name}', which is not a variable", hint=variable_hint(name, session.variables))
     given = variables(dict(vector), np.dtype(session.dtype), ())
     direction = []
     for name, leaf in session.variables.items():

@@ -121,7 +121,7 @@ class Session:
             if name not in values:
                 hint = "it is a --const" if name in constants else suggestion(name, values) or "give it a value with --at"
                 hint = "write names with commas between them: x,y" if " " in name else hint
-                raise UnknownName(f"--wrt names '{name}', which is no variable of --at", hint=hint)
+                raise UnknownName(f"--wrt names '{name}', which is not a variable of --at", hint=hint)
         kind = np.dtype(dtype)
         self.leaves = variables({**values, **constants}, kind, self.wrt)
         self.variables = {name: self.leaves[name] for name in self.wrt}
@@ -218,10 +218,11 @@ class Session:
         gradients = [(name, leaf.grad) for name, leaf in self.variables.items()]
         return [Row(gradient, f"{name}.grad", f"{name}.grad") for name, gradient in gradients if gradient is not None]
 
-    def evaluated_again(self) -> Evaluator:
-        """An evaluator of the same expression at the same point, with a trace of its own."""
-        evaluator = Evaluator(self.expression, self.leaves, np.dtype(self.dtype))
-        evaluator.tensors.steps = []
+    def again(self, leaves: Mapping[str, Tensor] | None = None) -> Evaluator:
+        """An evaluator of the same program, with other leaves in the place of some; it keeps no list of tensors."""
+        given = {**self.leaves, **(leaves or {})}
+        evaluator = Evaluator(self.expression, given, np.dtype(self.dtype), self.evaluator.tree)
+        evaluator.tensors.listing = False
         return evaluator
 
     def notes(self) -> list[dict[str, Any]]:

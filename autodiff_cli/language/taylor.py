@@ -67,11 +67,7 @@ class Taylor:
             "derivatives": plain(self.derivatives),
         }
         if self.verified is not None:
-            from autodiff_cli.language.verified import nested
-
-            result["verified"] = self.verified.to_dict()
-            if self.verified.digits is not None:
-                result |= nested(self.verified.texts)
+            result |= self.verified.to_dict()
         return {**result, "notes": self.notes}
 
     def records(self) -> list[dict[str, Any]]:
@@ -126,12 +122,11 @@ def expand(session: Session, order: int) -> Taylor:
 
 def verify(session: Session, result: Taylor, digits: int | None) -> None:
     """Count the right digits of the coefficients."""
-    from autodiff_cli.language.truth import MOST_SECONDS, in_time
-    from autodiff_cli.language.verified import Verified
+    from autodiff_cli.language.verified import verifying
 
-    with in_time(MOST_SECONDS):
-        result.verified = Verified(session, result.order, digits, np.size(result.coefficients))
-        result.verified.coefficients(result.coefficients)
+    with verifying(session, result.order, digits, np.size(result.coefficients)) as verified:
+        verified.coefficients(result.coefficients)
+    result.verified = verified
 
 
 def _is_of_numbers(session: Session) -> bool:

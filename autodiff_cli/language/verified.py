@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.errors import UsageError
 from autodiff_cli.language.session import Session
-from autodiff_cli.language.truth import Truth
+from autodiff_cli.language.truth import MOST_SECONDS, Truth, in_time
 from autodiff_cli.precise.differences import Slope
 
 DIGITS = 50
@@ -21,6 +22,17 @@ MOST_RIGHT = 16.0
 
 Path = tuple[str, ...]
 """What a number is: ``("value",)``, ``("grad", "x")``, ``("hessian", "x", "y")``, ``("coefficients",)``."""
+
+
+@contextmanager
+def verifying(session: Session, order: int, digits: int | None, entries: int = 1) -> Iterator[Verified]:
+    """The numbers of an answer, which are to be taken in within the time that there is.
+
+    Raises:
+        NotPrecise: if that takes longer, or they cannot be computed with many digits.
+    """
+    with in_time(MOST_SECONDS):
+        yield Verified(session, order, digits, entries)
 
 
 class Verified:
@@ -99,8 +111,8 @@ class Verified:
         return str(mp.nstr(true, self.digits or DIGITS, strip_zeros=True, min_fixed=-5, max_fixed=max(self.digits or DIGITS, 20)))
 
     def to_dict(self) -> dict[str, Any]:
-        """The right digits as the JSON has them."""
-        return nested(self.right)
+        """What they add to the JSON of an answer: the right digits, and the numbers that are shown to many digits."""
+        return {"verified": nested(self.right), **({} if self.digits is None else nested(self.texts))}
 
     def rows(self) -> list[tuple[Path, tuple[int, ...], Any, Any]]:
         """For each single number what it is, its place in an array, its right digits, and its text."""
@@ -135,8 +147,7 @@ class Verified:
 
 
 def _cells(nest: Any) -> Any:
-    array = np.array(nest, dtype=object)
-    return array
+    return np.array(nest, dtype=object)
 
 
 def _value(slope: Slope) -> Any:

@@ -40,7 +40,7 @@ def notes_on(session: Session, numbers: Sequence[tuple[str, Any]], order: int, s
         session: the evaluation.
         numbers: its derivatives, with what they are called.
         order: the highest order of them.
-        shows_value: whether the value is shown too; where it is not, its digits are nobody's concern.
+        shows_value: whether the value is shown too; where it is not, there is nothing to say about its digits.
     """
     with np.errstate(all="ignore"), enable_grad():
         wrong = _tried(lambda: digits.lost(session, numbers, order, shows_value))

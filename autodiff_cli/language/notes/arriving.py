@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def arriving(session: Session) -> tuple[Trace, dict[int, Any]]:
     """A trace of the evaluation once more, as backward has freed its graph, and the gradients by the ids of its results."""
-    evaluator = session.evaluated_again()
+    evaluator = session.again()
+    evaluator.tensors.listing, evaluator.tensors.steps = True, []
     output = evaluator.as_tensor(evaluator.run())
     trace = evaluator.tensors.steps or []
     results = {id(step[3]): step[3] for step in trace if type(step[3]) is Tensor and step[3]._requires_grad}

@@ -62,12 +62,12 @@ def kinks(session: Session, order: int) -> list[Note]:
         return []
     eps = float(np.finfo(session.dtype).eps)
     order = min(order, MOST_ORDER)
-    felt: dict[tuple[str, ...], list[tuple[Line, list[Sides], Any]]] = {}
+    felt: dict[str, tuple[Line, list[Sides], Any]] = {}  # along the first line of each variable
     for line in _lines(session, met):
         found, jump = both_sides(line, order, eps)
         if found or jump is not None:
-            felt.setdefault((line.name,), []).append((line, found, jump))
-    return _worded(session, met, {key[0]: lines[0] for key, lines in felt.items()})
+            felt.setdefault(line.name, (line, found, jump))
+    return _worded(session, met, felt)
 
 
 # What switches

@@ -39,11 +39,12 @@ class _Shaken(Evaluator):
     moves the gradients that go back through it too.
     """
 
-    def __init__(self, source: str, variables: Mapping[str, Tensor], dtype: Any, tree: Syntax, seed: int) -> None:
-        super().__init__(source, variables, dtype, tree)
+    def __init__(self, session: Session, variables: Mapping[str, Tensor], seed: int) -> None:
+        leaves = {**session.leaves, **variables}
+        super().__init__(session.expression, leaves, np.dtype(session.dtype), session.evaluator.tree)
         self.tensors.listing = False
         self._seed = seed
-        self._eps = float(np.finfo(dtype).eps)
+        self._eps = float(np.finfo(session.dtype).eps)
 
     def apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         result = super().apply(op, given, named, node)
@@ -75,14 +76,9 @@ def derivatives(session: Session, order: int, seed: int | None = None, moves: bo
     """
     # Without the hooks of --hook, which change gradients and no derivatives.
     variables = {name: leaf.detach().requires_grad_() for name, leaf in session.variables.items()}
-    if seed is None:
-        evaluator = Evaluator(session.expression, {**session.leaves, **variables}, np.dtype(session.dtype), session.evaluator.tree)
-        evaluator.tensors.listing = False
-    else:
-        if moves:
-            variables = {name: _moved(leaf, seed) for name, leaf in variables.items()}
-        leaves = {**session.leaves, **variables}
-        evaluator = _Shaken(session.expression, leaves, np.dtype(session.dtype), session.evaluator.tree, seed)
+    if seed is not None and moves:
+        variables = {name: _moved(leaf, seed) for name, leaf in variables.items()}
+    evaluator = session.again(variables) if seed is None else _Shaken(session, variables, seed)
     output = evaluator.as_tensor(evaluator.run())
     found: Found = {}
     for place in places(session):

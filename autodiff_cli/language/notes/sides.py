@@ -11,7 +11,6 @@ import numpy as np
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.language.evaluator import Evaluator
 
 if TYPE_CHECKING:
     from autodiff_cli.language.session import Session
@@ -57,8 +56,7 @@ class Line:
         for name in session.variables:
             leaves[name] = leaves[name].detach().requires_grad_()
         try:
-            evaluator = Evaluator(session.expression, leaves, np.dtype(session.dtype), session.evaluator.tree)
-            evaluator.tensors.listing = False
+            evaluator = session.again(leaves)
             current = self._number(evaluator.as_tensor(evaluator.run()))
         except AutodiffError:  # a function that refuses what is outside of its domain
             return [np.array([math.nan])] * (order + 1)
