@@ -235,7 +235,7 @@ def in_digits(result: Any, *kinds: str) -> list[str]:
 
 
 def say_verified(result: Any, quiet: bool, silent: bool) -> None:
-    """With bare numbers there is no place for the right digits but standard error."""
+    """Write the right digits to standard error, where standard output has bare numbers only."""
     verified = result.verified
     if quiet and not silent and verified is not None and verified.digits is None:
         from autodiff_cli.report.diagnostics import note

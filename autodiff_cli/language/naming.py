@@ -328,7 +328,7 @@ class Names:
         statics = tuple(kept.get(key, arguments.get(key)) for key in law.parameters[law.arity :])
         try:
             tree = written(law, statics)
-        except TypeError:  # a parameter that nobody kept
+        except TypeError:  # a parameter that was not kept
             return None
         if tree is None or any(_is_unknown(shown.get(part, name(UNKNOWN))) for part in names_in(tree) & {*law.parameters}):
             return None
