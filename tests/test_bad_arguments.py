@@ -51,6 +51,8 @@ def test_the_kind_of_each_plain_parameter_is_declared(op: Op) -> None:
         ("mse_loss(x, none)", "mse_loss: 'target' must be a number or a tensor, not none"),
         ("x + none", "add: 'y' must be a number or a tensor, not none"),
         ("tensordot(sum(x), x, dims=[0, 0])", "a number has no dimensions to contract"),
+        ("softmax(3, dim=1)", r"Dimension out of range \(expected to be in range of \[-1, 0\], but got 1\)"),
+        ("log_softmax(3, -2)", r"Dimension out of range \(expected to be in range of \[-1, 0\], but got -2\)"),
         ("bmm(9, 0)", "bmm: batch1 must be a 3D tensor, got 0D"),
         ("linspace(0, 1, inf)", "linspace: 'steps' must be a whole number, not inf"),
         ("x[[1e30]]", "tensors used as indices must be long"),

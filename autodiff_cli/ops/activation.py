@@ -469,7 +469,9 @@ selu = declare(
 
 
 def _shifted(x: Any, dim: Any) -> tuple[Any, int | None]:
-    axis = dimension(dim, x.ndim) if x.ndim else None
+    axis: int | None = dimension(dim, x.ndim)
+    if not x.ndim:
+        axis = None
     x = x * 1.0
     return x - np.max(x, axis=axis, keepdims=True, initial=-math.inf), axis
 

@@ -6,6 +6,7 @@ broadcasts its input returns the gradient as it is: the sweep sums it to the inp
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any
 
@@ -18,7 +19,7 @@ from autodiff_cli.autograd.kinds import DIMENSION, WHOLES, optional, shown, take
 from autodiff_cli.autograd.op import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError, type_name
-from autodiff_cli.limits import check_elements
+from autodiff_cli.limits import check_elements, check_size
 
 __all__ = [
     "cat",
@@ -449,8 +450,24 @@ def getitem(x: Any, key: Any) -> Any:
                 )
             result = select_key(result, (*before, part))
     if gathered:
+        _check_gathered(result.shape, gathered)
         return _index(result, tuple(gathered))
     return _alias(result) if result is x else result
+
+
+def _check_gathered(shape: tuple[int, ...], key: list[Any]) -> None:
+    """Refuse positions that take more elements than there may be."""
+    rest, at, taken = [], 0, []
+    for part in key:
+        if isinstance(part, slice):
+            rest.append(shape[at])
+            at += 1
+        else:
+            mask = part.dtype.kind == "b"
+            taken.append((int(np.count_nonzero(part)),) if mask else part.shape)
+            at += part.ndim if mask else 1
+    with contextlib.suppress(ValueError):  # NumPy says which shapes do not fit together
+        check_size((*np.broadcast_shapes(*taken), *rest, *shape[at:]))
 
 
 def _index_part(part: Any) -> Any:
