@@ -202,3 +202,29 @@ def test_a_range_and_values_of_one_name_are_refused() -> None:
 def test_verdicts_on_random_functions_and_units_are_right() -> None:
     asked = list(triples(60, seed=7))
     assert [said(triple) for triple in asked] == [triple.verdict for triple in asked]
+
+
+def test_second_derivatives_of_several_outputs_are_weighted() -> None:
+    report = check("[x**2, x**3]", {"x": 2}, order=2, gradient=[1, 1])
+    assert verdicts(report) == ["pass", "pass"]
+    assert report.checks[1]["numeric"] == 14
+    assert verdicts(check("[x**2, x**3]", {"x": 2}, order=2, gradient=[1, 1], claims=["x=2*x + 3*x**2"])) == ["pass"] * 3
+
+
+def test_what_depends_on_no_variable_has_no_second_derivatives() -> None:
+    assert verdicts(check("[1, 2] < b*ones(0, 1)", {"b": 0.0}, order=2)) == ["pass"]
+
+
+def test_rounding_on_the_way_back_is_not_a_failure() -> None:
+    report = check("(tan(x) - sin(x))/x", {"x": 3.531684343267526e-12}, order=2)
+    assert [(entry["verdict"], entry["reason"]) for entry in report.checks] == [
+        ("undecided", "rounding errors on the way are as large as the derivative")
+    ] * 2
+    wrong = "f(a) = (tan(a) - sin(a))/a with grad (1e9/a); f(x)"
+    assert verdicts(check(wrong, {"x": 3.531684343267526e-12})) == ["fail"]
+
+
+def test_the_step_of_eps_has_no_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autodiff_cli.language.checks.MOST_SECONDS", 0.0)
+    report = check("x**3", {"x": 2}, eps=0.5)
+    assert report.checks[0]["numeric"] == 12.25  # 0.25 off, as a step of a half has it

@@ -139,3 +139,25 @@ def test_what_has_no_form_with_many_digits_is_named() -> None:
         ad.evaluate("x**2", at={"x": 1}, hooks=["x=2*grad"], verify=True)
     with pytest.raises(UsageError, match="--digits must be from 1"):
         ad.evaluate("x**2", at={"x": 1}, digits=0)
+
+
+@pytest.mark.parametrize(
+    ("expression", "x", "true"),
+    [
+        # They change within the first steps, or digits are lost from sight: longer numbers and shorter steps are needed.
+        ("sin(expm1(x))", 64.99612798935387, lambda x: mpmath.sin(mpmath.expm1(x))),
+        ("sin(expm1(x))", 230.38777064717937, lambda x: mpmath.sin(mpmath.expm1(x))),
+        ("1 - tanh(x)", 112.011660164253, lambda x: 1 - mpmath.tanh(x)),
+        ("1 - tanh(x)", 300.0, lambda x: 1 - mpmath.tanh(x)),
+        ("erfc(x) - 2", -20.0, lambda x: mpmath.erfc(x) - 2),
+        ("(exp(x) - 1)*exp(-x)", 116.90003397041313, lambda x: (mpmath.exp(x) - 1) * mpmath.exp(-x)),
+    ],
+)
+def test_many_digits_are_right_where_few_would_not_do(expression: str, x: float, true: Any) -> None:
+    found = ad.evaluate(expression, {"x": x}, order=2, digits=20).to_dict()
+    with mpmath.workdps(700):
+        h = mpmath.mpf(10) ** -200
+        low, middle, high = (true(mpmath.mpf(x) + k * h) for k in (-1, 0, 1))
+        wanted = [middle, (high - low) / (2 * h), (high - 2 * middle + low) / h**2]
+        numbers = [mpmath.mpf(text) for text in (found["value"], found["grad"]["x"], found["hessian"]["x"]["x"])]
+        assert [abs(a - b) <= abs(b) * mpmath.mpf("1e-19") for a, b in zip(numbers, wanted, strict=True)] == [True] * 3

@@ -67,9 +67,11 @@ class WithDigits:
         self._session = session
         count = sum(leaf.numel() for leaf in session.variables.values())
         self._truth = Truth(session, order, evaluations=4 * count if order == 1 else 8 * count * (count + 1))
-        self._given = (atol, rtol)
-        self._elements = [name for name, leaf in session.variables.items() for _ in range(leaf.numel())]
-        self._judge = Judge(self._truth.differences, self._elements, atol, rtol)
+        elements = [name for name, leaf in session.variables.items() for _ in range(leaf.numel())]
+        self._judge = self._of_one = Judge(self._truth.differences, elements, atol, rtol)
+        if session.gradient is not None:
+            weighted = self._truth.weighted(session.gradient._data)
+            self._of_one = Judge(weighted.differences, elements, atol, rtol)  # of the number that a sweep starts from
 
     def first(self, name: str, analytic: Any) -> Verdicts:
         start = self._truth.first(name)
@@ -81,7 +83,7 @@ class WithDigits:
         of_a, of_b = self._truth.first(a), self._truth.first(b)
         return [
             [
-                self._judge.derivative(float(value), (min(of_a + j, of_b + i), max(of_a + j, of_b + i)), 0)
+                self._of_one.derivative(float(value), (min(of_a + j, of_b + i), max(of_a + j, of_b + i)), 0)
                 for j, value in enumerate(row)
             ]
             for i, row in enumerate(analytic)
@@ -91,13 +93,9 @@ class WithDigits:
         leaf = self._session.variables[name]
         values, shape = self._truth.follow_up(formula)
         claimed_shape(name, shape, leaf)
-        judge = self._judge
-        weights = self._session.gradient
-        if weights is not None:
-            judge = Judge(self._truth.weighted(weights._data).differences, self._elements, *self._given)
         values = values * leaf.numel() if shape == () else values
         start = self._truth.first(name)
-        verdicts = [judge.claim(value, (start + i,), 0) for i, value in enumerate(values)]
+        verdicts = [self._of_one.claim(value, (start + i,), 0) for i, value in enumerate(values)]
         return np.array([float(value) for value in values]).reshape(leaf.shape)[()], verdicts
 
 

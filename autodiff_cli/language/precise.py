@@ -97,6 +97,8 @@ class PreciseEvaluator(Evaluator):
         text = node.children[0].text
         if text in ("pi", "e") and type(value) is float and text not in self._scope and text not in self.names:
             return Exact(self.math.made(self.math.mp.pi + 0 if text == "pi" else self.math.mp.e + 0))
+        if self.math.reading and isinstance(value, Precise):
+            return precise(self.math, np.vectorize(self.math.read, otypes=[object])(value._data))
         return value
 
     def apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:

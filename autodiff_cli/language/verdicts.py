@@ -1,8 +1,8 @@
 """Whether a number is the derivative: the judgement of ``gradcheck``, apart from where its numbers come from.
 
 Nothing here is a constant of the size of a derivative.  A number passes if it is the true one up to what floating-point
-numbers cannot do better at that point, and that is measured: by rounding every operation in other directions, and moving
-the inputs by half a unit in the last place.
+numbers cannot do better at that point, and that is measured: by rounding every operation in other directions, and the
+variables, by half a unit in the last place, wherever they are read.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ _SEEDS = (1, 2, 3)
 _LEAST = 2.0**-1072
 _MOST_LOST = 1e-3
 """Relative to a derivative: with less left of it than this, agreement says nothing."""
+
+_NOISE = "rounding errors on the way are as large as the derivative"
 
 ORDER = ("pass", "kink", "undecided", "fail")
 """Verdicts, the best first."""
@@ -79,15 +81,15 @@ class Judge:
         if error <= tolerance:
             if floor <= _MOST_LOST * size or max(abs(value), size) <= tolerance:
                 return Verdict("pass", numeric, error, tolerance)
-            return Verdict("undecided", numeric, error, tolerance, "rounding errors on the way are as large as the derivative")
+            return Verdict("undecided", numeric, error, tolerance, _NOISE)
         moved = _INPUTS * self._spread(index, True)[j]
         if math.isfinite(moved) and error <= tolerance + moved:
             if moved <= 1e-6 * size:
                 return Verdict("pass", numeric, error, tolerance + moved)
             where = " and ".join(dict.fromkeys(self._names[i] for i in index))
-            return Verdict(
-                "undecided", numeric, error, tolerance + moved, f"the last digit of {where} decides about the derivative here"
-            )
+            lost = max(abs(value), size) <= tolerance + moved
+            reason = _NOISE if lost else f"the last digit of {where} decides about the derivative here"
+            return Verdict("undecided", numeric, error, tolerance + moved, reason)
         return Verdict("fail", numeric, error, tolerance)
 
     def claim(self, claimed: Any, index: Index, j: int) -> Verdict:
@@ -145,14 +147,24 @@ class Judge:
             return Verdict("kink" if inside else "fail", middle, distance, slack)
         return None
 
-    def _spread(self, index: Index, inputs: bool) -> list[float]:
-        if (index, inputs) not in self._spreads:
-            self._spreads[index, inputs] = self._differences.spread(index, _SEEDS, inputs)
-        return self._spreads[index, inputs]
+    def _spread(self, index: Index, reads: bool) -> list[float]:
+        if (index, reads) not in self._spreads:
+            self._spreads[index, reads] = self._differences.spread(index, _SEEDS, reads)
+        return self._spreads[index, reads]
 
     def _around(self, index: Index, j: int) -> float:
         """How large the derivative is where its variables are a millionth larger or smaller."""
         return self._differences.around(index, j, 1e-6)
+
+
+def rounded(verdict: Verdict, spread: float) -> Verdict:
+    """A failure in the light of how far rounding errors move the derivative."""
+    tolerance = verdict.tolerance + 2 * spread
+    if verdict.verdict != "fail" or not math.isfinite(tolerance) or not verdict.error <= tolerance:
+        return verdict
+    if tolerance <= 1e-6 * abs(verdict.numeric):
+        return verdict._replace(verdict="pass", tolerance=tolerance, reason="")
+    return verdict._replace(verdict="undecided", tolerance=tolerance, reason=_NOISE)
 
 
 def worst(verdicts: list[Verdict]) -> Verdict | None:

@@ -19,9 +19,11 @@ Evaluate = Callable[[Arithmetic, list[Any]], list[Any]]
 Index = tuple[int, ...]
 """By which elements of the inputs a derivative is, one entry for each order: ``(0, 0)`` is the second by the first."""
 
-SHORT, SHORTER = 30, 40
+STEPS = (30, 40)
 """Digits of the two steps, beyond those of the size of a variable."""
-SHORT_AT_0, SHORTER_AT_0 = 100, 120
+SHORTER = (130, 160)
+"""The same for a second look, at functions that change within the first steps."""
+STEPS_AT_0 = (100, 120)
 """Digits of the steps where a variable is 0, and its size is not known."""
 MOST_DIGITS = 760
 """Sums of any two floats are exact with so many."""
@@ -65,16 +67,15 @@ class Differences:
         self._more = max(digits - 50, 0)
         self._at_0 = any(x == 0 for x in inputs)
         self._order = order
-        self._enough = self._digits(0)
+        self._enough = self._digits(STEPS_AT_0 if self._at_0 and order <= 2 else STEPS)
         self._run: _Run | None = None
         self._second: _Run | None = None
 
-    def _digits(self, extra: int) -> int:
-        shorter = (SHORTER_AT_0 if self._at_0 and self._order <= 2 else SHORTER) + self._more
-        return shorter * (self._order + 1) + 60 + self._more + extra
+    def _digits(self, steps: tuple[int, int]) -> int:
+        return (steps[1] + self._more) * (self._order + 1) + 60 + self._more
 
-    def _made(self, digits: int) -> _Run:
-        return _Run(self._evaluate, self._inputs, digits, self._order, self._more)
+    def _made(self, digits: int, steps: tuple[int, int] = STEPS) -> _Run:
+        return _Run(self._evaluate, self._inputs, digits, self._order, steps, self._more)
 
     @property
     def run(self) -> _Run:
@@ -82,8 +83,8 @@ class Differences:
         if self._run is None:
             self._run = self._made(self._enough)
             self._run.value(())
-            if self._run.math.absorbed and self._enough < MOST_DIGITS:
-                self._enough = MOST_DIGITS + self._more + SHORTER * self._order
+            if self._run.math.short and self._enough < MOST_DIGITS:
+                self._enough = MOST_DIGITS + self._more + STEPS[1] * self._order
                 self._run = self._made(self._enough)
         return self._run
 
@@ -99,26 +100,26 @@ class Differences:
     def slopes(self, index: Index) -> list[Slope]:
         """A derivative of each element of the output."""
         found = self.run.slopes(index)
-        if all(slope.kind in ("smooth", "undefined") for slope in found):
+        if all(slope.kind == "undefined" or (slope.kind == "smooth" and not self.math.mp.isinf(slope.value)) for slope in found):
             return found
-        # What is no smooth point with so many digits has to be the same with more: else it was rounding.
+        # What is not smooth has to be so with more digits and shorter steps too: else it was rounding, or a large step.
         if self._second is None:
-            self._second = self._made(self._enough + 150)
+            self._second = self._made(max(self._enough, self._digits(SHORTER)) + 150, SHORTER)
         return [_confirmed(one, other) for one, other in zip(found, self._second.slopes(index), strict=True)]
 
-    def spread(self, index: Index, seeds: Sequence[int], inputs: bool) -> list[float]:
-        """How far a derivative of each element moves if all operations round as floats do, and the inputs too.
+    def spread(self, index: Index, seeds: Sequence[int], reads: bool) -> list[float]:
+        """How far a derivative of each element moves if all operations round as floats do.
 
         Args:
             index: which derivative.
             seeds: one for each trial.
-            inputs: whether to move the inputs by a rounding error, in the place of the results of operations.
+            reads: whether to round variables wherever they are read, in the place of the results of operations.
         """
         exact = [slope.value for slope in self.slopes(index)]
         most = [0.0] * len(exact)
         for seed in seeds:
             run = self._made(self._enough)
-            run.seed, run.inputs_only = seed, inputs
+            run.seed, run.reads = seed, reads
             for j, (one, other) in enumerate(zip(run.central(index), exact, strict=True)):
                 distance = abs(one - run.math.mp.mpf(other))
                 most[j] = floats.inf if run.math.mp.isnan(distance) else max(most[j], float(distance))
@@ -129,7 +130,7 @@ class Differences:
         sizes = []
         for side in (-1, 1):
             inputs = [x * (1 + side * distance) if i in index else x for i, x in enumerate(self._inputs)]
-            run = _Run(self._evaluate, inputs, self._enough, self._order, self._more)
+            run = _Run(self._evaluate, inputs, self._enough, self._order, STEPS, self._more)
             sizes.append(abs(run.central(index)[j]))
         return max((float(size) for size in sizes if not self.math.mp.isnan(size)), default=0.0)
 
@@ -137,18 +138,20 @@ class Differences:
 class _Run:
     """Evaluations with one number of digits, each made once."""
 
-    def __init__(self, evaluate: Evaluate, inputs: Sequence[float], digits: int, order: int, more: int) -> None:
+    def __init__(
+        self, evaluate: Evaluate, inputs: Sequence[float], digits: int, order: int, steps: tuple[int, int], more: int
+    ) -> None:
         self.math = Arithmetic(digits)
         self.seed: int | None = None
-        self.inputs_only = False
+        self.reads = False
         mp = self.math.mp
         self._evaluate = evaluate
         self._inputs = [mp.mpf(x) for x in inputs]
         self._known: dict[Any, list[Any]] = {}
-        at_0 = (SHORT_AT_0, SHORTER_AT_0) if order <= 2 else (SHORT, SHORTER)
+        at_0 = STEPS_AT_0 if order <= 2 else steps
         self.scales = [abs(x) if x and not mp.isnan(x) and not mp.isinf(x) else mp.mpf(1) for x in self._inputs]
         self._steps = [
-            tuple(mp.mpf(10) ** -(exponent + more) * scale for exponent in ((SHORT, SHORTER) if x else at_0))
+            tuple(mp.mpf(10) ** -(exponent + more) * scale for exponent in (steps if x else at_0))
             for x, scale in zip(self._inputs, self.scales, strict=True)
         ]
 
@@ -157,10 +160,7 @@ class _Run:
         if moves not in self._known:
             inputs = list(self._inputs)
             if self.seed is not None:
-                self.math.rounding(self.seed)
-                if self.inputs_only:
-                    inputs = [x * (1 + self.math.jitter()) for x in inputs]
-                    self.math.rounding(None)
+                self.math.rounding(self.seed, self.reads)
             for i, count, step in moves:
                 inputs[i] = inputs[i] + self._steps[i][step] * count / 2
             try:

@@ -62,7 +62,7 @@ def _bounded(*names: str) -> None:
             if mp.isinf(x) or (x and mp.mag(x) > 4000):
                 at_infinity = {"sinh": x, "cosh": abs(x), "tanh": mp.sign(x), "erf": mp.sign(x), "erfc": mp.mpf(1 - mp.sign(x))}
                 return at_infinity.get(name, mp.nan)
-            return inner(m, x)
+            return m.rounded(inner(m, x), x)
 
         FUNCTIONS[name] = function
 

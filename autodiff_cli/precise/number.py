@@ -29,7 +29,8 @@ class Arithmetic:
     Attributes:
         mp: mpmath's context of that precision; the library's own is left alone.
         operations: how many were done.
-        absorbed: whether a sum lost a term that was not 0 from sight, so that more digits might say more.
+        short: whether a term of a sum, most of its digits, or what a function differs from 1 by was lost from sight, so that
+            more digits might say more.
     """
 
     def __init__(self, digits: int) -> None:
@@ -37,17 +38,32 @@ class Arithmetic:
         self.mp.dps = digits
         self.digits = digits
         self.operations = 0
-        self.absorbed = False
+        self.short = False
         self.zero = self.mp.mpf(0)
         self._gap = int(self.mp.prec) // 2
         self._random: random.Random | None = None
+        self._reads = False
 
-    def rounding(self, seed: int | None) -> None:
-        """Begin to round every result as a float64 would, in directions that depend on the seed; ``None`` ends it."""
+    def rounding(self, seed: int | None, reads: bool = False) -> None:
+        """Begin to round as a float64 would, in directions that depend on the seed; ``None`` ends it.
+
+        Args:
+            seed: of the directions.
+            reads: whether to round variables, each time that one is read, in the place of the results of operations.
+        """
         self._random = None if seed is None else random.Random(seed)
+        self._reads = reads
 
-    def jitter(self) -> float:
-        """A rounding error, relative: as large as one may be, up or down."""
+    @property
+    def reading(self) -> bool:
+        """Whether variables are rounded where they are read."""
+        return self._random is not None and self._reads
+
+    def read(self, value: Number) -> Number:
+        """A rounded number of a variable."""
+        return Number(self, value.value * (1 + self._jitter()))
+
+    def _jitter(self) -> float:
         assert self._random is not None
         error = self._random.uniform(-1, 1)
         return UNIT * (error + (0.3 if error >= 0 else -0.3))
@@ -63,8 +79,8 @@ class Arithmetic:
     def made(self, value: Any) -> Number:
         """The result of an operation."""
         self.operations += 1
-        if self._random is not None and value:
-            value = value * (1 + self.jitter())
+        if self._random is not None and value and not self._reads:
+            value = value * (1 + self._jitter())
             if abs(value) < 2.0**-1021:
                 value = value + self._random.choice((-_LEAST, _LEAST)) / 2
         return Number(self, value)
@@ -73,12 +89,16 @@ class Arithmetic:
 
     def add(self, x: Any, y: Any) -> Number:
         """x + y."""
-        if x and y and not self.absorbed:
+        total = x + y
+        if x and y and not self.short:
             # The third entry of a finite number is its exponent, the fourth how many bits its mantissa has.
-            a, b = x._mpf_, y._mpf_
-            if a[1] and b[1] and abs(a[2] + a[3] - b[2] - b[3]) > self._gap:
-                self.absorbed = True
-        return self.made(x + y)
+            a, b, c = x._mpf_, y._mpf_, total._mpf_
+            if a[1] and b[1]:
+                absorbs = abs(a[2] + a[3] - b[2] - b[3]) > self._gap
+                rounded = max(a[3], b[3]) > self._gap  # numbers of few bits are exact, and so is their difference
+                cancels = rounded and (not c[1] or a[2] + a[3] - c[2] - c[3] > self._gap)
+                self.short = absorbs or cancels
+        return self.made(total)
 
     def div(self, x: Any, y: Any) -> Number:
         """x / y."""
@@ -114,8 +134,14 @@ class Arithmetic:
         """e**x for one of mpmath's numbers."""
         mp = self.mp
         if mp.isnan(x) or mp.isinf(x) or (x and mp.mag(x) <= _MOST_EXPONENT) or not x:
-            return mp.exp(x)
+            return self.rounded(mp.exp(x), x)
         return mp.inf if x > 0 else self.zero
+
+    def rounded(self, value: Any, x: Any) -> Any:
+        """The value of a function at ``x`` that is near 1 or 2 at places where it is neither: then digits are short."""
+        if value in (1, -1, 2) and x and not self.mp.isinf(x):
+            self.short = True
+        return value
 
 
 def _other(combine: Callable[[Arithmetic, Any, Any], Number], reflected: bool = False) -> Any:
