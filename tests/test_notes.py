@@ -414,3 +414,21 @@ def test_a_sample_of_known_truth(kind: str) -> None:
     cases = list(KINDS[kind](16, 4))
     assert {case.needs for case in cases} == {True, False}
     assert [case for case in cases if case.needs != case.given] == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "x"),
+    [
+        ("(exp(sin(x)) - cos(x))*exp(-x)", 8.85482860858612e-12),  # cancels whatever the results are multiplied by
+        ("(tan(x) - sin(x))/x", 3.531684343267526e-12),
+        ("(exp(x) - 1)*exp(-x)", 116.90003397041313),
+        ("sin(expm1(x))", 64.99612798935387),
+    ],
+)
+def test_digits_of_second_derivatives_that_are_lost_on_the_way_back(expression: str, x: float) -> None:
+    found = ad.evaluate(expression, {"x": x}, order=2).notes
+    assert any(each["kind"] == "cancellation" and each["order"] == 2 for each in found)
+
+
+def test_comparisons_by_name_are_looked_at() -> None:
+    assert "kink" in {each["kind"] for each in ad.evaluate("x if ge(x, y=1) else x**2", {"x": 1.0}).notes}

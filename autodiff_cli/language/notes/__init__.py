@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import enable_grad
-from autodiff_cli.errors import LinAlgError, NotPrecise
+from autodiff_cli.errors import AutodiffError
 from autodiff_cli.language.notes import births, digits, kinks, slopes
 from autodiff_cli.language.wording import note
 
@@ -56,7 +56,7 @@ def _tried(part: Callable[[], list[Note]]) -> list[Note]:
     """The notes of one kind; a mistake in here costs these, and no answer."""
     try:
         return _limited(part())
-    except (LinAlgError, NotPrecise):  # what a note would be about has no inverse within rounding, or no more digits
+    except AutodiffError:  # beside the point something is refused, or it has no inverse within rounding
         return []
     except Exception:
         if STRICT:

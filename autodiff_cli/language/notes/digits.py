@@ -72,8 +72,8 @@ def lost(session: Session, numbers: Sequence[tuple[str, Any]], order: int, shows
     far = overflow.is_far(session.trace)
     moves = not switches(session, truth.order)
     suspects = list(found) if ended or far else shaken.shaky(session, truth.order, found, limit, moves)
-    if not suspects and overflow.absorbs(session.trace):  # where shaking cannot help: 0 stays 0
-        suspects = [key for key, value in found.items() if np.any(value == 0)]
+    if overflow.absorbs(session.trace):  # where shaking cannot help: 0 stays 0
+        suspects = [key for key, value in found.items() if key in suspects or np.any(value == 0)]
     if not suspects and not wrong_value:
         return notes
     wrongs = truth.derivatives(found, suspects)

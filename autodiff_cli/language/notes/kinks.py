@@ -99,7 +99,7 @@ def _mask(step: Step, order: int) -> Any:
     if op is None:
         return None
     if op.name in _COMPARISONS:
-        return np.equal(raw(step[1][0]), raw(step[1][1]))
+        return np.equal(*(raw(value) for value in (*step[1], *step[2].values())))
     first = step[1][0] if step[1] else None
     if op.name in _TRUTHS or op.name in _BRANCHES:
         value = raw(first)

@@ -33,10 +33,9 @@ Found = dict[tuple[Place, Index], Any]
 
 
 class _Shaken(Evaluator):
-    """Multiplies what rounds by a factor near 1.
+    """Multiplies what rounds by a factor near 1, and the gradient that arrives there by another.
 
-    Equal results of one function have the same factor, as rounding would have it; and as the factor is part of the graph, it
-    moves the gradients that go back through it too.
+    Equal results of one function have the same factors, as rounding would have it.
     """
 
     def __init__(self, session: Session, variables: Mapping[str, Tensor], seed: int) -> None:
@@ -56,9 +55,16 @@ class _Shaken(Evaluator):
         if np.all(exact):
             return result
         seed = zlib.crc32(np.ascontiguousarray(result._data).tobytes(), zlib.crc32(op.name.encode(), self._seed))
-        moved = np.random.default_rng(seed).uniform(1.0, 2.0, result.shape)  # less might be rounded away
+        moved = result * self._factor(seed, exact, result)
+        if moved.requires_grad:  # what arrives on the way back was rounded too
+            back = self._factor(seed + 2, exact, result)
+            moved.register_hook(lambda gradient: gradient * back)
+        return moved
+
+    def _factor(self, seed: int, exact: Any, result: Tensor) -> Tensor:
+        moved = np.random.default_rng(seed).uniform(4.0, 8.0, result.shape)  # less might be rounded away, or even out
         sign = np.where(np.random.default_rng(seed + 1).uniform(size=result.shape) < 0.5, -1.0, 1.0)
-        return result * Tensor((1 + np.where(exact, 0.0, self._eps * moved * sign)).astype(result.dtype))
+        return Tensor((1 + np.where(exact, 0.0, self._eps * moved * sign)).astype(result.dtype))
 
 
 def _moved(leaf: Tensor, seed: int) -> Tensor:
@@ -67,8 +73,8 @@ def _moved(leaf: Tensor, seed: int) -> Tensor:
     return Tensor((leaf._data * factor).astype(leaf.dtype), requires_grad=True)
 
 
-def derivatives(session: Session, order: int, seed: int | None = None, moves: bool = False) -> Found:
-    """The derivatives up to an order, of each element of an output that has no gradient to start from.
+def evaluated(session: Session, seed: int | None = None, moves: bool = False) -> tuple[Tensor, dict[str, Tensor]]:
+    """The output and the variables of an evaluation.
 
     Args:
         seed: by which to shake; not at all if left out.
@@ -79,7 +85,12 @@ def derivatives(session: Session, order: int, seed: int | None = None, moves: bo
     if seed is not None and moves:
         variables = {name: _moved(leaf, seed) for name, leaf in variables.items()}
     evaluator = session.again(variables) if seed is None else _Shaken(session, variables, seed)
-    output = evaluator.as_tensor(evaluator.run())
+    return evaluator.as_tensor(evaluator.run()), variables
+
+
+def derivatives(session: Session, order: int, seed: int | None = None, moves: bool = False) -> Found:
+    """The derivatives up to an order, of each element of an output that has no gradient to start from; see ``evaluated``."""
+    output, variables = evaluated(session, seed, moves)
     found: Found = {}
     for place in places(session):
         number = output if place is None else output[place]
