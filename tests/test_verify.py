@@ -161,3 +161,11 @@ def test_many_digits_are_right_where_few_would_not_do(expression: str, x: float,
         wanted = [middle, (high - low) / (2 * h), (high - 2 * middle + low) / h**2]
         numbers = [mpmath.mpf(text) for text in (found["value"], found["grad"]["x"], found["hessian"]["x"]["x"])]
         assert [abs(a - b) <= abs(b) * mpmath.mpf("1e-19") for a, b in zip(numbers, wanted, strict=True)] == [True] * 3
+
+
+def test_powers_of_large_exponents_take_no_memory() -> None:
+    math = Arithmetic(50)
+    mp = math.mp
+    assert math.power(-mp.inf, mp.mpf(10) ** 10**10).value == mp.inf
+    assert math.power(-mp.inf, mp.mpf(2) ** 90 + 1).value == -mp.inf
+    assert math.power(mp.mpf(-1), mp.mpf(2) ** 60 + 1).value == -1

@@ -116,7 +116,7 @@ class Arithmetic:
         if mp.isnan(x) or mp.isnan(y):
             return self.made(mp.nan)
         whole = not mp.isinf(y) and mp.isint(y)
-        odd = whole and bool(int(y) & 1)
+        odd = whole and y.man_exp[1] == 0  # mantissas are odd; as an int it may fill the memory
         if not x or mp.isinf(x) or mp.isinf(y):
             if mp.isinf(y):
                 size = abs(x)
