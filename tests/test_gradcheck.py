@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.errors import UsageError
+from autodiff_cli.errors import ShapeError, UsageError
 from autodiff_cli.language.checks import Report
 from autodiff_cli.language.checks import check_gradient as check
 from autodiff_cli.language.points import At
@@ -211,8 +211,11 @@ def test_second_derivatives_of_several_outputs_are_weighted() -> None:
     assert verdicts(check("[x**2, x**3]", {"x": 2}, order=2, gradient=[1, 1], claims=["x=2*x + 3*x**2"])) == ["pass"] * 3
 
 
-def test_what_depends_on_no_variable_has_no_second_derivatives() -> None:
-    assert verdicts(check("[1, 2] < b*ones(0, 1)", {"b": 0.0}, order=2)) == ["pass"]
+@pytest.mark.parametrize("asked", [{"order": 2}, {"claims": ["b=1"]}])
+@pytest.mark.parametrize("expression", ["[1, 2] < b*ones(0, 1)", "zeros(0)", "[b, 1]", "[1, 2]"])
+def test_second_derivatives_and_claims_are_about_one_number(expression: str, asked: dict[str, Any]) -> None:
+    with pytest.raises(ShapeError, match="only for scalar outputs"):
+        check(expression, {"b": 0.0}, **asked)
 
 
 def test_rounding_on_the_way_back_is_not_a_failure() -> None:

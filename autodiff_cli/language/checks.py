@@ -188,15 +188,14 @@ class _Check:
     def __init__(self, report: Report, session: Session, order: int, claims: Sequence[tuple[str, str]], doubts: bool) -> None:
         self.report = report
         self.session = session
+        self.order = order
         self.claims = claims
         self.doubts = doubts
         for name, _ in claims:
             if name not in session.variables:
                 raise UnknownName(f"--claim names '{name}', which is not a variable", hint=variable_hint(name, session.variables))
-        if order == 2 or (claims and session.gradient is None):
-            session.require_scalar()
-        # Several numbers that depend on no variable have no second derivatives to look at.
-        self.order = order if session.output.numel() == 1 or session.gradient is not None else 1
+        if order == 2 or claims:
+            session.require_scalar(constant=True)
 
     def entries(self, side: Side) -> list[dict[str, Any]]:
         """An entry for each derivative, then one for each claim.

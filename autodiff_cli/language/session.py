@@ -149,9 +149,13 @@ class Session:
         """Whether the output depends on a variable through recorded operations."""
         return self.output.requires_grad
 
-    def require_scalar(self) -> None:
-        """Say what to do about an output that is no scalar and has no gradient to start from."""
-        if self.differentiable and self.gradient is None and self.output.numel() != 1:
+    def require_scalar(self, constant: bool = False) -> None:
+        """Say what to do about an output that is not a scalar and has no gradient to start from.
+
+        Args:
+            constant: whether an output that depends on no variable is refused too.
+        """
+        if (self.differentiable or constant) and self.gradient is None and self.output.numel() != 1:
             raise ShapeError(
                 "grad can be implicitly created only for scalar outputs",
                 span=self.evaluator.tree.children[-1].span,
