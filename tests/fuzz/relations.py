@@ -109,7 +109,8 @@ def _first_coefficient(ask: Ask, args: Sequence[str]) -> Iterator[str]:
     if series is None or evaluated is None or not _smooth(evaluated) or len(evaluated["grad"]) != 1:
         return
     yield from _compared("taylor", series["derivatives"][0], "eval", evaluated["value"])
-    yield from _compared("taylor", series["derivatives"][1], "grad", next(iter(evaluated["grad"].values())))
+    if not np.shape(evaluated["value"]):  # of several numbers without a derivative the gradient has the shape of the variable
+        yield from _compared("taylor", series["derivatives"][1], "grad", next(iter(evaluated["grad"].values())))
 
 
 def _compiled(ask: Ask, args: Sequence[str]) -> Iterator[str]:
