@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.errors import ShapeError, UsageError
+from autodiff_cli.errors import LimitError, ShapeError, UsageError
 from autodiff_cli.language.checks import Report
 from autodiff_cli.language.checks import check_gradient as check
 from autodiff_cli.language.points import At
@@ -231,3 +231,9 @@ def test_the_step_of_eps_has_no_limit_of_time(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("autodiff_cli.language.checks.MOST_SECONDS", 0.0)
     report = check("x**3", {"x": 2}, eps=0.5)
     assert report.checks[0]["numeric"] == 12.25  # 0.25 off, as a step of a half has it
+
+
+def test_as_many_derivatives_are_checked_as_there_is_time_for() -> None:
+    with pytest.raises(LimitError, match="gradcheck would compare 650 numbers, more than the limit of 500"):
+        check("sum(x**2)", {"x": [1.0] * 25}, order=2)
+    assert verdicts(check("sum(x**2)", {"x": [1.0, 2.0, 3.0]}, order=2)) == ["pass", "pass"]

@@ -130,7 +130,7 @@ def check_gradient(
             raise UsageError("gradcheck works in float64", hint="leave --dtype out")
         elements = sum(leaf.numel() for leaf in session.variables.values())
         check_count(
-            elements * max(session.output.numel(), 1) * order * len(points),
+            (elements * max(session.output.numel(), 1) + (elements**2 if order == 2 else 0)) * len(points),
             MOST_CHECKED,
             "gradcheck would compare {} numbers, more than the limit of {}",
             hint="name fewer variables, or check a part of them: the rules are the same for all elements",
