@@ -59,44 +59,43 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
             hint="name fewer variables with --wrt, ask for a product with a vector instead, or allow it with --no-limits",
         )
     results: dict[Index, Any] = {}
-    level: dict[Index, Any] = {(): output}
+    # For each index tensors of the shape of its last variable, one for each element of those before: a sweep from one of them
+    # does not meet the others.
+    level: dict[Index, list[Tensor]] = {(): [output]}
     for depth in range(1, order + 1):
         last = depth == order
-        following: dict[Index, Any] = {}
-        for index, tensor in level.items():
+        following: dict[Index, list[Tensor]] = {}
+        for index, tensors in level.items():
             first = names.index(index[-1]) if index else 0
             by = {name: variables[name] for name in names[first:]}
             start = gradient if not index else None
-            if not index and start is None and tensor.shape != ():
-                start = tensor_on(np.ones(tensor.shape, tensor.dtype), None)  # one element, which counts as a number
-            for name, derivative in _derivatives(tensor, by, start, record=not last).items():
-                results[(*index, name)] = derivative._data
+            if not index and start is None and output.shape != ():
+                start = tensor_on(np.ones(output.shape, output.dtype), None)  # one element, which counts as a number
+            rows = [row for tensor in tensors for row in _derivatives(tensor, by, start, record=not last)]
+            for k, (name, variable) in enumerate(by.items()):
+                shape = sum((variables[each].shape for each in (*index, name)), ())
+                arrays = [row[k]._data for row in rows]
+                results[(*index, name)] = np.reshape(np.stack(arrays) if arrays else np.zeros(shape, variable.dtype), shape)[()]
                 if not last:
-                    following[(*index, name)] = derivative
+                    following[(*index, name)] = [row[k] for row in rows]
         level = following
     return results
 
 
-def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Any, record: bool) -> dict[str, Tensor]:
-    """The derivatives of every element of ``tensor``: its shape, then that of the variable."""
-    if not tensor._requires_grad:
-        return {name: _zeros(tensor.shape + v.shape if start is None else v.shape, v) for name, v in by.items()}
+def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Any, record: bool) -> list[list[Tensor]]:
+    """For each element of ``tensor``, or for all of it with a ``start``, its derivatives by the variables."""
     inputs = list(by.values())
-    if start is not None or tensor.shape == ():
-        found = grad(tensor, inputs, start, retain_graph=True, create_graph=record, allow_unused=True)
-        return {n: _zeros(v.shape, v) if g is None else g for (n, v), g in zip(by.items(), found, strict=True)}
-    from autodiff_cli.ops.shape import reshape, stack
-
-    rows: list[tuple[Tensor | None, ...]] = []
-    for position in itertools.product(*map(range, tensor.shape)):
+    single = start is not None or tensor.shape == ()
+    places = [None] if single else list(itertools.product(*map(range, tensor.shape)))
+    if not tensor._requires_grad:
+        return [[_zeros(v.shape, v) for v in inputs] for _ in places]
+    rows = []
+    for place in places:
         # From the element, not from zeros with a 1 among them: what was not taken contributes nothing to a slope that is infinite.
-        rows.append(grad(tensor[position], inputs, retain_graph=True, create_graph=record, allow_unused=True))
-    made = {}
-    for k, (name, variable) in enumerate(by.items()):
-        parts = [_zeros(variable.shape, variable) if row[k] is None else row[k] for row in rows]
-        shape = tensor.shape + variable.shape
-        made[name] = reshape(stack(parts), shape) if parts else _zeros(shape, variable)
-    return made
+        number = tensor if place is None else tensor[place]
+        found = grad(number, inputs, start, retain_graph=True, create_graph=record, allow_unused=True)
+        rows.append([_zeros(v.shape, v) if g is None else g for v, g in zip(inputs, found, strict=True)])
+    return rows
 
 
 def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:

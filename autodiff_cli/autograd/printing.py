@@ -80,7 +80,7 @@ def _formatter(data: Any) -> tuple[Callable[[Any], str], int]:
     text = _whole
     if finite.size:
         largest, smallest = np.abs(finite).max(), np.abs(finite).min()
-        wide = largest / smallest > 1000 or largest > 1e8
+        wide = largest / 1000 > smallest or largest > 1e8
         whole = bool(np.all(finite == np.floor(finite)))
         text = _scientific if wide or (not whole and smallest < 1e-4) else _whole if whole else _fixed
     width = max((len(text(v)) for v in finite), default=1)
