@@ -392,3 +392,13 @@ def test_the_room_of_special_functions() -> None:
     assert ad.special.psi is ad.digamma
     assert ad.special.expit is ad.sigmoid
     assert ad.special.bessel_j0 is ad.j0 is ad.bessel_j0
+
+
+@pytest.mark.parametrize(("x", "q"), [(2, -3.5), (3, -0.3), (5, -40.25), (7, -1000.1), (2, -1e9 - 0.5), (300, -2.5)])
+def test_zeta_below_0_does_not_count_up_to_it(x: int, q: float) -> None:
+    with mpmath.workdps(40):
+        part = mpmath.mpf(q) - math.floor(q)
+        true = mpmath.zeta(x, part) + (-1) ** x * (mpmath.zeta(x, 1 - part) - mpmath.zeta(x, 1 - mpmath.mpf(q)))
+    assert ad.evaluate("zeta(x, q)", {"q": q}, {"x": x}).value == pytest.approx(float(true), rel=1e-13)
+    both = ad.evaluate("zeta(x, q)", const={"x": x, "q": [q, 1e9]}, gradient=[1.0, 1.0]).value
+    assert both[0] == pytest.approx(float(true), rel=1e-13)

@@ -141,6 +141,18 @@ gamma = declare(
 _zeta = from_scipy("zeta")
 
 
+@np.errstate(all="ignore")
+def _zeta_values(x: Any, q: Any) -> Any:
+    reflected = (q < 0) & (q != np.floor(q)) & (x == np.floor(x))
+    if not np.any(reflected):
+        return _zeta(x, q)
+    value = _zeta(x, np.where(reflected, 1.0, q))
+    # SciPy would take abs(q) steps: the terms below 0, without their signs, are a sum from 1 - part to -q.
+    part = q - np.floor(q)
+    below = np.where(x % 2 == 0, 1.0, -1.0) * (_zeta(x, 1 - part) - _zeta(x, np.where(reflected, 1 - q, 1.0)))
+    return np.where(reflected, _zeta(x, part) + below, value)[()].astype(np.result_type(x, q))
+
+
 def _by_exponent() -> Any:
     raise GraphError(
         "the derivative of zeta by x is not implemented", hint="differentiate by q only: hand x over with --const, or detached"
@@ -149,7 +161,7 @@ def _by_exponent() -> Any:
 
 zeta: Function = declare(
     "zeta",
-    lambda x, q: _zeta(x, q),
+    _zeta_values,
     {"x": lambda g: _by_exponent(), "q": lambda g, x, q: g * -(x * zeta(x + 1, q))},
     series="chain",
     written=decompositions.ZETA,
