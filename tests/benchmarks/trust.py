@@ -1,0 +1,84 @@
+"""What it costs to know how far an answer can be trusted: notes, right digits and gradcheck, against the evaluation itself.
+
+Run it with ``python tests/benchmarks/trust.py``.  Peer, where it is installed: ``torch.autograd.gradcheck``, whose
+differences have one step and tell about seven digits.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import autodiff_cli as ad
+
+Work = Callable[[], Any]
+
+CASES: list[tuple[str, dict[str, Any], str]] = [
+    ("log(x**3)", {"x": 5.0}, "torch.log(x**3)"),
+    (
+        "exp(sin(x)*cos(y)) + log(x**2 + 1)/(1 + y**2)",
+        {"x": 0.7, "y": 1.2},
+        "torch.exp(torch.sin(x)*torch.cos(y)) + torch.log(x**2 + 1)/(1 + y**2)",
+    ),
+    ("sum(tanh(x)**2)", {"x": [0.1 * k for k in range(10)]}, "(torch.tanh(x)**2).sum()"),
+    ("(1 - cos(x))/x**2", {"x": 1e-5}, "(1 - torch.cos(x))/x**2"),
+    ("abs(x - 1) + x", {"x": 1.0}, "abs(x - 1) + x"),
+]
+
+
+def evaluated(expression: str, at: dict[str, Any], order: int) -> Work:
+    return lambda: ad.evaluate(expression, at, order=order)
+
+
+def noted(expression: str, at: dict[str, Any], order: int) -> Work:
+    return lambda: ad.evaluate(expression, at, order=order).notes
+
+
+def peer(code: str, at: dict[str, Any]) -> Work | None:
+    try:
+        torch = import_module("torch")
+    except ImportError:
+        return None
+    torch.set_num_threads(1)
+    made = compile(f"lambda {', '.join(at)}: {code}", "peer", "eval")
+    function: Callable[..., Any] = eval(made, {"torch": torch})
+    inputs = [torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in at.values()]
+    return lambda: torch.autograd.gradcheck(function, inputs, raise_exception=False)
+
+
+def took(works: list[Work], rounds: int = 9) -> list[float]:
+    """Milliseconds of each, the medians; they take turns, so that a drift of the machine falls on all."""
+    times: list[list[float]] = [[] for _ in works]
+    for work in works:
+        work()
+    for _ in range(rounds):
+        for work, found in zip(works, times, strict=True):
+            start = time.perf_counter()
+            work()
+            found.append(time.perf_counter() - start)
+    return [statistics.median(found) * 1000 for found in times]
+
+
+def main() -> None:
+    print("| expression | evaluation | notes | of order 2 | right digits | gradcheck | PyTorch's |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for expression, at, code in CASES:
+        works = [
+            evaluated(expression, at, 1),
+            noted(expression, at, 1),
+            evaluated(expression, at, 2),
+            noted(expression, at, 2),
+            lambda expression=expression, at=at: ad.evaluate(expression, at, verify=True),
+            lambda expression=expression, at=at: ad.check_gradient(expression, at),
+        ]
+        other = peer(code, at)
+        plain, noted1, second, noted2, right, checked, *theirs = took([*works, *([] if other is None else [other])])
+        cells = [plain, noted1 - plain, noted2 - second, right - plain, checked, *theirs]
+        print(f"| `{expression}` | {' | '.join(f'{cell:.2f} ms' for cell in cells)}{' |' if theirs else ' | |'}")
+
+
+if __name__ == "__main__":
+    main()
