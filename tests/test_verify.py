@@ -169,3 +169,21 @@ def test_powers_of_large_exponents_take_no_memory() -> None:
     assert math.power(-mp.inf, mp.mpf(10) ** 10**10).value == mp.inf
     assert math.power(-mp.inf, mp.mpf(2) ** 90 + 1).value == -mp.inf
     assert math.power(mp.mpf(-1), mp.mpf(2) ** 60 + 1).value == -1
+
+
+def test_what_is_computed_on_the_way_has_right_digits_too() -> None:
+    found = ad.evaluate("y = exp(x); y - 1", {"x": 1e-8}, digits=25).to_dict()
+    assert [row.get("right_digits") for row in found["tensors"]] == [None, 16.0, 8.0]
+    assert [row["value"] for row in found["tensors"]] == [1e-8, "1.00000001000000005", "1.000000005000000037589228e-8"]
+
+
+def test_rows_have_their_right_digits() -> None:
+    rows = run('autodiff eval "y = exp(x); y - 1" --at x=1e-8 --verify --format csv').splitlines()
+    assert [row.split(",")[-2:] for row in rows] == [["grad_right_digits", "right_digits"], ["16.0", ""], ["", "16.0"], ["", "8.0"]]
+    assert run('autodiff grad "exp(x)" --at x=1e-8 --digits 25 --format csv') == (
+        "name,value,right_digits\nd_x,1.00000001000000005,16.0\n"
+    )
+    assert run('autodiff taylor "1 - x" --at x=0.25 --digits 25 --format csv') == (
+        "order,coefficient,derivative,right_digits\n0,0.75,0.75,16.0\n1,-1.0,-1.0,16.0\n"
+    )
+    assert run('autodiff hessian "x**2" --at x=1 --verify --format csv') == "name,value,right_digits\nd_x_x,2.0,16.0\n"

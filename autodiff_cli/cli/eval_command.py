@@ -54,7 +54,8 @@ def command(
 
         document = result.to_dict()
         lines = [*document["tensors"], *document.get("derivatives", [])]
-        sys.stdout.write(records.render(style, document, records.tensor_records(document), lines))
+        rows = options.beside(result, records.tensor_records(document))
+        sys.stdout.write(records.render(style, document, rows, lines))
     options.say_verified(result, quiet, quiet_notes)
     options.say_notes(result.notes, quiet_notes)
 

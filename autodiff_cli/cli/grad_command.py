@@ -49,6 +49,6 @@ def command(
 
         document = result.to_dict()
         del document["tensors"]
-        sys.stdout.write(records.render(style, document, records.gradient_records(document)))
+        sys.stdout.write(records.render(style, document, options.beside(result, records.gradient_records(document))))
     options.say_verified(result, quiet, quiet_notes)
     options.say_notes(result.notes, quiet_notes)

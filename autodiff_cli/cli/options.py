@@ -234,6 +234,11 @@ def in_digits(result: Any, *kinds: str) -> list[str]:
     return [text or "nan" for text in verified.bare(kinds)]
 
 
+def beside(result: Any, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Records with their right digits, if those were asked for."""
+    return records if result.verified is None else result.verified.beside(records)
+
+
 def say_verified(result: Any, quiet: bool, silent: bool) -> None:
     """Write the right digits to standard error, where standard output has bare numbers only."""
     verified = result.verified

@@ -123,6 +123,6 @@ def _run(
         from autodiff_cli.report import records
 
         rows = [{"name": name, "value": plain(value)} for name, value in result.numbers()]
-        sys.stdout.write(records.render(style, result.to_dict(), rows))
+        sys.stdout.write(records.render(style, result.to_dict(), options.beside(result, rows)))
     options.say_verified(result, quiet, quiet_notes)
     options.say_notes(result.notes, quiet_notes)

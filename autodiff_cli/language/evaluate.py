@@ -73,6 +73,9 @@ class Result:
             ]
         if self.verified is not None:
             result["verified"] = self.verified.to_dict()["verified"]
+            for row in result["tensors"]:
+                if ("tensors", row["name"]) in self.verified.right:
+                    row["right_digits"] = self.verified.right["tensors", row["name"]]
             if self.verified.digits is not None:
                 _in_digits(result, self.verified.texts)
         result["notes"] = self.notes
@@ -94,6 +97,8 @@ def _in_digits(result: dict[str, Any], texts: Mapping[tuple[str, ...], Any]) -> 
     for entry in result.get("derivatives", []):
         kind = "hessian" if entry["order"] == 2 else "derivatives"
         entry["value"] = texts[kind, *entry["wrt"]]
+    for row in result["tensors"]:
+        row["value"] = texts.get(("tensors", row["name"]), row["value"])
 
 
 def _derivatives(gradient: Mapping[str, Any], higher: Mapping[Index, Any]) -> list[tuple[str, Any]]:
@@ -204,6 +209,8 @@ def _verified(session: Session, result: Result, digits: int | None) -> Verified:
 
     entries = sum(np.size(value) for _, value in result.numbers())
     with verifying(session, result.order, digits, entries) as verified:
+        if result.command == "eval":
+            verified.tensors()
         verified.value(result.value)
         for name, value in result.grad.items():
             verified.derivative(("grad", name), (name,), value)

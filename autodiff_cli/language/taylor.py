@@ -73,7 +73,14 @@ class Taylor:
     def records(self) -> list[dict[str, Any]]:
         """One record for each order."""
         both = zip(self.coefficients, self.derivatives, strict=True)
-        return [{"order": k, "coefficient": plain(c), "derivative": plain(d)} for k, (c, d) in enumerate(both)]
+        records = [{"order": k, "coefficient": plain(c), "derivative": plain(d)} for k, (c, d) in enumerate(both)]
+        if self.verified is not None:
+            path = ("coefficients",)
+            for k, record in enumerate(records):
+                record["right_digits"] = self.verified.right[path][k]
+                if self.verified.digits is not None:
+                    record["coefficient"] = self.verified.texts[path][k]
+        return records
 
     def numbers(self) -> list[tuple[str, Any]]:
         """Every coefficient with what it is called."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.errors import UsageError
+from autodiff_cli.language.precise import numbers
 from autodiff_cli.language.session import Session
 from autodiff_cli.language.truth import MOST_SECONDS, Truth, in_time
 from autodiff_cli.precise.differences import Slope
@@ -21,7 +22,7 @@ MOST_RIGHT = 16.0
 """More right digits than this are not told apart."""
 
 Path = tuple[str, ...]
-"""What a number is: ``("value",)``, ``("grad", "x")``, ``("hessian", "x", "y")``, ``("coefficients",)``."""
+"""What a number is: ``("value",)``, ``("grad", "x")``, ``("hessian", "x", "y")``, ``("coefficients",)``, ``("tensors", "%1")``."""
 
 
 @contextmanager
@@ -63,6 +64,15 @@ class Verified:
     def value(self, found: Any) -> None:
         """Take in the value of the expression."""
         self._add(("value",), found, self._plain.differences.values())
+
+    def tensors(self) -> None:
+        """Take in what the program computes on the way, step by step."""
+        given = [(tensor, name) for tensor, name, _ in self._session.evaluator.named() if name not in self._session.leaves]
+        truth = self._plain.tensors()[len(self._session.leaves) :]
+        if [tensor.shape for tensor, _ in given] != [tensor.shape for tensor in truth]:
+            return  # numbers without digits to lose, such as positions, may be tensors on one side only
+        for (tensor, name), true in zip(given, truth, strict=True):
+            self._add(("tensors", name), tensor._data, map(self._mp.mpf, numbers(true)))
 
     def derivative(self, path: Path, names: Sequence[str], found: Any) -> None:
         """Take in a derivative by variables, one for each order; its shape is theirs, one after the other."""
@@ -112,7 +122,8 @@ class Verified:
 
     def to_dict(self) -> dict[str, Any]:
         """What they add to the JSON of an answer: the right digits, and the numbers that are shown to many digits."""
-        return {"verified": nested(self.right), **({} if self.digits is None else nested(self.texts))}
+        shown = {path: right for path, right in self.right.items() if path[0] != "tensors"}
+        return {"verified": nested(shown), **({} if self.digits is None else nested(self.texts))}
 
     def rows(self) -> list[tuple[Path, tuple[int, ...], Any, Any]]:
         """For each single number what it is, its place in an array, its right digits, and its text."""
@@ -125,6 +136,19 @@ class Verified:
     def lines(self) -> list[tuple[str, Any, Any]]:
         """For each single number its name, its right digits and its text."""
         return [(label(path, place), right, text) for path, place, right, text in self.rows()]
+
+    def beside(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Records with the right digits of their values, and of their gradients, and with the numbers to many digits."""
+        known = {label(path): path for path in self.right}
+        for record in records:
+            for column, name in (("value", record["name"]), ("grad", f"d_{record['name']}")):
+                path = known.get(name)
+                if path is None or column not in record:
+                    continue
+                record["right_digits" if column == "value" else "grad_right_digits"] = self.right[path]
+                if self.digits is not None:
+                    record[column] = self.texts[path]
+        return records
 
     def bare(self, kinds: Sequence[str]) -> list[str | None]:
         """The texts of numbers of some kinds in the order in which bare output has them: each mixed derivative once."""
@@ -141,6 +165,8 @@ class Verified:
         """All of it in one line; of an array the fewest digits."""
         parts = []
         for path, right in self.right.items():
+            if path[0] == "tensors":
+                continue
             known = [one for one in _cells(right).flat if one is not None]
             parts.append(f"{label(path)} {min(known):g}" if known else f"{label(path)} none")
         return f"right digits: {', '.join(parts)}"
@@ -166,8 +192,10 @@ def nested(flat: Mapping[Path, Any]) -> dict[str, Any]:
 
 
 def label(path: Path, place: tuple[int, ...] = ()) -> str:
-    """What a number is called: ``value``, ``d_x``, ``d_x_y[0, 1]``."""
+    """What a number is called: ``value``, ``d_x``, ``d_x_y[0, 1]``, and a tensor by its name."""
     kind, *names = path
+    if kind == "tensors":
+        kind, names = names[0], []
     if kind == "coefficients":
         return f"order {place[0]}" + (f" [{', '.join(map(str, place[1:]))}]" if len(place) > 1 else "") if place else "coefficients"
     text = "_".join(["d", *names]) if names else kind

@@ -70,7 +70,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "verified": (
         "object",
         "with `--verify` or `--digits`: under the keys of the numbers how many decimal digits of each are right, at most 16, in "
-        "their shapes; null where there is no such number, as at a kink",
+        "their shapes; null where there is no such number, as at a kink; tensors of `eval` have theirs as `right_digits`",
     ),
     "variable": (TEXT, "the variable of the series"),
     "at": (NUMBERS, "the point that the series is about"),
