@@ -15,6 +15,8 @@ import pytest
 from tests.processes import LIMIT, completed, started, until
 
 MAP = [sys.executable, "-m", "autodiff_cli", "map"]
+WIDE = b"1.5".ljust(99, b"0") + b"\n"
+"""A row that fills a piece of text with little to compute."""
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("AUTODIFF_FORMAT", "PYTHONUNBUFFERED")}
 
 
@@ -97,7 +99,7 @@ def test_a_process_that_is_ended_leaves_no_half_file(style: str, name: str, piec
             nonlocal written
             with contextlib.suppress(BrokenPipeError):
                 while True:
-                    process.stdin.write(b"1.5\n" * 250_000)
+                    process.stdin.write(WIDE * 10_000)  # 1 MB
                     written += 1
 
         feeder = threading.Thread(target=feed)
