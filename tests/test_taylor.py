@@ -1,4 +1,4 @@
-"""Power series: against mpmath's derivatives at 60 digits, against sweeps through sweeps, and the command."""
+"""Power series: against mpmath's derivatives at 30 digits, against sweeps through sweeps, and the command."""
 
 from __future__ import annotations
 
@@ -208,8 +208,8 @@ TRUTH: list[tuple[str, Callable[[Any], Any], tuple[float, ...]]] = [
 @pytest.mark.parametrize(("expression", "truth", "x"), [(e, f, x) for e, f, points in TRUTH for x in points])
 def test_against_mpmath(expression: str, truth: Callable[[Any], Any], x: float) -> None:
     found = taylor.series(Session(expression, {"x": x}), ORDER)
-    with mpmath.workdps(60):
-        exact = [mpmath.diff(truth, mpf(x), k) / math.factorial(k) for k in range(ORDER + 1)]
+    with mpmath.workdps(30):
+        exact = mpmath.taylor(truth, mpf(x), ORDER)
         size = max(map(abs, exact))
         for k, (a, b) in enumerate(zip(found, exact, strict=True)):
             assert abs(a - mpmath.re(b)) <= 1e-9 * abs(b) + 1e-13 * size, (k, a, b)
@@ -264,11 +264,14 @@ def _swept(total: Any, t: Tensor, order: int) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("op", "sample", "place"),
-    [pytest.param(op, s, i, id=f"{op.name}{s}{i}") for op in OPS for s in op.samples for i in _moving(op, s)],
-)
-def test_against_sweeps(op: Op, sample: tuple[Any, ...], place: int) -> None:
+@pytest.mark.parametrize("op", [op for op in OPS if op.samples], ids=lambda op: op.name)
+def test_against_sweeps(op: Op) -> None:
+    for sample in op.samples:
+        for place in _moving(op, sample):
+            _compare_with_sweeps(op, sample, place)
+
+
+def _compare_with_sweeps(op: Op, sample: tuple[Any, ...], place: int) -> None:
     t = ad.tensor(0.0, requires_grad=True)
     by_sweeps = _swept(_total(op.function(*_arguments(op, sample, place, np.array(sample[place]) + t))), t, 4)
     expansion = Expansion(4)
@@ -276,10 +279,10 @@ def test_against_sweeps(op: Op, sample: tuple[Any, ...], place: int) -> None:
     try:
         total = _total(op.function(*_arguments(op, sample, place, variable)))
     except (NoSeriesError, ArgumentError, AttributeError):
-        assert op.section in LATER_ROOMS
+        assert op.section in LATER_ROOMS, (sample, place)
         return  # it has no rule: what it is part of is swept order by order
     found = expansion.coefficients(total) if isinstance(total, Series) else np.zeros(5)
-    assert taylor.scaled(found)[1:] == pytest.approx(by_sweeps, rel=1e-9, abs=1e-11)
+    assert taylor.scaled(found)[1:] == pytest.approx(by_sweeps, rel=1e-9, abs=1e-11), (sample, place)
 
 
 @given(FORMULAS, POINTS)
@@ -306,7 +309,7 @@ HARD = "exp(sin(x)*cos(x)) + log(x**2 + 1)/(1 + x**2)"
 @pytest.mark.parametrize("x", [-2.3, -0.5, 0.0, 1e-3, 0.7, 3.1, 11.0])
 def test_order_30(x: float) -> None:
     derivatives = ad.evaluate(HARD, {"x": x}, order=30).derivatives
-    with mpmath.workdps(60):
+    with mpmath.workdps(30):
         exact = mpmath.taylor(lambda v: mpmath.exp(mpmath.sin(v) * mpmath.cos(v)) + mpmath.log(v**2 + 1) / (1 + v**2), mpf(x), 30)
         for k in range(2, 31):
             truth = exact[k] * math.factorial(k)
