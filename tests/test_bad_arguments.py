@@ -16,15 +16,15 @@ from tests.fuzz.arguments import OPS, SHAPES, TEXTS, in_language, in_python, wro
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_only_our_errors_come_out(op: Op) -> None:
-    """One in 23 of the calls in the language, of Python's one in 13; ``python -m tests.fuzz.arguments`` makes all."""
-    calls = [*list(in_language(op, SHAPES, TEXTS))[::23], *list(in_python(op))[::13]]
+    """One in 59 of the calls in the language, of Python's one in 37; ``python -m tests.fuzz.arguments`` makes all."""
+    calls = [*list(in_language(op, SHAPES, TEXTS))[::59], *list(in_python(op))[::37]]
     found = [one for one in map(wrong, calls) if one]
     assert not found, "\n".join(found[:5])
 
 
-@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
-def test_the_kind_of_each_plain_parameter_is_declared(op: Op) -> None:
-    assert {name for name in op.parameters if name not in op.tensors} <= set(op.kinds)
+def test_the_kind_of_each_plain_parameter_is_declared() -> None:
+    missing = [(op.name, name) for op in OPS for name in op.parameters if name not in op.tensors and name not in op.kinds]
+    assert missing == []
 
 
 @pytest.mark.parametrize(
