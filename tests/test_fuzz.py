@@ -1,4 +1,4 @@
-"""The fuzzer itself: its commands are the same in every run, its oracles notice what they are for, and 300 commands run clean."""
+"""The fuzzer itself: its commands are the same in every run, its oracles notice what they are for, and 200 commands run clean."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ QUICK = pool.Setting(main="tests.test_fuzz:_planted", seconds=0.5, patience=200,
 
 
 def test_a_command_depends_on_its_number_only() -> None:
-    first = [mix.command(Random(f"0:{i}")) for i in range(200)]
-    assert [mix.command(Random(f"0:{i}")) for i in reversed(range(200))] == first[::-1]
-    assert len(set(first)) > 190
+    first = [mix.command(Random(f"0:{i}")) for i in range(60)]
+    assert [mix.command(Random(f"0:{i}")) for i in reversed(range(60))] == first[::-1]
+    assert len(set(first)) > 55
 
 
 def test_the_number_of_processes_changes_nothing() -> None:
     def codes(workers: int) -> dict[Any, Any]:
-        return {task: ran.code for task, ran in pool.run_all(pool.Setting(), [(3, i) for i in range(40)], workers)}
+        return {task: ran.code for task, ran in pool.run_all(pool.Setting(), [(3, i) for i in range(12)], workers)}
 
     assert codes(1) == codes(3)
 
@@ -58,10 +58,6 @@ def test_every_command_every_option_and_every_function_comes() -> None:
     assert [name for name in signatures().names() if f"{name}(" not in text and name not in text] == []
     assert len(signatures().unknown) < 5, "functions of which no call is known that works"
 
-
-def test_most_commands_reach_the_engine() -> None:
-    ran = [report.code for _, report in pool.run_all(pool.Setting(), [(1, i) for i in range(400)], 2)]
-    assert ran.count(0) > 0.55 * len(ran)
 
 
 def test_examples_are_mutated() -> None:
@@ -272,15 +268,11 @@ def test_the_lines_for_a_shell_do_the_same(command: Command, tmp_path: Path, mon
 # The project
 
 
-@pytest.fixture(scope="module")
-def ran() -> report.Findings:
-    found = report.Findings()
-    for _, each in pool.run_all(pool.Setting(), [(0, i) for i in range(300)], 2):
-        found.add(each)
-    return found
-
-
-def test_three_hundred_commands_run_clean(ran: report.Findings) -> None:
-    assert sum(ran.codes.values()) == 300
+def test_two_hundred_commands_run_clean_and_most_reach_the_engine() -> None:
+    ran = report.Findings()
+    for _, each in pool.run_all(pool.Setting(), [(0, i) for i in range(200)], 2):
+        ran.add(each)
+    assert sum(ran.codes.values()) == 200
     assert [report.told(group) for group in ran.groups.values()] == []
     assert "eval" in ran.summary()
+    assert sum(count for (_, code), count in ran.codes.items() if code == "0") > 0.55 * 200
