@@ -53,8 +53,8 @@ ENDLESS = [
     ("autodiff eval @/dev/zero", 3),
     ("autodiff eval - </dev/zero", 3),
     ("autodiff repl </dev/zero", 3),
-    *((f"autodiff map x --input-format {form} </dev/zero", 5) for form in ("csv", "tsv", "ndjson", "npy", "npz")),
-    *((f"autodiff map x --input-format {form} /dev/zero", 5) for form in ("csv", "ndjson", "npy", "npz")),
+    *((f"autodiff map x --input-format {form} </dev/zero", 5) for form in ("csv", "npy", "npz")),
+    *((f"autodiff map x --input-format {form} /dev/zero", 5) for form in ("ndjson", "npy", "npz")),
 ]
 ENDLESS += [
     (f"autodiff map x --input-format {form} {source}", 5)
@@ -217,7 +217,7 @@ def test_an_expression_that_is_too_long(tmp_path: Path, capsys: pytest.CaptureFi
     file.write_text("x+" * 5_000_000 + "x", encoding="utf-8")
     assert main(["eval", f"@{file}", "--at", "x=1"]) == 3
     assert "is longer than 4 MiB" in capsys.readouterr().err
-    file.write_text("x+" * 400_000 + "x", encoding="utf-8")
+    file.write_text("x+" * 250_000 + "x", encoding="utf-8")
     assert main(["eval", f"@{file}", "--at", "x=1"]) == 3
     assert "more than 500,000 words and signs" in capsys.readouterr().err
 
