@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,13 @@ from autodiff_cli.autograd.declare import argument_names
 from autodiff_cli.autograd.op import FUNCTIONS, Op
 from autodiff_cli.autograd.sweep import grad
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError
+from autodiff_cli.errors import ArgumentError, GradcheckError
 
 assert ad.sin is not None  # declares the functions
 OPS = list({op.name: op for op in FUNCTIONS.values()}.values())
 DIFFERENTIABLE = [op for op in OPS if op.samples]
-SAMPLES = [pytest.param(op, sample, id=f"{op.name}{sample}") for op in DIFFERENTIABLE for sample in op.samples]
+EDGES = [(op, edge) for op in OPS for edge in op.edges]
+EACH = pytest.mark.parametrize("op", DIFFERENTIABLE, ids=lambda op: op.name)
 
 
 def _arguments(op: Op, sample: tuple[Any, ...]) -> list[Any]:
@@ -36,28 +38,43 @@ def _arguments(op: Op, sample: tuple[Any, ...]) -> list[Any]:
     return arguments
 
 
-@pytest.mark.parametrize(("op", "sample"), SAMPLES)
-def test_first_derivative(op: Op, sample: tuple[Any, ...]) -> None:
-    assert gradcheck(op.function, _arguments(op, sample), atol=1e-7, rtol=1e-6)
+def _failures(op: Op, check: Callable[[tuple[Any, ...]], bool]) -> list[str]:
+    """What is wrong at each of the samples of a function."""
+    found = []
+    for sample in op.samples:
+        try:
+            if not check(sample):
+                found.append(f"{op.name}{sample}")
+        except GradcheckError as error:
+            found.append(f"{op.name}{sample}: {error}")
+    return found
 
 
-@pytest.mark.parametrize(("op", "sample"), SAMPLES)
-def test_second_derivative(op: Op, sample: tuple[Any, ...]) -> None:
-    assert gradgradcheck(op.function, _arguments(op, sample), atol=1e-7, rtol=1e-6)
+@EACH
+def test_first_derivative(op: Op) -> None:
+    assert _failures(op, lambda sample: gradcheck(op.function, _arguments(op, sample), atol=1e-7, rtol=1e-6)) == []
 
 
-@pytest.mark.parametrize(("op", "sample"), SAMPLES)
-def test_third_derivative(op: Op, sample: tuple[Any, ...]) -> None:
+@EACH
+def test_second_derivative(op: Op) -> None:
+    assert _failures(op, lambda sample: gradgradcheck(op.function, _arguments(op, sample), atol=1e-7, rtol=1e-6)) == []
+
+
+@EACH
+def test_third_derivative(op: Op) -> None:
     def second(*arguments: Any) -> Any:
         inputs = [a for a in arguments if isinstance(a, Tensor) and a.requires_grad]
         first = grad(_scalar(op.function(*arguments)), inputs, create_graph=True, allow_unused=True)
         total = _total(first)
         return tuple(inputs) if total is None else _total(grad(total, inputs, create_graph=True, allow_unused=True))
 
-    result = second(*_arguments(op, sample))
-    if not isinstance(result, Tensor) or not result.requires_grad:
-        return  # the second derivative is constant: there is no third
-    assert gradcheck(second, _arguments(op, sample), atol=1e-6, rtol=1e-5)
+    def check(sample: tuple[Any, ...]) -> bool:
+        result = second(*_arguments(op, sample))
+        if not isinstance(result, Tensor) or not result.requires_grad:
+            return True  # the second derivative is constant: there is no third
+        return gradcheck(second, _arguments(op, sample), atol=1e-6, rtol=1e-5)
+
+    assert _failures(op, check) == []
 
 
 def _scalar(output: Any) -> Tensor:
@@ -78,23 +95,19 @@ def _total(parts: Any) -> Tensor | None:
     return total
 
 
-@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
-def test_says_what_it_is(op: Op) -> None:
-    assert op.summary
-    assert op.section
-    assert op.signature.startswith(op.name)
+def test_each_says_what_it_is() -> None:
+    assert [op.name for op in OPS if not (op.summary and op.section and op.signature.startswith(op.name))] == []
 
 
-@pytest.mark.parametrize("op", [op for op in OPS if op.edges], ids=lambda op: op.name)
-def test_edges_are_evaluated_and_documented(op: Op) -> None:
-    assert op.domain or op.convention
-    for edge in op.edges:
+def test_edges_are_evaluated_and_documented() -> None:
+    for op, edge in EDGES:
+        assert op.domain or op.convention, op.name
         arguments = _arguments(op, edge)
         output = op.function(*arguments)
         inputs = [a for a in arguments if isinstance(a, Tensor) and a.requires_grad]
         if isinstance(output, Tensor) and output.requires_grad:
             found = grad(output.sum(), inputs)
-            assert all(f is not None and f.shape == a.shape for f, a in zip(found, inputs, strict=True))
+            assert all(f is not None and f.shape == a.shape for f, a in zip(found, inputs, strict=True)), (op.name, edge)
 
 
 WITHOUT_DERIVATIVE = {
@@ -161,23 +174,22 @@ def missing(op: Op) -> list[str]:
     return lacks
 
 
-@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
-def test_the_declaration_is_whole(op: Op) -> None:
+def test_each_declaration_is_whole() -> None:
     with np.errstate(all="ignore"):
-        lacks = missing(op)
-    assert not lacks, f"the declaration of {op.name} in ops/{op.section}.py lacks\n  " + "\n  ".join(lacks)
+        lacks = {op: missing(op) for op in OPS}
+    told = [f"that of {op.name} in ops/{op.section}.py lacks\n  " + "\n  ".join(each) for op, each in lacks.items() if each]
+    assert not told, "\n".join(told)
 
 
-@pytest.mark.parametrize("op", [op for op in OPS if op.inside is not None], ids=lambda op: op.name)
-def test_outside_the_value_is_no_number(op: Op) -> None:
-    for edge in op.edges:
+def test_outside_the_value_is_no_number() -> None:
+    for op, edge in EDGES:
         if _is_outside(op, edge):
             try:
                 with np.errstate(all="ignore"):
                     value = op.function(*_plain(edge))
             except ArgumentError:
                 continue
-            assert not np.all(np.isfinite(value)), edge
+            assert not np.all(np.isfinite(value)), (op.name, edge)
 
 
 ONE_NUMBER = [(op, edge[0]) for op in DIFFERENTIABLE if len(op.tensors) == 1 for edge in op.edges if type(edge[0]) is float]

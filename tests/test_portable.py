@@ -6,8 +6,6 @@ import ast
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.processes import completed
 from tests.shell import ROOT
 
@@ -58,13 +56,17 @@ def test_everything_works_without_what_posix_alone_has(tmp_path: Path) -> None:
     assert (tmp_path / "o.csv").read_text() == "x,value,d_x\n3,9.0,6.0\n"
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_what_posix_alone_has_is_asked_for_first(path: Path) -> None:
+def test_what_posix_alone_has_is_asked_for_first() -> None:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        _asks_first(path)
+
+
+def _asks_first(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("os", "signal"):
             alone = node.attr in (CALLS if node.value.id == "os" else SIGNALS)
             family = "pthread_sigmask" if node.attr.startswith("SIG_") and node.attr in SIGNALS else node.attr
-            assert not alone or f'hasattr({node.value.id}, "{family}")' in text, f"line {node.lineno}: {node.attr}"
+            assert not alone or f'hasattr({node.value.id}, "{family}")' in text, f"{path}, line {node.lineno}: {node.attr}"
         if isinstance(node, ast.Import):
-            assert not {alias.name for alias in node.names} & {*MODULES} or "except ImportError" in text
+            assert not {alias.name for alias in node.names} & {*MODULES} or "except ImportError" in text, path
