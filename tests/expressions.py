@@ -175,16 +175,14 @@ def _grown(inner: Any) -> Any:
     )
 
 
-PARTS = st.recursive(
-    st.sampled_from(
-        [
-            *[Piece(text, False) for text in ("x", "y", "0.7", "v[1]")],
-            *[Piece(text, True) for text in ("v", "v", "[x, 0.5, y]", "[1, -2, 0.5]")],
-        ]
-    ),
-    _grown,
-    max_leaves=8,
-)
+def _parts() -> Any:
+    starts = [Piece(text, False) for text in ("x", "y", "0.7", "v[1]")]
+    starts += [Piece(text, True) for text in ("v", "v", "[x, 0.5, y]", "[1, -2, 0.5]")]
+    return st.recursive(st.sampled_from(starts), _grown, max_leaves=8)
+
+
+PARTS = st.deferred(_parts)
+"""Made when a test needs it: all functions are tried for that."""
 EXPRESSIONS = PARTS.map(lambda part: f"sum({part})" if part.vector else part.text)
 """Texts whose value is one number."""
 VALUES = st.integers(-12, 12).map(lambda n: n / 8 + 0.01)

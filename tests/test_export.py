@@ -17,7 +17,9 @@ import autodiff_cli as ad
 from autodiff_cli.autograd.op import FUNCTIONS
 from autodiff_cli.cli.main import main
 from autodiff_cli.errors import AutodiffError
+from autodiff_cli.language.evaluator import free_names
 from autodiff_cli.language.export import NotInTarget, export
+from autodiff_cli.language.parser import parse
 from autodiff_cli.language.targets import TARGETS
 from tests.nist import MODELS
 from tests.processes import completed
@@ -110,10 +112,6 @@ def compare(found: Answers, exactly: Answers, rtol: float = 1e-9) -> None:
 
 def in_order(expression: str, at: dict[str, float]) -> dict[str, float]:
     """The values in the order of the arguments: that in which the names occur."""
-    tree = ad.evaluate(expression, at=at).tensors
-    assert tree
-    from autodiff_cli.language.evaluator import free_names
-    from autodiff_cli.language.parser import parse
 
     return {name: at[name] for name in free_names(parse(expression))}
 
