@@ -94,7 +94,7 @@ CHOICES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), min_size=4, max_size=4), st.sampled_from(CHOICES), st.sampled_from(CHOICES))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_kinks_and_branches(pieces: list[str], one: str, other: str) -> None:
     """On a grid that hits every kink."""
     inner = one.format(*pieces)
@@ -181,7 +181,7 @@ def test_a_function_that_calls_itself_is_done_row_by_row() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("rows", [1, 2, 7, 1000, 4097, 30_001])
+@pytest.mark.parametrize("rows", [1, 2, 7, 1000, 4097, 10_001])
 def test_blocks_and_threads_do_not_matter(rows: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(rows)
     x, y = rng.normal(size=(2, rows)).astype(dtype)
@@ -288,7 +288,7 @@ def test_columns_of_other_types(dtype: Any) -> None:
 
 
 def test_a_long_chain() -> None:
-    depth = 5_000
+    depth = 2_000
     chain = ad.compile("; ".join(["y = x", *["y = y*1.0001 + 0.5"] * depth, "y"]))
     assert chain(x=np.array([1.0]))["d_x"][0] == pytest.approx(1.0001**depth)
 

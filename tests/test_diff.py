@@ -282,11 +282,11 @@ def test_a_formula_computes_what_the_operation_does(law: Law) -> None:
 
 
 def test_a_long_chain_is_written_in_as_many_statements() -> None:
-    count = 5_000
+    count = 2_000
     found = derivative("sin(" * count + "x" + ")" * count)
     assert len(found) < 60 * count
     assert count - 10 < found.count(" = ") < count
-    count = 1_000
+    count = 500
     slope, value = 1.0, 0.5
     for _ in range(count):
         slope, value = slope * math.cos(value), math.sin(value)
@@ -297,7 +297,7 @@ def test_a_long_chain_is_written_in_as_many_statements() -> None:
 @pytest.mark.parametrize("step", ["x*sin({})", "relu({})", "tanh(x*{})", "1/(1 + {})", "sqrt({} + y)", "acos({}/2)", "max({}, y)"])
 def test_the_text_grows_in_proportion(step: str) -> None:
     left, right = step.split("{}")
-    short, long = (len(derivative(left * n + "x" + right * n)) for n in (100, 400))
+    short, long = (len(derivative(left * n + "x" + right * n)) for n in (75, 300))
     assert long < 5 * short
 
 

@@ -111,7 +111,7 @@ CHOICES = st.lists(st.lists(st.integers(0, 100), max_size=3), min_size=2, max_si
 ONCE_OVERLAPPED: list[list[int]] = [[], [], [], [], [0, 1, 2], [], [15, 17, 16], [], [7]]
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(CHOICES, st.integers(0, 1000))
 @example(ONCE_OVERLAPPED, 0)
 def test_boxes_stand_apart_and_edges_lead_from_box_to_box(choices: list[list[int]], seed: int) -> None:
@@ -120,7 +120,7 @@ def test_boxes_stand_apart_and_edges_lead_from_box_to_box(choices: list[list[int
 
 
 def test_the_graphs_of_the_fuzzer(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fuzz.main(100) == 0, capsys.readouterr().out
+    assert fuzz.main(40) == 0, capsys.readouterr().out
 
 
 @pytest.mark.parametrize("i", range(6))
@@ -184,7 +184,7 @@ def test_boxes_too_near_are_seen() -> None:
 def test_a_picture_is_the_same_every_time() -> None:
     code = (
         "from tests.drawn import *\nfrom autodiff_cli.report.graph_svg import to_svg\n"
-        "for seed in range(16): print(to_svg(dressed(random_graph(random_choices(seed)), seed), 6))"
+        "for seed in range(6): print(to_svg(dressed(random_graph(random_choices(seed)), seed), 6))"
     )
     drawn = {
         subprocess.run(

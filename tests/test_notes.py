@@ -203,7 +203,7 @@ def test_exact_cancellation_is_no_loss(expression: str) -> None:
 
 
 @given(FORMULAS, POINTS, POINTS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_no_kink_away_from_kinks(formula: Formula, x: float, y: float) -> None:
     at = {"x": x + 0.0123, "y": y - 0.0321}
     assert "kink" not in _kinds(formula.text, at, order=2)
@@ -405,7 +405,7 @@ def test_long_programs_have_notes_in_time(monkeypatch: pytest.MonkeyPatch) -> No
         assert [note["kind"] for note in result.notes] == ["kink"]
         return count - before
 
-    assert 2_000 < calls(2_000) < 2.2 * calls(1_000)
+    assert 1_000 < calls(1_000) < 2.2 * calls(500)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

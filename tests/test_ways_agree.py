@@ -156,7 +156,7 @@ def smooth(case: Case) -> None:
 
 
 @given(CASES)
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_all_ways_agree(case: Case) -> None:
     smooth(case)
     for way in (by_vector, by_program, by_diff):
@@ -178,7 +178,7 @@ def compiler() -> str:
 
 
 @given(case=CASES)
-@settings(max_examples=20)
+@settings(max_examples=10)
 def test_c_agrees(case: Case, compiler: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     smooth(case)
     try:
