@@ -59,7 +59,6 @@ def test_every_command_every_option_and_every_function_comes() -> None:
     assert len(signatures().unknown) < 5, "functions of which no call is known that works"
 
 
-
 def test_examples_are_mutated() -> None:
     assert len(corpus()) > 300
     changed = [mutate(Random(i)) for i in range(200)]
