@@ -6,6 +6,7 @@ lose the note only.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
@@ -27,3 +28,9 @@ def _signals_reach_children() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+
+
+def pytest_collection_finish() -> None:
+    """The items stay until the end: the collector, which many tests call, need not look at them."""
+    gc.collect()
+    gc.freeze()
