@@ -141,7 +141,7 @@ def exactly(truth: Any, x: float) -> tuple[float, float, float]:
     """A value and two derivatives by differences of numbers with many digits."""
     key = id(truth), x
     if key not in _TRUE:
-        with mpmath.workdps(400 if abs(x) > 1e-100 else 700):
+        with mpmath.workdps(160 if 1e-100 < abs(x) < 500 else 700):
             point = mpmath.mpf(x)
             step = min(abs(point), 1) * mpmath.mpf(10) ** -20
             below, here, above = truth(point - step), truth(point), truth(point + step)
