@@ -60,11 +60,11 @@ def done(pattern: str = ".*.parts") -> list[str]:
 
 
 def test_a_killed_worker_loses_nothing(cluster: Any) -> None:
-    save(3000)
+    save(1500)
     local = run_map(SLOW, "d.csv", "-o", "local.csv")
     assert local.code == 0
     victim = cluster.workers[0].pid
-    with run_of("-o", "o.csv", "--scheduler", cluster.scheduler_address, "--partition-rows", "100") as process:
+    with run_of("-o", "o.csv", "--scheduler", cluster.scheduler_address, "--partition-rows", "50") as process:
         until(lambda: len(done()) > 3 or process.poll() is not None)
         assert process.poll() is None
         os.kill(victim, signal.SIGKILL)

@@ -30,9 +30,12 @@ def test_a_command_depends_on_its_number_only() -> None:
 
 
 def test_the_number_of_processes_changes_nothing() -> None:
-    def codes(workers: int) -> dict[Any, Any]:
-        return {task: ran.code for task, ran in pool.run_all(pool.Setting(), [(3, i) for i in range(12)], workers)}
+    tasks = [pool.command_of(pool.Setting(), 3, i) for i in range(12)]
 
+    def codes(workers: int) -> dict[Any, Any]:
+        return {task: ran.code for task, ran in pool.run_all(pool.Setting(), tasks, workers)}
+
+    assert len(set(tasks)) == 12
     assert codes(1) == codes(2)
 
 
