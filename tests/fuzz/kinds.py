@@ -21,7 +21,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice, product
+from itertools import chain, islice, product
 
 from autodiff_cli import ops  # noqa: F401  installs the functions
 from autodiff_cli.autograd import modes
@@ -307,19 +307,19 @@ def statements() -> Iterator[str]:
         yield place.format(one, other)
 
 
-def cases(only: set[str] | None = None) -> Iterator[Case]:
-    """Every command line."""
-    for name, words in COMMANDS.items():
-        if only and name not in only and words[0] not in only:
+def cases(only: set[str] | None = None, first: int = 0, every: int = 1) -> Iterator[Case]:
+    """Every command line, or one in ``every`` from number ``first`` on."""
+
+    def wanted(table: dict[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
+        return [words for name, words in table.items() if not only or name in only or words[0] in only]
+
+    lines = product(wanted(COMMANDS), expressions()), product(wanted(PROGRAMS), statements())
+    for words, text in islice(chain(*lines), first, None, every):
+        if words in PROGRAMS.values():
+            yield words, f"{_PREAMBLE}{text}\n1 + 1\n"
             continue
-        for expression in expressions():
-            text = f"{_FUNCTIONS}; {expression}" if words[-1] != "x={}" and words[-1] != "{}" else expression
-            yield tuple(word.format(text) if "{}" in word else word for word in words), _ROWS if words[0] == "map" else ""
-    for name, words in PROGRAMS.items():
-        if only and name not in only and words[0] not in only:
-            continue
-        for statement in statements():
-            yield words, f"{_PREAMBLE}{statement}\n1 + 1\n"
+        text = f"{_FUNCTIONS}; {text}" if words[-1] != "x={}" and words[-1] != "{}" else text
+        yield tuple(word.format(text) if "{}" in word else word for word in words), _ROWS if words[0] == "map" else ""
 
 
 class _Input(io.TextIOWrapper):
@@ -391,7 +391,7 @@ def main_command() -> int:
     only = set(options.only.split(",")) - {""}
     found: Counter[str] = Counter()
     count = 0
-    for case in islice(cases(only), int(first) - 1, None, int(every)):
+    for case in cases(only, int(first) - 1, int(every)):
         count += 1
         wrong = failure(case)
         if wrong is None:
