@@ -351,8 +351,13 @@ ROWS += [
 ODD += ["\xa01", "+1.5", "1e400", "1e-400", "-nan", "9" * 400, "infinity", "Infinity"]
 
 
-@pytest.mark.parametrize("odd", [None, *[f"a,1,{cell}" for cell in ODD], *ROWS])
-@pytest.mark.parametrize("options", [[], ["--format", "tsv"], ["--no-keep"], ["--format", "ndjson"], ["--on-error", "skip"]])
+OPTIONS = [["--format", "tsv"], ["--no-keep"], ["--format", "ndjson"], ["--on-error", "skip"]]
+SEEN = [(None, options) for options in OPTIONS]
+SEEN += [(odd, OPTIONS[(i + k) % 4]) for i, odd in enumerate([*[f"a,1,{cell}" for cell in ODD], *ROWS]) for k in (0, 1)]
+"""Each odd cell and row with two of the options, beside none."""
+
+
+@pytest.mark.parametrize(("odd", "options"), [*[(odd, []) for odd in dict.fromkeys(odd for odd, _ in SEEN)], *SEEN])
 def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from autodiff_cli.data import fast as fast_csv
 
