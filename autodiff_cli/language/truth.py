@@ -64,9 +64,11 @@ class Truth:
         self._constants = {name: leaf._data for name, leaf in session.leaves.items() if name not in session.variables}
         inputs = [float(x) for leaf in session.variables.values() for x in np.ravel(leaf._data)]
         self._inputs, self._order, self._digits = inputs, order, digits
+        if len(inputs) * evaluations > MOST_OPERATIONS:  # before they become numbers of many digits
+            raise NotPrecise("an expression of so many numbers")
         self.differences = Differences(self._evaluate, inputs, order, digits)
         self.differences.values()
-        if max(self.differences.math.operations, len(inputs)) * evaluations > MOST_OPERATIONS:
+        if self.differences.math.operations * evaluations > MOST_OPERATIONS:
             raise NotPrecise("an expression of so many operations")
 
     def first(self, name: str) -> int:

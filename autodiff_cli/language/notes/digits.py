@@ -85,7 +85,7 @@ def lost(session: Session, numbers: Sequence[tuple[str, Any]], order: int, shows
     return [*notes, *_derivatives(session, steps, wrongs, far)]
 
 
-MOST_SECONDS = 2.0
+MOST_SECONDS = 1.0
 """Of processor time, for the value and again for the derivatives."""
 
 
