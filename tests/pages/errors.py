@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 
 from autodiff_cli import errors
@@ -93,10 +94,15 @@ def provoked(command: str) -> str:
     return str(json.loads(streams(f"{command} --json")[1])["error"]["kind"])
 
 
+def _said(kind: type) -> str:
+    """What an error is; its attributes are for those who read the code."""
+    return (inspect.getdoc(kind) or "").partition("\n\nAttributes:")[0]
+
+
 def _entry(kind: type[AutodiffError]) -> str:
     bases = [base.__name__ for base in kind.__bases__ if base is not AutodiffError]
     also = f" In Python also a {' and a '.join(code(name) for name in bases)}." if bases else ""
     name = kind.__name__
-    parts = [f"### {name}\n", f"{prose((kind.__doc__ or '').strip())}{also}\n"]
+    parts = [f"### {name}\n", f"{prose(_said(kind))}{also}\n"]
     parts.append(console([(EXAMPLES[name], run(EXAMPLES[name]))]) if name in EXAMPLES else f"{UNPROVOKED.get(name, '')}\n")
     return "\n".join(parts)
