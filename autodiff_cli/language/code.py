@@ -124,7 +124,7 @@ class Code:
             inner, level = self._piece(given[0])
             # -(x % y) is not -x % y, also where that is the first of several factors.
             brackets = inner.startswith("-") or level < _PRODUCT or (level == _PRODUCT and self._rounds(inner))
-            return (f"-({inner})" if brackets else f"-{inner}"), _SIGN
+            return (f"-({inner})", _SIGN) if brackets else (f"-{inner}", min(level, _SIGN))
         if name == "pow":
             return self._power(*((given[1], given[0]) if law.arity == 1 and law.kind != "power" else given[:2]))
         if name in _COMPARISONS:
