@@ -238,7 +238,8 @@ BETA = "; ".join(
         # gamma(small) * gamma(large)/gamma(large + small) by Stirling's formula: their logarithms cancel far out.
         "far = max(a, b) > 50 and min(a, b) > -30; l = min(a, b) if far else 1.0; h = max(a, b) if far else 60.0; n = l + h",
         f"tails = {_stirling_tail('h')} - {_stirling_tail('n')}",
-        "one = gamma(min(l, 50))*h**-min(l, 50)*exp(tails + l - (n - 0.5)*log1p(l/h))",
+        # The power in halves: as a whole it may be subnormal, which some targets take for 0.
+        "root = h**(-min(l, 50)/2); one = gamma(min(l, 50))*root*exp(tails + l - (n - 0.5)*log1p(l/h))*root",
         "w = max(l, 50); logs = w*log1p(h/w) + h*log1p(w/h) + (log(w) + log(h/(w + h)))/2",
         f"both = sqrt(2*pi)*exp({_stirling_tail('w')} + tails - logs)",
         f"sign = {_sign_of_gamma('a')}*{_sign_of_gamma('b')}*{_sign_of_gamma('(a + b)')}",
