@@ -897,7 +897,7 @@ def test_einsum_of_a_repeated_label() -> None:
 )
 def test_a_dimension_of_1_is_stretched_by_einsum(equation: str, shapes: list[tuple[int, ...]]) -> None:
     """The same as with operands that were stretched before, whose sizes are the largest of each label."""
-    operands = [(torch.arange(math.prod(sizes)) + 2.0).reshape(sizes) for sizes in shapes]
+    operands = [(torch.arange(math.prod(sizes)) + 2.0).reshape(sizes).tolist() for sizes in shapes]
     texts = equation.partition("->")[0].replace("...", ".").split(",")
     lengths: dict[str, int] = {}
     for text, sizes in zip(texts, shapes, strict=True):
