@@ -187,3 +187,8 @@ def test_rows_have_their_right_digits() -> None:
         "order,coefficient,derivative,right_digits\n0,0.75,0.75,16.0\n1,-1.0,-1.0,16.0\n"
     )
     assert run('autodiff hessian "x**2" --at x=1 --verify --format csv') == "name,value,right_digits\nd_x_x,2.0,16.0\n"
+
+
+def test_a_tensor_with_the_name_of_a_number_has_its_own_digits() -> None:
+    rows = run('autodiff eval "value = exp(x); d_x = value - 1; d_x*2" --at x=1e-8 --verify --format csv').splitlines()
+    assert [(row.split(",")[0], row.split(",")[-1]) for row in rows[2:]] == [("value", "16.0"), ("d_x", "8.0"), ("%1", "8.0")]

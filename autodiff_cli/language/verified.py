@@ -139,11 +139,13 @@ class Verified:
 
     def beside(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Records with the right digits of their values, and of their gradients, and with the numbers to many digits."""
-        known = {label(path): path for path in self.right}
+        known = {label(path): path for path in self.right if path[0] != "tensors"}
         for record in records:
-            for column, name in (("value", record["name"]), ("grad", f"d_{record['name']}")):
-                path = known.get(name)
-                if path is None or column not in record:
+            name = record["name"]
+            # A tensor may have any name, that of a derivative too.
+            paths = {"value": ("tensors", name), "grad": ("grad", name)} if "grad" in record else {"value": known.get(name, ())}
+            for column, path in paths.items():
+                if path not in self.right:
                     continue
                 record["right_digits" if column == "value" else "grad_right_digits"] = self.right[path]
                 if self.digits is not None:
