@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.checking import analytic_jacobian, mismatch
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, MissingValue, NotPrecise, UnknownName, UsageError
 from autodiff_cli.language.compared import Side, Verdicts, WithDigits, WithFloats, WithSteps, gradient_of
 from autodiff_cli.language.notes import shaken
@@ -219,14 +221,18 @@ class _Check:
             found.append(self._claim(side, name, formula))
         return found
 
+    @cached_property
+    def _shaken(self) -> list[tuple[Tensor, dict[str, Tensor]]]:
+        """Evaluations that round in other ways, for all derivatives that fail."""
+        return [shaken.evaluated(self.session, seed) for seed in range(1, 5)]
+
     def _doubted(self, verdicts: Verdicts, analytic: Any, names: list[str]) -> Verdicts:
         """Failures that rounding in the sweep explains are none: the derivative that it finds moves by as much."""
         failed = any(one.verdict == "fail" for row in verdicts for one in row)
         if not (failed and self.doubts and shaken.fits(self.session, len(names))):
             return verdicts
         spread = np.zeros(analytic.shape)
-        for seed in range(1, 5):
-            output, variables = shaken.evaluated(self.session, seed)
+        for output, variables in self._shaken:
             if len(names) == 2:
                 output = gradient_of(output, variables[names[0]], self.session.gradient, record=True)
             spread = np.fmax(spread, abs(analytic_jacobian(output, variables[names[-1]]) - analytic))
