@@ -92,7 +92,7 @@ def _plain(text: str) -> str:
 
 def _values(explanation: Explanation) -> dict[str, Any]:
     lines = [*explanation.forward, *(line for second in explanation.seconds for line in second.lines)]
-    return {_plain(line.name): line.value for line in lines if "[" not in line.name}  # an element of several results is no name
+    return {_plain(line.name): line.value for line in lines if "[" not in line.name}  # an element of several results is not a name
 
 
 def unknown(tree: Syntax, values: Mapping[str, Any]) -> Iterator[str]:

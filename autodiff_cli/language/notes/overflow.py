@@ -50,7 +50,7 @@ def absorbs(trace: Trace) -> bool:
 
 
 def is_far(trace: Trace) -> bool:
-    """Whether a number is so large or small that its square is no float: backward may overflow where forward does not."""
+    """Whether the square of a number leaves the range of floats: backward may overflow where forward does not."""
     for step in trace:
         numbers = raw(step[3])
         if step[0] is not None and not isinstance(step[3], tuple) and np.result_type(numbers).kind == "f":

@@ -142,7 +142,7 @@ def both_sides(line: Line, order: int, eps: float) -> tuple[list[Sides], tuple[f
     found, jump = _changes(line, here, [(place or 1.0) * eps**power for power in (STEPS if place else STEPS_AT_0)])
     if not place and not found and jump is None:
         found, jump = _changes(line, here, [eps**power for power in STEPS])
-        found = [sides for sides in found if sides.settled]  # what is as small as the steps is no kink
+        found = [sides for sides in found if sides.settled]  # what is as small as the steps is not a kink
     return found, jump
 
 
