@@ -14,7 +14,10 @@ if TYPE_CHECKING:  # the command starts here too: importing typing would take as
 
 __version__ = "0.1.0"
 
-_ROOMS = ("api", "autograd", "cli", "data", "errors", "language", "limits", "linalg", "nn", "ops", "report", "signals", "special")
+_ROOMS = (
+    *("api", "autograd", "cli", "compiler", "data", "derivatives", "errors", "evaluation", "explain", "export", "gradcheck", "graph"),
+    *("language", "limits", "linalg", "nn", "notes", "ops", "plot", "precise", "report", "script", "signals", "special", "symbolic"),
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -28,7 +31,7 @@ def __getattr__(name: str) -> Any:
     try:
         value = getattr(api, name)
     except AttributeError:
-        functions = import_module("autodiff_cli.autograd.op").FUNCTIONS
+        functions = import_module("autodiff_cli.autograd.primitives.registry").FUNCTIONS
         if name in functions:  # an alias, such as arcsin
             return functions[name].function
         raise AttributeError(f"module 'autodiff_cli' has no attribute {name!r}") from None

@@ -12,15 +12,15 @@ from autodiff_cli.autograd.modes import is_grad_enabled as is_grad_enabled
 from autodiff_cli.autograd.modes import is_inference_mode_enabled as is_inference_mode_enabled
 from autodiff_cli.autograd.modes import no_grad as no_grad
 from autodiff_cli.autograd.modes import set_grad_enabled as set_grad_enabled
-from autodiff_cli.autograd.program import Program as Program
 from autodiff_cli.autograd.tensor import Size as Size
 from autodiff_cli.autograd.tensor import Tensor as Tensor
 from autodiff_cli.autograd.tensor import Variable as Variable
-from autodiff_cli.language.checks import Report as Report
-from autodiff_cli.language.checks import check_gradient as check_gradient
-from autodiff_cli.language.compiled import compile as compile
-from autodiff_cli.language.evaluate import Result as Result
-from autodiff_cli.language.evaluate import evaluate as evaluate
+from autodiff_cli.compiler.program import Program as Program
+from autodiff_cli.derivatives.evaluate import Result as Result
+from autodiff_cli.derivatives.evaluate import evaluate as evaluate
+from autodiff_cli.evaluation.compile import compile as compile
+from autodiff_cli.gradcheck.check import Report as Report
+from autodiff_cli.gradcheck.check import check_gradient as check_gradient
 from autodiff_cli.limits import unlimited as unlimited
 from autodiff_cli.ops import *  # noqa: F403
 from autodiff_cli.ops.activation import *  # noqa: F403

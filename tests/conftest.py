@@ -13,7 +13,7 @@ import signal
 import pytest
 from hypothesis import settings
 
-from autodiff_cli.language import notes
+from autodiff_cli import notes
 
 notes.STRICT = True
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)

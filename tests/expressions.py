@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import autodiff_cli as ad
 import autodiff_cli.ops  # declares all functions
-from autodiff_cli.autograd.op import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
 
 # Functions that are smooth and tame everywhere, so that a derivative cannot hide behind a kink or an overflow.
 SMOOTH: dict[str, tuple[str, Any]] = {

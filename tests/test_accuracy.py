@@ -12,9 +12,9 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.functional import jacobian_of
-from autodiff_cli.autograd.sweep import grad
-from autodiff_cli.language.session import Session
-from autodiff_cli.language.taylor import expand
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.derivatives.taylor import expand
+from autodiff_cli.evaluation.evaluation import Session
 from tests.accuracy.explained import calls, wrong
 from tests.accuracy.scan import SAMPLE, sample_of, scan
 from tests.accuracy.truth import ONE, TWO

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.op import Op
+from autodiff_cli.autograd.primitives.registry import Op
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, LinAlgError, ShapeError
 from tests.fuzz.arguments import OPS, SHAPES, TEXTS, in_language, in_python, wrong
 

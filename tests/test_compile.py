@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autodiff_cli as ad
-from autodiff_cli.autograd import replay
-from autodiff_cli.autograd.op import FUNCTIONS
-from autodiff_cli.autograd.program import Program
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.compiler import schedule
+from autodiff_cli.compiler.program import Program
 from autodiff_cli.errors import AutodiffError, DtypeError, ParseError, ShapeError, UnknownName, UsageError
-from autodiff_cli.language.compiled import RowProgram
+from autodiff_cli.evaluation.compile import RowProgram
 from tests.expressions import FORMULAS, Formula
 from tests.test_golden import RECORDS
 
@@ -189,8 +189,8 @@ def test_blocks_and_threads_do_not_matter(rows: int, dtype: str, monkeypatch: py
     expression = f"{MAIN} + where(x > y, tanh(x)**3, sqrt(abs(y))) + sigmoid(x*y) + x**1.5"
     results = []
     for threads, smallest, largest in ((1, 4096, 32768), (1, 1, 13), (3, 1, 64), (2, 512, 512)):
-        monkeypatch.setattr(replay, "SMALLEST", smallest)
-        monkeypatch.setattr(replay, "LARGEST", largest)
+        monkeypatch.setattr(schedule, "SMALLEST", smallest)
+        monkeypatch.setattr(schedule, "LARGEST", largest)
         results.append(ad.compile(expression, order=2, dtype=dtype, threads=threads)(x=x, y=y))
     for one, other in pairwise(results):
         for name in one:

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.shell_completion import get_completion_class
 
-from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli.main import COMMANDS, cli, main
 from autodiff_cli.cli.shells import Bash, Fish, Zsh
 from tests.processes import completed

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.checking import gradcheck, gradgradcheck
-from autodiff_cli.autograd.declare import argument_names
-from autodiff_cli.autograd.op import FUNCTIONS, Op
-from autodiff_cli.autograd.sweep import grad
+from autodiff_cli.autograd.gradient_check import gradcheck, gradgradcheck
+from autodiff_cli.autograd.primitives.declare import argument_names
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GradcheckError
 

@@ -17,19 +17,20 @@ import pytest
 from hypothesis import given, settings
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.declare import LAWS, Law
-from autodiff_cli.autograd.op import FUNCTIONS
-from autodiff_cli.autograd.program import Program
-from autodiff_cli.autograd.recording import Recording
+from autodiff_cli.autograd.primitives.declare import LAWS, Law
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli.main import main
+from autodiff_cli.compiler.program import Program
+from autodiff_cli.compiler.tracer import Recording
 from autodiff_cli.deadline import Late, within
 from autodiff_cli.errors import AutodiffError, LimitError, NotRecordable
-from autodiff_cli.language import simplify, symbolic
-from autodiff_cli.language.algebra import Algebra
-from autodiff_cli.language.constants import exact
-from autodiff_cli.language.lowering import formula, is_function, lowered
-from autodiff_cli.language.symbolic import differentiate
-from autodiff_cli.language.written import text
+from autodiff_cli.evaluation.lowering import formula, is_function, lowered
+from autodiff_cli.symbolic import differentiate as symbolic
+from autodiff_cli.symbolic import sympy_bridge
+from autodiff_cli.symbolic.constants import exact
+from autodiff_cli.symbolic.differentiate import differentiate
+from autodiff_cli.symbolic.normal_form import Algebra
+from autodiff_cli.symbolic.to_tree import text
 from tests.expressions import FORMULAS, POINTS, Formula
 from tests.nist import MODELS
 
@@ -430,7 +431,7 @@ def test_simplified_formulas_have_the_same_value(expression: str) -> None:
 
 
 def test_sympy_has_a_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simplify, "MOST_SECONDS", 0.2)
+    monkeypatch.setattr(sympy_bridge, "MOST_SECONDS", 0.2)
     with pytest.raises(LimitError, match=r"SymPy has not simplified this in 0\.2 seconds of processor time"):
         differentiate("prod(abs(x - [-4.4, 2, 1, 1.06, 3, 0.16, -1.87, -1, 7]))", simplify=True)
     with pytest.raises(LimitError, match="formulas of 400 parts or less, and this one has"):

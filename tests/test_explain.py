@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli.main import main
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.syntax import unparse
+from autodiff_cli.language.tree import unparse
 from tests.processes import completed
 from tests.shell import run
 

@@ -12,7 +12,7 @@ import pytest
 
 from autodiff_cli.cli.main import main
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.language.export import export
+from autodiff_cli.export.export import export
 from tests.accuracy import formulas
 from tests.accuracy.formulas import Call
 

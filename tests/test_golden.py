@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli.main import main
+from autodiff_cli.evaluation.evaluation import Session
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.session import Session
-from autodiff_cli.language.syntax import walk
+from autodiff_cli.language.tree import walk
 
 GOLDEN = Path(__file__).with_name("golden")
 RECORDS = json.loads((GOLDEN / "expressions.json").read_text())["records"]

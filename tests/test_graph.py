@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.language.graph import Graph, GraphNode
-from autodiff_cli.language.graph_backward import backward_graph, gradient_of, run_backward
-from autodiff_cli.language.graph_forward import graph_of_text, graph_of_values
-from autodiff_cli.language.graph_reduce import WAYS, collapse, cut, deepest, overlooked
+from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.graph.backward import backward_graph, gradient_of, run_backward
+from autodiff_cli.graph.collapse import WAYS, collapse, cut, deepest, overlooked
+from autodiff_cli.graph.forward import graph_of_text, graph_of_values
+from autodiff_cli.graph.model import Graph, GraphNode
+from autodiff_cli.graph.tree import branches
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.session import Session
-from autodiff_cli.language.syntax import walk
-from autodiff_cli.report.graph_tree import branches
+from autodiff_cli.language.tree import walk
 from tests.drawn import random_graph
 from tests.expressions import FORMULAS, Formula
 from tests.processes import completed
@@ -346,7 +346,7 @@ def test_leaves_keep_their_names_in_narrow_terminals(columns: int) -> None:
 
     from rich.console import Console
 
-    from autodiff_cli.report.graph_tree import tree_table
+    from autodiff_cli.graph.tree import tree_table
 
     graph = backward("log(first**3)*second + sqrt(first**2)*sin(second)", {"first": 5.123456, "second": 2.654321})
     screen = io.StringIO()

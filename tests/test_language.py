@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from lark import Lark, Token, Tree
 
 import autodiff_cli as ad
+from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.errors import AutodiffError, LimitError, ParseError
+from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.language import _tables
-from autodiff_cli.language.evaluate import evaluate
-from autodiff_cli.language.evaluator import Evaluator
 from autodiff_cli.language.grammar import build, checksum, grammar_text
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.syntax import Syntax, unparse
+from autodiff_cli.language.tree import Syntax, unparse
 
 POINT = {"a": 2, "b": 3, "c": 0.5, "x": 1.5, "y": 0.25, "z": 4}
 

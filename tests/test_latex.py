@@ -16,7 +16,7 @@ from autodiff_cli.errors import ParseError
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.latex_names import escaped, number
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.syntax import Syntax
+from autodiff_cli.language.tree import Syntax
 from tests.processes import completed
 
 PRINTED = {

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.data import lines
+from autodiff_cli.data.readers import lines
 from tests.mapping import Done, run_map
 
 EXPRESSION = "sin(x)*exp(-y**2) + log(x**2 + y**2 + 1)"

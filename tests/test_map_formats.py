@@ -15,7 +15,9 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from autodiff_cli.data import delimited, formats, lines, numpy_writer, text
+from autodiff_cli.data import column_values, formats
+from autodiff_cli.data.readers import delimited, lines
+from autodiff_cli.data.writers import npy
 from tests.mapping import run_map
 
 X = [1.5, -0.25, 3e-7, 1e17, 0.1]
@@ -122,12 +124,12 @@ def test_no_rows_and_many(style: str, monkeypatch: pytest.MonkeyPatch) -> None:
         source = save(style, {"x": np.array([]), "y": np.array([])}, "none")
         assert run_map(EXPRESSION, source, "-o", f"out.{style}").code == 0
         assert load(f"out.{style}") == {"x": [], "y": [], "value": [], "d_x": [], "d_y": []}
-    for module in ("numpy_reader", "arrow_reader"):
-        if style in ARROW or module == "numpy_reader":
-            monkeypatch.setattr(f"autodiff_cli.data.{module}.BLOCK_ROWS", 10)
+    for module in ("npy", "arrow"):
+        if style in ARROW or module == "npy":
+            monkeypatch.setattr(f"autodiff_cli.data.readers.{module}.BLOCK_ROWS", 10)
     monkeypatch.setattr(lines, "CHUNK", 100)
     if style in ARROW:
-        monkeypatch.setattr("autodiff_cli.data.arrow_writer.GROUP_ROWS", 25)
+        monkeypatch.setattr("autodiff_cli.data.writers.arrow.GROUP_ROWS", 25)
     values = np.random.default_rng(3).normal(size=(2, 95))
     source = save(style, {"x": values[0].tolist(), "y": values[1].tolist()})
     for threads in (1, 3):
@@ -189,7 +191,7 @@ def test_arrays_that_are_no_tables() -> None:
 @pytest.mark.parametrize("name", ["x", "\N{GREEK SMALL LETTER ALPHA}" * 30])
 def test_headers_of_npy_have_one_length(name: str) -> None:
     dtype = np.dtype([(name, np.float64), ("value", np.float32)])
-    heads = [numpy_writer.header(dtype, rows) for rows in (0, 7, 10**19)]
+    heads = [npy.header(dtype, rows) for rows in (0, 7, 10**19)]
     assert {len(head) for head in heads} == {len(heads[0])}
     assert len(heads[0]) % 64 == 0
     found = np.load(io.BytesIO(heads[1] + bytes(7 * dtype.itemsize)), allow_pickle=False)
@@ -300,7 +302,7 @@ def test_a_parquet_that_failed_has_no_end() -> None:
 
     x = [1.0] * 100 + [None]
     pq.write_table(pa.table({"x": x}), "in.parquet")
-    with mock.patch("autodiff_cli.data.arrow_reader.BLOCK_ROWS", 10), mock.patch("autodiff_cli.data.arrow_writer.GROUP_ROWS", 20):
+    with mock.patch("autodiff_cli.data.readers.arrow.BLOCK_ROWS", 10), mock.patch("autodiff_cli.data.writers.arrow.GROUP_ROWS", 20):
         done = run_map("x", "in.parquet", "--format", "parquet")
     assert done.code == 5
     assert done.out.startswith(b"PAR1")
@@ -359,7 +361,7 @@ SEEN += [(odd, OPTIONS[(i + k) % 4]) for i, odd in enumerate([*[f"a,1,{cell}" fo
 
 @pytest.mark.parametrize(("odd", "options"), [*[(odd, []) for odd in dict.fromkeys(odd for odd, _ in SEEN)], *SEEN])
 def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from autodiff_cli.data import fast as fast_csv
+    from autodiff_cli.data.readers import arrow_csv as fast_csv
 
     draw = random.Random(f"{odd}")
     words = ["a", "b c", "", "e\N{COMBINING ACUTE ACCENT}"]
@@ -370,7 +372,7 @@ def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypa
     plain = run_map("x*y", *options, stdin=data)
     monkeypatch.setattr(delimited, "FAST_FROM", 1)
     monkeypatch.setattr(delimited, "FAST_FROM_THEN", 1)
-    monkeypatch.setattr(text, "FAST_FROM", 1)
+    monkeypatch.setattr(column_values, "FAST_FROM", 1)
     parsed = []
     wrapped = fast_csv.parsed
     monkeypatch.setattr(fast_csv, "parsed", lambda *arguments: parsed.append(wrapped(*arguments)) or parsed[-1])
@@ -399,7 +401,7 @@ def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypa
     ],
 )
 def test_where_quotes_are_regular(data: bytes, regular: bool) -> None:
-    from autodiff_cli.data import fast
+    from autodiff_cli.data.readers import arrow_csv as fast
 
     assert fast.is_regular(data, ",") is regular
 
@@ -414,9 +416,9 @@ def test_typed_columns_are_written_as_python_does(words: list[Any], monkeypatch:
     columns = {"w": words, "x": [0.1, 1e300], "i": [7, -8], "f": np.array([0.1, 1e10], np.float32), "b": [True, False]}
     for names in (list(columns), ["w", "x"], ["x", "f", "i"]):
         pq.write_table(pa.table({name: columns[name] for name in names}), "in.parquet")
-        with mock.patch("autodiff_cli.data.fast.joined", return_value=None):
+        with mock.patch("autodiff_cli.data.readers.arrow_csv.joined", return_value=None):
             plain = run_map("x", "in.parquet")
-        monkeypatch.setattr("autodiff_cli.data.text_writers.FAST_FROM", 1)
+        monkeypatch.setattr("autodiff_cli.data.writers.text.FAST_FROM", 1)
         assert run_map("x", "in.parquet").text == plain.text
         assert len(list(csv.reader(io.StringIO(plain.text, newline="")))) == 3
     np.savez("in.npz", x=np.array([0.1, 2.0]), i=np.array([1, 2], np.uint8))
@@ -424,7 +426,7 @@ def test_typed_columns_are_written_as_python_does(words: list[Any], monkeypatch:
 
 
 def test_arrow_writes_numbers_as_python_does() -> None:
-    from autodiff_cli.data import fast
+    from autodiff_cli.data.readers import arrow_csv as fast
 
     draw = np.random.default_rng(7)
     for dtype in (np.float64, np.float32):
@@ -440,7 +442,7 @@ def test_arrow_writes_numbers_as_python_does() -> None:
         )
         with np.errstate(over="ignore"):
             values = values.astype(dtype)
-        assert fast.texts(values).to_pylist() == text.plain_texts(values)
+        assert fast.texts(values).to_pylist() == column_values.plain_texts(values)
 
 
 def test_pyarrow_is_imported_for_large_files_only() -> None:
@@ -448,7 +450,7 @@ def test_pyarrow_is_imported_for_large_files_only() -> None:
 
     Path("d.csv").write_text("x\n1\n")
     loaded = _loaded("from autodiff_cli.cli.main import main\nmain(['map', 'x', 'd.csv'])")
-    assert "autodiff_cli.data.delimited" in loaded
+    assert "autodiff_cli.data.readers.delimited" in loaded
     assert not any(name.split(".")[0] in ("pyarrow", "rich", "lark", "scipy", "concurrent") for name in loaded)
 
 

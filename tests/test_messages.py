@@ -12,11 +12,11 @@ import pytest
 from autodiff_cli import limits
 from autodiff_cli.cli.main import main
 from autodiff_cli.errors import AutodiffError, LimitError
-from autodiff_cli.language.interpreter import Interpreter
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.program import ends_block
 from autodiff_cli.ops import creation
 from autodiff_cli.report import diagnostics
+from autodiff_cli.script.interpreter import Interpreter
+from autodiff_cli.script.statements import ends_block
 from tests.shell import ROOT
 
 

@@ -16,8 +16,9 @@ import pytest
 from hypothesis import assume, given, settings
 
 import autodiff_cli as ad
-from autodiff_cli.language import hints, notes
+from autodiff_cli import notes
 from autodiff_cli.language.parser import parse
+from autodiff_cli.notes import rewrites
 from tests.accuracy.notes import KINDS
 from tests.expressions import FORMULAS, POINTS, Formula
 from tests.shell import run
@@ -297,9 +298,9 @@ def test_ends_that_do_no_harm_have_no_note(expression: str, at: float) -> None:
 
 def test_hints_hold() -> None:
     for overflow in (False, True):
-        for pattern, better in hints._table(overflow):
+        for pattern, better in rewrites._table(overflow):
             at = {name: value for name, value in (("a", 0.3), ("b", 0.7), ("x", 0.3), ("y", 0.7))}
-            from autodiff_cli.language.syntax import unparse
+            from autodiff_cli.language.tree import unparse
 
             text = unparse(pattern)
             if "softmax" in better or "mean" in text:
@@ -311,7 +312,7 @@ def test_hints_hold() -> None:
 def test_hints_see_through_spelling() -> None:
     def hint(text: str) -> str | None:
         tree = parse(text)
-        return hints.way_out(tree.children[0], tree)
+        return rewrites.way_out(tree.children[0], tree)
 
     assert hint("ln(1.0 + x*y)") == "log1p(x*y)"
     assert hint("1 - cos(x + y)") == "2*sin((x + y)/2)**2"
@@ -394,9 +395,10 @@ def test_long_programs_have_notes_in_time(monkeypatch: pytest.MonkeyPatch) -> No
 
         return called
 
-    for module in [module for name, module in sys.modules.items() if name.startswith("autodiff_cli.language")]:
+    rooms = ("autodiff_cli.language", "autodiff_cli.evaluation", "autodiff_cli.notes", "autodiff_cli.derivatives")
+    for module in [module for name, module in sys.modules.items() if name.startswith(rooms)]:
         for name, value in list(vars(module).items()):
-            if isinstance(value, FunctionType) and value.__module__.startswith("autodiff_cli.language"):
+            if isinstance(value, FunctionType) and value.__module__.startswith(rooms):
                 monkeypatch.setattr(module, name, counted(value))
 
     def calls(lines: int) -> int:

@@ -18,9 +18,9 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.data import output
 from autodiff_cli.errors import FileError
-from autodiff_cli.language.plotting import Field, plot
-from autodiff_cli.language.ranges import Range
-from autodiff_cli.report.plot_layout import arrows, clipped
+from autodiff_cli.evaluation.ranges import Range
+from autodiff_cli.plot.layout import arrows, clipped
+from autodiff_cli.plot.plot import Field, plot
 from tests.shell import run
 
 BRAILLE = re.compile("[\u2801-\u28ff]")

@@ -55,7 +55,7 @@ def shell(command: str, stdin: str = "", before: str = "") -> subprocess.Complet
     "module",
     [
         *("autodiff_cli.signals", "autodiff_cli.cli.process", "autodiff_cli.cli.main", "click", "autodiff_cli.cli.eval_command"),
-        *("numpy", "numpy._core.multiarray", "numpy.linalg", "autodiff_cli.language.session", "autodiff_cli.report.table"),
+        *("numpy", "numpy._core.multiarray", "numpy.linalg", "autodiff_cli.evaluation.evaluation", "autodiff_cli.report.table"),
     ],
 )
 def test_an_interruption_while_modules_are_imported(module: str, tmp_path: Path) -> None:
@@ -94,10 +94,10 @@ def test_a_signal_while_a_writer_begins(target: str, module: str, number: str, c
 
 
 def test_a_writer_that_never_began_closes() -> None:
-    from autodiff_cli.data.numpy_writer import NpzWriter
+    from autodiff_cli.data.writers.npy import NpzWriter
 
     NpzWriter().close()
-    from autodiff_cli.data.arrow_writer import ArrowWriter
+    from autodiff_cli.data.writers.arrow import ArrowWriter
 
     ArrowWriter("parquet").close()
 

@@ -16,9 +16,9 @@ from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.cli.main import main
 from autodiff_cli.cli.prompt import completions, lines
 from autodiff_cli.errors import AutodiffError, ParseError, ShapeError
-from autodiff_cli.language.interpreter import Interpreter, Shown
-from autodiff_cli.language.program import read, unfinished
-from autodiff_cli.language.session import leaves
+from autodiff_cli.evaluation.evaluation import leaves
+from autodiff_cli.script.interpreter import Interpreter, Shown
+from autodiff_cli.script.statements import read, unfinished
 from tests.shell import run as command
 
 X = "x = tensor(5, requires_grad=true)\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath
 from hypothesis import given, settings
 
-from autodiff_cli.language.evaluate import evaluate
+from autodiff_cli.derivatives.evaluate import evaluate
 from tests.expressions import FORMULAS, POINTS, Formula
 
 

@@ -11,11 +11,11 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autodiff_cli.language import compiled
-from autodiff_cli.language.breaks import Extent, Limit, limit
-from autodiff_cli.language.plotting import Plot, plot
-from autodiff_cli.language.ranges import Range
-from autodiff_cli.report.plot_layout import bands, clipped, panels, runs, thinned, tick_labels, ticks
+from autodiff_cli.evaluation import compile
+from autodiff_cli.evaluation.ranges import Range
+from autodiff_cli.plot.discontinuities import Extent, Limit, limit
+from autodiff_cli.plot.layout import bands, clipped, panels, runs, thinned, tick_labels, ticks
+from autodiff_cli.plot.plot import Plot, plot
 
 
 def sampled(expression: str, low: float = -3.0, high: float = 3.0, order: int = 1, samples: int | None = None) -> Plot:
@@ -168,7 +168,7 @@ def test_the_value_is_joined_at_a_kink_and_the_derivative_is_not() -> None:
 def test_the_line_through_the_samples_is_the_curve() -> None:
     for expression in ("sin(30*x)", "exp(2*x)", "sqrt(x)", "cbrt(x)", "abs(x - 0.1)**1.5", "1/(x**2 + 0.001)"):
         found = sampled(expression)
-        program = compiled.compile(expression)
+        program = compile.compile(expression)
         for k, name in enumerate(("value", "d_x")):
             low, high = found.windows[k]
             for piece in runs(found.ys[k]):

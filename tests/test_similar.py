@@ -7,8 +7,8 @@ from difflib import get_close_matches
 
 import pytest
 
-from autodiff_cli import similar
-from autodiff_cli.similar import closest, suggestion
+from autodiff_cli import suggest
+from autodiff_cli.suggest import closest, suggestion
 from tests.shell import run
 
 
@@ -31,7 +31,7 @@ def test_few_of_many_names_are_compared_letter_by_letter(monkeypatch: pytest.Mon
     monkeypatch.setattr("difflib.get_close_matches", matches)
     known = [f"column_{i}" for i in range(50_000)]
     assert suggestion("colunm_4321", known) == "did you mean 'column_4321'?"
-    assert len(compared) <= similar._COMPARED
+    assert len(compared) <= suggest._COMPARED
 
 
 def test_capitals_and_words_that_are_no_names() -> None:
@@ -43,5 +43,5 @@ def test_capitals_and_words_that_are_no_names() -> None:
 
 def test_names_that_exist_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """A graph of an expression makes its variables as it meets them: that is no mistake."""
-    monkeypatch.setattr(similar, "closest", lambda *_: pytest.fail("names were compared"))
+    monkeypatch.setattr(suggest, "closest", lambda *_: pytest.fail("names were compared"))
     assert "x + y" in run('autodiff graph "x + y" --format plain')

@@ -14,15 +14,15 @@ from hypothesis import assume, given, settings
 from mpmath import mpf
 
 import autodiff_cli as ad
-from autodiff_cli.autograd import partials as partials_module
-from autodiff_cli.autograd.op import FUNCTIONS, Op
-from autodiff_cli.autograd.partials import partials
-from autodiff_cli.autograd.series import Expansion, Series
-from autodiff_cli.autograd.sweep import grad
+from autodiff_cli.autograd import higher_order as partials_module
+from autodiff_cli.autograd.higher_order import partials
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.autograd.taylor_mode import Expansion, Series
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.derivatives import taylor
 from autodiff_cli.errors import ArgumentError, LimitError, MissingValue, NoSeriesError, UsageError
-from autodiff_cli.language import taylor
-from autodiff_cli.language.session import Session
+from autodiff_cli.evaluation.evaluation import Session
 from tests.expressions import FORMULAS, POINTS, Formula
 from tests.shell import run
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.arguments import bind
-from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.autograd.primitives.arguments import bind
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.errors import AutodiffError, LimitError
-from autodiff_cli.language.evaluate import evaluate
-from autodiff_cli.language.session import Session
+from autodiff_cli.evaluation.evaluation import Session
 
 RNG = np.random.default_rng(0)
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.op import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
 from autodiff_cli.errors import NotPrecise, UsageError
-from autodiff_cli.language.session import Session
-from autodiff_cli.language.truth import Truth
+from autodiff_cli.evaluation.evaluation import Session
 from autodiff_cli.precise.number import Arithmetic
 from autodiff_cli.precise.tensor import Precise, precise
+from autodiff_cli.precise.truth import Truth
 from tests.shell import run, streams
 
 WITHOUT = frozenset(

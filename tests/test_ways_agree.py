@@ -17,11 +17,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.program import Program
-from autodiff_cli.language.evaluator import free_names
-from autodiff_cli.language.export import NotInTarget, export
+from autodiff_cli.compiler.program import Program
+from autodiff_cli.evaluation.expression import free_names
+from autodiff_cli.export.export import NotInTarget, export
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.symbolic import differentiate
+from autodiff_cli.symbolic.differentiate import differentiate
 from tests.expressions import ELEMENTS, EXPRESSIONS, VALUES
 from tests.processes import completed
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.node import tensor_on
-from autodiff_cli.autograd.sweep import grad
+from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
 

@@ -16,7 +16,7 @@ from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.errors import GraphError
 
 if TYPE_CHECKING:
-    from autodiff_cli.autograd.declare import Law
+    from autodiff_cli.autograd.primitives.declare import Law
     from autodiff_cli.autograd.tensor import Tensor
 
 Edge = tuple["Node", int]

@@ -430,7 +430,7 @@ class Tensor:
             GraphError: if nothing was recorded, or the graph was freed by an earlier backward.
             ShapeError: if ``gradient`` is missing or has another shape.
         """
-        from autodiff_cli.autograd.sweep import backward
+        from autodiff_cli.autograd.reverse_mode import backward
 
         backward(self, gradient, retain_graph, create_graph, inputs)
 

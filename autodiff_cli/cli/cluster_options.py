@@ -86,7 +86,7 @@ def settings(
             raise click.UsageError(f"{name} is for a cluster of this machine, and --scheduler names another")
     if partition_bytes is not None and partition_rows is not None:
         raise click.UsageError("--partition-bytes or --partition-rows, not both")
-    from autodiff_cli.autograd.program import processors
+    from autodiff_cli.compiler.program import processors
     from autodiff_cli.data.cluster.engine import Settings
     from autodiff_cli.data.cluster.partitions import BYTES, Limits
 

@@ -145,8 +145,8 @@ def _prefixed(item: CompletionItem[str], prefix: str) -> CompletionItem[str]:
 def _functions(text: str, names: Iterable[str] = (), call: str = "(") -> Items:
     """Functions, constants and ``names`` for the word that an expression ends with."""
     from autodiff_cli import ops  # noqa: F401
-    from autodiff_cli.autograd.op import FUNCTIONS
-    from autodiff_cli.language.machine import CONSTANTS
+    from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+    from autodiff_cli.evaluation.machine import CONSTANTS
 
     found = _WORD.search(text)
     if found is None and call:
@@ -172,9 +172,9 @@ def _steps(text: str) -> list[str]:
 def _variables(line: _Line) -> list[str]:
     """The names in the expression that are no functions, and those that have values already."""
     from autodiff_cli import ops  # noqa: F401
-    from autodiff_cli.autograd.op import FUNCTIONS
-    from autodiff_cli.language.machine import CONSTANTS
-    from autodiff_cli.language.values import RESERVED
+    from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+    from autodiff_cli.evaluation.bindings import RESERVED
+    from autodiff_cli.evaluation.machine import CONSTANTS
 
     words = re.findall(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()", line.expression)
     known = {*FUNCTIONS, *CONSTANTS, *RESERVED}

@@ -40,8 +40,8 @@ def command(
     autodiff diff "log(x**3)" --at x=5
     autodiff diff "sin(x)*exp(y)" --json
     """
-    from autodiff_cli.language.symbolic import differentiate
-    from autodiff_cli.language.values import bindings
+    from autodiff_cli.evaluation.bindings import bindings
+    from autodiff_cli.symbolic.differentiate import differentiate
 
     style = options.chosen_format(style, as_json, options.with_latex)
     point = bindings(at, "--at") if at else None

@@ -62,8 +62,8 @@ def command(
 
 def evaluated(expr: str, name: str, **switches: Any) -> Any:
     """Run an evaluation with the options of the command line."""
-    from autodiff_cli.language.evaluate import evaluate
-    from autodiff_cli.language.values import bindings, value_or_file
+    from autodiff_cli.derivatives.evaluate import evaluate
+    from autodiff_cli.evaluation.bindings import bindings, value_or_file
 
     return evaluate(
         options.read_expression(expr),

@@ -30,8 +30,8 @@ def command(
     autodiff explain "log(x**3) + sqrt(x**2)" --at x=5
     autodiff explain "sum(x**2*y)" --at "x=[1, 2],y=3" --order 2 --format latex
     """
-    from autodiff_cli.language.evaluate import check_finite
-    from autodiff_cli.language.explain import explain
+    from autodiff_cli.derivatives.evaluate import check_finite
+    from autodiff_cli.explain.explain import explain
 
     style = options.chosen_format(style, as_json, options.with_latex)
     session = options.session(options.read_expression(expr), switches)
@@ -43,14 +43,14 @@ def command(
 
         sys.stdout.write(bare(value for _, value in result.numbers()))
     elif style == "table":
-        from autodiff_cli.report import explain as page
+        from autodiff_cli.explain import terminal as page
         from autodiff_cli.report import table
 
         table.show(page.pages(result, precision, color), color)
     elif style in ("markdown", "latex"):
-        from autodiff_cli.report import explain_pages
+        from autodiff_cli.explain import documents
 
-        sys.stdout.write(explain_pages.page(style, result, precision))
+        sys.stdout.write(documents.page(style, result, precision))
     else:
         from autodiff_cli.report import records
 

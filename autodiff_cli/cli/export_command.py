@@ -24,8 +24,8 @@ def command(expr: str, to: str, name: str, wrt: str | None, order: int, const: t
     autodiff export "log(x**3)" --to python
     autodiff export "exp(-k*t)*cos(w*t)" --to c --name wave --wrt k,w -o wave.c
     """
-    from autodiff_cli.language.export import export
-    from autodiff_cli.language.values import bindings
+    from autodiff_cli.evaluation.bindings import bindings
+    from autodiff_cli.export.export import export
 
     text = export(options.read_expression(expr), to, name, options.names(wrt), order, bindings(const, "--const"))
     if path is None or path == "-":

@@ -21,9 +21,9 @@ def command(name: str | None, style: str, as_json: bool, quiet: bool, precision:
     autodiff functions sqrt
     """
     from autodiff_cli import ops  # noqa: F401
-    from autodiff_cli.autograd.op import FUNCTIONS
+    from autodiff_cli.autograd.primitives.registry import FUNCTIONS
     from autodiff_cli.errors import UnknownName
-    from autodiff_cli.similar import suggestion
+    from autodiff_cli.suggest import suggestion
 
     style = options.chosen_format(style, as_json)
     if name is not None and name not in FUNCTIONS:

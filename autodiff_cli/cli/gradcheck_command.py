@@ -45,9 +45,9 @@ def command(
     autodiff gradcheck "f(a) = a**2 with grad (2*a); f(x)" --at x=3
     autodiff gradcheck "f(a) = a*abs(a) with grad (2*abs(a)); f(x)" --at x=-2:2
     """
-    from autodiff_cli.language.checks import check_gradient
-    from autodiff_cli.language.points import At
-    from autodiff_cli.language.values import bindings, value_or_file
+    from autodiff_cli.evaluation.bindings import bindings, value_or_file
+    from autodiff_cli.gradcheck.check import check_gradient
+    from autodiff_cli.gradcheck.points import At
 
     style = options.chosen_format(style, as_json)
     source, const = options.read_expression(expr), bindings(switches.pop("const"), "--const")

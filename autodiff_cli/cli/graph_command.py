@@ -11,7 +11,7 @@ import click
 from autodiff_cli.cli import options
 
 if TYPE_CHECKING:
-    from autodiff_cli.language.graph import Graph
+    from autodiff_cli.graph.model import Graph
 
 FORMATS = ("table", "plain", "dot", "mermaid", "svg", "json", "ndjson", "csv", "tsv", "markdown")
 SUFFIXES = {
@@ -66,9 +66,9 @@ def command(expr: str, style: str, as_json: bool, **switches: Any) -> None:
     autodiff graph "log(x**3)*y" --at x=5,y=2 --backward
     autodiff graph "y = x**3; log(y)*y" --at x=5 -o graph.svg
     """
-    from autodiff_cli.language.graph_reduce import collapse, cut, overlooked
-    from autodiff_cli.language.wording import note
-    from autodiff_cli.report.graph_limits import LIMITS, Limits
+    from autodiff_cli.evaluation.phrasing import note
+    from autodiff_cli.graph.collapse import collapse, cut, overlooked
+    from autodiff_cli.graph.size_limits import LIMITS, Limits
 
     output = switches["output"]
     style = _style_of(output) if output else options.chosen_format(style, as_json, FORMATS)
@@ -100,7 +100,7 @@ def _style_of(path: str) -> str:
 
 def _graph(expr: str, **switches: Any) -> tuple[Graph, list[dict[str, Any]]]:
     """The graph that was asked for, and what is worth knowing about it."""
-    from autodiff_cli.language.graph_forward import graph_of_text, graph_of_values
+    from autodiff_cli.graph.forward import graph_of_text, graph_of_values
 
     source = options.read_expression(expr)
     of = switches["of"] or ""
@@ -108,7 +108,7 @@ def _graph(expr: str, **switches: Any) -> tuple[Graph, list[dict[str, Any]]]:
     if not (backward or of or any(switches[name] for name in ("at", "const", "wrt", "gradient"))):
         return graph_of_text(source), []
 
-    from autodiff_cli.language.graph_backward import backward_graph, gradient_of, run_backward
+    from autodiff_cli.graph.backward import backward_graph, gradient_of, run_backward
 
     session = options.session(source, switches)
     notes = session.notes()
@@ -126,7 +126,7 @@ def _graph(expr: str, **switches: Any) -> tuple[Graph, list[dict[str, Any]]]:
 
 
 def _without_gradients(output: Any) -> dict[str, Any]:
-    from autodiff_cli.language.wording import note
+    from autodiff_cli.evaluation.phrasing import note
 
     shape = list(output.shape)
     ones = f"ones({', '.join(map(str, shape))})"
@@ -138,25 +138,26 @@ def _rendered(
 ) -> str | bytes:
     """The graph in one of the formats; nothing if it was printed already."""
     if style == "table":
-        from autodiff_cli.report import graph_tree, table
+        from autodiff_cli.graph import tree
+        from autodiff_cli.report import table
 
         ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
-        table.show([graph_tree.tree_table(graph, precision, table.console().width, ascii_only)], color)
+        table.show([tree.tree_table(graph, precision, table.console().width, ascii_only)], color)
         return ""
     if style == "plain":
-        from autodiff_cli.report.graph_tree import plain_tree
+        from autodiff_cli.graph.tree import plain_tree
 
         return plain_tree(graph)
     if style == "mermaid":
-        from autodiff_cli.report.graph_mermaid import to_mermaid
+        from autodiff_cli.graph.mermaid import to_mermaid
 
         return to_mermaid(graph, precision, theme)
     if style == "svg":
-        from autodiff_cli.report.graph_svg import to_svg
+        from autodiff_cli.graph.svg import to_svg
 
         return to_svg(graph, precision, theme)
     if style in ("dot", "png"):
-        from autodiff_cli.report.graph_dot import run_graphviz, to_dot
+        from autodiff_cli.graph.dot import run_graphviz, to_dot
 
         if style == "dot":
             return to_dot(graph, precision, theme)

@@ -60,7 +60,7 @@ def command(expr: str, files: tuple[str, ...], target: str | None, threads: int 
     autodiff map "p*v/(n*8.314)" gas.csv --let p=pressure --order 2 -o gas.parquet
     tail -f log.csv | autodiff map "log(x)" --unbuffered
     """
-    from autodiff_cli.autograd.program import processors
+    from autodiff_cli.compiler.program import processors
     from autodiff_cli.data import formats, inputs, output, pipeline
     from autodiff_cli.report.progress import Progress
 
@@ -150,7 +150,7 @@ def _task(
     **switches: Any,
 ) -> Task:
     from autodiff_cli.data.mapping import Task
-    from autodiff_cli.language.values import bindings
+    from autodiff_cli.evaluation.bindings import bindings
 
     chosen = ("order", "dtype", "on_error", "strict", "value_name", "derivative_name")
     return Task(
@@ -176,7 +176,7 @@ def _writer(form: str, task: Task, quiet: bool, precision: int, color: str, **_:
         from autodiff_cli.report import rows
 
         return rows.TableWriter(precision, color) if form == "table" else rows.MarkdownWriter()
-    from autodiff_cli.data.writers import writer
+    from autodiff_cli.data.writers.select import writer
 
     return writer(form, _head(task), quiet)
 

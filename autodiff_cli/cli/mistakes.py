@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from autodiff_cli.errors import UsageError
-from autodiff_cli.similar import suggestion
+from autodiff_cli.suggest import suggestion
 
 _HINT = "\n  hint: "
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from autodiff_cli.language.session import Session
+    from autodiff_cli.evaluation.evaluation import Session
 
 FORMATS = ("table", "plain", "json", "ndjson", "csv", "tsv", "markdown")
 
@@ -98,9 +98,9 @@ def read_expression(text: str) -> str:
 
 def read_file(path: str) -> str:
     """The text of a file, or of standard input for ``-``; see ``reading.text``."""
-    from autodiff_cli.language import reading
+    from autodiff_cli.language import source_text
 
-    return reading.text(None if path == "-" else path)
+    return source_text.text(None if path == "-" else path)
 
 
 def names(text: str | None) -> list[str] | None:
@@ -195,7 +195,7 @@ def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -
         return "json"
     if style not in formats:
         from autodiff_cli.errors import UsageError
-        from autodiff_cli.similar import suggestion
+        from autodiff_cli.suggest import suggestion
 
         listed = f"use one of {', '.join(formats)}"
         context = click.get_current_context(silent=True)
@@ -213,8 +213,8 @@ def _by_default(context: click.Context, parameter: str) -> bool:
 
 def session(source: str, switches: Mapping[str, Any]) -> Session:
     """An expression evaluated with what ``values`` and ``gradient`` say."""
-    from autodiff_cli.language.session import Session
-    from autodiff_cli.language.values import bindings, value_or_file
+    from autodiff_cli.evaluation.bindings import bindings, value_or_file
+    from autodiff_cli.evaluation.evaluation import Session
 
     return Session(
         source,

@@ -40,8 +40,8 @@ def command(
     autodiff plot "exp(-a*x)*cos(x)" --over x=0:2*pi --at a=0.3 -o wave.svg
     autodiff plot "sin(x)*cos(y)" --over x=-3:3,y=-2:2 -o field.png
     """
-    from autodiff_cli.language.evaluate import check_finite
-    from autodiff_cli.language.plotting import Plot
+    from autodiff_cli.derivatives.evaluate import check_finite
+    from autodiff_cli.plot.plot import Plot
 
     style = options.chosen_format(style, as_json)
     path = switches["path"]
@@ -52,10 +52,10 @@ def command(
         check_finite(found.numbers())
     if written in PICTURES.values():
         from autodiff_cli.data.output import write
-        from autodiff_cli.report import plot_picture
+        from autodiff_cli.plot import picture
 
-        looks = plot_picture.Looks(written or "", switches["width"], switches["height"], switches["theme"], switches["transparent"])
-        write(path, plot_picture.drawn(found, looks, y_range))
+        looks = picture.Looks(written or "", switches["width"], switches["height"], switches["theme"], switches["transparent"])
+        write(path, picture.drawn(found, looks, y_range))
     elif written is not None:
         from autodiff_cli.data.output import write
 
@@ -67,22 +67,22 @@ def command(
     elif style != "table":
         sys.stdout.write(_table(found, style))
     elif isinstance(found, Plot):
-        from autodiff_cli.report import plot_terminal
+        from autodiff_cli.plot import terminal
 
-        plot_terminal.show(found, switches["width"], switches["height"], y_range, color)
+        terminal.show(found, switches["width"], switches["height"], y_range, color)
     else:
-        from autodiff_cli.report import plot_field
+        from autodiff_cli.plot import field
 
-        plot_field.show(found, switches["width"], switches["height"], y_range, color)
+        field.show(found, switches["width"], switches["height"], y_range, color)
     options.say_notes(found.notes, quiet_notes)
 
 
 def _sampled(expr: str, over: tuple[str, ...], at: Any, const: Any, order: int, samples: str | None, **_: Any) -> Any:
     from dataclasses import replace
 
-    from autodiff_cli.language.plotting import plot
-    from autodiff_cli.language.ranges import count, ranges
-    from autodiff_cli.language.values import bindings
+    from autodiff_cli.evaluation.bindings import bindings
+    from autodiff_cli.evaluation.ranges import count, ranges
+    from autodiff_cli.plot.plot import plot
 
     found = ranges(over)
     if samples is not None:
@@ -94,7 +94,7 @@ def _sampled(expr: str, over: tuple[str, ...], at: Any, const: Any, order: int, 
 def _interval(text: str | None) -> tuple[float, float] | None:
     if text is None:
         return None
-    from autodiff_cli.language.ranges import interval
+    from autodiff_cli.evaluation.ranges import interval
 
     return interval(text, "--y-range")
 

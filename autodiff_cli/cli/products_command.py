@@ -99,10 +99,10 @@ def hvp(expr: str, **switches: Any) -> None:
 def _run(
     command: str, expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, quiet_notes: bool, **switches: Any
 ) -> None:
-    from autodiff_cli.language.evaluate import check_finite
-    from autodiff_cli.language.products import product, verify
-    from autodiff_cli.language.session import plain
-    from autodiff_cli.language.values import bindings
+    from autodiff_cli.derivatives.evaluate import check_finite
+    from autodiff_cli.derivatives.products import product, verify
+    from autodiff_cli.evaluation.bindings import bindings
+    from autodiff_cli.evaluation.evaluation import plain
 
     style = options.chosen_format(style, as_json)
     session = options.session(options.read_expression(expr), switches)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from autodiff_cli import signals
 from autodiff_cli.errors import LimitError
-from autodiff_cli.language import reading
-from autodiff_cli.language.program import ends_block, unfinished
-from autodiff_cli.optional import library_if_there
+from autodiff_cli.language import source_text
+from autodiff_cli.lazy import library_if_there
+from autodiff_cli.script.statements import ends_block, unfinished
 
 if TYPE_CHECKING:
-    from autodiff_cli.language.interpreter import Interpreter
+    from autodiff_cli.script.interpreter import Interpreter
 
 PROMPT, MORE = "> ", ". "
 _MOST_LINES, _LONGEST = 10_000, 1 << 20
@@ -60,11 +60,11 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
 def _pipe(prompt: str) -> str:
     """A line of standard input; bytes that are not UTF-8 become an unexpected character and do not end the session."""
     stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
-    line = stream.readline(reading.MOST_TEXT + 1) if stream is not None else ""
+    line = stream.readline(source_text.MOST_TEXT + 1) if stream is not None else ""
     if not line:
         raise EOFError
-    if len(line) > reading.MOST_TEXT:
-        raise reading.too_long("a line of standard input", reading.MOST_TEXT)
+    if len(line) > source_text.MOST_TEXT:
+        raise source_text.too_long("a line of standard input", source_text.MOST_TEXT)
     text = line.decode("utf-8", "surrogateescape") if isinstance(line, bytes) else line
     return str(text).removeprefix("\ufeff").rstrip("\r\n")
 

@@ -76,7 +76,7 @@ def _run(interpreter: Any, screen: Screen, text: str, quiet_notes: bool) -> None
 def _statement(name: str) -> bool:
     """Print what a function or a method of programs does, if there is one of this name."""
     from autodiff_cli.autograd.tensor import Tensor
-    from autodiff_cli.language.interpreter import ACTIONS, METHODS
+    from autodiff_cli.script.interpreter import ACTIONS, METHODS
 
     thing = ACTIONS.get(name) or (getattr(Tensor, name, None) if name in METHODS[Tensor] else None)
     words = (getattr(thing, "__doc__", None) or "").partition("\n\n")[0]
@@ -87,7 +87,7 @@ def _statement(name: str) -> bool:
 
 
 def _help(names: list[str], color: str) -> None:
-    from autodiff_cli.autograd.op import FUNCTIONS
+    from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 
     if not names:
         sys.stdout.write(_HELP)
@@ -97,7 +97,7 @@ def _help(names: list[str], color: str) -> None:
         if name not in FUNCTIONS and _statement(name):
             continue
         if name not in FUNCTIONS:
-            from autodiff_cli.similar import suggestion
+            from autodiff_cli.suggest import suggestion
 
             sys.stderr.write(f"no function '{name}': {suggestion(name, FUNCTIONS) or 'autodiff functions lists all'}\n")
             continue

@@ -13,7 +13,7 @@ import click
 from autodiff_cli.cli import options
 
 if TYPE_CHECKING:
-    from autodiff_cli.language.interpreter import Interpreter, Shown
+    from autodiff_cli.script.interpreter import Interpreter, Shown
 
 
 @click.command("run", short_help="A program file of autograd statements.")
@@ -54,9 +54,9 @@ def command(
 
 def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> Interpreter:
     """An interpreter that knows the variables of the command line."""
-    from autodiff_cli.language.interpreter import Interpreter
-    from autodiff_cli.language.session import leaves
-    from autodiff_cli.language.values import bindings
+    from autodiff_cli.evaluation.bindings import bindings
+    from autodiff_cli.evaluation.evaluation import leaves
+    from autodiff_cli.script.interpreter import Interpreter
 
     return Interpreter(leaves(bindings(at, "--at"), bindings(const, "--const"), dtype), dtype)
 
@@ -115,9 +115,9 @@ class Screen:
         sys.stdout.flush()
 
     def _record(self, interpreter: Interpreter, shown: Shown) -> None:
-        from autodiff_cli.language.interpreter import to_plain
-        from autodiff_cli.language.session import plain_records
+        from autodiff_cli.evaluation.evaluation import plain_records
         from autodiff_cli.report import records
+        from autodiff_cli.script.interpreter import to_plain
 
         start, end = shown.step.span
         step: dict[str, Any] = {

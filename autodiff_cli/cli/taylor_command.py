@@ -27,8 +27,8 @@ def command(
     autodiff taylor "exp(x)" --at x=0 --order 5
     autodiff taylor "sin(k*x)" --at x=0.5,k=2 --wrt x --order 10 -q
     """
-    from autodiff_cli.language.evaluate import check_finite
-    from autodiff_cli.language.taylor import expand, verify
+    from autodiff_cli.derivatives.evaluate import check_finite
+    from autodiff_cli.derivatives.taylor import expand, verify
 
     style = options.chosen_format(style, as_json)
     session = options.session(options.read_expression(expr), switches)

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from autodiff_cli.errors import AutodiffError, DataError, UsageError
-from autodiff_cli.optional import library, library_if_there
-from autodiff_cli.similar import suggestion
+from autodiff_cli.lazy import library, library_if_there
+from autodiff_cli.suggest import suggestion
 
 SUFFIXES = {
     ".csv": "csv",

@@ -10,7 +10,7 @@ from typing import Any
 from autodiff_cli.data.block import Reader
 from autodiff_cli.data.formats import DELIMITERS, READ, format_of
 from autodiff_cli.errors import DataError, FileError, UsageError
-from autodiff_cli.language.reading import size_of
+from autodiff_cli.language.source_text import size_of
 
 Path = str | None
 """A file, or ``None`` for standard input."""
@@ -91,22 +91,22 @@ def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffe
     file = opened(path, style, name)
     try:
         if style in DELIMITERS:
-            from autodiff_cli.data.delimited import DelimitedReader
+            from autodiff_cli.data.readers.delimited import DelimitedReader
 
             return DelimitedReader(file, name, DELIMITERS[style], columns, unbuffered)
         if style == "ndjson":
-            from autodiff_cli.data.ndjson import NdjsonReader
+            from autodiff_cli.data.readers.ndjson import NdjsonReader
 
             return NdjsonReader(file, name, unbuffered)
         if style == "npy":
-            from autodiff_cli.data.numpy_reader import NpyReader
+            from autodiff_cli.data.readers.npy import NpyReader
 
             return NpyReader(file, name, columns)
         if style == "npz":
-            from autodiff_cli.data.numpy_reader import NpzReader
+            from autodiff_cli.data.readers.npy import NpzReader
 
             return NpzReader(file, name)
-        from autodiff_cli.data.arrow_reader import ArrowReader
+        from autodiff_cli.data.readers.arrow import ArrowReader
 
         return ArrowReader(file, name, style)
     except BaseException:

@@ -11,11 +11,11 @@ import numpy as np
 
 from autodiff_cli.data.block import Block, Reader, Tally, Wish, Writer, without
 from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError
-from autodiff_cli.language import compiled
-from autodiff_cli.language.evaluator import free_names
+from autodiff_cli.evaluation import compile
+from autodiff_cli.evaluation.expression import free_names
+from autodiff_cli.evaluation.trace import raw
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.trace import raw
-from autodiff_cli.similar import suggestion
+from autodiff_cli.suggest import suggestion
 
 
 @dataclass(slots=True)
@@ -61,14 +61,14 @@ class Task:
                 raise UsageError(f"--at gives '{name}' an array, but a row needs one number", hint="--const takes arrays")
         # Blocks are computed side by side here, so that each of them needs one thread only.
         variables = [*self.at, *self.lets]
-        return compiled.compile(
+        return compile.compile(
             self.expression, self.wrt, self.order, const=self.const, dtype=self.dtype, threads=1, variables=variables
         )
 
     def alone(self, program: Any) -> list[str]:
         """Sums, means and the like that are of the number of one row."""
-        from autodiff_cli.language.session import Session
-        from autodiff_cli.language.wording import shortened
+        from autodiff_cli.evaluation.evaluation import Session
+        from autodiff_cli.evaluation.phrasing import shortened
 
         try:
             trace = Session(self.expression, {**dict.fromkeys(program.variables, 1.0), **self.at}, self.const).trace
@@ -83,7 +83,7 @@ class Task:
 
     def reason(self, at: Mapping[str, float]) -> str:
         """Why the results for these values of the columns are not finite, if a note says so."""
-        from autodiff_cli.language.evaluate import evaluate
+        from autodiff_cli.derivatives.evaluate import evaluate
 
         try:
             found = evaluate(self.expression, {**self.at, **at}, self.const, max(self.order, 1), self.wrt, self.dtype).notes

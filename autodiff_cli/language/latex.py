@@ -11,7 +11,7 @@ from typing import Any
 
 from autodiff_cli.language.latex_names import RAISED, UNNAMED, escaped, function, identifier, number
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.syntax import Syntax
+from autodiff_cli.language.tree import Syntax
 
 _CHOICE, _OR, _AND, _NOT, _RELATION, _SUM, _SIGNED, _PRODUCT, _POWER, _ATOM = range(10)
 """How tightly a piece binds.  A sign binds as a sum does when it is on the right: ``a - (-b)``, but ``-a b`` is one product."""

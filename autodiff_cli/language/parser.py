@@ -9,9 +9,9 @@ import re
 from typing import Any
 
 from autodiff_cli.errors import LimitError, ParseError, Span
-from autodiff_cli.language import reading
+from autodiff_cli.language import source_text
 from autodiff_cli.language.grammar import tables
-from autodiff_cli.language.syntax import Syntax
+from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import lifted
 
 MOST_TOKENS = 500_000
@@ -36,7 +36,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         ParseError: at a character that begins no token, or a bracket that is not closed or not opened.
         LimitError: for a text that takes too long to read.
     """
-    if len(source) > reading.MOST_TEXT and not lifted():
+    if len(source) > source_text.MOST_TEXT and not lifted():
         raise _too_long(f"{len(source):,} characters")
     if not _TABLES:
         _load()

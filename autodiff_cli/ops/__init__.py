@@ -6,7 +6,7 @@ should not wait for three hundred declarations.
 
 from importlib import import_module
 
-from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.ops.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.comparison import *  # noqa: F403
 from autodiff_cli.ops.creation import *  # noqa: F403

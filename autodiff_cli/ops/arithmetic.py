@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.dtypes import get_default_dtype
-from autodiff_cli.autograd.kinds import NUMBER, TENSOR, takes
-from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import NUMBER, TENSOR, takes
+from autodiff_cli.autograd.primitives.registry import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
-from autodiff_cli.autograd.kinds import (
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import (
     DIMENSION,
     DIMENSIONS,
     NUMBER,
@@ -21,7 +21,7 @@ from autodiff_cli.autograd.kinds import (
     takes,
     whole_numbers,
 )
-from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd.primitives.registry import Function, describe
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import MOST_TURNS, check_count, check_size
 from autodiff_cli.ops.positions import index_select

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
-from autodiff_cli.autograd.kinds import ORDER
-from autodiff_cli.autograd.op import Function
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import ORDER
+from autodiff_cli.autograd.primitives.registry import Function
 from autodiff_cli.ops import decompositions
-from autodiff_cli.ops.borrowed import from_scipy
+from autodiff_cli.ops.scipy_backend import from_scipy
 
 __all__ = ["bessel_i", "bessel_j", "bessel_scaled", "i0", "i0e", "i1", "i1e", "j0", "j1"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd import untaken
-from autodiff_cli.autograd.declare import declare
-from autodiff_cli.autograd.kinds import FLAG, NUMBER, takes
-from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd import selection_masks
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import FLAG, NUMBER, takes
+from autodiff_cli.autograd.primitives.registry import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 
@@ -139,7 +139,7 @@ where: Function = declare(
 )
 
 
-untaken.choose = where
+selection_masks.choose = where
 
 
 def _method_where(self: Any, condition: Any, other: Any) -> Any:

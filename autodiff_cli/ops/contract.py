@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
-from autodiff_cli.autograd.kinds import DIMENSION, NUMBER, TENSOR, TEXT, WHOLE, WHOLES, Kind, Unfit, optional, takes
-from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import DIMENSION, NUMBER, TENSOR, TEXT, WHOLE, WHOLES, Kind, Unfit, optional, takes
+from autodiff_cli.autograd.primitives.registry import Function, describe
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.linalg import matmul, mm

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.kinds import DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional, takes
-from autodiff_cli.autograd.op import Function, describe
-from autodiff_cli.autograd.several import declare_several
+from autodiff_cli.autograd.primitives.kinds import DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional, takes
+from autodiff_cli.autograd.primitives.multi_output import declare_several
+from autodiff_cli.autograd.primitives.registry import Function, describe
 from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.arrange import diag_embed

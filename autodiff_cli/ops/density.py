@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.dtypes import in_one_type
-from autodiff_cli.autograd.kinds import TENSOR, takes
-from autodiff_cli.autograd.op import describe
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import TENSOR, takes
+from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.ops.elementary import log, log1p
 from autodiff_cli.ops.factorials import digamma, lgamma, stirling_tail
 from autodiff_cli.ops.logarithms import over

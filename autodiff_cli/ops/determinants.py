@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
-from autodiff_cli.autograd.op import Function, describe
-from autodiff_cli.autograd.several import declare_several
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.multi_output import declare_several
+from autodiff_cli.autograd.primitives.registry import Function, describe
 from autodiff_cli.ops.comparison import eq, where
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.matrices import BATCH, SINGULAR, SQUARE, A, check_matrix, converged, inv, mT

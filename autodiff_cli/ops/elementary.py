@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
-from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.registry import Function, describe
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
 

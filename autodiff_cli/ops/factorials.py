@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.dtypes import in_one_type
-from autodiff_cli.autograd.kinds import ORDER, WHOLE, takes
-from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import ORDER, WHOLE, takes
+from autodiff_cli.autograd.primitives.registry import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GraphError
 from autodiff_cli.ops import decompositions
-from autodiff_cli.ops.borrowed import from_math, from_scipy
 from autodiff_cli.ops.decompositions import BERNOULLI
+from autodiff_cli.ops.scipy_backend import from_math, from_scipy
 
 __all__ = ["beta", "digamma", "gamma", "lgamma", "polygamma", "polygamma_gap", "zeta"]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import NO_GRAD_VIEW, declare
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import mark_changed, tensor_on
+from autodiff_cli.autograd.primitives.declare import NO_GRAD_VIEW, declare
 from autodiff_cli.autograd.tensor import Tensor, View, adopt
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.creation import zeros_like

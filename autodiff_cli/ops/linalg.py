@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
-from autodiff_cli.autograd.kinds import TENSOR, takes
-from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import TENSOR, takes
+from autodiff_cli.autograd.primitives.registry import Function, describe
 from autodiff_cli.errors import ShapeError
 from autodiff_cli.ops.shape import reshape, squeeze, t, transpose, unsqueeze
 

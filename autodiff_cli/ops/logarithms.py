@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.dtypes import in_one_type
-from autodiff_cli.autograd.kinds import NUMBER, optional
-from autodiff_cli.autograd.op import Function
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import NUMBER, optional
+from autodiff_cli.autograd.primitives.registry import Function
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.elementary import log, log1p
 

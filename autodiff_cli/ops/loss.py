@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
-from autodiff_cli.autograd.kinds import FLAG, NUMBER, POSITIONS, TENSOR, TEXT, either, takes
-from autodiff_cli.autograd.op import describe
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import FLAG, NUMBER, POSITIONS, TENSOR, TEXT, either, takes
+from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.activation import hardtanh, log_softmax, sigmoid
 from autodiff_cli.ops.comparison import clamp

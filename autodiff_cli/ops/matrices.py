@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
-from autodiff_cli.autograd.kinds import FLAG, NUMBER, TENSOR, WHOLE, optional, takes
-from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import FLAG, NUMBER, TENSOR, WHOLE, optional, takes
+from autodiff_cli.autograd.primitives.registry import Function, describe
 from autodiff_cli.errors import DtypeError, LinAlgError, ShapeError
-from autodiff_cli.ops.borrowed import from_scipy
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.linalg import matmul
+from autodiff_cli.ops.scipy_backend import from_scipy
 from autodiff_cli.ops.shape import cat, getitem, transpose, unsqueeze
 
 __all__ = [

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
 from autodiff_cli.autograd.dtypes import as_float
-from autodiff_cli.autograd.kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional, takes
-from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional, takes
+from autodiff_cli.autograd.primitives.registry import Function, describe
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like

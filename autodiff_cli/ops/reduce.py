@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
-from autodiff_cli.autograd.kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TYPE, Kind, either, optional, takes
-from autodiff_cli.autograd.op import describe
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TYPE, Kind, either, optional, takes
+from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.shape import dimension, expand, reshape, to

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd import sweep
-from autodiff_cli.autograd.declare import declare, declare_sequence
+from autodiff_cli.autograd import reverse_mode
 from autodiff_cli.autograd.dtypes import as_dtype, promote
-from autodiff_cli.autograd.kinds import DIMENSION, WHOLES, optional, shown, takes, whole_numbers
-from autodiff_cli.autograd.op import Function, describe
+from autodiff_cli.autograd.primitives.declare import declare, declare_sequence
+from autodiff_cli.autograd.primitives.kinds import DIMENSION, WHOLES, optional, shown, takes, whole_numbers
+from autodiff_cli.autograd.primitives.registry import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError, type_name
 from autodiff_cli.limits import check_elements, check_size
@@ -124,8 +124,8 @@ def to(x: Tensor, dtype: Any) -> Tensor:
     return made
 
 
-sweep.sum_to = sum_to
-sweep.cast = _cast
+reverse_mode.sum_to = sum_to
+reverse_mode.cast = _cast
 for _name, _dtype in (("double", "float64"), ("float", "float32"), ("long", "int64"), ("bool", "bool")):
     setattr(Tensor, _name, lambda self, _dtype=_dtype: to(self, _dtype))
 setattr(Tensor, "to", to)  # noqa: B010

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
-from autodiff_cli.autograd.kinds import ORDER
-from autodiff_cli.autograd.op import Function
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import ORDER
+from autodiff_cli.autograd.primitives.registry import Function
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops import decompositions
-from autodiff_cli.ops.borrowed import from_math, from_scipy
 from autodiff_cli.ops.comparison import where
+from autodiff_cli.ops.scipy_backend import from_math, from_scipy
 
 __all__ = ["erf", "erfc", "erfinv", "hazard", "log_ndtr", "mills_fraction", "ndtr", "ndtri", "sinc", "sinc_slope"]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import declare
-from autodiff_cli.autograd.kinds import DIMENSION, DIMENSIONS, WHOLE, WHOLES, takes
-from autodiff_cli.autograd.op import Function, describe
-from autodiff_cli.autograd.several import declare_several
+from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, WHOLE, WHOLES, takes
+from autodiff_cli.autograd.primitives.multi_output import declare_several
+from autodiff_cli.autograd.primitives.registry import Function, describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.shape import cat, clone, dimension, getitem, permuted, reshape, select_key, slice_key, stack

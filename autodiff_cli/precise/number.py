@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from autodiff_cli.optional import library
+from autodiff_cli.lazy import library
 
 UNIT = 2.0**-53
 """The rounding error of a float64, relative to its size."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import LAWS
+from autodiff_cli.autograd.primitives.declare import LAWS
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.extremes import _ordered
 from autodiff_cli.ops.loss import nll_loss

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.declare import Law
 from autodiff_cli.autograd.node import tensor_on
+from autodiff_cli.autograd.primitives.declare import Law
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import FOREIGN, NotPrecise
 from autodiff_cli.precise.functions import computed

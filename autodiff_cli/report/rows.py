@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from autodiff_cli.data.block import Block, Reader
-from autodiff_cli.data.text import cell_values, number_texts, python_values
-from autodiff_cli.data.text_writers import TextWriter
+from autodiff_cli.data.column_values import cell_values, number_texts, python_values
+from autodiff_cli.data.writers.text import TextWriter
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.visible import visible
 

@@ -14,10 +14,10 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from autodiff_cli.cli.main import main
-from autodiff_cli.language.evaluate import evaluate
-from autodiff_cli.language.plotting import plot
-from autodiff_cli.language.ranges import ranges
-from autodiff_cli.report.plot_picture import Looks, drawn
+from autodiff_cli.derivatives.evaluate import evaluate
+from autodiff_cli.evaluation.ranges import ranges
+from autodiff_cli.plot.picture import Looks, drawn
+from autodiff_cli.plot.plot import plot
 from autodiff_cli.report.table import higher_tables, tensor_table
 
 HERE = Path(__file__).parent

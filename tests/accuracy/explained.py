@@ -13,15 +13,15 @@ import numpy as np
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.modes import no_grad
-from autodiff_cli.autograd.op import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.language.explain import explain
-from autodiff_cli.language.explanation import Explanation
-from autodiff_cli.language.formulas import ARRIVING
-from autodiff_cli.language.machine import CONSTANTS, Machine
+from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.machine import CONSTANTS, Machine
+from autodiff_cli.explain.explain import explain
+from autodiff_cli.explain.local_derivatives import ARRIVING
+from autodiff_cli.explain.model import Explanation
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.session import Session
-from autodiff_cli.language.syntax import Syntax, unparse, walk
+from autodiff_cli.language.tree import Syntax, unparse, walk
 
 assert ad.sin is not None  # declares the functions
 LETTERS = "xyzw"

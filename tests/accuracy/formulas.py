@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.op import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.language.export import export
-from autodiff_cli.language.symbolic import differentiate
+from autodiff_cli.export.export import export
+from autodiff_cli.symbolic.differentiate import differentiate
 from tests.processes import completed
 
 MAGNITUDES = (

@@ -19,7 +19,7 @@ import mpmath
 import numpy as np
 
 import autodiff_cli as ad
-from autodiff_cli.language import notes
+from autodiff_cli import notes
 
 Function = Callable[[Any], Any]
 mp = mpmath.mp

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import autodiff_cli as ad
-from autodiff_cli.language.session import Session
-from autodiff_cli.language.taylor import expand
+from autodiff_cli.derivatives.taylor import expand
+from autodiff_cli.evaluation.evaluation import Session
 from tests.accuracy.truth import ONE, TWO, Index, Outside, indices, truths
 
 Points = tuple[Sequence[tuple[float, ...]], Sequence[tuple[float, ...]]]

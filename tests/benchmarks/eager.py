@@ -120,8 +120,8 @@ def long_vector(library: Any) -> Callable[[], Any]:
 
 def growth() -> None:
     """A chain of operations as text: parse, evaluate, backward, free."""
+    from autodiff_cli.evaluation.evaluation import Session
     from autodiff_cli.language.parser import parse
-    from autodiff_cli.language.session import Session
 
     gc.set_threshold(200_000, 20, 100)  # as the command line sets it
     print("\nchain of n calls of sin as text       parse   evaluate   backward       free   (seconds)   us per operation")

@@ -13,9 +13,9 @@ from importlib import import_module
 from typing import Any
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.partials import partials
-from autodiff_cli.language.session import Session
-from autodiff_cli.language.taylor import series
+from autodiff_cli.autograd.higher_order import partials
+from autodiff_cli.derivatives.taylor import series
+from autodiff_cli.evaluation.evaluation import Session
 
 EXPRESSION = "exp(sin(x)*cos(x)) + log(x**2 + 1)/(1 + x**2)"
 POINT = 0.7

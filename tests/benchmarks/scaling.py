@@ -35,7 +35,7 @@ from autodiff_cli.data.cluster.engine import Settings
 from autodiff_cli.data.cluster.partitions import Limits, scan
 from autodiff_cli.data.mapping import Task
 from autodiff_cli.data.pipeline import Inputs
-from autodiff_cli.data.writers import writer
+from autodiff_cli.data.writers.select import writer
 
 EXPRESSION = "sin(x)*exp(-y**2)"
 FILES, ROWS = 8, 400_000

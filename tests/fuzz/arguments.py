@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.op import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
 from autodiff_cli.errors import AutodiffError
 
 assert ad.sin is not None  # declares the functions

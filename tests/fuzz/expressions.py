@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from random import Random
 
-from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from tests.fuzz import values
 from tests.fuzz.signatures import SHAPES, Call, Shape, signatures
 

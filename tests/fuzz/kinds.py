@@ -23,12 +23,14 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice, product
 
-from autodiff_cli import ops  # noqa: F401  installs the functions
+from autodiff_cli import (
+    notes,
+    ops,  # noqa: F401  installs the functions
+)
 from autodiff_cli.autograd import modes
-from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli import run_command
 from autodiff_cli.cli.main import main
-from autodiff_cli.language import notes
 
 Case = tuple[tuple[str, ...], str]
 """The words of a command line, and its standard input."""

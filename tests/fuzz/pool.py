@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from autodiff_cli.language import notes
+from autodiff_cli import notes
 from tests.fuzz import coverage, oracles, relations, runner
 from tests.fuzz.command import Command
 from tests.fuzz.oracles import Finding

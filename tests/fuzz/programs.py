@@ -7,9 +7,9 @@ import re
 from random import Random
 from typing import Any
 
-from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.language import interpreter
+from autodiff_cli.script import interpreter
 from tests.fuzz import values
 from tests.fuzz.expressions import Writer
 from tests.fuzz.signatures import Shape

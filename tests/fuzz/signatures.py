@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import autodiff_cli.ops  # noqa: F401  installs the functions
-from autodiff_cli.autograd.op import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
 from autodiff_cli.autograd.tensor import Tensor
 
 Shape = tuple[int, ...]

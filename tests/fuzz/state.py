@@ -13,7 +13,7 @@ import numpy as np
 
 from autodiff_cli import limits
 from autodiff_cli.autograd import dtypes, modes
-from autodiff_cli.autograd.op import FUNCTIONS
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.ops import creation
 
 FILES = "open files"

@@ -26,8 +26,10 @@ from queue import SimpleQueue
 from tests.mutation.changes import Change, changes
 
 ROOT = Path(__file__).resolve().parents[2]
-LANGUAGE = ("compiled", "lowering", "program", "parser", "grammar")
-MODULES = ("autograd/*.py", "ops/*.py", *(f"language/{name}.py" for name in LANGUAGE))
+MODULES = (
+    *("autograd/*.py", "autograd/primitives/*.py", "ops/*.py", "compiler/*.py", "script/statements.py"),
+    *("evaluation/compile.py", "evaluation/lowering.py", "language/parser.py", "language/grammar.py"),
+)
 REFERENCE = ("tests/test_pages.py", "tests/behaviour/test_names.py")
 """Tests of what is declared when a module is imported."""
 FEW = 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from autodiff_cli import ops
-from autodiff_cli.autograd.op import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
 from tests.pages.markdown import prose
 
 _HEAD = """# Functions

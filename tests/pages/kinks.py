@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli import ops
-from autodiff_cli.autograd.op import FUNCTIONS, Op, literal
-from autodiff_cli.autograd.sweep import grad
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op, literal
+from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.language.evaluate import evaluate
 from autodiff_cli.report.numbers import finite_or_text, human
 from tests.pages.expressions_at_kinks import CASES, Case
 from tests.pages.markdown import code, prose, table

@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import torch
 
-from autodiff_cli.autograd.op import Op
+from autodiff_cli.autograd.primitives.registry import Op
 from tests.pages.expressions_at_kinks import CASES
 from tests.pages.kinks import PART, RECORDS, case_key, edge_key, moving, numbers, orders, with_edges
 

@@ -21,7 +21,7 @@ from autodiff_cli.data.cluster.partitions import Limits, Partition, plan, scan
 from autodiff_cli.data.inputs import spoken
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.pipeline import Inputs, Summary, encoded
-from autodiff_cli.data.writers import writer
+from autodiff_cli.data.writers.select import writer
 from autodiff_cli.errors import FileError, UsageError
 
 

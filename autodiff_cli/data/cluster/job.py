@@ -21,7 +21,7 @@ from autodiff_cli.data.block import Tally, Writer
 from autodiff_cli.data.cluster.partitions import Partition
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.pipeline import check_same, encoded
-from autodiff_cli.data.writers import writer
+from autodiff_cli.data.writers.select import writer
 from autodiff_cli.errors import AutodiffError, ClusterError, FileError
 
 JOINED = {"parquet": "arrow", "arrow": "arrow", "feather": "arrow", "npy": "npy", "npz": "npy"}

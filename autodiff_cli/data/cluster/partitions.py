@@ -16,11 +16,11 @@ import numpy as np
 
 from autodiff_cli.data import inputs
 from autodiff_cli.data.block import Reader
-from autodiff_cli.data.delimited import DelimitedReader, fast
 from autodiff_cli.data.formats import DELIMITERS
-from autodiff_cli.data.lines import LONGEST, Section
-from autodiff_cli.data.ndjson import NdjsonReader
 from autodiff_cli.data.pipeline import Inputs
+from autodiff_cli.data.readers.delimited import DelimitedReader, fast
+from autodiff_cli.data.readers.lines import LONGEST, Section
+from autodiff_cli.data.readers.ndjson import NdjsonReader
 from autodiff_cli.errors import AutodiffError
 
 BYTES = 1 << 26

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from autodiff_cli.errors import ClusterError, UsageError
-from autodiff_cli.optional import library
+from autodiff_cli.lazy import library
 
 Made = TypeVar("Made")
 TIMEOUT = 10

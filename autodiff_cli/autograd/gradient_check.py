@@ -1,0 +1,170 @@
+"""Gradients checked against finite differences, with PyTorch's options and words."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.node import tensor_on
+from autodiff_cli.autograd.printing import tensor_repr
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError, GradcheckError
+
+Function = Callable[..., Any]
+
+
+def gradcheck(
+    func: Function,
+    inputs: Tensor | Sequence[Any],
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    **others: Any,
+) -> bool:
+    """Compare the analytic Jacobian of ``func`` at ``inputs`` with central differences.
+
+    Args:
+        func: takes the inputs, returns a tensor or a tuple of tensors.
+        inputs: one tensor or several arguments; those that require grad are checked, in float64.
+        eps: the step of the differences.
+        atol, rtol: what may differ: ``atol + rtol*abs(numerical)``.
+        raise_exception: raise instead of returning False.
+        nondet_tol: how much two backward passes may differ.
+        others: PyTorch's further switches (``fast_mode``, ``check_undefined_grad``, ...), which change nothing here: every
+            element is checked.
+
+    Raises:
+        GradcheckError: with output, input and both Jacobians, where they differ.
+        ArgumentError: if no input requires grad.
+    """
+    _check_switches("gradcheck", others)
+    arguments = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    checked = [(i, a) for i, a in enumerate(arguments) if isinstance(a, Tensor) and a.requires_grad]
+    if not checked:
+        raise ArgumentError(
+            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+        )
+    if any(a.dtype.itemsize < 8 for _, a in checked):
+        warnings.warn(
+            "an input requires gradient and is not a double precision floating point: the differences will be too coarse",
+            stacklevel=2,
+        )
+    try:
+        outputs = _outputs(func(*arguments))
+        for number, output in enumerate(outputs):
+            if not output.is_floating_point():
+                continue
+            for index, argument in checked:
+                analytic = analytic_jacobian(output, argument)
+                again = analytic_jacobian(output, argument)
+                if np.any(np.abs(analytic - again) > nondet_tol):
+                    raise GradcheckError(
+                        "Backward is not reentrant, i.e., running backward with same input and grad_output "
+                        "multiple times gives different values"
+                    )
+                numeric = numeric_jacobian(lambda: _outputs(func(*arguments))[number], argument, eps)  # noqa: B023
+                if not np.allclose(analytic, numeric, rtol, atol):
+                    raise GradcheckError(mismatch(number, index, numeric, analytic))
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Function,
+    inputs: Tensor | Sequence[Any],
+    grad_outputs: Tensor | Sequence[Tensor] | None = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    **others: Any,
+) -> bool:
+    """``gradcheck`` of the gradient of ``func``: second derivatives, also by the incoming gradients."""
+    _check_switches("gradgradcheck", others)
+    arguments = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    outputs = [o for o in _outputs(func(*arguments)) if o.requires_grad]
+    if grad_outputs is None:
+        generator = np.random.default_rng(0)
+        given = [Tensor(np.asarray(generator.standard_normal(o.shape)), requires_grad=True, dtype=o.dtype) for o in outputs]
+    else:
+        given = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
+
+    def gradient(*everything: Any) -> Any:
+        values, starts = everything[: len(arguments)], everything[len(arguments) :]
+        results = [o for o in _outputs(func(*values)) if o.requires_grad]
+        wanted = [v for v in values if isinstance(v, Tensor) and v.requires_grad]
+        found = grad(results, wanted, list(starts), create_graph=True, allow_unused=True)
+        return tuple(f for f in found if f is not None)
+
+    tolerances = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol}
+    return gradcheck(gradient, [*arguments, *given], raise_exception=raise_exception, **tolerances)
+
+
+_SWITCHES = (
+    *("check_sparse_nnz", "check_undefined_grad", "check_grad_dtypes", "check_batched_grad", "check_batched_forward_grad"),
+    *("check_forward_ad", "check_backward_ad", "check_fwd_over_rev", "check_rev_over_rev", "fast_mode", "masked"),
+    "gen_non_contig_grad_outputs",
+)
+
+
+def _check_switches(name: str, given: Mapping[str, Any]) -> None:
+    for switch in given:
+        if switch not in _SWITCHES:
+            raise ArgumentError(f"{name}() got an unexpected keyword argument '{switch}'")
+
+
+def _outputs(result: Any) -> list[Tensor]:
+    return [result] if isinstance(result, Tensor) else [r for r in result if isinstance(r, Tensor)]
+
+
+def analytic_jacobian(output: Tensor, argument: Tensor) -> Any:
+    """The derivative of every element of ``output`` by every element of ``argument``: (inputs, outputs), as PyTorch."""
+    columns = np.zeros((argument.numel(), output.numel()))
+    if not output.requires_grad:
+        return columns
+    for j in range(output.numel()):
+        unit = np.zeros(output.numel(), output.dtype)
+        unit[j] = 1
+        start = tensor_on(unit.reshape(output.shape)[()], None)
+        (found,) = grad(output, argument, start, retain_graph=True, allow_unused=True)
+        if found is not None:
+            columns[:, j] = np.ravel(found._data)
+    return columns
+
+
+def numeric_jacobian(function: Callable[[], Tensor], argument: Tensor, eps: float) -> Any:
+    """The same by central differences; ``function`` is called with ``argument`` moved, which is put back."""
+    original = argument._data
+    rows = []
+    try:
+        for i in range(argument.numel()):
+            ends = []
+            for step in (-eps, eps):
+                moved = np.array(original)
+                moved.reshape(-1)[i] += step
+                argument._data = moved[()] if moved.ndim == 0 else moved
+                ends.append(np.ravel(function()._data).astype(np.float64))
+            rows.append((ends[1] - ends[0]) / (2 * eps))
+    finally:
+        argument._data = original
+    return np.array(rows).reshape(argument.numel(), -1) if rows else np.zeros((0, function().numel()))
+
+
+def mismatch(output: int, argument: int, numeric: Any, analytic: Any) -> str:
+    """PyTorch's report of two Jacobians that differ."""
+    return (
+        f"Jacobian mismatch for output {output} with respect to input {argument},\n"
+        f"numerical:{tensor_repr(Tensor(numeric))}\nanalytical:{tensor_repr(Tensor(analytic))}\n"
+    )

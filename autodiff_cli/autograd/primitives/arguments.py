@@ -1,0 +1,127 @@
+"""Arguments on their way into an operation: bound to parameters, brought to one type, and refused in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import promote
+from autodiff_cli.autograd.primitives.kinds import LEAST, MOST, shown
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, KEYWORD_ALIASES, how_many
+from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
+
+_NONE = np.dtype(object)
+UNFIT = (ValueError, TypeError, IndexError, OverflowError, AttributeError)
+"""What NumPy raises where arguments do not fit; a plain number has no ``shape`` either."""
+NO_BOOLEANS = {
+    "sub": "Subtraction, the `-` operator, with two bool tensors is not supported. "
+    "Use the `^` or `logical_xor()` operator instead.",
+    "neg": "Negation, the `-` operator, on a bool tensor is not supported. "
+    "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+}
+
+
+def bind(
+    name: str, parameters: tuple[str, ...], defaults: tuple[Any, ...], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Any, ...]:
+    """The arguments of a call in the order of the parameters.
+
+    Raises:
+        ArgumentError: if there are too many or too few, or a keyword is unknown or given twice.
+    """
+    first_default = len(parameters) - len(defaults)
+    wanted = how_many(first_default, len(parameters))
+    if len(args) > len(parameters):
+        raise ArgumentError(f"{name} takes {wanted}, not {len(args)}")
+    values = dict(zip(parameters, args, strict=False))
+    for keyword, value in kwargs.items():
+        parameter = keyword if keyword in parameters else KEYWORD_ALIASES.get(keyword, keyword)
+        if parameter not in parameters:
+            raise ArgumentError(f"{name} has no parameter '{keyword}'", hint=f"it has {', '.join(parameters)}")
+        if parameter in values:
+            raise ArgumentError(f"{name} got two values for '{parameter}'")
+        values[parameter] = value
+    for i, parameter in enumerate(parameters):
+        if parameter not in values:
+            if i < first_default:
+                raise ArgumentError(f"{name} takes {wanted}; '{parameter}' is missing")
+            values[parameter] = defaults[i - first_default]
+    return tuple(values[parameter] for parameter in parameters)
+
+
+def _of_64_bits(value: int) -> int:
+    if not LEAST <= value <= MOST:
+        raise ArgumentError(
+            f"a whole number beside a tensor has at most 64 bits, not {value.bit_length():,}", hint="float() makes a float of it"
+        )
+    return value
+
+
+def plain(value: Any, beside: Any) -> Any:
+    """A value that is no tensor, beside an array: Python and NumPy scalars are weak, arrays are promoted."""
+    if type(value) is float:
+        return value
+    if isinstance(value, int):
+        return value if LEAST <= value <= MOST else _of_64_bits(value)
+    if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "fib":
+        if isinstance(value, np.generic):
+            return value.item()
+        return promote(value, beside)[0] if value.dtype is not beside.dtype else value
+    raise DtypeError(f"a number or a tensor is expected beside a tensor, not {shown(value)}")
+
+
+def common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
+    """Bring the differentiable arrays among the arguments to one type.
+
+    Raises:
+        DtypeError: if one of the arguments is neither a number nor an array of numbers.
+    """
+    for i, value in enumerate(raw):
+        if isinstance(value, int):
+            _of_64_bits(value)
+        elif isinstance(value, (list, tuple)) and i not in positions:
+            continue  # a mask or positions
+        elif not isinstance(value, float) and getattr(value, "dtype", _NONE).kind not in "fib":
+            raise DtypeError(f"a number or a tensor is expected beside a tensor, not {shown(value)}")
+    arrays = [i for i in positions if isinstance(raw[i], (np.ndarray, np.generic))]
+    if len({raw[i].dtype for i in arrays}) > 1:
+        common = raw[arrays[0]]
+        for i in arrays[1:]:
+            common = promote(common, raw[i])[0]
+        for i in arrays:
+            raw[i] = raw[i].astype(common.dtype, copy=False)
+    return raw
+
+
+def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffError:
+    """What to raise when a forward computation refused its arguments: its own error, or one that shows the shapes."""
+    if isinstance(error, AutodiffError):
+        return error
+    shapes = [list(v.shape) if hasattr(v, "shape") else [] for v in values]
+    if isinstance(error, IndexError):
+        return IndexOutOfRange(f"{name}: {error}; the shape is {shapes[0]}")
+    if isinstance(error, OverflowError):
+        return DtypeError(f"{name}: a number is too large for {' and '.join(str(v.dtype) for v in values if hasattr(v, 'dtype'))}")
+    if isinstance(error, AttributeError):  # a plain number, which has no shape
+        texts = [f"a tensor of shape {list(v.shape)}" if hasattr(v, "shape") else f"the number {v:g}" for v in values]
+        hint = f"it is {FUNCTIONS[name].signature}" if name in FUNCTIONS else None
+        return ArgumentError(f"{name} cannot work on {' and '.join(texts)}", hint=hint)
+    if isinstance(error, TypeError) or not shapes:
+        if name in NO_BOOLEANS and all(getattr(v, "dtype", None) == np.bool_ for v in values):
+            return DtypeError(NO_BOOLEANS[name])
+        types = " and ".join(shown(v) for v in values)
+        return DtypeError(f"{name} does not work on {types}")
+    if len(shapes) == 2:
+        for back, (a, b) in enumerate(zip(reversed(shapes[0]), reversed(shapes[1]), strict=False), start=1):
+            if a != b and a != 1 and b != 1 and name != "matmul":
+                dimension = max(len(shapes[0]), len(shapes[1])) - back
+                return ShapeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dimension}",
+                    hint=f"{name} was given shapes {shapes[0]} and {shapes[1]}",
+                )
+        return ShapeError(f"shapes {shapes[0]} and {shapes[1]} do not fit in {name}")
+    if len(shapes) == 1:
+        return ShapeError(f"{name}: {error}", hint=f"the shape is {shapes[0]}")
+    return ShapeError(f"shapes {', '.join(map(str, shapes))} do not fit in {name}", hint="shapes have to broadcast with each other")

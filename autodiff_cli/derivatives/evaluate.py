@@ -1,0 +1,290 @@
+"""An expression, values for its variables, and out come the value, its derivatives and every tensor on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff_cli.autograd.higher_order import Index
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import AutodiffError, GraphError, NotFiniteError, UsageError
+from autodiff_cli.evaluation.evaluation import Notes, Row, Session, plain, plain_records
+from autodiff_cli.evaluation.phrasing import note
+from autodiff_cli.limits import MOST_TURNS, check_bytes, check_count, held
+
+if TYPE_CHECKING:
+    from autodiff_cli.precise.right_digits import Verified
+
+MOST_ORDERS = 1000
+
+
+class Result:
+    """What ``evaluate`` gives.
+
+    Attributes:
+        value: the output, a float or an array.
+        grad: the gradient by each variable, in its shape; ``None`` where it was not asked for.
+        shapes: the shape of each variable.
+        hessian: for order 2 and above and each pair of variables the second derivative; its shape is that of the first
+            variable followed by that of the second.
+        derivatives: all partial derivatives of order 2 and above by the combination of variables, each mixed one once.
+        tensors: one row for each tensor, in the order of evaluation.
+        verified: the right digits, if they were asked for.
+        notes: what is worth knowing, ``{"kind", "span", "message"}``; worked out when it is first read.
+    """
+
+    def __init__(self, command: str, expression: str, dtype: str, order: int) -> None:
+        self.command = command
+        self.expression = expression
+        self.dtype = dtype
+        self.order = order
+        self.value: Any = None
+        self.tensors: list[Row] = []
+        self.grad: dict[str, Any] = {}
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.hessian: dict[str, dict[str, Any]] = {}
+        self.derivatives: dict[Index, Any] = {}
+        self.verified: Verified | None = None
+        self._notes: Notes | None = None
+
+    @property
+    def notes(self) -> list[dict[str, Any]]:
+        return [] if self._notes is None else self._notes.read()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object, with numbers that are not finite still as floats."""
+        result: dict[str, Any] = {
+            "schema": 1,
+            "command": self.command,
+            "expression": self.expression,
+            "dtype": self.dtype,
+            "order": self.order,
+            "value": plain(self.value),
+            "tensors": plain_records(row.record() for row in self.tensors),
+            "grad": {name: plain(value) for name, value in self.grad.items()},
+        }
+        if self.order >= 2:
+            result["hessian"] = {a: {b: plain(value) for b, value in row.items()} for a, row in self.hessian.items()}
+            result["derivatives"] = [
+                {"order": len(index), "wrt": list(index), "value": plain(value)} for index, value in self.derivatives.items()
+            ]
+        if self.verified is not None:
+            result["verified"] = self.verified.to_dict()["verified"]
+            for row in result["tensors"]:
+                if ("tensors", row["name"]) in self.verified.right:
+                    row["right_digits"] = self.verified.right["tensors", row["name"]]
+            if self.verified.digits is not None:
+                _in_digits(result, self.verified.texts)
+        result["notes"] = self.notes
+        return result
+
+    def numbers(self) -> list[tuple[str, Any]]:
+        """Every value and derivative with what it is called."""
+        return [("the value", self.value), *_derivatives(self.grad, self.derivatives)]
+
+
+def _in_digits(result: dict[str, Any], texts: Mapping[tuple[str, ...], Any]) -> None:
+    """Put the numbers to many digits in the place of floats."""
+    result["value"] = texts["value",]
+    for path, text in texts.items():
+        if path[0] == "grad":
+            result["grad"][path[1]] = text
+        elif path[0] == "hessian":
+            result["hessian"][path[1]][path[2]] = text
+    for entry in result.get("derivatives", []):
+        kind = "hessian" if entry["order"] == 2 else "derivatives"
+        entry["value"] = texts[kind, *entry["wrt"]]
+    for row in result["tensors"]:
+        row["value"] = texts.get(("tensors", row["name"]), row["value"])
+
+
+def _derivatives(gradient: Mapping[str, Any], higher: Mapping[Index, Any]) -> list[tuple[str, Any]]:
+    """Every derivative with what it is called."""
+    named = [(f"the derivative by {name}", value) for name, value in gradient.items() if value is not None]
+    named += [(f"the derivative by {', '.join(index)}", value) for index, value in higher.items()]
+    return named
+
+
+def evaluate(
+    expression: str,
+    at: Mapping[str, Any] | None = None,
+    const: Mapping[str, Any] | None = None,
+    order: int = 1,
+    wrt: Sequence[str] | None = None,
+    dtype: str = "float64",
+    *,
+    gradient: Any = None,
+    retain_grad: Sequence[str] = (),
+    backward: int | None = None,
+    retain_graph: bool = False,
+    zero_grad: bool = False,
+    no_grad: bool = False,
+    create_graph: bool = False,
+    inputs: Sequence[str] | None = None,
+    hooks: Sequence[str] = (),
+    strict: bool = False,
+    verify: bool = False,
+    digits: int | None = None,
+    command: str = "eval",
+) -> Result:
+    """Evaluate an expression and differentiate it at a point.
+
+    Args:
+        expression: a program of the language, such as ``"log(x**3)"``.
+        at: the variables: numbers, arrays, or texts such as ``"2*pi"``.
+        const: further values that are not differentiated by.
+        order: the highest order of derivative, 1 or more.
+        wrt: the variables to differentiate by; all of ``at`` if left out.
+        dtype: ``float64`` or ``float32``.
+        gradient: what backward starts from, for an output that is no scalar.
+        retain_grad: names whose gradient to keep, or ``["all"]``.
+        backward: how often backward runs; more than once needs ``retain_graph``.
+        retain_graph: keep the graph between.
+        zero_grad: set the gradients of the variables to zero between.
+        no_grad: evaluate without recording.
+        create_graph: record backward itself, so that gradients have a ``grad_fn`` of their own.
+        inputs: fill ``.grad`` of these names only.
+        hooks: texts ``"y=2*grad"``: what to make of the gradient of a name when it is known.
+        strict: raise if a value or derivative is not finite.
+        verify: compute all once more with 50 digits, and say how many digits are right.
+        digits: give the numbers to that many digits too.
+        command: what the result says it is the result of.
+
+    Raises:
+        AutodiffError: with the place in the expression and a way out.
+    """
+    if order < 1:
+        raise UsageError(f"the order must be 1 or more, not {order}", hint="1 is the gradient, 2 the second derivatives too")
+    check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
+    check_count(backward or 0, MOST_TURNS, "backward {} times is more than the limit of {} times")
+    session = Session(expression, at, const, wrt, dtype, no_grad, gradient)
+    result = Result(command, expression, dtype, order)
+    result.value = session.output._data
+    first = session.notes()
+    with np.errstate(all="ignore"):
+        # The higher orders come first: backward frees the graph.
+        higher = order > 1 and bool(session.variables) and not no_grad
+        found = session.partials(order) if higher else {}
+        if higher:
+            result.hessian = session.hessian(found)
+            result.derivatives = {index: value for index, value in found.items() if len(index) > 1}
+        _retain(session, retain_grad)
+        for text in hooks:
+            _hook(session, text)
+        if backward is not None or (session.differentiable and session.variables):
+            check_bytes(held())  # a gradient for each tensor
+            only = None if inputs is None else [session.find(name, "--inputs") for name in inputs]
+            _backward(session, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
+    for name, leaf in session.variables.items():
+        result.shapes[name] = leaf.shape
+        # Nothing arrived: the derivative is 0, unless it was not asked for.
+        asked = not no_grad and backward != 0 and (inputs is None or name in inputs)
+        zero = np.zeros(leaf.shape, leaf.dtype)[()] if asked else None
+        result.grad[name] = zero if leaf.grad is None else leaf.grad._data
+    if hooks and higher:
+        first.append(note("hook", "hooks change gradients, not the derivatives of order 2 and above"))
+    # Not the result itself, which would keep itself alive.
+    named = partial(_derivatives, result.grad, result.derivatives)
+    result._notes = Notes(session, first, named, order, shows_value=command != "grad")
+    result.tensors = session.rows()
+    if create_graph:
+        result.tensors += session.gradient_rows()
+    if strict:
+        check_finite(result.numbers(), result.notes, expression)
+    if verify or digits is not None:
+        if hooks or no_grad or inputs is not None or backward not in (None, 1):
+            raise UsageError(
+                "--verify and --digits are about value and derivatives, not about what hooks and repeated sweeps make of them",
+                hint="leave --hook, --backward, --inputs and --no-grad out",
+            )
+        result.verified = _verified(session, result, digits)
+    return result
+
+
+def _verified(session: Session, result: Result, digits: int | None) -> Verified:
+    from autodiff_cli.precise.right_digits import verifying
+
+    entries = sum(np.size(value) for _, value in result.numbers())
+    with verifying(session, result.order, digits, entries) as verified:
+        if result.command == "eval":
+            verified.tensors()
+        verified.value(result.value)
+        for name, value in result.grad.items():
+            verified.derivative(("grad", name), (name,), value)
+        for a, row in result.hessian.items():
+            for b, value in row.items():
+                verified.derivative(("hessian", a, b), (a, b), value)
+        for index, value in result.derivatives.items():
+            if len(index) > 2:
+                verified.derivative(("derivatives", *index), index, value)
+    return verified
+
+
+def _retain(session: Session, names: Sequence[str]) -> None:
+    if list(names) == ["all"]:
+        tensors = [tensor for tensor, _ in session.evaluator.tensors.made]
+    else:
+        tensors = [session.find(name, "--retain-grad") for name in names]
+    for tensor in tensors:
+        if tensor.requires_grad or list(names) != ["all"]:
+            tensor.retain_grad()
+
+
+def _hook(session: Session, text: str) -> None:
+    """Register ``NAME=EXPR`` as a hook on a tensor; in the expression ``grad`` is the gradient that arrives."""
+    name, equals, formula = text.partition("=")
+    if not equals or not formula.strip():
+        raise UsageError(f"--hook needs NAME=EXPR, but got '{text}'", hint='write --hook "y=2*grad"')
+    tensor = session.find(name.strip(), "--hook")
+
+    def hook(gradient: Tensor) -> Tensor:
+        try:
+            return session.follow_up(formula, {"grad": gradient})
+        except AutodiffError as error:
+            error.message = f"--hook {name.strip()}: {error.message}"
+            raise
+
+    session.follow_up(formula, {"grad": tensor.detach()})  # a mistake is found before anything is swept
+    tensor.register_hook(hook)
+
+
+def _backward(
+    session: Session, times: int, retain_graph: bool, zero_grad: bool, create_graph: bool, inputs: list[Tensor] | None
+) -> None:
+    if times:
+        session.require_scalar()
+    source, span = session.expression, session.evaluator.tree.children[-1].span
+    for turn in range(times):
+        if turn and zero_grad:
+            for leaf in session.variables.values():
+                leaf.grad = None if leaf.grad is None else leaf.grad * 0
+        try:
+            session.output.backward(session.gradient, retain_graph or create_graph, create_graph, inputs)
+        except AutodiffError as error:
+            if turn and isinstance(error, GraphError):
+                error.hint = "add --retain-graph to run backward more than once"
+            raise error.at(span, source) from None
+
+
+def check_finite(named: Sequence[tuple[str, Any]], notes: Sequence[dict[str, Any]] = (), source: str | None = None) -> None:
+    """Raise ``NotFiniteError`` for the first of these numbers that is nan or infinite.
+
+    Args:
+        named: the numbers, with what they are called.
+        notes: the notes on them; the first that says where one was born is part of the error.
+        source: the expression, which the places in notes refer to.
+    """
+    for name, value in named:
+        if not np.all(np.isfinite(value)):
+            bad = np.ravel(value)[~np.isfinite(np.ravel(value))][0]
+            born = next((one for one in notes if one["kind"] in ("domain", "nonfinite") and one["span"]), None)
+            born = born or next((one for one in notes if one["kind"] == "nonfinite"), None)
+            raise NotFiniteError(
+                f"{name} is {bad}" + (f"; {born['message']}" if born else ""),
+                span=tuple(born["span"]) if born and born["span"] else None,
+                source=source if born and born["span"] else None,
+                hint="without --strict it is an answer like any other",
+            )

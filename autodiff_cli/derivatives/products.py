@@ -1,0 +1,181 @@
+"""Jacobians, Hessians and products with vectors of an expression, for inputs and outputs of any shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff_cli.autograd.functional import hessian_vector, jacobian_of, jacobian_vector
+from autodiff_cli.autograd.higher_order import MOST_PARTIALS
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName
+from autodiff_cli.evaluation.bindings import variables
+from autodiff_cli.evaluation.coercion import variable_hint
+from autodiff_cli.evaluation.evaluation import Notes, Session, plain
+from autodiff_cli.limits import lifted
+
+if TYPE_CHECKING:
+    from autodiff_cli.precise.right_digits import Verified
+
+_ORDER = {"hessian": 2, "hvp": 2}
+
+
+class Product:
+    """One of these results.
+
+    Attributes:
+        command: ``jacobian``, ``hessian``, ``jvp``, ``vjp`` or ``hvp``.
+        value: the output of the expression.
+        shapes: the shape of each variable.
+        found: by variable; for ``hessian`` by variable and variable; for ``jvp`` an array alone.
+    """
+
+    def __init__(self, command: str, session: Session, found: Any) -> None:
+        self.command = command
+        self.expression = session.expression
+        self.dtype = session.dtype
+        self.value = session.output._data
+        self.shapes = {name: leaf.shape for name, leaf in session.variables.items()}
+        self.found = found
+        self.verified: Verified | None = None
+        self._notes = Notes(session, session.notes(), partial(_flat, command, found), _ORDER.get(command, 1), shows_value=False)
+
+    @property
+    def notes(self) -> list[dict[str, Any]]:
+        """What is worth knowing."""
+        return self._notes.read()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object."""
+        result = {
+            "schema": 1,
+            "command": self.command,
+            "expression": self.expression,
+            "dtype": self.dtype,
+            "value": plain(self.value),
+            self.command: _plain(self.found),
+        }
+        if self.verified is not None:
+            result |= self.verified.to_dict()
+        return {**result, "notes": self.notes}
+
+    def numbers(self) -> list[tuple[str, Any]]:
+        """Every derivative with what it is called."""
+        return _flat(self.command, self.found)
+
+
+def verify(session: Session, result: Product, digits: int | None) -> None:
+    """Count the right digits of a Hessian and of the value."""
+    from autodiff_cli.precise.right_digits import verifying
+
+    with verifying(session, 2, digits, sum(np.size(value) for _, value in result.numbers()) + 1) as verified:
+        verified.value(result.value)
+        for a, row in result.found.items():
+            for b, value in row.items():
+                verified.derivative(("hessian", a, b), (a, b), value)
+    result.verified = verified
+
+
+def _flat(command: str, found: Any) -> list[tuple[str, Any]]:
+    if not isinstance(found, dict):
+        return [(command, found)]
+    flat = []
+    for name, value in found.items():
+        if isinstance(value, dict):
+            flat += [(f"d_{name}_{other}", block) for other, block in value.items()]
+        else:
+            flat.append((f"d_{name}", value))
+    return flat
+
+
+def _plain(found: Any) -> Any:
+    return {name: _plain(value) for name, value in found.items()} if isinstance(found, dict) else plain(found)
+
+
+def product(command: str, session: Session, vector: Mapping[str, Any]) -> Product:
+    """Compute one of them.
+
+    Args:
+        command: which.
+        session: the expression, evaluated.
+        vector: for ``jvp`` and ``hvp`` what to multiply by; 0 for the variables it does not name.
+
+    Raises:
+        MissingValue: without a variable, or without a vector where one is needed.
+        LimitError: if a matrix has more than 100,000 numbers.
+    """
+    if not session.variables:
+        raise MissingValue("there is no variable to differentiate by", hint="give it a value with --at x=1")
+    inputs = list(session.variables.values())
+    with np.errstate(all="ignore"):
+        if command in ("jvp", "hvp"):
+            found = _forward(command, session, inputs, _direction(command, session, vector))
+        elif command == "vjp":
+            found = _by_name(session, _swept(session, inputs))
+        else:
+            found = _matrix(command, session, inputs)
+    return Product(command, session, found)
+
+
+def _by_name(session: Session, tensors: Sequence[Any]) -> dict[str, Any]:
+    return {name: tensor._data for name, tensor in zip(session.variables, tensors, strict=True)}
+
+
+def _swept(session: Session, inputs: list[Any]) -> Any:
+    session.require_scalar()
+    if not session.differentiable:
+        return [x.detach() * 0 for x in inputs]
+    return grad(session.output, inputs, session.gradient, materialize_grads=True)
+
+
+def _forward(command: str, session: Session, inputs: list[Any], direction: list[Any]) -> Any:
+    if command == "jvp":
+        return jacobian_vector([session.output], inputs, direction)[0]._data
+    _require_number(session, command)
+    return _by_name(session, hessian_vector(session.output, inputs, direction))
+
+
+def _require_number(session: Session, command: str) -> None:
+    if session.output.numel() != 1:
+        raise ShapeError(
+            f"{command} needs an output that is one number, not shape {list(session.output.shape)}",
+            span=session.evaluator.tree.children[-1].span,
+            source=session.expression,
+            hint="sum it, for example",
+        )
+
+
+def _direction(command: str, session: Session, vector: Mapping[str, Any]) -> list[Any]:
+    if not vector:
+        raise MissingValue(f"{command} needs a vector", hint=f"add --vector {next(iter(session.variables))}=1")
+    for name in vector:
+        if name not in session.variables:
+            raise UnknownName(f"--vector names '{name}', which is not a variable", hint=variable_hint(name, session.variables))
+    given = variables(dict(vector), np.dtype(session.dtype), ())
+    direction = []
+    for name, leaf in session.variables.items():
+        part = given[name] if name in given else leaf.detach() * 0
+        if part.shape != leaf.shape:
+            raise ShapeError(
+                f"--vector {name} has shape {list(part.shape)}, but {name} has shape {list(leaf.shape)}",
+                hint=f"a direction has one number for each element of '{name}'",
+            )
+        direction.append(part)
+    return direction
+
+
+def _matrix(command: str, session: Session, inputs: list[Any]) -> Any:
+    elements = sum(x.numel() for x in inputs)
+    count = session.output.numel() * elements ** (2 if command == "hessian" else 1)
+    if count > MOST_PARTIALS and not lifted():
+        raise LimitError(
+            f"the {command} has {count:,} numbers, more than the limit of {MOST_PARTIALS:,}",
+            hint="a product needs no matrix: jvp, vjp, hvp; or --no-limits",
+        )
+    if command == "jacobian":
+        return _by_name(session, jacobian_of(session.output, inputs))
+    first = jacobian_of(session.output, inputs, create_graph=True)
+    return {name: _by_name(session, jacobian_of(block, inputs)) for name, block in zip(session.variables, first, strict=True)}

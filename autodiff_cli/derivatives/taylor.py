@@ -1,0 +1,191 @@
+"""Taylor series of an expression: the command, and high orders of derivatives in one variable.
+
+The program runs once more, with a power series in the place of the variable; see ``autograd.taylor_mode``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff_cli.autograd.higher_order import Index, partials
+from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.taylor_mode import Expansion
+from autodiff_cli.derivatives.evaluate import MOST_ORDERS
+from autodiff_cli.errors import AutodiffError, MissingValue, NoSeriesError, UsageError
+from autodiff_cli.evaluation.evaluation import Notes, Session, plain
+from autodiff_cli.evaluation.machine import Machine
+from autodiff_cli.limits import check_count, check_printed
+
+if TYPE_CHECKING:
+    from autodiff_cli.precise.right_digits import Verified
+
+MOST_EXACT = 150
+"""From 170! on nothing is left of the coefficients of exp(x) in a float."""
+MOST_SWEPT = 6
+"""Up to this order sweeps through sweeps are quick, and have the say at points where infinities meet."""
+
+
+class Taylor:
+    """What ``autodiff taylor`` shows.
+
+    Attributes:
+        variable, at: what the series is in, and around which value.
+        coefficients: of the powers 0 to ``order`` of the distance from ``at``, the power as the first dimension.
+        derivatives: each coefficient times the factorial of its power.
+    """
+
+    def __init__(self, session: Session, order: int, coefficients: Any) -> None:
+        (self.variable,) = session.variables
+        self.expression = session.expression
+        self.dtype = session.dtype
+        self.order = order
+        self.at = session.variables[self.variable]._data
+        self.coefficients = coefficients
+        self.derivatives = scaled(coefficients)
+        self.verified: Verified | None = None
+        self._notes = Notes(session, session.notes(), lambda: self.numbers()[1:], order)
+
+    @property
+    def notes(self) -> list[dict[str, Any]]:
+        """What is worth knowing about the coefficients."""
+        return self._notes.read()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object."""
+        result = {
+            "schema": 1,
+            "command": "taylor",
+            "expression": self.expression,
+            "dtype": self.dtype,
+            "order": self.order,
+            "variable": self.variable,
+            "at": plain(self.at),
+            "coefficients": plain(self.coefficients),
+            "derivatives": plain(self.derivatives),
+        }
+        if self.verified is not None:
+            result |= self.verified.to_dict()
+        return {**result, "notes": self.notes}
+
+    def records(self) -> list[dict[str, Any]]:
+        """One record for each order."""
+        both = zip(self.coefficients, self.derivatives, strict=True)
+        records = [{"order": k, "coefficient": plain(c), "derivative": plain(d)} for k, (c, d) in enumerate(both)]
+        if self.verified is not None:
+            path = ("coefficients",)
+            for k, record in enumerate(records):
+                record["right_digits"] = self.verified.right[path][k]
+                if self.verified.digits is not None:
+                    record["coefficient"] = self.verified.texts[path][k]
+        return records
+
+    def numbers(self) -> list[tuple[str, Any]]:
+        """Every coefficient with what it is called."""
+        return [(f"the coefficient of order {k}", c) for k, c in enumerate(self.coefficients)]
+
+
+def expand(session: Session, order: int) -> Taylor:
+    """The Taylor series of an expression in its variable.
+
+    Args:
+        session: the expression, evaluated, with one variable; where that is an array, the same distance is added to every
+            element, so that an expression that works element by element has the series of each.
+        order: the highest power, 0 or more.
+
+    Raises:
+        UsageError: with several variables, or a negative order.
+        MissingValue: without a variable.
+        LimitError: for an order above 1,000, unless limits are lifted.
+        NoSeriesError: if an operation has no rule for power series, and the variable or the output is no single number.
+    """
+    names = list(session.variables)
+    if not names:
+        raise MissingValue("there is no variable to expand in", hint="give it a value with --at x=1")
+    if len(names) > 1:
+        raise UsageError(
+            f"a Taylor series is in one variable, not in {' and '.join([', '.join(names[:-1]), names[-1]])}",
+            hint=f"choose one with --wrt {names[0]}: the others are constants then",
+        )
+    if order < 0:
+        raise UsageError(f"the order must be 0 or more, not {order}", hint="it is the highest power in the series")
+    check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
+    check_printed((order + 1) * session.output.numel())
+    try:
+        coefficients = series(session, order)
+    except NoSeriesError as error:
+        if session.variables[names[0]].shape or session.output.shape:
+            error.hint = "functions without one can be expanded where the variable and the output are single numbers"
+            raise
+        coefficients = _by_sweeps(session, names[0], order)
+    else:
+        if order <= MOST_SWEPT and np.isnan(coefficients).any() and _is_of_numbers(session) and np.isfinite(session.output._data):
+            swept = _by_sweeps(session, names[0], order)  # as in ``derivatives``: sweeps know what was not taken element by element
+            coefficients = np.where(np.isnan(swept), coefficients, swept)
+    return Taylor(session, order, coefficients)
+
+
+def verify(session: Session, result: Taylor, digits: int | None) -> None:
+    """Count the right digits of the coefficients."""
+    from autodiff_cli.precise.right_digits import verifying
+
+    with verifying(session, result.order, digits, np.size(result.coefficients)) as verified:
+        verified.coefficients(result.coefficients)
+    result.verified = verified
+
+
+def _is_of_numbers(session: Session) -> bool:
+    return not session.output.shape and not any(leaf.shape for leaf in session.variables.values())
+
+
+def series(session: Session, order: int) -> Any:
+    """The Taylor coefficients of the output in the one variable of a session, the order as the first dimension.
+
+    Raises:
+        NoSeriesError: if an operation has no rule for power series.
+    """
+    ((name, leaf),) = session.variables.items()
+    expansion = Expansion(order)
+    values = {**session.leaves, name: expansion.variable(leaf._data)}
+    machine = Machine(session.expression, values, np.dtype(session.dtype), listing=False)
+    value: Any = None
+    with np.errstate(all="ignore"), set_grad_enabled(False):
+        for statement in session.evaluator.tree.children:
+            value = machine.statement(statement)
+        return expansion.coefficients(machine.tensors.of(value))
+
+
+def derivatives(session: Session, order: int) -> dict[Index, Any] | None:
+    """The derivatives up to an order by the one variable of a session, a number; ``None`` if sweeps have to find them."""
+    ((name, leaf),) = session.variables.items()
+    if leaf.shape or order > MOST_EXACT:
+        return None
+    try:
+        found = scaled(series(session, order))
+    except AutodiffError:  # what was wrong with the expression itself would have been said before
+        return None
+    if order <= MOST_SWEPT and np.isnan(found[1:]).any():
+        return None
+    if session.gradient is not None:
+        found = found * session.gradient._data
+    found = found.reshape(order + 1, -1).sum(1)
+    return {(name,) * k: found[k] for k in range(1, order + 1)}
+
+
+def scaled(coefficients: Any) -> Any:
+    """Each coefficient times the factorial of its order."""
+    result = np.empty_like(coefficients)
+    for k, coefficient in enumerate(coefficients):
+        factorial = math.factorial(k)
+        exponent = max(factorial.bit_length() - 64, 0)  # beyond 170 a factorial is no float
+        with np.errstate(all="ignore"):  # a derivative may be larger than any float
+            result[k] = np.ldexp(coefficient * float(factorial >> exponent), exponent)
+    return result
+
+
+def _by_sweeps(session: Session, name: str, order: int) -> Any:
+    """The same by sweeps through sweeps, for one number by another."""
+    found = {(): session.output._data, **partials(session.output, session.variables, order)}
+    return np.array([found[(name,) * k] / math.factorial(k) for k in range(order + 1)], session.output.dtype)

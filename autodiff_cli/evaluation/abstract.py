@@ -1,0 +1,158 @@
+"""Programs run without values: what is not known is a symbol, and what is done with it is a step of the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import AutodiffError
+from autodiff_cli.evaluation.coercion import Items, takes_sequence
+from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.machine import ATTRIBUTES, CONSTANTS, UserFunction, Work
+from autodiff_cli.language.tree import Syntax
+
+
+class Symbol(Tensor):
+    """A tensor of which nothing is known; the 1 in it is a stand-in that checks of arguments can look at."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(1.0)
+
+
+class SymbolicEvaluator(Evaluator):
+    """Runs a program whose variables have no values.
+
+    A name that nobody defined is a variable.  Numbers are computed, as in an evaluation; so is what needs no variable.
+    Of a conditional both branches are run, as nobody knows which is taken; a function that calls itself would therefore
+    never end, and stays a call there.
+    """
+
+    def __init__(self, source: str, dtype: Any) -> None:
+        super().__init__(source, {}, dtype)
+        self.tensors.steps = []
+        self._active: list[str] = []
+
+    def run(self) -> Tensor:
+        """Run all statements; the output."""
+        value = super().run()
+        return self.as_tensor(self._whole(value, self.tree.children[-1]))
+
+    def _require_values(self) -> None:
+        """Variables need none."""
+
+    def name(self, node: Syntax) -> Any:
+        text = node.children[0].text
+        if not any(text in scope for scope in (self._scope, self.names, CONSTANTS)):
+            self.names[text] = self.variables[text] = Symbol()
+        return super().name(node)
+
+    def statement(self, node: Syntax) -> Any:
+        if node.kind == "assignment":
+            value = self.names[node.children[0].text] = self._whole(self.evaluate(node.children[1]), node.children[1])
+            return value
+        return super().statement(node)
+
+    def _unpack(self, node: Syntax) -> Any:
+        *names, tree = node.children
+        value = self.evaluate(tree)
+        if not isinstance(value, Symbol):
+            return super()._unpack(node)
+        unbind = FUNCTIONS["unbind"]
+        parts = tuple(Symbol() for _ in names)
+        for i, (name, part) in enumerate(zip(names, parts, strict=True)):
+            self.names[name.text] = self.tensors.keep(part, tree, f"{self.tensors.text(tree.span)}[{i}]")
+        self.tensors.trace(unbind, [value], {}, parts, tree)
+        return parts
+
+    # Steps on symbols
+
+    def _made(self, op: Op | None, arguments: Sequence[Any], keywords: Any, node: Syntax) -> Symbol:
+        made = Symbol()
+        self.tensors.keep(made, node)
+        self.tensors.trace(op, arguments, keywords, made, node)
+        return made
+
+    def _whole(self, value: Any, node: Syntax) -> Any:
+        """A list with symbols in it as one symbol; what else is in it has to be what a tensor is made of."""
+        if not isinstance(value, list) or not _has_symbol(value):
+            return value
+        node = value.node if isinstance(value, Items) else node
+        for item in value:
+            if not isinstance(item, (Tensor, list)):
+                try:
+                    self.tensors.of(item)
+                except AutodiffError as error:
+                    raise error.at(node.span, self.source) from None
+        return self._made(None, [self._whole(item, node) for item in value], {}, node)
+
+    def apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        if not _has_symbol([*given, *named.values()]):
+            return super().apply(op, given, named, node)
+        self._count(node)
+        if takes_sequence(op, given):
+            given = [[self._whole(value, node) for value in given[0]], *given[1:]]
+        else:
+            given = [self._whole(value, node) for value in given]
+        named = {name: self._whole(value, node) for name, value in named.items()}
+        arguments, keywords = self.tensors.arguments(op, given, named, node)
+        return self._made(op, arguments, keywords, node)
+
+    def keys(self, values: Iterable[Any]) -> list[Any]:
+        listed = list(values)
+        return listed if _has_symbol(listed) else super().keys(listed)
+
+    def element(self, thing: Any, keys: list[Any], node: Syntax) -> Any:
+        if not _has_symbol([thing, *keys]):
+            return super().element(thing, keys, node)
+        thing = self._whole(thing, node.children[0])
+        return self._made(None, (thing if isinstance(thing, tuple) else self.indexed(thing, node),), {}, node)
+
+    def attribute(self, thing: Any, name: str, node: Syntax) -> Any:
+        thing = self._whole(thing, node.children[0])
+        # Of a symbol nobody knows whether it has several results with names, as those of sort; it has no methods without ().
+        if isinstance(thing, Symbol) and (name in ATTRIBUTES or name not in FUNCTIONS):
+            return self._made(None, (thing,), {}, node)
+        return super().attribute(thing, name, node)
+
+    def _choose(self, node: Syntax, extra: Any, values: list[Any], work: list[Work]) -> None:
+        values[-1] = self._whole(values[-1], node.children[1])
+        if isinstance(values[-1], Symbol):
+            work += [(self._select, node, None), (None, node.children[2], None), (None, node.children[0], None)]
+        else:
+            super()._choose(node, extra, values, work)
+
+    def _enter(
+        self, function: UserFunction, given: list[Any], named: dict[str, Any], node: Syntax, values: list[Any], work: list[Work]
+    ) -> None:
+        given = [self._whole(value, node) for value in given]
+        named = {name: self._whole(value, node) for name, value in named.items()}
+        if function.name in self._active:
+            values.append(self._made(None, [*given, *named.values()], {}, node))
+            return
+        super()._enter(function, given, named, node, values, work)
+        if function.partials is None:
+            self._active.append(function.name)
+
+    def _leave(self, node: Syntax, extra: tuple[dict[str, Any], int], values: list[Any], work: list[Work]) -> None:
+        super()._leave(node, extra, values, work)
+        self._active.pop()
+
+    def _by_hand(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
+        if not _has_symbol(given):
+            return super()._by_hand(function, given, node)
+        return self._made(None, given, {}, node)
+
+
+def _has_symbol(values: Sequence[Any]) -> bool:
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        if isinstance(value, Symbol):
+            return True
+        if isinstance(value, (list, tuple)):
+            stack.extend(value)
+    return False

@@ -1,0 +1,156 @@
+"""Arrays in files, as ``@file`` names them."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.errors import FileError
+from autodiff_cli.language import source_text
+from autodiff_cli.limits import check_size
+
+MOST_CSV = 1 << 29
+"""Bytes: a number takes two of them, and a tensor has at most 2**28 numbers."""
+MOST_JSON = 1 << 26
+"""Bytes: what Python makes of JSON takes thirty times as many."""
+_LONGEST_HEADER = 10_000
+_PIECE = 1 << 24
+
+
+def read_array(path: str) -> Any:
+    """The array in a ``.npy``, ``.csv`` or ``.json`` file.
+
+    Raises:
+        FileError: if it cannot be read or holds something else than numbers.
+        LimitError: if it is larger than a tensor may be.
+    """
+    kind = Path(path).suffix.lower()
+    readers = {".npy": _npy, ".csv": _csv, ".json": _json}
+    if kind not in readers:
+        raise FileError(f"cannot tell what is in '{path}'", hint="use a .npy, .csv or .json file")
+    try:
+        array = readers[kind](path)
+    except FileError:
+        raise
+    except OSError as error:
+        raise source_text.unreadable(path, error) from None
+    except (ValueError, TypeError, EOFError, OverflowError, RecursionError, SyntaxError) as error:
+        raise _no_array(path, _reason(error)) from None
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub" or not array.size:
+        raise _no_array(path)
+    check_size(array.shape)
+    return array[()] if array.ndim == 0 else array
+
+
+def _no_array(path: str, reason: str | None = None) -> FileError:
+    return FileError(f"'{path}' does not hold an array of numbers", hint=reason or _WANTED[Path(path).suffix.lower()])
+
+
+class _Wrong(ValueError):
+    """What is wrong with a file, in words for a person."""
+
+
+_WANTED = {
+    ".npy": "it needs to be what numpy.save writes for an array of numbers",
+    ".csv": "it needs to have numbers with commas between them, the same count in every row, and no header",
+    ".json": "it needs to be a number or nested lists of numbers, the rows of one length",
+}
+
+
+def _reason(error: Exception) -> str | None:
+    """What is known of the place, in plain words; ``None`` if it is about the workings of NumPy."""
+    text = str(error).partition("\n")[0]
+    if isinstance(error, (_Wrong, json.JSONDecodeError)):
+        return text
+    uneven = re.match(r"the number of columns changed from (\d+) to (\d+) at row (\d+)", text)
+    if uneven:
+        return f"row {uneven[3]} has {uneven[2]} of the {uneven[1]} numbers that the rows above have"
+    word = re.match(r"could not convert string '(.*)' to float64 at row (\d+), column (\d+)", text)
+    return f"'{word[1]}' in row {int(word[2]) + 1}, column {word[3]}, is no number" if word else None
+
+
+def _npy(path: str) -> Any:
+    with open(path, "rb") as file:
+        version = np.lib.format.read_magic(file)
+        if version not in ((1, 0), (2, 0)):  # a later one is for names of fields
+            return None
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Python about what stands in a header
+            try:
+                shape, by_columns, dtype = read(file, max_header_size=_LONGEST_HEADER)
+            except Exception:  # a broken header shows in many ways
+                return None
+        if dtype.kind not in "fiub" or any(length < 0 for length in shape):
+            return None
+        count = math.prod(shape)
+        left = source_text.left_in(file)
+        if left is not None and left < count * dtype.itemsize:
+            raise _Wrong(f"its header promises {count:,} numbers, and {left:,} bytes follow")
+        check_size(shape)
+        array = np.empty(count, dtype)
+        _fill(file, memoryview(array.view(np.uint8)))  # type: ignore[arg-type]
+    return array.reshape(shape, order="F" if by_columns else "C")
+
+
+def _fill(file: Any, places: memoryview) -> None:
+    """Read as many bytes as there are places."""
+    done = 0
+    while done < len(places):
+        read = file.readinto(places[done : done + _PIECE])
+        if not read:
+            raise _Wrong(f"its header promises {len(places):,} bytes, and {done:,} follow")
+        done += read
+
+
+def _csv(path: str) -> Any:
+    data = source_text.contents(path, MOST_CSV)
+    if not data.strip():
+        raise _Wrong("it is empty")
+    if b"\0" in data:
+        raise _Wrong("it is no text")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # comments alone
+        array = np.loadtxt(io.TextIOWrapper(io.BytesIO(data), "utf-8-sig"), delimiter=",", ndmin=2)
+    if not array.size:
+        raise _Wrong("it is empty")
+    return array[:, 0] if array.shape[1] == 1 else array[0] if array.shape[0] == 1 else array
+
+
+def _json(path: str) -> Any:
+    value = json.loads(source_text.contents(path, MOST_JSON).decode("utf-8"))
+    array = np.array(value)
+    if array.dtype.kind in "fiu":
+        return array
+    numbers = np.empty(array.size)
+    for i, item in enumerate(_items(value)):
+        numbers[i] = _number(item)
+    return numbers.reshape(array.shape)
+
+
+def _items(value: Any) -> Any:
+    """The elements of nested lists, in order."""
+    waiting = [iter([value])]
+    while waiting:
+        item = next(waiting[-1], waiting)
+        if item is waiting:
+            waiting.pop()
+        elif isinstance(item, list):
+            waiting.append(iter(item))
+        else:
+            yield item
+
+
+def _number(item: Any) -> float:
+    if isinstance(item, (bool, int, float)) or item in ("nan", "inf", "-inf"):  # JSON has no other way to write them
+        return float(item)
+    if isinstance(item, dict):
+        raise TypeError
+    raise _Wrong(f"{json.dumps(item)[:40]} in it is no number" if item is not None else 'null in it is no number; write "nan"')

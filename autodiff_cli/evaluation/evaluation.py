@@ -1,0 +1,308 @@
+"""An expression evaluated once, ready to be differentiated: the part that all commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.functional import jacobian_of
+from autodiff_cli.autograd.higher_order import Index, partials, symmetric
+from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.node import Node
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ShapeError, UnknownName, UsageError
+from autodiff_cli.evaluation.bindings import constant, variables
+from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.phrasing import note
+from autodiff_cli.evaluation.trace import Trace
+from autodiff_cli.language.tree import walk
+from autodiff_cli.limits import check_printed, places
+from autodiff_cli.suggest import suggestion
+
+
+class Row:
+    """One tensor as it stands after backward."""
+
+    __slots__ = ("expression", "grad", "grad_fn", "is_leaf", "name", "next_functions", "requires_grad", "retains_grad", "value")
+
+    def __init__(self, tensor: Tensor, name: str, expression: str) -> None:
+        self.name = name
+        self.expression = expression
+        self.value = tensor._data
+        self.requires_grad = tensor.requires_grad
+        self.is_leaf = tensor.is_leaf
+        self.retains_grad = tensor.retains_grad
+        self.grad_fn = None if tensor.grad_fn is None else tensor.grad_fn.name()
+        self.next_functions = [] if tensor.grad_fn is None else next_names(tensor.grad_fn)
+        extra = tensor._extra
+        self.grad = None if extra is None or extra.grad is None else extra.grad._data
+
+    def record(self) -> dict[str, Any]:
+        """The row by column, numbers as the arrays that they are."""
+        return {
+            "name": self.name,
+            "expression": self.expression,
+            "value": self.value,
+            "shape": list(np.shape(self.value)),
+            "requires_grad": self.requires_grad,
+            "is_leaf": self.is_leaf,
+            "retains_grad": self.retains_grad,
+            "grad_fn": self.grad_fn,
+            "next_functions": self.next_functions,
+            "grad": self.grad,
+        }
+
+
+def next_names(node: Node) -> list[str | None]:
+    """The names of the nodes that a node leads to; ``None`` where no gradient flows."""
+    return [None if following is None else following.name() for following, _ in node.next_functions]
+
+
+def plain(value: Any) -> Any:
+    """Arrays and scalars as Python numbers and nested lists.
+
+    Raises:
+        LimitError: for more numbers than an output may have.
+    """
+    if isinstance(value, np.ndarray):
+        check_printed(places(value.shape))
+        return value.tolist()
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def plain_records(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Records with plain numbers in the place of arrays.
+
+    Raises:
+        LimitError: if that is more numbers than an output may have.
+    """
+    kept = list(rows)
+    check_printed(sum(places(value.shape) for row in kept for value in row.values() if isinstance(value, np.ndarray)))
+    return [{column: plain(value) for column, value in row.items()} for row in kept]
+
+
+class Session:
+    """One evaluation of an expression.
+
+    Args:
+        expression: a program of the language.
+        at: variables, as numbers, arrays or texts of the language.
+        const: the same for what is not differentiated by.
+        wrt: which variables to differentiate by; all of ``at`` if left out.
+        dtype: ``float64`` or ``float32``.
+        no_grad: evaluate without recording.
+        gradient: what backward starts from, for an output that is no scalar: numbers, an array or a text.
+
+    Raises:
+        AutodiffError: of any kind, with its place in the expression.
+    """
+
+    def __init__(
+        self,
+        expression: str,
+        at: Mapping[str, Any] | None = None,
+        const: Mapping[str, Any] | None = None,
+        wrt: Sequence[str] | None = None,
+        dtype: str = "float64",
+        no_grad: bool = False,
+        gradient: Any = None,
+    ) -> None:
+        self.expression = expression
+        self.dtype = dtype
+        self.no_grad = no_grad
+        values, constants = given_values(at, const, dtype)
+        self.wrt = list(values) if wrt is None else list(wrt)
+        if len(set(self.wrt)) < len(self.wrt):
+            raise UsageError(f"--wrt names a variable twice: {', '.join(self.wrt)}", hint="write each name once")
+        for name in self.wrt:
+            if name not in values:
+                hint = "it is a --const" if name in constants else suggestion(name, values) or "give it a value with --at"
+                hint = "write names with commas between them: x,y" if " " in name else hint
+                raise UnknownName(f"--wrt names '{name}', which is not a variable of --at", hint=hint)
+        kind = np.dtype(dtype)
+        self.leaves = variables({**values, **constants}, kind, self.wrt)
+        self.variables = {name: self.leaves[name] for name in self.wrt}
+        self.evaluator = Evaluator(expression, self.leaves, kind)
+        self.trace: Trace = []
+        self.evaluator.tensors.steps = self.trace
+        with np.errstate(all="ignore"), set_grad_enabled(not no_grad):
+            self.output = self.evaluator.as_tensor(self.evaluator.run())
+        self.gradient = self._gradient(gradient)
+
+    def _gradient(self, given: Any) -> Tensor | None:
+        if given is None:
+            return None
+        value = constant(given, "--gradient") if isinstance(given, str) else given
+        tensor = variables({"gradient": value}, np.dtype(self.dtype), ())["gradient"]
+        if tensor.shape != self.output.shape:
+            raise ShapeError(
+                f"the gradient has shape {list(tensor.shape)}, but the output has shape {list(self.output.shape)}",
+                hint="--gradient needs one number for each element of the output",
+            )
+        return tensor
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the output depends on a variable through recorded operations."""
+        return self.output.requires_grad
+
+    def require_scalar(self, constant: bool = False) -> None:
+        """Say what to do about an output that is not a scalar and has no gradient to start from.
+
+        Args:
+            constant: whether an output that depends on no variable is refused too.
+        """
+        if (self.differentiable or constant) and self.gradient is None and self.output.numel() != 1:
+            raise ShapeError(
+                "grad can be implicitly created only for scalar outputs",
+                span=self.evaluator.tree.children[-1].span,
+                source=self.expression,
+                hint=f"the output has shape {list(self.output.shape)}: sum it, or hand in a gradient with "
+                f'--gradient "ones({", ".join(map(str, self.output.shape))})"',
+            )
+
+    def partials(self, order: int) -> dict[Index, Any]:
+        """All partial derivatives up to an order, as ``autograd.higher_order`` gives them."""
+        self.require_scalar()
+        if order > 2 and len(self.variables) == 1 and self.differentiable:  # a second sweep is quicker than a series
+            from autodiff_cli.derivatives.taylor import derivatives
+
+            found = derivatives(self, order)
+            if found is not None:
+                return found
+        return partials(self.output, self.variables, order, self.gradient)
+
+    def hessian(self, found: Mapping[Index, Any]) -> dict[str, dict[str, Any]]:
+        """The second derivatives by every ordered pair of variables.
+
+        Derivatives by hand need not be those of one function: then neither entry can be had from the other.
+        """
+        if any(function.partials is not None for function in self.evaluator.functions.values()) and self.differentiable:
+            inputs = list(self.variables.values())
+            first = grad(self.output, inputs, self.gradient, retain_graph=True, create_graph=True, materialize_grads=True)
+            rows = [jacobian_of(block, inputs) for block in first if block is not None]
+            return {a: {b: x._data for b, x in zip(self.wrt, row, strict=True)} for a, row in zip(self.wrt, rows, strict=True)}
+        return {a: {b: symmetric(found, a, b, self.variables) for b in self.wrt} for a in self.wrt}
+
+    def find(self, name: str, option: str) -> Tensor:
+        """The tensor of a name in the program, for options that name one.
+
+        Raises:
+            UnknownName: if the program has no tensor of that name.
+        """
+        tensor = self.evaluator.names.get(name)
+        if not isinstance(tensor, Tensor):
+            known = [n for n, t in self.evaluator.names.items() if isinstance(t, Tensor)]
+            raise UnknownName(
+                f"{option} names '{name}', which is no tensor of the program",
+                hint=suggestion(name, known) or f"its tensors are {', '.join(known)}; name a step with 'y = ...'",
+            )
+        if not tensor.requires_grad:
+            raise UsageError(
+                f"{option} names '{name}', which requires no grad", hint="a variable of --at does, and what is computed from one"
+            )
+        return tensor
+
+    def follow_up(self, formula: str, extra: Mapping[str, Tensor]) -> Tensor:
+        """Another expression over the names and functions of this one, which are constants there."""
+        named = {n: t.detach() for n, t in self.evaluator.names.items() if isinstance(t, Tensor)}
+        evaluator = Evaluator(formula.strip(), {**named, **extra}, np.dtype(self.dtype))
+        evaluator.functions.update(self.evaluator.functions)
+        return evaluator.as_tensor(evaluator.run())
+
+    def rows(self) -> list[Row]:
+        """Every tensor: variables first, then what the program made, in the order of evaluation."""
+        return [Row(tensor, name, expression) for tensor, name, expression in self.evaluator.named()]
+
+    def gradient_rows(self) -> list[Row]:
+        """The gradients of the variables as tensors of their own, with the ``grad_fn`` that ``create_graph`` gave them."""
+        gradients = [(name, leaf.grad) for name, leaf in self.variables.items()]
+        return [Row(gradient, f"{name}.grad", f"{name}.grad") for name, gradient in gradients if gradient is not None]
+
+    def again(self, leaves: Mapping[str, Tensor] | None = None) -> Evaluator:
+        """An evaluator of the same program, with other leaves in the place of some; it keeps no list of tensors."""
+        given = {**self.leaves, **(leaves or {})}
+        evaluator = Evaluator(self.expression, given, np.dtype(self.dtype), self.evaluator.tree)
+        evaluator.tensors.listing = False
+        return evaluator
+
+    def notes(self) -> list[dict[str, Any]]:
+        """What a person should know before anything was differentiated."""
+        used = {node.text for node in walk(self.evaluator.tree) if node.kind == "NAME"}
+        notes = [note("unused", f"'{name}' does not occur in the expression") for name in self.leaves if name not in used]
+        if self.wrt and not self.differentiable and not self.no_grad:
+            notes.append(
+                note("constant", "the output does not depend on a variable through recorded operations: nothing to differentiate")
+            )
+        return notes
+
+
+def given_values(
+    at: Mapping[str, Any] | None, const: Mapping[str, Any] | None, dtype: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values of variables and of constants, with texts evaluated.
+
+    Raises:
+        UsageError: for a name that is both, and for an unknown ``dtype``.
+    """
+    if dtype not in ("float64", "float32"):
+        raise UsageError(f"unknown dtype '{dtype}'", hint="use float64 or float32")
+    values, constants = (
+        {n: constant(v, "--at", n) if isinstance(v, str) else v for n, v in (given or {}).items()} for given in (at, const)
+    )
+    both = set(values) & set(constants)
+    if both:
+        raise UsageError(f"'{min(both)}' is given both as a variable and as a constant", hint="use --at or --const, not both")
+    return values, constants
+
+
+def leaves(at: Mapping[str, Any], const: Mapping[str, Any], dtype: str) -> dict[str, Tensor]:
+    """A leaf for each value; those of ``at`` require grad."""
+    values, constants = given_values(at, const, dtype)
+    return variables({**values, **constants}, np.dtype(dtype), values)
+
+
+class Notes:
+    """Notes that are worked out when they are read: nobody waits for what nobody asks for.
+
+    Args:
+        session: the evaluation.
+        first: those that are known at once.
+        numbers: gives the derivatives, with what they are called.
+        order: the highest order of them.
+        shows_value: whether the value is shown beside them.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        first: list[dict[str, Any]],
+        numbers: Callable[[], list[tuple[str, Any]]],
+        order: int,
+        shows_value: bool = True,
+    ) -> None:
+        self._known = first
+        self._pending: tuple[Any, ...] | None = (session, numbers, order, shows_value)
+
+    def read(self) -> list[dict[str, Any]]:
+        """All of them."""
+        if self._pending is not None:
+            from autodiff_cli.notes import notes_on
+
+            session, numbers, order, shows_value = self._pending
+            self._pending = None
+            self._known = [*self._known, *notes_on(session, numbers(), order, shows_value)]
+        return self._known
+
+    def __reduce__(self) -> Any:
+        # A session has functions in it, which cannot be pickled.
+        return _known, (self.read(),)
+
+
+def _known(notes: list[dict[str, Any]]) -> Notes:
+    made = Notes.__new__(Notes)
+    made._known, made._pending = notes, None
+    return made

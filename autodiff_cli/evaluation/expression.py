@@ -1,0 +1,139 @@
+"""One program of expressions, evaluated as a whole: its last statement is its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import AutodiffError, MissingValue, ParseError, Span
+from autodiff_cli.evaluation.coercion import holds_tensor
+from autodiff_cli.evaluation.machine import CONSTANTS, Machine
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.tree import Syntax, walk
+from autodiff_cli.limits import BYTES_OF_AN_OPERATION, MOST_BYTES
+
+_MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
+
+
+def free_names(tree: Syntax, given: Iterable[str] = (), variables: Iterable[str] = ()) -> dict[str, Span]:
+    """The names that a program needs values for, in the order in which they occur, with the first place of each.
+
+    Args:
+        tree: the program.
+        given: names that have values.
+        variables: names that are variables though the language has a constant of that name.
+    """
+    found: dict[str, Span] = {}
+    known = {*given, *(set(CONSTANTS) - set(variables))}
+    for statement in tree.children:
+        parameters: set[str] = set()
+        if statement.kind.startswith("definition"):
+            call = statement.children[0]
+            parameters = {node.text for argument in call.children[1:] for node in walk(argument) if node.kind == "NAME"}
+        for node in walk(statement):
+            if node.kind == "name":
+                name = node.children[0].text
+                if name not in known and name not in parameters:
+                    found.setdefault(name, node.span)
+        if statement.kind in ("assignment", "unpack"):
+            known.update(child.text for child in statement.children if child.kind == "NAME")
+    return found
+
+
+class Evaluator(Machine):
+    """Runs one program; see ``Machine`` for the arguments.
+
+    Args:
+        tree: the program, where it was parsed before.
+
+    Attributes:
+        tree: the program.
+    """
+
+    most_operations = MOST_BYTES // BYTES_OF_AN_OPERATION
+    """All tensors are kept, for the table."""
+
+    def __init__(self, source: str, variables: Mapping[str, Tensor], dtype: Any, tree: Syntax | None = None) -> None:
+        super().__init__(source, variables, dtype)
+        self.tree = tree or parse(source)
+        self.variables = dict(variables)
+
+    def run(self) -> Any:
+        """Evaluate all statements; the value of the last one.
+
+        Raises:
+            AutodiffError: of any kind, with its place in the source.
+        """
+        self._require_values()
+        value: Any = None
+        for statement in self.tree.children:
+            value = self.statement(statement)
+        if value is None and self.tree.children[-1].kind.startswith("definition"):
+            raise ParseError(
+                "the program ends with a definition and computes nothing",
+                span=self.tree.children[-1].span,
+                source=self.source,
+                hint="add an expression that uses it, after a ';'",
+            )
+        return value
+
+    def as_tensor(self, value: Any) -> Tensor:
+        """The program's result as a tensor."""
+        if isinstance(value, Tensor):
+            return value
+        last = self.tree.children[-1]
+        try:
+            joined = last.children[1] if last.kind == "assignment" else last
+            tensor = self.tensors.of(value, joined if holds_tensor(value) else None)
+            if last.kind == "assignment":
+                self.names[last.children[0].text] = tensor
+                last = last.children[1]
+            return self.tensors.keep(tensor, last)
+        except AutodiffError as error:
+            raise error.at(last.span, self.source) from None
+
+    def named(self) -> Iterator[tuple[Tensor, str, str]]:
+        """Every tensor, its name and its expression: variables first, then what the program made, in the order of evaluation.
+
+        What has no name is called ``%1``, ``%2`` and so on.
+        """
+        names = {id(tensor): name for name, tensor in reversed(self.names.items()) if isinstance(tensor, Tensor)}
+        yield from ((tensor, name, name) for name, tensor in self.variables.items())
+        unnamed = 0
+        for tensor, expression in self.tensors.made:
+            name = names.get(id(tensor))
+            if name is None:
+                unnamed += 1
+                name = f"%{unnamed}"
+            yield tensor, name, expression
+
+    def _require_values(self) -> None:
+        """Name all variables without a value at once."""
+        missing = free_names(self.tree, self.variables)
+        if not missing:
+            return
+        names = list(missing)
+        first = names[0]
+        if first in FUNCTIONS:
+            raise MissingValue(
+                f"'{first}' is a function",
+                span=missing[first],
+                source=self.source,
+                hint=f"write {first}(...), or give it a value: --at {first}=1",
+            )
+        if first in _MODULES and self.source.startswith(".", missing[first][1]):
+            raise MissingValue(
+                f"there is no module '{first}'",
+                span=missing[first],
+                source=self.source,
+                hint=f"write functions without '{first}.', as in sin(x)",
+            )
+        listed = " and ".join([", ".join(f"'{n}'" for n in names[:-1]), f"'{names[-1]}'"] if len(names) > 1 else [f"'{first}'"])
+        raise MissingValue(
+            f"no value for {listed}",
+            span=missing[first],
+            source=self.source,
+            hint="add " + " ".join(f"--at {name}=1" for name in names),
+        )

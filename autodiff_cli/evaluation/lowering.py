@@ -1,0 +1,109 @@
+"""Operations that somebody does not know, replaced by formulas over those that he does.
+
+A rule may use operations that are no functions of the language, because they keep digits that a formula would lose.  For
+reading, and for other languages, each declaration has the formula beside it (``written``), which is run here on the
+arguments of the operation: so it is written down as any other expression.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.primitives.declare import Law
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.compiler.schedule import computing, needed, resolved
+from autodiff_cli.compiler.tracer import Cell, Operation, Recorded, Recording
+from autodiff_cli.errors import NotRecordable
+from autodiff_cli.evaluation.compile import Writer
+
+
+def is_function(law: Law, _: Sequence[Any] = ()) -> bool:
+    """Whether the language has this operation as a function, with these parameters in some order."""
+    return law.name in FUNCTIONS and set(law.parameters) <= set(FUNCTIONS[law.name].parameters)
+
+
+def formula(law: Law, statics: Sequence[Any]) -> str | None:
+    """What stands in the declaration of an operation, if anything does."""
+    if not callable(law.written):
+        return law.written
+    values = dict(zip(law.parameters[law.arity :], statics, strict=True))
+    code = law.written.__code__
+    return law.written(*[values[name] for name in code.co_varnames[: code.co_argcount]])
+
+
+def lowered(recording: Recording, results: Sequence[Cell], known: Callable[[Law, Sequence[Any]], bool] = is_function) -> list[Cell]:
+    """The same results by operations that are known, appended to the recording where they are new.
+
+    Args:
+        recording: the list.
+        results: operations of it, or constants.
+        known: whether an operation with these plain values may stay.
+
+    Raises:
+        NotRecordable: for an operation that is not known and has no formula.
+    """
+    done: dict[Cell, Cell] = {}
+
+    def now(value: Any) -> Any:
+        value = resolved(value)
+        return done[value] if type(value) is Operation else value
+
+    # What is to be replaced, and with it the formula that replaces it, once that is there and is done itself.
+    stack: list[tuple[Operation, Operation | None]] = [(cell, None) for cell in needed(results)[::-1]]
+    while stack:
+        operation, replacement = stack.pop()
+        law = operation.law
+        if replacement is not None:
+            done[operation] = done[replacement]
+        if operation in done:
+            continue
+        if law is None:
+            done[operation] = operation
+            continue
+        missing = [value for value in computing(operation.inputs) if value not in done]
+        if missing:
+            stack.append((operation, None))
+            stack += [(value, None) for value in missing]
+            continue
+        given = tuple(map(now, operation.given))
+        stays = known(law, given[law.arity :])
+        cell = recording.operation(law, given) if stays else by_formula(recording, law, given)
+        if stays or type(cell) is not Operation:
+            done[operation] = done[cell] = cell
+        else:
+            stack += [(operation, cell), (cell, None)]
+    return [now(cell) for cell in results]
+
+
+def by_formula(recording: Recording, law: Law, given: tuple[Any, ...]) -> Cell:
+    """The result of an operation by its formula.
+
+    Raises:
+        NotRecordable: if it has none.
+    """
+    text = formula(law, given[law.arity :])
+    if text is None:
+        raise NotRecordable(f"'{law.name}' has no formula")
+    writer = _writer(text, recording.dtype)
+    writer.names = {
+        name: recording.tensor(value) if type(value) is Operation else value
+        for name, value in zip(law.parameters, given, strict=True)
+    }
+    with np.errstate(all="ignore"), set_grad_enabled(False), writer.tensors.unlisted():
+        for statement in writer.tree.children:
+            value = writer.statement(statement)
+    value = writer.tensors.of(value)
+    return value._data[()] if isinstance(value, Recorded) else value.item()
+
+
+@functools.lru_cache(256)
+def _writer(text: str, dtype: Any) -> Writer:
+    made = Writer(text, {}, dtype)
+    made.most_operations = sys.maxsize  # it serves many traces
+    return made

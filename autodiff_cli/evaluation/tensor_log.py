@@ -1,0 +1,215 @@
+"""The tensors of a program: made of its literals, and kept with the expression that made each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, KEYWORD_ALIASES, Op
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError, ShapeError, Span
+from autodiff_cli.evaluation.coercion import (
+    Items,
+    arguments_wanted,
+    described,
+    holds_none,
+    holds_tensor,
+    is_plain,
+    listed,
+    ragged,
+    static,
+    takes_sequence,
+    weak_operand,
+)
+from autodiff_cli.evaluation.trace import Trace
+from autodiff_cli.language.tree import Syntax
+from autodiff_cli.suggest import suggestion
+
+_MOST_TEXT = 400
+_MOVING = ("shape", "views", "arrange", "positions", "extremes", "comparison", "creation")
+"""Functions that compute nothing of the elements they are given."""
+
+
+class Tensors:
+    """Makes values of a program into tensors, and lists what it made.
+
+    Args:
+        source: the text that places in it are named after.
+        dtype: the type of tensors made from literals.
+        given: tensors that were there before, which are not listed.
+        listing: whether to keep a list at all; it keeps every tensor alive.
+
+    Attributes:
+        made: every tensor, in order, with the expression that made it.
+        steps: what was done, for notes; nothing is kept while it is ``None``.
+        calls: the calls of functions of the program, each with the range of steps inside it.
+    """
+
+    def __init__(self, source: str, dtype: Any, given: Iterable[Tensor] = (), listing: bool = True) -> None:
+        self.source = source
+        self.dtype = dtype
+        self.listing = listing
+        self.made: list[tuple[Tensor, str]] = []
+        self.steps: Trace | None = None
+        self.calls: list[tuple[Syntax, int, int]] = []
+        self._known = {id(tensor) for tensor in given}
+
+    def trace(self, op: Op | None, arguments: Sequence[Any], keywords: Mapping[str, Any], result: Any, node: Syntax) -> None:
+        """Keep a step, if anybody wants to know."""
+        if self.steps is not None and self.listing:
+            self.steps.append((op, arguments, keywords, result, node))
+
+    def mark(self) -> int:
+        """How many steps there are so far."""
+        return 0 if self.steps is None else len(self.steps)
+
+    def called(self, node: Syntax, mark: int) -> None:
+        """Keep the call of a function of the program, which began at a mark."""
+        if self.steps is not None and self.listing:
+            self.calls.append((node, mark, len(self.steps)))
+
+    def keep(self, tensor: Tensor, node: Syntax, text: str | None = None) -> Tensor:
+        """List a tensor that an expression made, once."""
+        if self.listing and id(tensor) not in self._known:
+            self._known.add(id(tensor))
+            self.made.append((tensor, text or self.text(node.span)))
+        return tensor
+
+    @contextmanager
+    def unlisted(self) -> Iterator[None]:
+        """What is made inside is nobody else's business."""
+        before, self.listing = self.listing, False
+        try:
+            yield
+        finally:
+            self.listing = before
+
+    def text(self, span: Span) -> str:
+        """A piece of the source on one line; the middle of a very long one is left out."""
+        start, end = span
+        if end - start > _MOST_TEXT:
+            half = _MOST_TEXT // 2
+            return f"{self.text((start, start + half))} ... {self.text((end - half, end))}"
+        return " ".join(self.source[start:end].split())
+
+    def of(self, value: Any, node: Syntax | None = None) -> Tensor:
+        """A value as a tensor: itself, a constant of the program's type, or the elements of a list stacked.
+
+        A literal that ``node`` stands for is listed.
+
+        Raises:
+            ArgumentError: if it is no number and no list of numbers in the shape of a tensor.
+        """
+        if isinstance(value, Tensor):
+            return value
+        if node is not None and isinstance(value, Items):
+            node = value.node
+        if isinstance(value, list) and holds_tensor(value):
+            return self._stacked(value, node)
+        if not isinstance(value, list) and not is_plain(value):
+            names = getattr(value, "_fields", None)
+            hint = f"take one of its elements: .{names[0]} or [0]" if names else None
+            raise ArgumentError(f"a number or a tensor is expected, not {described(value)}", hint=hint)
+        if isinstance(value, list) and holds_none(value):
+            raise ArgumentError("none is no element of a list of numbers", hint="write nan for a number that is missing")
+        try:
+            tensor = Tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
+        except (ValueError, TypeError):
+            raise ragged() from None
+        if node is not None and isinstance(value, list):
+            self.keep(tensor, node, listed(value))
+        return tensor
+
+    def _stacked(self, items: list[Any], node: Syntax | None) -> Tensor:
+        """A list with tensors in it, joined along a new dimension."""
+        inner = [node if isinstance(item, list) and holds_tensor(item) else None for item in items]
+        tensors = [self.of(item, at) for item, at in zip(items, inner, strict=True)]
+        try:
+            stacked: Tensor = FUNCTIONS["stack"].function(tensors)
+        except ShapeError as error:
+            error.hint = "the elements of a list are numbers, or lists of one length"
+            raise
+        if node is None:
+            return stacked
+        self.trace(None, tensors, {}, stacked, node)
+        return self.keep(stacked, node)
+
+    def _argument(self, op: Op, parameter: str, value: Any, node: Syntax) -> Any:
+        """An argument for a parameter: of arithmetic, where numbers stay plain, and weak, or a plain one.
+
+        Whole numbers, as ``argmax`` and ``count_nonzero`` give them, are floating-point ones from there on, so that no
+        arithmetic wraps round; where elements only move or are compared they stay positions.
+        """
+        if parameter not in op.tensors:
+            return static(value, op, parameter)
+        if value is None:
+            if op.default(parameter) is not None or parameter in op.parameters[: op.required]:
+                raise ArgumentError(
+                    f"{op.name}: '{parameter}' must be a number or a tensor, not none", hint=f"it is {op.signature}"
+                )
+            return None
+        if is_plain(value):
+            return value
+        tensor = self.of(value, node)
+        if tensor.dtype.kind == "i" and op.section not in _MOVING:
+            return tensor.to(self.dtype)
+        return tensor
+
+    def arguments(self, op: Op, given: list[Any], named: Mapping[str, Any], node: Syntax) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments as a function takes them: tensors for its tensors, plain values for the rest.
+
+        Raises:
+            ArgumentError: if there are too many or too few, or a keyword is unknown or given twice.
+        """
+        parameters = op.parameters
+        if not op.variadic and not op.spread and len(given) > len(parameters):
+            raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {len(given)}", hint=f"it is {op.signature}")
+        keywords = _keywords(op, len(given), named)
+        have = len(given) + len(keywords)
+        if not op.variadic and (have < op.required or any(p not in keywords for p in parameters[len(given) : op.required])):
+            raise ArgumentError(f"{op.name} takes {arguments_wanted(op)}, not {have}", hint=f"it is {op.signature}")
+        if takes_sequence(op, given):
+            if not given[0]:
+                raise ArgumentError(f"{op.name} expects at least one tensor")
+            rest = zip(parameters[1:], given[1:], strict=False)
+            arguments = [[self.of(v, node) for v in given[0]], *(static(v, op, p) for p, v in rest)]
+        elif op.variadic:
+            arguments = [self.of(v, node) if op.tensors else static(v, op, parameters[0]) for v in given]
+            arguments = [arguments] if op.tensors else arguments
+        else:
+            given_for = zip(_by_position(op, len(given)), given, strict=True)
+            arguments = [self._argument(op, p, v, node) for p, v in given_for]
+        keywords = {p: self._argument(op, p, v, node) for p, v in keywords.items()}
+        if op.tensors:
+            together = [*arguments, *keywords.values()]
+            if not any(isinstance(v, Tensor) for v in together) and not op.variadic:
+                logical = op.section == "comparison"
+                arguments = [weak_operand(v, logical) if i < len(op.tensors) else v for i, v in enumerate(arguments)]
+        else:
+            keywords["dtype"] = self.dtype
+        if op.spread and op.parameters[-1] in keywords:
+            arguments.append(keywords.pop(op.parameters[-1]))
+        return arguments, keywords
+
+
+def _by_position(op: Op, count: int) -> Sequence[str]:
+    """The parameters that so many arguments are for; the last one may take several."""
+    return [*op.parameters, *op.parameters[-1:] * (count - len(op.parameters))][:count]
+
+
+def _keywords(op: Op, given: int, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords by the names that the function has for them."""
+    parameters = op.parameters
+    keywords: dict[str, Any] = {}
+    for keyword, value in named.items():
+        parameter = keyword if keyword in parameters else KEYWORD_ALIASES.get(keyword, keyword)
+        if parameter not in parameters or (op.variadic and parameter == parameters[0]):
+            hint = suggestion(keyword, parameters) or f"it is {op.signature}"
+            raise ArgumentError(f"{op.name} has no parameter '{keyword}'", hint=hint)
+        if parameter in keywords or (parameter in parameters[:given] and not op.variadic):
+            raise ArgumentError(f"{op.name} got two values for '{parameter}'", hint=f"it is {op.signature}")
+        keywords[parameter] = value
+    return keywords

@@ -1,0 +1,55 @@
+"""An expression and its derivatives as a LaTeX document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from autodiff_cli.evaluation.compile import names_and_values
+from autodiff_cli.language.latex import latex
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.tree import Syntax
+from autodiff_cli.symbolic.differentiate import differentiate
+
+
+def document(expression: str, name: str, wrt: Sequence[str] | None, order: int, const: Mapping[str, Any] | None) -> str:
+    """The text of the document; see ``export``."""
+    names, _, _ = names_and_values(expression, wrt, const, "float64")
+    of = ", ".join(map(_symbol, names))
+    lines = _equations(f"{_symbol(name)}({of})", parse(expression))
+    for k in range(1, order + 1):
+        for term, tree in differentiate(expression, wrt, k, const).trees.items():
+            lines += _equations(_derivative(_symbol(name), term), tree)
+    return "\n".join(
+        [
+            r"\documentclass{article}",
+            r"\usepackage{amsmath}",
+            r"\allowdisplaybreaks",
+            r"\begin{document}",
+            r"\begin{align*}",
+            " \\\\\n".join(lines),
+            r"\end{align*}",
+            r"\end{document}",
+            "",
+        ]
+    )
+
+
+def _symbol(name: str) -> str:
+    return latex(Syntax("name", [Syntax("NAME", [], name, (0, 0))], "", (0, 0)))
+
+
+def _derivative(symbol: str, term: Sequence[str]) -> str:
+    counts = {name: list(term).count(name) for name in term}
+    power = "" if len(term) == 1 else f"^{{{len(term)}}}"
+    below = r" \, ".join(rf"\partial {_symbol(name)}" + ("" if count == 1 else f"^{{{count}}}") for name, count in counts.items())
+    return rf"\frac{{\partial{power} {symbol}}}{{{below}}}"
+
+
+def _equations(left: str, program: Syntax) -> list[str]:
+    """An equation, with one for each statement in front of it."""
+    *before, last = program.children
+    if last.kind == "assignment":
+        last = last.children[1]
+    lines = [f"{latex(s.children[0])} &= {latex(s.children[1])}" for s in before if s.kind == "assignment"]
+    return [*lines, f"{left} &= {latex(last)}"]

@@ -1,0 +1,232 @@
+"""Source files: the text around straight-line code, as somebody who writes that language would have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from autodiff_cli import __version__
+from autodiff_cli.export.codegen import Code
+
+_MOST_SHOWN = 160
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a source file is made of.
+
+    Attributes:
+        code: the statements.
+        beside: functions that the code calls, in an order in which they can be defined.
+        name: of the function; ``expression`` is what it computes.
+        wrt: the variables that it differentiates by; ``order`` is 1 or 2.
+        results: the expression of the value ``()`` and of each derivative.
+        constants: those of them that are numbers.
+    """
+
+    code: Code
+    beside: Mapping[str, Code]
+    name: str
+    expression: str
+    wrt: Sequence[str]
+    order: int
+    results: Mapping[tuple[str, ...], str]
+    constants: set[tuple[str, ...]]
+
+    @property
+    def arguments(self) -> list[str]:
+        return list(self.code.variables.values())
+
+    @property
+    def gradient(self) -> list[tuple[str, ...]]:
+        """What stands in the gradient."""
+        return [(name,) for name in self.wrt]
+
+    @property
+    def hessian(self) -> list[tuple[str, ...]]:
+        """What stands in the Hessian, row by row."""
+        place = list(self.wrt).index
+        return [(a, b) if place(a) <= place(b) else (b, a) for a in self.wrt for b in self.wrt]
+
+    @property
+    def shown(self) -> str:
+        """The expression for a comment."""
+        text = self.expression
+        return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 4]} ..."
+
+    @property
+    def what(self) -> str:
+        return "value, gradient and Hessian" if self.order == 2 else "value and gradient"
+
+    @property
+    def chooses(self) -> bool:
+        """Whether there is a choice somewhere."""
+        return any(code.chooses for code in (self.code, *self.beside.values()))
+
+    def used(self, names: Sequence[str]) -> list[str]:
+        """Those of some prefixes and names that occur in the code."""
+        texts = [text for code in (self.code, *self.beside.values()) for _, text in code.statements] + list(self.results.values())
+        texts += [text for code in self.beside.values() for text in code.results.values()]
+        return [name for name in names if any(name in text for text in texts)]
+
+
+def source(parts: Sources) -> str:
+    """The text of the file."""
+    return _WRITERS[parts.code.target.name](parts)
+
+
+# The languages that are Python
+
+
+def _python(parts: Sources) -> str:
+    gradient = _tuple([parts.results[term] for term in parts.gradient])
+    returned = [parts.results[()], gradient]
+    if parts.order == 2:
+        count = len(parts.wrt)
+        entries = [parts.results[term] for term in parts.hessian]
+        returned.append(_tuple([_tuple(entries[i * count : (i + 1) * count]) for i in range(count)]))
+    notes = [
+        f"the value, the derivatives by {', '.join(parts.wrt)}" + (", and the rows of the Hessian." if parts.order == 2 else "."),
+        "inf where a function overflows, nan where it is not defined."
+        if parts.chooses
+        else "ValueError, ZeroDivisionError or OverflowError is raised where Python's functions do.",
+    ]
+    return _module(parts, "numbers", notes, [], returned, "")
+
+
+def _arrays(parts: Sources) -> str:
+    module = "jnp" if parts.code.target.name == "jax" else "np"
+    value = parts.results[()]
+    start = [f"{name} = {module}.asarray({name}, dtype=float)" for name in parts.arguments]
+    returned = [value, _stacked(module, value, [parts.results[term] for term in parts.gradient])]
+    if parts.order == 2:
+        count = len(parts.wrt)
+        stack = _stacked(module, value, [parts.results[term] for term in parts.hessian])
+        returned.append(f"{stack}.reshape({count}, {count}, *{module}.shape({value}))")
+    quiet = '@np.errstate(all="ignore")\n' if module == "np" and parts.chooses else ""
+    return _module(parts, "numbers or arrays", _shapes(parts), start, returned, quiet)
+
+
+def _stacked(module: str, value: str, entries: Sequence[str]) -> str:
+    return f"{module}.stack({module}.broadcast_arrays({', '.join([value, *entries])})[1:])"
+
+
+def _torch(parts: Sources) -> str:
+    tensor = parts.arguments[0]
+    results = {term: f"{tensor}.new_tensor({text})" if term in parts.constants else text for term, text in parts.results.items()}
+    value = results[()]
+
+    def stacked(wanted: Sequence[tuple[str, ...]]) -> str:
+        return f"torch.stack(torch.broadcast_tensors({', '.join([value, *(results[term] for term in wanted)])})[1:])"
+
+    returned = [value, stacked(parts.gradient)]
+    if parts.order == 2:
+        count = len(parts.wrt)
+        returned.append(f"{stacked(parts.hessian)}.reshape({count}, {count}, *{value}.shape)")
+    return _module(parts, "tensors of one floating-point type", _shapes(parts), [], returned, "")
+
+
+def _shapes(parts: Sources) -> list[str]:
+    notes = [f"the value; the gradient, along a first dimension: the derivatives by {', '.join(parts.wrt)}."]
+    return [*notes, "The Hessian, along the first two."] if parts.order == 2 else notes
+
+
+def _module(parts: Sources, what: str, notes: Sequence[str], start: Sequence[str], returned: Sequence[str], decorator: str) -> str:
+    target = parts.code.target
+    shown = parts.shown.replace("\\", "\\\\").replace('"', "'")
+    helpers = parts.used(list(target.helpers))
+    body = [*start, *(f"{name} = {text}" for name, text in parts.code.statements)]
+    body.append(f"return {', '.join(returned)}")
+    prefixes = [prefix for prefix in target.imports if _imported(prefix, parts, start, returned, helpers, decorator)]
+    imports = "\n".join(target.imports[prefix] for prefix in prefixes)
+    lines = [
+        f'"""{shown}: {parts.what}, written by autodiff {__version__}."""',
+        *([f"\n{imports}"] if imports else []),
+        *(f"\n\n{target.helpers[helper]}".rstrip("\n") for helper in helpers),
+        *(f"\n\n{_defined(name, code)}" for name, code in parts.beside.items()),
+        "",
+        "",
+        f"{decorator}def {parts.name}({', '.join(parts.arguments)}):",
+        f'    """The {parts.what} of {shown}.',
+        "",
+        "    Args:",
+        f"        {', '.join(parts.arguments)}: {what}.",
+        "",
+        "    Returns:",
+        *(f"        {note}" for note in notes),
+        '    """',
+        *(f"    {line}" for line in body),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _imported(
+    prefix: str, parts: Sources, start: Sequence[str], returned: Sequence[str], helpers: Sequence[str], decorator: str
+) -> bool:
+    texts = [*start, *returned, decorator, *(parts.code.target.helpers[helper] for helper in helpers)]
+    return bool(parts.used([prefix])) or any(prefix in text for text in texts)
+
+
+def _defined(name: str, code: Code) -> str:
+    body = [*(f"{own} = {text}" for own, text in code.statements if own != "value"), f"return {_value(code)}"]
+    head = [f"def {name}({', '.join(code.variables.values())}):", f'    """{code.about}"""']
+    return "\n".join([*head, *(f"    {line}" for line in body)])
+
+
+def _value(code: Code) -> str:
+    """What a function beside the code returns."""
+    return next((text for own, text in code.statements if own == "value"), code.results["value"])
+
+
+def _tuple(entries: Sequence[str]) -> str:
+    return f"({entries[0]},)" if len(entries) == 1 else f"({', '.join(entries)})"
+
+
+# C
+
+
+def _c(parts: Sources) -> str:
+    target, count = parts.code.target, len(parts.wrt)
+    arrays = ["grad", "hess"][: parts.order]
+    sizes = [str(count), f"{count}*{count}"]
+    helpers = [name for name in target.helpers if parts.used([f"{name}("])]
+    usage = [f"double {name}[{size}];" for name, size in zip(arrays, sizes, strict=False)]
+    usage.append(f"double value = {parts.name}({', '.join([*parts.arguments, *arrays])});")
+    body = _c_constants(parts.code)
+    body += [f"grad[{i}] = {parts.results[term]};" for i, term in enumerate(parts.gradient)]
+    if parts.order == 2:
+        body += [f"hess[{i}] = {parts.results[term]};" for i, term in enumerate(parts.hessian)]
+    body.append(f"return {parts.results[()]};")
+    order = f"grad: by {', '.join(parts.wrt)}." + ("  hess: row by row." if parts.order == 2 else "")
+    arguments = [f"const double {name}" for name in parts.arguments] + [f"double *{name}" for name in arrays]
+    lines = [
+        f"/* {parts.shown.replace('*/', '* /')}: {parts.what}, written by autodiff {__version__}.",
+        " *",
+        *(f" *     {line}" for line in usage),
+        " *",
+        f" * {order}  Link with -lm.",
+        " */",
+        "#include <math.h>",
+        "",
+        *(target.helpers[helper] for helper in helpers),
+        *(_c_function(name, code) for name, code in parts.beside.items()),
+        f"double {parts.name}({', '.join(arguments)})",
+        "{",
+        *(f"    {line}" for line in body),
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _c_function(name: str, code: Code) -> str:
+    arguments = ", ".join(f"const double {variable}" for variable in code.variables.values())
+    lines = [f"/* {code.about} */", f"static double {name}({arguments})", "{"]
+    lines += [f"    {line}" for line in _c_constants(code) if " value = " not in line]
+    return "\n".join([*lines, f"    return {_value(code)};", "}", ""])
+
+
+def _c_constants(code: Code) -> list[str]:
+    return [f"const {'int' if name in code.flags else 'double'} {name} = {text};" for name, text in code.statements]
+
+
+_WRITERS: dict[str, Callable[[Sources], str]] = {"python": _python, "numpy": _arrays, "jax": _arrays, "torch": _torch, "c": _c}

@@ -1,0 +1,200 @@
+"""The forward graph, from the steps of an evaluation; or, without values, of a run on symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.evaluation.abstract import Symbol, SymbolicEvaluator
+from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.machine import CONSTANTS
+from autodiff_cli.evaluation.phrasing import operands
+from autodiff_cli.evaluation.trace import Step
+from autodiff_cli.graph.model import LEAVES, Call, Graph, GraphNode, leading_to, outermost_calls
+from autodiff_cli.language.tree import Syntax, unparse, walk
+
+SYMBOLS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "floor_divide": "//",
+    "remainder": "%",
+    "matmul": "@",
+    "neg": "-",
+    "pow": "**",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+    "logical_and": "and",
+    "logical_or": "or",
+    "logical_not": "not",
+}
+"""Operations that are written as signs."""
+_MOST_TEXT = 32
+
+
+def graph_of_text(source: str) -> Graph:
+    """The graph of a program whose variables have no values.
+
+    Raises:
+        AutodiffError: for what cannot be parsed, an unknown function, a wrong number of arguments.
+    """
+    evaluator = SymbolicEvaluator(source, np.dtype(np.float64))
+    with np.errstate(all="ignore"):
+        output = evaluator.run()
+    return _Builder(evaluator, evaluated=False).graph(output)
+
+
+def graph_of_values(session: Session, output: Tensor) -> Graph:
+    """The graph of an evaluation that leads to one of its tensors, with values, and gradients where backward left some."""
+    return _Builder(session.evaluator, evaluated=True).graph(output)
+
+
+class _Builder:
+    def __init__(self, evaluator: Evaluator, evaluated: bool) -> None:
+        self._evaluator = evaluator
+        self._evaluated = evaluated
+        self._named = {id(tensor): (name, text) for tensor, name, text in evaluator.named()}
+        self._leaves = {id(tensor) for tensor in evaluator.variables.values()}
+        self._nodes: list[GraphNode] = []
+        self._at: dict[int, int] = {}
+        self._constants: dict[tuple[str, Any], int] = {}
+
+    def graph(self, output: Tensor) -> Graph:
+        tensors = self._evaluator.tensors
+        for step, call in zip(tensors.steps or (), outermost_calls(tensors), strict=True):
+            self._add(step, call)
+        nodes = leading_to(self._nodes, self._of(output, None))
+        if nodes[-1].kind not in LEAVES:
+            nodes[-1].kind = "output"
+        return Graph(nodes, tensors.source, "forward", self._evaluated)
+
+    def _add(self, step: Step, call: Call | None) -> None:
+        op, _, _, result, tree = step
+        several = isinstance(result, tuple)
+        results = result if several else (result,)
+        fresh = [(i, one) for i, one in enumerate(results) if isinstance(one, Tensor) and id(one) not in self._at]
+        if not fresh:
+            return
+        label = self._label(op, tree)
+        inputs = [self._of(value, text) for value, text in _operands(step, label)]
+        fields = getattr(result, "_fields", None)
+        for i, one in fresh:
+            part = "" if not several else f".{fields[i]}" if fields else f"[{i}]"
+            name, text = self._named.get(id(one), ("", self._evaluator.tensors.text(tree.span)))
+            kind = "named" if name.isidentifier() else "operation"
+            node = GraphNode(kind, label + part, name, text, inputs)
+            if not inputs:
+                node = GraphNode("constant", text, name if name.isidentifier() else "", text)
+            node.call = call
+            self._append(node, one)
+
+    def _append(self, node: GraphNode, tensor: Tensor) -> int:
+        if self._evaluated:
+            extra = tensor._extra
+            node.value, node.requires_grad = tensor._data, tensor.requires_grad
+            node.grad = None if extra is None or extra.grad is None else extra.grad._data
+        self._at[id(tensor)] = len(self._nodes)
+        self._nodes.append(node)
+        return len(self._nodes) - 1
+
+    def _of(self, value: Any, tree: Syntax | None) -> int:
+        """The node of an argument: of one that no step made, a leaf."""
+        if not isinstance(value, Tensor):
+            return self._constant(value, tree)
+        known = self._at.get(id(value))
+        if known is not None:
+            return known
+        name, text = self._named.get(id(value), ("", ""))
+        if id(value) in self._leaves and (isinstance(value, Symbol) or value.requires_grad):
+            return self._append(GraphNode("variable", name, name, name), value)
+        name = name if name.isidentifier() else ""
+        return self._append(GraphNode("constant", name or text, name, text), value)
+
+    def _constant(self, value: Any, tree: Syntax | None) -> int:
+        """A plain number: a named one is one node, any other has one for each use."""
+        name = tree.children[0].text if tree is not None and tree.kind == "name" else ""
+        text = "" if tree is None or not self._is_constant(tree) else unparse(tree)
+        name = name if text else ""
+        known = self._constants.get((name, value)) if name else None
+        if known is not None:
+            return known
+        node = GraphNode("constant", text if len(text) <= _MOST_TEXT else "", name, text)
+        node.value, node.requires_grad = value, False
+        self._nodes.append(node)
+        if name:
+            self._constants[name, value] = len(self._nodes) - 1
+        return len(self._nodes) - 1
+
+    def _is_constant(self, tree: Syntax) -> bool:
+        """Whether a text says what it is outside of the function that it stands in too."""
+        names = {node.children[0].text for node in walk(tree) if node.kind == "name"}
+        known = self._evaluator.names
+        return all(not isinstance(known[name], Tensor) if name in known else name in CONSTANTS for name in names)
+
+    def _label(self, op: Op | None, tree: Syntax) -> str:
+        """What is done: a sign, or a name with those arguments that are no tensors, such as ``sum(dim=0)``."""
+        if op is None and tree.kind == "index":
+            return unparse(Syntax("list", tree.children[1].children, "", tree.span))
+        if op is None and tree.kind == "attribute":
+            return f".{tree.children[1].text}"
+        written = tree.children[1 if tree.kind == "method" else 0].text if tree.kind in ("call", "method") else ""
+        if op is None:
+            return written if written in self._evaluator.functions else _JOINED
+        if written and FUNCTIONS.get(written) is op:
+            shown = _static(op, tree)
+            return f"{op.name}({shown})" if shown else op.name
+        return op.name if written else SYMBOLS.get(op.name, op.name)
+
+
+_JOINED = "stack"
+"""What a list with tensors in it does."""
+
+
+def _operands(step: Step, label: str) -> Iterator[tuple[Any, Syntax | None]]:
+    """The arguments that nodes are made of, each with its text where that is known; shapes and flags are in the label."""
+    op, arguments, keywords, _, node = step
+    trees: Sequence[Syntax | None] = [] if label == _JOINED and node.kind != "list" else operands(step)
+    if node.kind == "comparison" and len(node.children) == 3:
+        trees = node.children[::2]
+    trees = trees or [None] * (len(arguments) + len(keywords))
+    if op is None:
+        yield from zip(arguments, trees, strict=False)
+    elif op.variadic:
+        yield from ((value, None) for value in (arguments[0] if op.tensors and arguments else ()))
+    else:
+        parameters = [*op.parameters[: len(arguments)], *keywords]
+        for parameter, value, tree in zip(parameters, [*arguments, *keywords.values()], trees, strict=False):
+            if parameter in op.tensors and value is not None:
+                yield value, tree
+
+
+def _static(op: Op, tree: Syntax) -> str:
+    method = tree.kind == "method"
+    given = tree.children[2 if method else 1 :]
+    arguments = given[0].children if given else []
+    positional = [None, *arguments] if method else list(arguments)
+    shown = []
+    for i, argument in enumerate(positional):
+        if argument is None:
+            continue
+        if argument.kind == "keyword":
+            takes = argument.children[0].text in op.tensors
+        elif op.variadic:
+            takes = bool(op.tensors) and (i == 0 or (positional[0] is not None and positional[0].kind != "list"))
+            takes = takes or (bool(op.tensors) and argument.kind == "list")  # cat([x], [y])
+        else:
+            takes = i < len(op.parameters) and op.parameters[i] in op.tensors
+        if not takes:
+            shown.append(unparse(argument))
+    text = ", ".join(shown)
+    return text if len(text) <= _MOST_TEXT else "..."

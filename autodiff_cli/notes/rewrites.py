@@ -1,0 +1,128 @@
+"""Better ways to write what loses digits or overflows, found on the syntax tree."""
+
+from __future__ import annotations
+
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.tree import Syntax, unparse, walk
+
+# ``a`` and ``b`` stand for anything, ``x`` and ``y`` for a name: what is given is exact, and so is its difference.
+_CANCELS = """
+log(1 + a)            log1p(a)
+log(a + 1)            log1p(a)
+log(1 - a)            log1p(-a)
+exp(a) - 1            expm1(a)
+1 - exp(a)            -expm1(a)
+1 - cos(a)            2*sin(a/2)**2
+cos(a) - 1            -2*sin(a/2)**2
+cosh(a) - 1           2*sinh(a/2)**2
+1 - cosh(a)           -2*sinh(a/2)**2
+1 - sin(a)**2         cos(a)**2
+1 - cos(a)**2         sin(a)**2
+1 - tanh(a)**2        1/cosh(a)**2
+1 - tanh(a)           2*sigmoid(-2*a)
+1 - sigmoid(a)        sigmoid(-a)
+1 - erf(a)            erfc(a)
+1 - erfc(a)           erf(a)
+1 - ndtr(a)           ndtr(-a)
+sqrt(1 + a) - 1       a/(sqrt(1 + a) + 1)
+sqrt(a + 1) - 1       a/(sqrt(a + 1) + 1)
+sqrt(x) - sqrt(y)     (x - y)/(sqrt(x) + sqrt(y))
+x**2 - y**2           (x - y)*(x + y)
+1 - x**2              (1 - x)*(1 + x)
+x**2 - 1              (x - 1)*(x + 1)
+mean(a**2) - mean(a)**2   mean((a - mean(a))**2)
+log(sigmoid(a))       logsigmoid(a)
+log(ndtr(a))          log_ndtr(a)
+log(softmax(a))       log_softmax(a)
+exp(x) - exp(y)       exp(y)*expm1(x - y)
+log(x) - log(y)       log1p((x - y)/y)
+"""
+_OVERFLOWS = """
+sqrt(a**2 + b**2)     hypot(a, b)
+sqrt(a**2 + 1)        hypot(a, 1)
+sqrt(1 + a**2)        hypot(1, a)
+sqrt(a*a + b*b)       hypot(a, b)
+sqrt(a*a + 1)         hypot(a, 1)
+sqrt(1 + a*a)         hypot(1, a)
+sqrt(a**2 + b)        hypot(a, sqrt(b))
+sqrt(b + a**2)        hypot(sqrt(b), a)
+sqrt(sum(a**2))       norm(a)
+sqrt(a**2)            abs(a)
+log(exp(a) + exp(b))  logaddexp(a, b)
+log(sum(exp(a)))      logsumexp(a, 0)
+log(1 + exp(a))       softplus(a)
+log(exp(a) + 1)       softplus(a)
+log(cosh(a))          softplus(2*a) - a - log(2)
+exp(a)/sum(exp(a))    softmax(a)
+1/(1 + exp(-a))       sigmoid(a)
+exp(a)/(1 + exp(a))   sigmoid(a)
+log(gamma(a))         lgamma(a)
+log(prod(a))          sum(log(a))
+log(a*b)              log(a) + log(b)
+log(a/b)              log(a) - log(b)
+1/(1 + exp(a))        sigmoid(-a)
+exp(a)/exp(b)         exp(a - b)
+exp(a)/(exp(a) + 1)   sigmoid(a)
+log(exp(a))           a
+log(1 + exp(-a))      softplus(-a)
+log(exp(a) - 1)       a + log(-expm1(-a))
+gamma(a)/gamma(b)     exp(lgamma(a) - lgamma(b))
+sinh(a)/cosh(a)       tanh(a)
+(exp(a) - exp(-a))/(exp(a) + exp(-a))   tanh(a)
+"""
+
+_Table = list[tuple[Syntax, str]]
+_tables: dict[bool, _Table] = {}
+
+
+def _table(overflow: bool) -> _Table:
+    if overflow not in _tables:
+        rows = [row.split("  ", 1) for row in (_OVERFLOWS if overflow else _CANCELS).strip().splitlines()]
+        _tables[overflow] = [(parse(row[0]).children[0], row[1].strip()) for row in rows if len(row) == 2]
+    return _tables[overflow]
+
+
+def way_out(tree: Syntax, program: Syntax, overflow: bool = False) -> str | None:
+    """Another way to write this piece of a program, if one is known; against overflow, a larger piece around it."""
+    start, end = tree.span
+    around = [node for node in walk(program) if node.span[0] <= start and end <= node.span[1]] if overflow else [tree]
+    for node in around:
+        for pattern, better in _table(overflow):
+            found: dict[str, Syntax] = {}
+            if _matches(pattern, node, found):
+                written = parse(better).children[0]
+                names = {part.text for part in walk(written) if part.kind == "NAME"} - set(found)
+                if all(name in FUNCTIONS for name in names):
+                    return unparse(_filled(written, found))
+    return None
+
+
+def _matches(pattern: Syntax, tree: Syntax, found: dict[str, Syntax]) -> bool:
+    pairs = [(pattern, tree)]
+    while pairs:
+        wanted, given = pairs.pop()
+        if wanted.kind == "name":
+            name = wanted.children[0].text
+            if name in ("x", "y") and given.kind != "name":
+                return False
+            if unparse(found.setdefault(name, given)) != unparse(given):
+                return False
+        elif wanted.kind == "number":
+            if given.kind != "number" or float(given.children[0].text.replace("_", "")) != float(wanted.children[0].text):
+                return False
+        elif wanted.kind != given.kind or len(wanted.children) != len(given.children):
+            return False
+        elif not wanted.children:
+            if wanted.text != given.text and FUNCTIONS.get(wanted.text) is not FUNCTIONS.get(given.text, wanted):
+                return False
+        else:
+            pairs.extend(zip(wanted.children, given.children, strict=True))
+    return True
+
+
+def _filled(tree: Syntax, found: dict[str, Syntax]) -> Syntax:
+    """The pattern with trees for its names; patterns are small, so this may call itself."""
+    if tree.kind == "name" and tree.children[0].text in found:
+        return found[tree.children[0].text]
+    return Syntax(tree.kind, [_filled(child, found) for child in tree.children], tree.text, tree.span)

@@ -1,0 +1,131 @@
+"""The derivatives of an evaluation whose results are moved by rounding errors: what changes much has lost its digits."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff_cli.autograd.higher_order import Index, partials
+from autodiff_cli.autograd.primitives.registry import Op
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.trace import pointwise, raw
+from autodiff_cli.language.tree import Syntax
+from autodiff_cli.notes.cancellation import is_exact
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Session
+
+MOST_STEPS = 500
+MOST_ELEMENTS = 1_000
+MOST_BY = {1: 64, 2: 12}
+"""Elements of variables, by the order of the derivatives."""
+MOST_PLACES = 8
+"""Elements of the output that are differentiated one by one."""
+SEEDS = (1, 2)  # one to each side
+
+Place = tuple[int, ...] | None
+Found = dict[tuple[Place, Index], Any]
+
+
+class _Shaken(Evaluator):
+    """Multiplies what rounds by a factor near 1, and the gradient that arrives there by another.
+
+    Equal results of one function have the same factors, as rounding would have it.
+    """
+
+    def __init__(self, session: Session, variables: Mapping[str, Tensor], seed: int) -> None:
+        leaves = {**session.leaves, **variables}
+        super().__init__(session.expression, leaves, np.dtype(session.dtype), session.evaluator.tree)
+        self.tensors.listing = False
+        self._seed = seed
+        self._eps = float(np.finfo(session.dtype).eps)
+
+    def apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        result = super().apply(op, given, named, node)
+        if type(result) is not Tensor or result.dtype.kind != "f" or result.numel() > MOST_ELEMENTS:
+            return result
+        numbers = [raw(v) for v in given]
+        single = not named and all(isinstance(v, (int, float, np.generic, np.ndarray)) for v in numbers)
+        exact = single and pointwise((op, given, named, result, node)) and is_exact(op.name, numbers, result._data)
+        if np.all(exact):
+            return result
+        seed = zlib.crc32(np.ascontiguousarray(result._data).tobytes(), zlib.crc32(op.name.encode(), self._seed))
+        moved = result * self._factor(seed, exact, result)
+        if moved.requires_grad:  # what arrives on the way back was rounded too
+            back = self._factor(seed + 2, exact, result)
+            moved.register_hook(lambda gradient: gradient * back)
+        return moved
+
+    def _factor(self, seed: int, exact: Any, result: Tensor) -> Tensor:
+        moved = np.random.default_rng(seed).uniform(4.0, 8.0, result.shape)  # less might be rounded away, or even out
+        sign = np.where(np.random.default_rng(seed + 1).uniform(size=result.shape) < 0.5, -1.0, 1.0)
+        return Tensor((1 + np.where(exact, 0.0, self._eps * moved * sign)).astype(result.dtype))
+
+
+def _moved(leaf: Tensor, seed: int) -> Tensor:
+    """A variable a little to one side (1e-6 of it for float64), where all roundings fall out in another way."""
+    factor = 1 + float(np.finfo(leaf.dtype).eps) ** 0.375 * (2 * seed - 3)
+    return Tensor((leaf._data * factor).astype(leaf.dtype), requires_grad=True)
+
+
+def evaluated(session: Session, seed: int | None = None, moves: bool = False) -> tuple[Tensor, dict[str, Tensor]]:
+    """The output and the variables of an evaluation.
+
+    Args:
+        seed: by which to shake; not at all if left out.
+        moves: whether variables may move too.
+    """
+    # Without the hooks of --hook, which change gradients and no derivatives.
+    variables = {name: leaf.detach().requires_grad_() for name, leaf in session.variables.items()}
+    if seed is not None and moves:
+        variables = {name: _moved(leaf, seed) for name, leaf in variables.items()}
+    evaluator = session.again(variables) if seed is None else _Shaken(session, variables, seed)
+    return evaluator.as_tensor(evaluator.run()), variables
+
+
+def derivatives(session: Session, order: int, seed: int | None = None, moves: bool = False) -> Found:
+    """The derivatives up to an order, of each element of an output that has no gradient to start from; see ``evaluated``."""
+    output, variables = evaluated(session, seed, moves)
+    found: Found = {}
+    for place in places(session):
+        number = output if place is None else output[place]
+        if number._requires_grad:
+            each = partials(number, variables, order, session.gradient)
+            found.update({(place, index): np.asarray(value) for index, value in each.items()})
+    return found
+
+
+def places(session: Session) -> Iterator[Place]:
+    """The elements of the output that are differentiated; ``None`` for all of it at once."""
+    output = session.output
+    if output.numel() == 1 or session.gradient is not None:
+        return iter((None,))
+    return itertools.islice(itertools.product(*map(range, output.shape)), MOST_PLACES)
+
+
+def fits(session: Session, order: int) -> bool:
+    """Whether an evaluation is small enough to be made a few times more."""
+    count = sum(leaf.numel() for leaf in session.variables.values())
+    sizes = (np.size(raw(step[3])) for step in session.trace if not isinstance(step[3], tuple))
+    return len(session.trace) <= MOST_STEPS and count <= MOST_BY[order] and max(sizes, default=0) <= MOST_ELEMENTS
+
+
+def shaky(session: Session, order: int, found: Found, limit: float, moves: bool) -> list[tuple[Place, Index]]:
+    """Which derivatives change by more than a share of them when shaken; or are far from a line where variables move too."""
+    shaken = [derivatives(session, order, seed) for seed in SEEDS]
+    around = [derivatives(session, order, seed, moves=True) for seed in SEEDS] if moves else []
+    changed = []
+    for key, value in found.items():
+        if not np.all(np.isfinite(value)):
+            continue
+        changes = [np.abs(each.get(key, value) - value) for each in shaken]
+        if moves and all(key in each for each in around):
+            changes.append(np.abs(around[0][key] / 2 + around[1][key] / 2 - value))
+        if any(np.any(change > limit * np.abs(value)) for change in changes):
+            changed.append(key)
+    return changed

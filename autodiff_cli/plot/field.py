@@ -1,0 +1,143 @@
+"""A value over two variables on a terminal: bands of colour, or of shades without it, and the gradient as arrows."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.plot.layout import arrows, bands, shape_of, ticks, value_range
+from autodiff_cli.plot.terminal import size
+from autodiff_cli.report.table import console
+
+BLUES = (17, 18, 24, 25, 31, 32, 74, 110, 117, 153, 195)
+"""Of 256 colours, from dark to light; each band has one."""
+LIGHT = 74
+"""From here on arrows are black."""
+SHADES = "·░▒▓█"
+ARROWS = "→↗↑↖←↙↓↘"
+
+
+def show(field: Any, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> None:
+    """Draw a ``language.plotting.Field`` on standard output."""
+    colorless = console(color).no_color
+    columns, rows = size(width, height)
+    y_places, y_labels = ticks(field.y[0], field.y[-1], max(3, rows // 3))
+    margin = max(map(len, y_labels))
+    inner = columns - margin - 2
+    if height is None:  # a character is twice as high as it is wide
+        rows = min(max(12, round(inner * shape_of(field) / 2) + 3), rows + 6)
+    tall = rows - 3
+    levels, labels = bands(*value_range(field, y_range), len(SHADES if colorless else BLUES))
+    cells = _cells(field, inner, tall, levels, colorless)
+    if field.gradient is not None:
+        _point(field, cells, colorless, levels)
+    left = _beside(y_places, y_labels, field.y[0], field.y[-1], tall, margin)
+    lines = [f"{start}{''.join(line)}{end}" for start, line, end in zip(left, cells, ["│"] * tall, strict=True)]
+    lines.append(f"{' ' * margin}└{_axis(field, inner)}┘")
+    lines.append(" " * (margin + 1) + _below(field, inner))
+    lines.append(" " * (margin + 1) + _key(levels, labels, inner, colorless))
+    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
+
+
+def _at(points: Any, count: int) -> Any:
+    """The positions of the samples in the middle of so many cells."""
+    return np.floor((np.arange(count) + 0.5) / count * len(points)).astype(int)
+
+
+def _bands(field: Any, columns: int, rows: int, levels: list[float]) -> Any:
+    """The number of the band in each cell, the top row first; -1 where there is no value."""
+    value = field.value[np.ix_(_at(field.y, rows)[::-1], _at(field.x, columns))]
+    band = np.clip(np.searchsorted(levels, value, "right") - 1, 0, len(levels) - 2)
+    return np.where(np.isfinite(value), band, -1)
+
+
+def _cells(field: Any, columns: int, rows: int, levels: list[float], colorless: bool) -> list[list[str]]:
+    if colorless:
+        found = _bands(field, columns, rows, levels)
+        return [[_shade(band, levels) for band in row] for row in found.tolist()]
+    found = _bands(field, columns, 2 * rows, levels).tolist()
+    return [[_halves(a, b, levels) for a, b in zip(found[2 * i], found[2 * i + 1], strict=True)] for i in range(rows)]
+
+
+def _shade(band: int, levels: list[float]) -> str:
+    return " " if band < 0 else SHADES[round(band / max(1, len(levels) - 2) * (len(SHADES) - 1))]
+
+
+def _blue(band: int, levels: list[float]) -> int:
+    return BLUES[round(band / max(1, len(levels) - 2) * (len(BLUES) - 1))]
+
+
+def _halves(above: int, below: int, levels: list[float]) -> str:
+    """One character for two cells, one above the other; what has no value is left as the terminal is."""
+    if above < 0 and below < 0:
+        return " "
+    if below < 0:
+        return f"\x1b[38;5;{_blue(above, levels)}m▀\x1b[0m"
+    if above < 0:
+        return f"\x1b[38;5;{_blue(below, levels)}m▄\x1b[0m"
+    return f"\x1b[38;5;{_blue(above, levels)};48;5;{_blue(below, levels)}m▀\x1b[0m"
+
+
+def _point(field: Any, cells: list[list[str]], colorless: bool, levels: list[float]) -> None:
+    """Put the arrows of the gradient into the cells."""
+    rows, columns = len(cells), len(cells[0])
+    band = _bands(field, columns, rows, levels)
+    for x, y, u, v in zip(*arrows(field, max(4, columns // 7), max(3, rows // 3), 2 * rows / columns), strict=True):
+        column = min(columns - 1, int((x - field.x[0]) / (field.x[-1] - field.x[0]) * columns))
+        row = rows - 1 - min(rows - 1, int((y - field.y[0]) / (field.y[-1] - field.y[0]) * rows))
+        arrow = ARROWS[round(math.atan2(v, u) / (math.pi / 4)) % 8]
+        if colorless:
+            for k in (column - 1, column + 1):
+                if 0 <= k < columns:
+                    cells[row][k] = " "
+            cells[row][column] = arrow
+        else:
+            blue = _blue(max(0, int(band[row, column])), levels)
+            ink = 16 if BLUES.index(blue) >= BLUES.index(LIGHT) else 231
+            cells[row][column] = f"\x1b[38;5;{ink};48;5;{blue}m{arrow}\x1b[0m"
+
+
+def _beside(places: list[float], labels: list[str], low: float, high: float, rows: int, margin: int) -> list[str]:
+    """The labels and the axis to the left of each row."""
+    lines = [" " * margin + "│"] * rows
+    for place, label in zip(places, labels, strict=True):
+        row = rows - 1 - min(rows - 1, int((place - low) / (high - low) * rows))
+        lines[row] = label.rjust(margin) + "┤"
+    return lines
+
+
+def _columns(field: Any, columns: int) -> list[tuple[int, str]]:
+    """The column of each label below."""
+    low, high = field.x[0], field.x[-1]
+    places, labels = ticks(low, high, max(3, columns // 10))
+    return [(min(columns - 1, int((p - low) / (high - low) * columns)), t) for p, t in zip(places, labels, strict=True)]
+
+
+def _axis(field: Any, columns: int) -> str:
+    line = ["─"] * columns
+    for column, _ in _columns(field, columns):
+        line[column] = "┬"
+    return "".join(line)
+
+
+def _below(field: Any, columns: int) -> str:
+    line = [" "] * (columns + 8)
+    for column, label in _columns(field, columns):
+        start = min(max(0, column - len(label) // 2), columns - len(label) + 1)
+        line[start : start + len(label)] = label
+    return "".join(line)
+
+
+def _key(levels: list[float], labels: list[str], columns: int, colorless: bool) -> str:
+    """What the bands mean: their limits between samples of them, as many of the limits as there is room for."""
+    for every in range(1, len(levels) + 1):
+        texts = [f" {label} " if k % every == 0 else "" for k, label in enumerate(labels)]
+        if len("value") + 2 * (len(levels) - 1) + sum(map(len, texts)) <= columns:
+            break
+    parts = ["value", texts[0]]
+    for band, text in enumerate(texts[1:]):
+        parts += [_shade(band, levels) * 2 if colorless else f"\x1b[48;5;{_blue(band, levels)}m  \x1b[0m", text]
+    return "".join(parts)

@@ -1,0 +1,116 @@
+"""Curves on a terminal, with plotext: lines of braille dots, solid, dashed and dotted, so that colour is not needed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.lazy import library
+from autodiff_cli.plot.layout import Panel, circles, clipped, marks, names, panels, thinned, ticks, vertical
+from autodiff_cli.report.table import console
+
+COLORS = (32, 166, 133)
+"""Of 256: blue, orange and purple, which can be read on black and on white."""
+DASHES = ((1, 0), (6, 4), (1, 3))
+"""Dots that are drawn and dots that are left out, along the curve."""
+SAMPLES = ("━━━━", "━ ━ ", "· · ")
+WIDEST, NARROWEST = 120, 24
+DIM = 244
+
+
+def size(width: int | None, height: int | None) -> tuple[int, int]:
+    """Columns and rows: as wide as the terminal up to 120, 80 in a pipe; a quarter as high, and lower than the terminal."""
+    columns, lines = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else (80, 24)
+    columns = max(NARROWEST, min(columns, WIDEST) if width is None else width)
+    rows = min(max(18, columns // 4), lines - 4) if height is None else height
+    return columns, max(8, rows)
+
+
+def show(plot: Any, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> None:
+    """Draw a ``language.plotting.Plot`` on standard output."""
+    colorless = console(color).no_color
+    columns, rows = size(width, height)
+    found = panels(plot, y_range)
+    each = max(8, rows // len(found)) if len(found) > 1 else rows
+    lines: list[str] = []
+    for panel in found:
+        lines += [_legend(plot, panel, colorless), *_drawn(plot, panel, columns, each, colorless)]
+    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
+
+
+def _legend(plot: Any, panel: Panel, colorless: bool) -> str:
+    called = names(plot)
+    samples = [SAMPLES[k] if colorless else f"\x1b[38;5;{COLORS[k]}m{SAMPLES[k]}\x1b[0m" for k in panel.curves]
+    return "   " + "   ".join(f"{sample} {called[k]}" for sample, k in zip(samples, panel.curves, strict=True))
+
+
+def _drawn(plot: Any, panel: Panel, columns: int, rows: int, colorless: bool) -> list[str]:
+    """The axes and what is in them, line by line."""
+    plotext = _plotext()
+    low, high = plot.over.low, plot.over.high
+    y_ticks, labels = ticks(panel.low, panel.high, max(3, rows // 4))
+    inner = columns - max(map(len, labels)) - 2, rows - 3
+    figure = plotext.figure
+    figure.clear()
+    figure.theme("colorless")
+    figure.plot_size(columns, rows)
+    figure.ruler("y").lim(panel.low, panel.high)
+    figure.ruler("x").lim(low, high)
+    figure.ruler("y").ticks(y_ticks, labels)
+    figure.ruler("x").ticks(*ticks(low, high, max(3, columns // 10)))
+    dim = plotext.pixel(DIM)
+    figure.axes(True, pixel=dim)
+    if panel.low < 0 < panel.high:
+        figure.line(0, "horizontal", style="dotted", pixel=dim)
+    for found in marks(plot):
+        if vertical(found) and low < found.at < high:
+            figure.line(found.at, "vertical", style="dotted", pixel=dim)
+    for k in reversed(panel.curves):
+        _draw_curve(plotext, plot, panel, k, inner)
+    for x, y in (place for found in marks(plot) for place in circles(found)):
+        if 0 in panel.curves and panel.low <= y <= panel.high:
+            figure.draw(figure.signal([x], [y], marker=plotext.marker("○", COLORS[0])))
+    # plotext paints axes on white, whatever the terminal is; nothing here asks for a background.
+    return str(figure.build().string(colorless)).replace("\x1b[48;5;15m", "").rstrip("\n").split("\n")
+
+
+def _draw_curve(plotext: Any, plot: Any, panel: Panel, k: int, inner: tuple[int, int]) -> None:
+    low, high = plot.over.low, plot.over.high
+    xs, ys = clipped(plot.xs, plot.ys[k], panel.low, panel.high)
+    # Points of the whole curve, in units of braille dots.
+    scale = np.array([2 * inner[0] / (high - low), 4 * inner[1] / (panel.high - panel.low)])
+    marker = plotext.marker("braille", COLORS[k])
+    for x, y in thinned(xs, ys, low, high, 2 * inner[0]):
+        for part_x, part_y in _dashed(x, y, scale, *DASHES[k]):
+            signal = plotext.figure.signal(part_x.tolist(), part_y.tolist(), marker=marker)
+            plotext.figure.draw(signal.lines())
+
+
+_LONGEST = 1e6
+"""Dots of a curve that are drawn in dashes."""
+
+
+def _dashed(x: Any, y: Any, scale: Any, drawn: int, left_out: int) -> list[tuple[Any, Any]]:
+    """A curve in pieces, by its length in dots."""
+    if not left_out or len(x) < 2:
+        return [(x, y)]
+    length = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x) * scale[0], np.diff(y) * scale[1]))])
+    if not length[-1] < _LONGEST:
+        return [(x, y)]
+    starts = np.arange(0.0, length[-1] + 1e-9, drawn + left_out)
+    pieces = []
+    for start in starts:
+        end = min(start + drawn - 1, length[-1])
+        inside = length[(length > start) & (length < end)]
+        at = np.concatenate([[start], inside, [end]]) if end > start else np.array([start])
+        pieces.append((np.interp(at, length, x), np.interp(at, length, y)))
+    return pieces
+
+
+def _plotext() -> Any:
+    plotext = library("plotext", "a plot on a terminal", "write a table with --format csv")
+    plotext.terminal.limit(False, False)
+    return plotext

@@ -1,0 +1,135 @@
+"""An expression evaluated with many digits: the same program, on numbers that hardly round.
+
+The inputs are the float64 or float32 numbers that they are, and so are the literals of the program: ``0.1`` is the number
+that ``eval`` computes with.  What is computed of constants (``1/3``, ``sqrt(2)``) and the names ``pi`` and ``e`` are exact:
+that a float64 has only 16 digits of them is an error of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.modes import no_grad
+from autodiff_cli.autograd.primitives.kinds import MASK, POSITIONS
+from autodiff_cli.autograd.primitives.registry import Op
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.evaluation.coercion import is_plain
+from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.machine import UserFunction
+from autodiff_cli.evaluation.tensor_log import Tensors
+from autodiff_cli.language.tree import Syntax
+from autodiff_cli.precise.number import Arithmetic, Exact, Number
+from autodiff_cli.precise.tensor import Precise, precise
+
+
+class _Tensors(Tensors):
+    """Makes literals into tensors of many digits."""
+
+    def __init__(self, source: str, math: Arithmetic, given: Any, listing: bool) -> None:
+        super().__init__(source, np.dtype(np.float64), given, listing)
+        self.math = math
+
+    def of(self, value: Any, node: Syntax | None = None) -> Tensor:
+        if isinstance(value, Precise):
+            return value
+        made = super().of(value, node)
+        if isinstance(value, Tensor) or not made.is_floating_point() or isinstance(made, Precise):
+            return self.raised(made)
+        exact = precise(self.math, np.array(value, dtype=object))
+        if node is not None and self.made and self.made[-1][0] is made:
+            self.made[-1] = (exact, self.made[-1][1])
+        return exact
+
+    def raised(self, tensor: Tensor) -> Tensor:
+        """A tensor of floats as one of many digits; any other as it is."""
+        if isinstance(tensor, Precise) or not tensor.is_floating_point():
+            return tensor
+        return precise(self.math, tensor._data)
+
+    def _argument(self, op: Op, parameter: str, value: Any, node: Syntax) -> Any:
+        found = super()._argument(op, parameter, value, node)
+        if op.kinds.get(parameter) in (POSITIONS, MASK):
+            return lowered(found)
+        return self.raised(found) if isinstance(found, Tensor) else found
+
+
+def lowered(value: Any) -> Any:
+    """What stands for positions, as plain arrays have it."""
+    if isinstance(value, Precise):
+        return Tensor(value._data.astype(np.float64))
+    return [lowered(item) for item in value] if isinstance(value, list) else value
+
+
+class PreciseEvaluator(Evaluator):
+    """Runs a program on numbers of many digits; derivatives by hand are left aside, as only values are computed.
+
+    Args:
+        source, tree: the program.
+        math: the arithmetic.
+        inputs: for each variable an array of numbers.
+        listing: whether to keep a list of all tensors.
+    """
+
+    tensors: _Tensors
+
+    def __init__(self, source: str, tree: Syntax, math: Arithmetic, inputs: Mapping[str, Any], listing: bool = False) -> None:
+        leaves = {name: value if isinstance(value, Tensor) else precise(math, value) for name, value in inputs.items()}
+        super().__init__(source, leaves, np.dtype(np.float64), tree)
+        self.math = math
+        self.tensors = _Tensors(source, math, leaves.values(), listing)
+
+    def run(self) -> Any:
+        value: Any = None
+        with no_grad(), np.errstate(all="ignore"):
+            for statement in self.tree.children:
+                value = self.statement(statement)
+        return value
+
+    def output(self) -> Tensor:
+        """The result of the program."""
+        return self.tensors.raised(self.as_tensor(self.run()))
+
+    def name(self, node: Syntax) -> Any:
+        value = super().name(node)
+        text = node.children[0].text
+        if text in ("pi", "e") and type(value) is float and text not in self._scope and text not in self.names:
+            return Exact(self.math.made(self.math.mp.pi + 0 if text == "pi" else self.math.mp.e + 0))
+        if self.math.reading and isinstance(value, Precise):
+            return precise(self.math, np.vectorize(self.math.read, otypes=[object])(value._data))
+        return value
+
+    def apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        numbers = bool(op.tensors) and all(map(is_plain, given)) and all(map(is_plain, named.values())) and not op.variadic
+        if not numbers or all(isinstance(value, bool) for value in given):
+            return super().apply(op, given, named, node)
+        count = len(op.tensors)
+        with self.tensors.unlisted():
+            raised = [precise(self.math, v) if i < count and not isinstance(v, bool) else v for i, v in enumerate(given)]
+            result = super().apply(op, raised, named, node)
+        if isinstance(result, Tensor) and not result.shape:
+            return result.item()
+        return result
+
+    def _listed(self, result: Any, node: Syntax) -> Any:
+        listed = super()._listed(self.tensors.raised(result) if isinstance(result, Tensor) else result, node)
+        if isinstance(listed, Tensor):
+            return self.tensors.raised(listed)
+        return listed
+
+    def keys(self, values: Any) -> list[Any]:
+        return super().keys([lowered(value) for value in values])
+
+    def _by_hand(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
+        value = self.within(function, function.body, [self.tensors.of(value) for value in given])
+        return self.tensors.keep(value, node)
+
+
+def numbers(tensor: Tensor) -> list[Any]:
+    """The elements as mpmath's numbers."""
+    return [cell.value if isinstance(cell, Number) else float(cell) for cell in np.ravel(tensor._data)]
+
+
+__all__: Sequence[str] = ("PreciseEvaluator", "lowered", "numbers")

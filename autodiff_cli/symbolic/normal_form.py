@@ -1,0 +1,432 @@
+"""Formulas in a normal form: sums of products of powers, in which equal terms are one.
+
+A sum has a coefficient for each of its terms, a product an exponent for each of its factors, and coefficients are
+fractions: what a person would collect is collected as it is built.  Products of sums stay as they are, so nothing grows.
+Equal formulas are one object.
+
+What is divided by is taken for not zero (``x/x`` is 1), and what is taken a root of for not negative where powers of a
+root are collected.  Functions are left alone, as they may have digits that an identity would lose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.symbolic import constants
+from autodiff_cli.symbolic.constants import Number
+
+MOST_FLAT = 12
+"""A sum or product with more parts is not merged into others: if many use it, each would have a copy."""
+_MOST_STEPS = 4
+"""How often 1 may have been subtracted from the constant in an exponent."""
+_LONG = 10**9
+NOWHERE = 10**9
+"""The place of what has no variable in it."""
+
+
+class Node:
+    """A formula.
+
+    Attributes:
+        kind: ``symbol``, ``call``, ``product`` or ``sum``; a number is a product without factors.
+        name: of a symbol or a function.
+        coefficient: of a product.
+        parts: the arguments of a call; the factors of a product with their exponents, which are fractions or formulas;
+            the terms of a sum, each without its coefficient, which follows.
+        number: counts formulas as they are made.
+        place: that of its first variable among all.
+        size: about how long it is when it is printed.
+    """
+
+    __slots__ = ("coefficient", "kind", "name", "number", "parts", "place", "size")
+
+    def __init__(self, kind: str, name: str, coefficient: Number, parts: tuple[Any, ...], number: int, place: int) -> None:
+        self.kind = kind
+        self.name = name
+        self.coefficient = coefficient
+        self.parts = parts
+        self.number = number
+        inside = children(self)
+        self.place: int = min([place, *(child.place for child in inside)])
+        self.size: int = min(_own_size(self) + sum(child.size for child in inside), _LONG)
+
+    def is_call(self, *names: str) -> bool:
+        """Whether it is one of these functions."""
+        return self.kind == "call" and self.name in names
+
+    @property
+    def value(self) -> Number | None:
+        """The number that it is, if it is one."""
+        return self.coefficient if self.kind == "product" and not self.parts else None
+
+
+Exponent = Fraction | Node
+
+
+def children(node: Node) -> list[Node]:
+    """The formulas that one is made of, in order, one that occurs twice twice."""
+    if node.kind == "call":
+        return [part for part in node.parts if type(part) is Node]
+    if node.kind == "sum":
+        return [term for term, _ in node.parts]
+    if node.kind == "product":
+        return [one for factor in node.parts for one in factor if type(one) is Node]
+    return []
+
+
+def in_order(formulas: Iterable[Node]) -> list[Node]:
+    """Formulas and all that they are made of, parts first."""
+    order: dict[Node, None] = {}
+    stack = [(formula, False) for formula in formulas]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            order[node] = None
+        elif node not in order:
+            stack.append((node, True))
+            stack += [(child, False) for child in reversed(children(node)) if child not in order]
+    return list(order)
+
+
+def _own_size(node: Node) -> int:
+    if node.kind == "sum":
+        return 6 * len(node.parts)
+    return len(node.name) + 3 * len(node.parts) + 2
+
+
+class Algebra:
+    """Makes formulas.
+
+    Args:
+        names: the variables, in the order in which they should appear.
+    """
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self._places = {name: i for i, name in enumerate(names)}
+        self._known: dict[Any, Node] = {}
+        self.one = self._node("product", coefficient=Fraction(1))
+        self.zero = self._node("product", coefficient=Fraction(0))
+
+    def _node(self, kind: str, name: str = "", coefficient: Number = Fraction(1), parts: tuple[Any, ...] = ()) -> Node:
+        key = (kind, name, coefficient, parts)
+        if key not in self._known:
+            place = self._places.get(name, NOWHERE) if kind == "symbol" else NOWHERE
+            self._known[key] = Node(kind, name, coefficient, parts, len(self._known), place)
+        return self._known[key]
+
+    # Numbers and names
+
+    def symbol(self, name: str) -> Node:
+        """A variable, or ``pi``, ``e``, ``inf`` or ``nan``."""
+        return self._node("symbol", name)
+
+    def rational(self, value: Number) -> Node:
+        """A coefficient as a formula."""
+        return self._node("product", coefficient=value)
+
+    def number(self, value: Any) -> Node:
+        """A constant, by its name if it has one."""
+        if isinstance(value, (bool, np.bool_)):
+            return self.symbol(str(value).lower())
+        value = value if isinstance(value, int) else float(value)  # not NumPy's, whose repr is another
+        found = constants.recognized(value)
+        if found is None:
+            return self.rational(constants.exact(value))
+        factor, kind, argument, exponent = found
+        if kind == "number":
+            return self.product([(self.rational(argument), exponent)], factor)
+        if kind == "log":
+            constant = self.call("log", self.rational(argument))
+        elif kind == "over pi":
+            constant = self.product([(self.symbol("pi"), Fraction(-1))], argument)
+        else:
+            constant = self.product([(self.symbol(kind), Fraction(1))], argument)
+        return self.product([(constant, exponent)], factor)
+
+    # Sums
+
+    def sum(self, pairs: Iterable[tuple[Node, Number]]) -> Node:
+        """The sum of formulas with coefficients."""
+        terms: dict[Node, Number] = {}
+        work = list(pairs)[::-1]
+        while work:
+            node, times = work.pop()
+            if node.kind == "product" and node.coefficient != 1:
+                times, node = times * node.coefficient, self._product(Fraction(1), node.parts)
+            if node.kind == "sum" and abs(times) == 1 and len(node.parts) <= MOST_FLAT:
+                work += [(term, times * count) for term, count in reversed(node.parts)]
+            else:
+                terms[node] = terms.get(node, Fraction(0)) + times
+        if self.one in terms:
+            self._whole_exponentials(terms)
+        kept = [(term, constants.tidy(count)) for term, count in terms.items() if count != 0]
+        shorter = _multiplied_out(kept)
+        if shorter is not None:
+            return self.sum(shorter)
+        if sum(term.is_call("where") for term, _ in kept) > 1:
+            kept = self._together(kept)
+        if len(kept) == 1:
+            term, count = kept[0]
+            return self._scaled(term, count)
+        return self._node("sum", parts=tuple(sorted(kept, key=lambda pair: pair[0].number))) if kept else self.zero
+
+    def _whole_exponentials(self, terms: dict[Node, Number]) -> None:
+        """``expm1(x) + 1`` is ``exp(x)``, with the same digits."""
+        for term in [term for term in terms if term.is_call("expm1")]:
+            if terms[term] == terms[self.one] != 0:
+                whole = self.call("exp", *term.parts)
+                terms[whole] = terms.get(whole, Fraction(0)) + terms.pop(term)
+                terms[self.one] = Fraction(0)
+
+    def _together(self, terms: list[tuple[Node, Number]]) -> list[tuple[Node, Number]]:
+        """Terms that the same condition chooses as one choice."""
+        by_condition: dict[Any, list[tuple[Node, Number]]] = {}
+        for term, count in terms:
+            by_condition.setdefault(term.parts[0] if term.is_call("where") else term, []).append((term, count))
+        result: list[tuple[Node, Number]] = []
+        for condition, group in by_condition.items():
+            if len(group) == 1:
+                result += group
+                continue
+            branches = [self.sum([(term.parts[i], count) for term, count in group]) for i in (1, 2)]
+            result.append((self.choice(condition, *branches), Fraction(1)))
+        return result
+
+    def _scaled(self, term: Node, times: Number) -> Node:
+        if times == 1:
+            return term
+        if term.kind == "product":
+            return self._product(times * term.coefficient, term.parts)
+        return self._product(times, ((term, Fraction(1)),))
+
+    # Products
+
+    def product(self, pairs: Iterable[tuple[Node, Exponent]], coefficient: Number = Fraction(1)) -> Node:
+        """The product of formulas with exponents."""
+        factors: dict[Node, Exponent] = {}
+        work = list(pairs)[::-1]
+        while work or any(self._opens(base, exponent) for base, exponent in factors.items()):
+            if not work:
+                work = [pair for pair in factors.items() if self._opens(*pair)]
+                for base, _ in work:
+                    del factors[base]
+            base, exponent = work.pop()
+            if base.kind == "product" and type(exponent) is Fraction:
+                taken = self._taken_apart(base, exponent)
+                if taken is not None:
+                    coefficient = coefficient * taken[0]
+                    work += taken[1]
+                    continue
+            if base in factors:
+                exponent = self._added(factors.pop(base), exponent)
+            if exponent != 0:
+                factors[base] = exponent
+        if coefficient == 0:
+            return self.zero
+        return self._choosing(factors, constants.tidy(coefficient))
+
+    def _opens(self, base: Node, exponent: Exponent) -> bool:
+        """Whether a product that is a factor can be taken apart, now that its exponents were added."""
+        if base.kind != "product" or type(exponent) is not Fraction or exponent.denominator != 1:
+            return False
+        return self._taken_apart(base, exponent) is not None
+
+    def _taken_apart(self, base: Node, exponent: Fraction) -> tuple[Number, list[tuple[Node, Exponent]]] | None:
+        """A power of a product as a coefficient and powers of its factors, where that is the same."""
+        if exponent.denominator != 1:
+            # Roots of products are not products of roots for negative factors.
+            if not base.parts:
+                root = constants.power(base.coefficient, exponent)
+                return None if root is None else (root, [])
+            if len(base.parts) > 1 or base.coefficient != 1:
+                return None
+            ((inner, power),) = base.parts
+            if type(power) is not Fraction or power.numerator % 2 == 0:
+                return None
+            return Fraction(1), [(inner, power * exponent)]
+        if len(base.parts) > MOST_FLAT:
+            return None
+        number = constants.power(base.coefficient, exponent)
+        if number is None:
+            return None
+        return number, [(inner, self._times(power, exponent)) for inner, power in base.parts]
+
+    def _added(self, one: Exponent, other: Exponent) -> Exponent:
+        if type(one) is Fraction and type(other) is Fraction:
+            return one + other
+        return self._exponent(self.sum([(self._formula(one), Fraction(1)), (self._formula(other), Fraction(1))]))
+
+    def _times(self, exponent: Exponent, times: Fraction) -> Exponent:
+        if type(exponent) is Fraction:
+            return exponent * times
+        return self._exponent(self.sum([(self._formula(exponent), times)]))
+
+    def _formula(self, exponent: Exponent) -> Node:
+        return exponent if type(exponent) is Node else self.rational(exponent)  # type: ignore[arg-type]
+
+    @staticmethod
+    def _exponent(node: Node) -> Exponent:
+        value = node.value
+        return value if isinstance(value, Fraction) else node
+
+    def _product(self, coefficient: Number, factors: tuple[tuple[Node, Exponent], ...]) -> Node:
+        if len(factors) == 1 and coefficient == 1 and factors[0][1] == 1:
+            return factors[0][0]
+        return self._node("product", coefficient=coefficient, parts=factors)
+
+    def _choosing(self, factors: dict[Node, Exponent], coefficient: Number) -> Node:
+        """A product; where factors are 0 unless a condition holds, the condition is for all of it."""
+        for i in (1, 2):
+            choices = [b for b, e in factors.items() if b.is_call("where") and e == 1 and b.parts[3 - i] is self.zero]
+            if choices:
+                for choice in choices:
+                    del factors[choice]
+                pairs: list[tuple[Node, Exponent]] = [*factors.items(), *((choice.parts[i], Fraction(1)) for choice in choices)]
+                rest = self.product(pairs, coefficient)
+                condition = self.logic("logical_and" if i == 1 else "logical_or", [choice.parts[0] for choice in choices])
+                return self.choice(condition, rest, self.zero) if i == 1 else self.choice(condition, self.zero, rest)
+        return self._balanced(factors, coefficient)
+
+    def _balanced(self, factors: dict[Node, Exponent], coefficient: Number) -> Node:
+        """A product that takes what its one sum can be divided by into that, and the sign of the first term out of it."""
+        sums = [base for base, exponent in factors.items() if base.kind == "sum" and exponent == 1]
+        if len(sums) == 1 and len(sums[0].parts) <= MOST_FLAT and isinstance(coefficient, Fraction):
+            terms = sums[0].parts
+            divides = coefficient.denominator > 1 and all(
+                isinstance(count, Fraction) and (coefficient * count).denominator == 1 for _, count in terms
+            )
+            turns = coefficient == -1 if len(factors) == 1 else terms[0][1] < 0
+            if divides or turns:
+                times = coefficient if divides else Fraction(-1)
+                coefficient = coefficient / times
+                inner = self._node("sum", parts=tuple((term, times * count) for term, count in terms))
+                factors = {(inner if base is sums[0] else base): exponent for base, exponent in factors.items()}
+        return self._product(coefficient, tuple(sorted(factors.items(), key=lambda pair: pair[0].number)))
+
+    def power(self, base: Node, exponent: Node) -> Node:
+        """A formula to the power of another."""
+        if exponent.value is None and base is self.one:
+            return base
+        if exponent.value is not None:
+            exponent = self._less_than_constant(exponent.value)
+        return self.product([(base, self._exponent(exponent))])
+
+    def _less_than_constant(self, exponent: Number) -> Node:
+        """An exponent, where a rule has subtracted from a constant as ``pi - 1``: ``x**pi`` has that in its derivative."""
+        value = constants.to_float(exponent)
+        for less in range(1, _MOST_STEPS + 1):
+            found = constants.recognized(value + less) if value + less - less == value else None
+            if found is not None and found[1] in ("pi", "e"):
+                return self.sum([(self.number(value + less), Fraction(1)), (self.one, Fraction(-less))])
+        return self.rational(exponent)
+
+    # Functions
+
+    def call(self, name: str, *arguments: Any) -> Node:
+        """A function of formulas and plain values."""
+        if name == "polygamma" and arguments[0] is self.zero:
+            return self.call("digamma", arguments[1])
+        return self._node("call", name, parts=arguments)
+
+    def compare(self, name: str, x: Node, y: Node) -> Node:
+        """A comparison: ``lt``, ``le``, ``gt``, ``ge``, ``eq`` or ``ne``."""
+        if y is self.zero and x.is_call("relu") and name in ("gt", "le"):
+            x = x.parts[0]
+        if x.is_call("where") and y.value is not None and name in ("eq", "ne"):
+            answers = [None if part.value is None else (part.value == y.value) == (name == "eq") for part in x.parts[1:]]
+            condition: Node = x.parts[0]
+            if answers == [True, False]:
+                return condition
+            if answers == [False, True]:
+                return self.negation(condition)
+            if answers[0] is not None:
+                other = self.compare(name, x.parts[2], y)
+                return self.logic("logical_or", [condition, other]) if answers[0] else self.both(self.negation(condition), other)
+        return self.call(name, x, y)
+
+    def both(self, one: Node, other: Node) -> Node:
+        """Whether two conditions hold."""
+        return self.logic("logical_and", [one, other])
+
+    def logic(self, name: str, conditions: Sequence[Node]) -> Node:
+        """``logical_and`` or ``logical_or`` of conditions."""
+        parts: dict[Node, None] = {}
+        for condition in conditions:
+            parts.update(
+                dict.fromkeys(condition.parts if condition.is_call(name) and len(condition.parts) <= MOST_FLAT else [condition])
+            )
+        ends, ignored = map(self.symbol, ("true", "false") if name == "logical_or" else ("false", "true"))
+        if ends in parts:
+            return ends
+        if ignored in parts and len(parts) > 1:
+            del parts[ignored]
+        if any(self.negation(part) in parts for part in list(parts)):
+            return ends
+        if name == "logical_or":
+            for part in list(parts):  # x == y or x >= y
+                if part.is_call("eq") and any(self.call(sign, *part.parts) in parts for sign in ("ge", "le")):
+                    del parts[part]
+        return self.call(name, *parts) if len(parts) > 1 else next(iter(parts))
+
+    def negation(self, condition: Node) -> Node:
+        """A condition that holds when another does not; nan is on no side."""
+        if condition.is_call("logical_not"):
+            inner: Node = condition.parts[0]
+            return inner
+        if condition.is_call(*_OPPOSITE):
+            return self.compare(_OPPOSITE[condition.name], *condition.parts)
+        return self.call("logical_not", condition)
+
+    def choice(self, condition: Node, x: Node, y: Node) -> Node:
+        """``x if condition else y``."""
+        if condition.kind == "symbol" and condition.name in ("true", "false"):
+            return x if condition.name == "true" else y
+        if condition.is_call("logical_not", "le", "ge", "ne"):
+            # One way to write each, so that equal conditions are found.
+            condition, x, y = self.negation(condition), y, x
+        x, y = _within(condition, x, 1), self._otherwise(condition, _within(condition, y, 2))
+        if x is y:
+            return x
+        if x.is_call("where") and x.parts[2] is y:
+            condition, x = self.both(condition, x.parts[0]), x.parts[1]
+        return self.call("where", condition, x, y)
+
+    def _otherwise(self, condition: Node, branch: Node) -> Node:
+        """A chain of choices, given that a condition does not hold."""
+        chain: list[Node] = []
+        while branch.is_call("where") and len(chain) < MOST_FLAT:
+            chain.append(branch)
+            branch = branch.parts[2]
+        for one in reversed(chain):
+            if one.parts[0] is not condition:
+                branch = self.call("where", *one.parts[:2], branch)
+        return branch
+
+
+def _multiplied_out(terms: Sequence[tuple[Node, Number]]) -> list[tuple[Node, Number]] | None:
+    """Multiples of sums as their terms, where that leaves fewer: ``2*(x - 1) - 2*(x + 1)`` is -4."""
+    if not any(term.kind == "sum" for term, _ in terms):
+        return None
+    flat: dict[Node, Number] = {}
+    for term, count in terms:
+        is_short = term.kind == "sum" and len(term.parts) <= MOST_FLAT
+        for inner, times in term.parts if is_short else ((term, Fraction(1)),):
+            flat[inner] = flat.get(inner, Fraction(0)) + count * times
+    kept = [(term, count) for term, count in flat.items() if count != 0]
+    return kept if len(kept) < len(terms) else None
+
+
+_OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+
+
+def _within(condition: Node, branch: Node, side: int) -> Node:
+    """What a branch is, given that its condition holds (1) or not (2)."""
+    while branch.is_call("where") and (
+        branch.parts[0] is condition or (side == 1 and condition.is_call("logical_and") and branch.parts[0] in condition.parts)
+    ):
+        branch = branch.parts[side if branch.parts[0] is condition else 1]
+    return branch

@@ -1,0 +1,37 @@
+"""Expressions whose variables are single numbers, as ``diff`` and ``export`` take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autodiff_cli.autograd.primitives.registry import Op
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.compiler.tracer import Recorded
+from autodiff_cli.errors import NotRecordable
+from autodiff_cli.evaluation.compile import Writer
+from autodiff_cli.language.tree import Syntax
+
+_OF_ARRAYS = ("reduce", "norms", "extremes", "linalg", "contract", "loss", "matrices", "decompose", "determinants")
+"""Modules of functions whose meaning is that of their array: of a single number most of them do nothing."""
+
+_HINTS = {name: f"list the elements, as in {name}([x1, x2]); " for name in ("sum", "prod", "mean")}
+_HINTS["sum"] = "element by element, the derivative of sum(f(x)) is that of f(x); list the elements, as in sum([x1, x2]); "
+
+
+class ScalarWriter(Writer):
+    """Refuses to take the sum of a variable: it would be written down as the variable itself, which is wrong for an array."""
+
+    def apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        """The result of a function of the language.
+
+        Raises:
+            NotRecordable: for a reduction, or a product of matrices, of single numbers that are not known.
+        """
+        if op.section in _OF_ARRAYS or (op.section == "activation" and "dim" in op.parameters):
+            tensors = [value for value in (*given, *named.values()) if isinstance(value, Tensor)]
+            if any(isinstance(tensor, Recorded) for tensor in tensors) and not any(tensor.shape for tensor in tensors):
+                raise NotRecordable(
+                    f"'{op.name}' takes an array, and a variable is a single number here",
+                    hint=f'{_HINTS.get(op.name, "")}grad and jacobian take arrays: --at "x=[1, 2]"',
+                )
+        return super().apply(op, given, named, node)
