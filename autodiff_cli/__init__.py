@@ -15,8 +15,35 @@ if TYPE_CHECKING:  # the command starts here too: importing typing would take as
 __version__ = "0.1.0"
 
 _ROOMS = (
-    *("api", "autograd", "cli", "compiler", "data", "derivatives", "errors", "evaluation", "explain", "export", "gradcheck", "graph"),
-    *("language", "limits", "linalg", "nn", "notes", "ops", "plot", "precise", "report", "script", "signals", "special", "symbolic"),
+    *(
+        "api",
+        "autograd",
+        "cli",
+        "compiler",
+        "data",
+        "derivatives",
+        "errors",
+        "evaluation",
+        "explain",
+        "export",
+        "gradcheck",
+        "graph",
+    ),
+    *(
+        "language",
+        "limits",
+        "linalg",
+        "nn",
+        "notes",
+        "ops",
+        "plot",
+        "precise",
+        "report",
+        "script",
+        "signals",
+        "special",
+        "symbolic",
+    ),
 )
 
 

@@ -7,12 +7,37 @@ code written for PyTorch or NumPy catches them.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 Span = tuple[int, int]
 FOREIGN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What Python and NumPy raise over values that they cannot work on.
 
 Where an operation is applied to values of a user these become an ``ArgumentError``, with what it was given and what it takes.
 """
+
+
+_SETTING = re.compile("\x02([a-z_]+) ?([^\x03]*)\x03")
+_FUNCTIONS = {"no_limits": "autodiff_cli.unlimited()"}
+"""Settings that are not a keyword argument in Python."""
+
+
+def setting(name: str, value: str = "") -> str:
+    """Mark a setting in a message: ``at=...`` in Python becomes ``--at ...`` on the command line.
+
+    Args:
+        name: the keyword argument, such as ``no_limits``.
+        value: what to set it to, as the command line writes it: ``x=1``.
+    """
+    return f"\x02{name} {value}\x03" if value else f"\x02{name}\x03"
+
+
+def _in_python(name: str, value: str) -> str:
+    key, equals, given = value.partition("=")
+    if equals and key.isidentifier():
+        return f"{name}={{'{key}': {given}}}"
+    return _FUNCTIONS.get(name) or f"{name}={value}"
 
 
 def type_name(value: object) -> str:
@@ -26,7 +51,7 @@ class AutodiffError(Exception):
     Attributes:
         message: what is wrong, in one sentence.
         span: half-open range of characters in ``source``, where the place is known.
-        hint: what to do about it.
+        hint: what to do about it; settings that it names are marked, see ``setting``.
         source: the text that ``span`` points into.
         path: the file that ``source`` was read from.
     """
@@ -35,11 +60,36 @@ class AutodiffError(Exception):
 
     def __init__(self, message: str, *, span: Span | None = None, hint: str | None = None, source: str | None = None) -> None:
         super().__init__(message)
-        self.message = message
+        self._message = message
+        self._hint = hint
         self.span = span
-        self.hint = hint
         self.source = source
         self.path: str | None = None
+
+    @property
+    def message(self) -> str:
+        return _SETTING.sub(lambda found: _in_python(found[1], found[2]), self._message)
+
+    @property
+    def hint(self) -> str | None:
+        return self._hint and _SETTING.sub(lambda found: _in_python(found[1], found[2]), self._hint)
+
+    @hint.setter
+    def hint(self, hint: str | None) -> None:
+        self._hint = hint
+
+    def about(self, subject: str) -> None:
+        """Begin the message with what it is about: ``subject: message``."""
+        self._message = f"{subject}: {self._message}"
+
+    def translate(self, spell: Callable[[str, str], str]) -> None:
+        """Spell settings in another way than Python's.
+
+        Args:
+            spell: the text for a setting's name and value; see ``setting``.
+        """
+        self._message = _SETTING.sub(lambda found: spell(found[1], found[2]), self._message)
+        self._hint = self._hint and _SETTING.sub(lambda found: spell(found[1], found[2]), self._hint)
 
     @property
     def line(self) -> int | None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from autodiff_cli.errors import LimitError
+from autodiff_cli.errors import LimitError, setting
 
 MOST_ELEMENTS = 2**28
 """Of one tensor."""
@@ -26,7 +26,7 @@ MOST_TURNS = 10_000
 """Of a loop whose length is a number in the input, such as the sweeps of ``--backward``."""
 BYTES_OF_AN_OPERATION = 1400
 """A recorded operation on numbers: the tensor, its node, its place in the list (measured: 1.37 KiB)."""
-_ALLOW = "--no-limits allows it"
+_ALLOW = f"{setting('no_limits')} allows it"
 LARGE = 2**20
 """Bytes from which on an array is counted."""
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import autodiff_cli as ad
 import autodiff_cli.ops  # declares all functions
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 
 # Functions that are smooth and tame everywhere, so that a derivative cannot hide behind a kink or an overflow.
 SMOOTH: dict[str, tuple[str, Any]] = {
@@ -107,7 +107,7 @@ BY_HAND = {"zeta": "zeta(2, 1.5 + sin({}))", "polygamma": "polygamma(1, 1.5 + si
 """There is no derivative by the first argument; and the formula of the derivative of sinc loses digits near 0."""
 
 
-def call(op: Op) -> str:
+def call(op: FunctionInfo) -> str:
     """A call with arguments from ranges where the function exists, ``{}`` for what they are made of."""
     if op.name in BY_HAND:
         return BY_HAND[op.name]

@@ -14,7 +14,7 @@ import autodiff_cli as ad
 from autodiff_cli.autograd.functional import jacobian_of
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.derivatives.taylor import expand
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 from tests.accuracy.explained import calls, wrong
 from tests.accuracy.scan import SAMPLE, sample_of, scan
 from tests.accuracy.truth import ONE, TWO
@@ -100,7 +100,7 @@ def test_the_hessian_of_a_norm_beside_0(p: float, dim: int | None) -> None:
 def test_the_series_of_a_power_with_a_constant_exponent(exponent: str) -> None:
     expression = f"(x - 5)**({exponent})"
     n = float(ad.evaluate(exponent, {"x": 2.4}).value)
-    found = expand(Session(expression, {"x": 2.4}), 3).derivatives
+    found = expand(Evaluation(expression, {"x": 2.4}), 3).derivatives
     falling = [1, n, n * (n - 1), n * (n - 1) * (n - 2)]
     assert found == pytest.approx([f * (-2.6) ** (n - k) if f else 0.0 for k, f in enumerate(falling)], rel=1e-13)
 
@@ -109,7 +109,7 @@ def test_the_series_of_a_power_with_a_constant_exponent(exponent: str) -> None:
 def test_outside_of_a_domain_the_hessian_is_symmetric(expression: str) -> None:
     other = re.sub(r"\bx\b", "y", expression)
     for y in (-1.0, -0.3, 1.5):
-        session = Session(f"x*({other})", {"x": 1.0, "y": y})
+        session = Evaluation(f"x*({other})", {"x": 1.0, "y": y})
         inputs = [session.variables[name] for name in "xy"]
         rows = [jacobian_of(first, inputs) for first in grad(session.output, inputs, create_graph=True, materialize_grads=True)]
         assert np.array_equal(rows[0][1].numpy(), rows[1][0].numpy(), equal_nan=True), y

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.primitives.registry import Op
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, LinAlgError, ShapeError
 from tests.fuzz.arguments import OPS, SHAPES, TEXTS, in_language, in_python, wrong
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
-def test_only_our_errors_come_out(op: Op) -> None:
+def test_only_our_errors_come_out(op: FunctionInfo) -> None:
     """One in 59 of the calls in the language, of Python's one in 37; ``python -m tests.fuzz.arguments`` makes all."""
     calls = [*list(in_language(op, SHAPES, TEXTS))[::59], *list(in_python(op))[::37]]
     found = [one for one in map(wrong, calls) if one]

@@ -15,7 +15,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.compiler import schedule
 from autodiff_cli.compiler.program import Program
 from autodiff_cli.errors import AutodiffError, DtypeError, ParseError, ShapeError, UnknownName, UsageError
-from autodiff_cli.evaluation.compile import RowProgram
+from autodiff_cli.evaluation.compile import RowByRowProgram
 from tests.expressions import FORMULAS, Formula
 from tests.test_golden import RECORDS
 
@@ -36,7 +36,7 @@ def by_rows(expression: str, columns: dict[str, Any], order: int, wrt: list[str]
 
 def assert_same(
     expression: str, columns: dict[str, Any], order: int, rtol: float = 1e-11, strict: bool = True
-) -> Program | RowProgram:
+) -> Program | RowByRowProgram:
     """``strict``: nan is not inf.  Equal operations are one here, and ``(a + b)*c`` is not ``a*c + b*c`` at infinity."""
     program = ad.compile(expression, list(columns), order)
     got = program(**{name: np.asarray(column, float) for name, column in columns.items()})
@@ -175,7 +175,7 @@ def test_functions_of_the_program_and_derivatives_by_hand() -> None:
 
 def test_a_function_that_calls_itself_is_done_row_by_row() -> None:
     program = assert_same("f(n) = 1 if n < 1 else n*f(n - 1); f(x)", {"x": [3.0, 5.0, 0.5]}, 1)
-    assert isinstance(program, RowProgram)
+    assert isinstance(program, RowByRowProgram)
 
 
 # One result for every way of computing it
@@ -251,7 +251,7 @@ def test_arrays_as_constants() -> None:
 
 
 def test_equal_operations_are_one_and_dead_ones_none() -> None:
-    names = [operation.law.name for operation in ad.compile("exp(x*y) + exp(y*x)*2").operations if operation.law]
+    names = [operation.primitive.name for operation in ad.compile("exp(x*y) + exp(y*x)*2").operations if operation.primitive]
     assert names.count("exp") == 1
     assert ad.compile("unused = sin(x); x**2", order=0).operations[-1].is_("pow")
     assert not any(operation.is_("sin") for operation in ad.compile("unused = sin(x); x**2").operations)
@@ -269,7 +269,7 @@ def test_equal_operations_are_one_and_dead_ones_none() -> None:
     ],
 )
 def test_what_changes_nothing_is_left_away(expression: str, names: list[str]) -> None:
-    found = [operation.law.name for operation in ad.compile(expression, order=0).operations if operation.law]
+    found = [operation.primitive.name for operation in ad.compile(expression, order=0).operations if operation.primitive]
     assert [name for name in found if name != "logical_not"] == names
 
 

@@ -11,7 +11,7 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.autograd.gradient_check import gradcheck, gradgradcheck
 from autodiff_cli.autograd.primitives.declare import argument_names
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GradcheckError
@@ -23,7 +23,7 @@ EDGES = [(op, edge) for op in OPS for edge in op.edges]
 EACH = pytest.mark.parametrize("op", DIFFERENTIABLE, ids=lambda op: op.name)
 
 
-def _arguments(op: Op, sample: tuple[Any, ...]) -> list[Any]:
+def _arguments(op: FunctionInfo, sample: tuple[Any, ...]) -> list[Any]:
     arguments: list[Any] = []
     for i, value in enumerate(sample):
         takes_tensor = op.variadic or op.parameters[min(i, len(op.parameters) - 1)] in op.tensors
@@ -38,7 +38,7 @@ def _arguments(op: Op, sample: tuple[Any, ...]) -> list[Any]:
     return arguments
 
 
-def _failures(op: Op, check: Callable[[tuple[Any, ...]], bool]) -> list[str]:
+def _failures(op: FunctionInfo, check: Callable[[tuple[Any, ...]], bool]) -> list[str]:
     """What is wrong at each of the samples of a function."""
     found = []
     for sample in op.samples:
@@ -51,17 +51,17 @@ def _failures(op: Op, check: Callable[[tuple[Any, ...]], bool]) -> list[str]:
 
 
 @EACH
-def test_first_derivative(op: Op) -> None:
+def test_first_derivative(op: FunctionInfo) -> None:
     assert _failures(op, lambda sample: gradcheck(op.function, _arguments(op, sample), atol=1e-7, rtol=1e-6)) == []
 
 
 @EACH
-def test_second_derivative(op: Op) -> None:
+def test_second_derivative(op: FunctionInfo) -> None:
     assert _failures(op, lambda sample: gradgradcheck(op.function, _arguments(op, sample), atol=1e-7, rtol=1e-6)) == []
 
 
 @EACH
-def test_third_derivative(op: Op) -> None:
+def test_third_derivative(op: FunctionInfo) -> None:
     def second(*arguments: Any) -> Any:
         inputs = [a for a in arguments if isinstance(a, Tensor) and a.requires_grad]
         first = grad(_scalar(op.function(*arguments)), inputs, create_graph=True, allow_unused=True)
@@ -130,15 +130,15 @@ def _plain(arguments: tuple[Any, ...]) -> list[Any]:
     return [np.array(value) if isinstance(value, (list, float)) else value for value in arguments]
 
 
-def _meets(op: Op, predicate: Any, arguments: tuple[Any, ...]) -> bool:
+def _meets(op: FunctionInfo, predicate: Any, arguments: tuple[Any, ...]) -> bool:
     return predicate is not None and bool(np.any(op.mask(predicate, _plain(arguments), {})))
 
 
-def _is_outside(op: Op, arguments: tuple[Any, ...]) -> bool:
+def _is_outside(op: FunctionInfo, arguments: tuple[Any, ...]) -> bool:
     return op.inside is not None and not np.all(op.mask(op.inside, _plain(arguments), {}))
 
 
-def missing(op: Op) -> list[str]:
+def missing(op: FunctionInfo) -> list[str]:
     """What a declaration should say and does not."""
     everywhere = ("", "everywhere")
     lacks = []
@@ -196,7 +196,7 @@ ONE_NUMBER = [(op, edge[0]) for op in DIFFERENTIABLE if len(op.tensors) == 1 for
 
 
 @pytest.mark.parametrize(("op", "edge"), ONE_NUMBER, ids=lambda value: getattr(value, "name", str(value)))
-def test_where_slopes_from_both_sides_differ_is_a_kink(op: Op, edge: float) -> None:
+def test_where_slopes_from_both_sides_differ_is_a_kink(op: FunctionInfo, edge: float) -> None:
     step = 1e-6 * max(1.0, abs(edge))
     with np.errstate(all="ignore"):
         left, here, right = (float(op.function(np.array(edge + shift))) for shift in (-step, 0.0, step))

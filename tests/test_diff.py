@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.primitives.declare import LAWS, Law
+from autodiff_cli.autograd.primitives.declare import PRIMITIVES, Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli.main import main
 from autodiff_cli.compiler.program import Program
-from autodiff_cli.compiler.tracer import Recording
+from autodiff_cli.compiler.tracer import Tape
 from autodiff_cli.deadline import Late, within
 from autodiff_cli.errors import AutodiffError, LimitError, NotRecordable
 from autodiff_cli.evaluation.lowering import formula, is_function, lowered
@@ -237,42 +237,46 @@ STATICS: dict[str, list[tuple[Any, ...]]] = {
 UNIT = ("erfinv_slope", "ndtri_slope", "odds_slope", "logit", "binomial_logpmf")
 POSITIVE = ("beta", "polygamma_gap", "normal_logpdf", "poisson_logpmf", "binomial_logpmf")
 DERIVED = {"tanh_slope": ("t", np.tanh), "sigmoid_slope": ("s", lambda x: 1 / (1 + np.exp(-x)))}
-WRITTEN = [law for law in LAWS.values() if law.elementwise and law.written is not None]
+WRITTEN = [primitive for primitive in PRIMITIVES.values() if primitive.elementwise and primitive.written is not None]
 
 
 def test_every_operation_that_is_no_function_has_a_formula() -> None:
-    assert [law.name for law in LAWS.values() if law.elementwise and law.written is None and not is_function(law)] == []
+    assert [
+        primitive.name
+        for primitive in PRIMITIVES.values()
+        if primitive.elementwise and primitive.written is None and not is_function(primitive)
+    ] == []
 
 
-@pytest.mark.parametrize("law", WRITTEN, ids=lambda law: law.name)
-def test_a_formula_computes_what_the_operation_does(law: Law) -> None:
-    if law.name.startswith("bitwise"):
+@pytest.mark.parametrize("primitive", WRITTEN, ids=lambda primitive: primitive.name)
+def test_a_formula_computes_what_the_operation_does(primitive: Primitive) -> None:
+    if primitive.name.startswith("bitwise"):
         columns: dict[str, Any] = {"x": np.array([True, True, False]), "y": np.array([True, False, False])}
-        columns = {name: columns[name] for name in law.parameters}
-        expected = law.forward(*columns.values())
-        masks = str(formula(law, ())).replace("x", "(x > 0)").replace("y", "(y > 0)")
+        columns = {name: columns[name] for name in primitive.parameters}
+        expected = primitive.forward(*columns.values())
+        masks = str(formula(primitive, ())).replace("x", "(x > 0)").replace("y", "(y > 0)")
         for i, answer in enumerate(expected):
             at = {name: float(column[i]) for name, column in columns.items()}
             assert bool(ad.evaluate(masks, at=at).value) == answer
         return
     random = np.random.default_rng(1)
-    low, high = (0.05, 0.95) if law.name in UNIT else (-6, 6)
-    names = law.parameters[: law.arity]
+    low, high = (0.05, 0.95) if primitive.name in UNIT else (-6, 6)
+    names = primitive.parameters[: primitive.arity]
     columns = {name: random.uniform(low, high, 40) for name in names}
-    if law.name in POSITIVE:
+    if primitive.name in POSITIVE:
         columns = {name: np.abs(column) + (3 if name == "n" else 0) for name, column in columns.items()}
-    if law.name in DERIVED:
-        name, function = DERIVED[law.name]
+    if primitive.name in DERIVED:
+        name, function = DERIVED[primitive.name]
         columns[name] = function(columns["x"])
-    if law.name == "second_fraction":
+    if primitive.name == "second_fraction":
         columns["x"] = -3 - np.abs(columns["x"])
-    for statics in STATICS.get(law.name, [()]):
-        if len(statics) != len(law.parameters) - law.arity:
+    for statics in STATICS.get(primitive.name, [()]):
+        if len(statics) != len(primitive.parameters) - primitive.arity:
             continue
-        recording = Recording("float64")
+        recording = Tape("float64")
         given = tuple(recording.variable(name)._data[()] for name in names)
-        cell = recording.operation(law, (*given, *statics))
-        (replaced,) = lowered(recording, [cell], lambda other, _, law=law: other is not law)
+        cell = recording.operation(primitive, (*given, *statics))
+        (replaced,) = lowered(recording, [cell], lambda other, _, primitive=primitive: other is not primitive)
         assert replaced is not cell
         program = Program(recording, [cell, replaced], names, ((), ("formula",)))
         result = program(**columns)

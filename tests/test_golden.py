@@ -13,7 +13,7 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli.main import main
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import walk
 
@@ -89,12 +89,12 @@ def _graph(node: Any) -> Any:
 def test_graph(expression: str, expected: Any) -> None:
     code = CODE.get(expression, expression)
     used = {node.text for node in walk(parse(code)) if node.kind == "NAME"}
-    session = Session(code, {name: value for name, value in POINTS.items() if name in used})
+    session = Evaluation(code, {name: value for name, value in POINTS.items() if name in used})
     found = _graph(session.output.grad_fn)
     assert found == expected
 
 
 def test_finite_difference_of_code02() -> None:
     golden = {r["id"]: r for r in json.loads((GOLDEN / "walkthrough.json").read_text())["records"]}["code02"]
-    session = Session("(log((x + 0.001)**3) - log(x**3))/0.001", const={"x": 5}, dtype="float32")
+    session = Evaluation("(log((x + 0.001)**3) - log(x**3))/0.001", const={"x": 5}, dtype="float32")
     assert math.isclose(session.output.item(), golden["finite_difference"], rel_tol=1e-2)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.graph.backward import backward_graph, gradient_of, run_backward
 from autodiff_cli.graph.collapse import WAYS, collapse, cut, deepest, overlooked
 from autodiff_cli.graph.forward import graph_of_text, graph_of_values
@@ -32,13 +32,13 @@ SIGMOID = "f(a) = 1/(1 + exp(-a)); u = w*x + b; p = f(u); -log(p)"
 
 
 def forward(expression: str, at: dict[str, Any], const: dict[str, Any] | None = None) -> Graph:
-    session = Session(expression, at, const)
+    session = Evaluation(expression, at, const)
     run_backward(session, session.output)
     return graph_of_values(session, session.output)
 
 
 def backward(expression: str, at: dict[str, Any]) -> Graph:
-    session = Session(expression, at)
+    session = Evaluation(expression, at)
     return backward_graph(session, session.output)
 
 
@@ -140,7 +140,7 @@ def test_mistakes_are_found_without_values_as_with_them(expression: str) -> None
     with pytest.raises(AutodiffError) as without:
         graph_of_text(expression)
     with pytest.raises(AutodiffError) as with_values:
-        Session(expression, {"x": 1, "y": 2})
+        Evaluation(expression, {"x": 1, "y": 2})
     assert (str(without.value), without.value.span) == (str(with_values.value), with_values.value.span)
 
 
@@ -173,7 +173,7 @@ def test_the_gradient_that_arrives_inside_an_operation() -> None:
 
 
 def test_the_graph_of_a_gradient_has_the_second_derivative() -> None:
-    session = Session("x**3*y", {"x": 2, "y": 5})
+    session = Evaluation("x**3*y", {"x": 2, "y": 5})
     graph = by_name(backward_graph(session, gradient_of(session, "x")))
     assert (graph["x"].grad, graph["y"].grad) == (6 * 2 * 5, 3 * 2**2)
 

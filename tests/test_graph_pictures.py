@@ -20,7 +20,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from autodiff_cli.errors import MissingPackage, ProgramError
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.graph import dot
 from autodiff_cli.graph.backward import backward_graph, gradient_of
 from autodiff_cli.graph.dot import run_graphviz, to_dot
@@ -275,7 +275,7 @@ def test_a_graph_that_is_too_large_for_a_picture_is_one_error(tmp_path: Path, mo
 
 
 def gradient_graph(expression: str, at: dict[str, float], name: str) -> Graph:
-    session = Session(expression, at)
+    session = Evaluation(expression, at)
     return backward_graph(session, gradient_of(session, name))
 
 

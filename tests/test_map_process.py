@@ -47,7 +47,9 @@ def test_pyarrow_that_cannot_be_imported(tmp_path: Path) -> None:
     rows = "".join(f"{i}.5\n" for i in range(150_000))
     for part in range(2):
         (tmp_path / f"{part}.csv").write_text("x\n" + rows)
-    script = "from autodiff_cli.data.readers import lines; from autodiff_cli.cli.main import main; lines.CHUNK = 1 << 19; exit(main())"
+    script = (
+        "from autodiff_cli.data.readers import lines; from autodiff_cli.cli.main import main; lines.CHUNK = 1 << 19; exit(main())"
+    )
     path = os.pathsep.join([str(tmp_path), os.getcwd(), ENVIRONMENT.get("PYTHONPATH", "")])
     done = completed(
         [sys.executable, "-c", script, "map", "2*x", "0.csv", "1.csv", "--no-keep", "-q", "--threads", "4"],

@@ -75,7 +75,7 @@ def test_pytorch_and_jax_were_asked_about_every_edge() -> None:
 
 
 @pytest.mark.parametrize("op", kinks.with_edges(), ids=lambda op: op.name)
-def test_a_declaration_says_where_pytorch_answers_something_else(op: kinks.Op) -> None:
+def test_a_declaration_says_where_pytorch_answers_something_else(op: kinks.FunctionInfo) -> None:
     different = [
         edge
         for edge in op.edges

@@ -16,13 +16,13 @@ from mpmath import mpf
 import autodiff_cli as ad
 from autodiff_cli.autograd import higher_order as partials_module
 from autodiff_cli.autograd.higher_order import partials
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.taylor_mode import Expansion, Series
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.derivatives import taylor
 from autodiff_cli.errors import ArgumentError, LimitError, MissingValue, NoSeriesError, UsageError
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 from tests.expressions import FORMULAS, POINTS, Formula
 from tests.shell import run
 
@@ -207,7 +207,7 @@ TRUTH: list[tuple[str, Callable[[Any], Any], tuple[float, ...]]] = [
 
 @pytest.mark.parametrize(("expression", "truth", "x"), [(e, f, x) for e, f, points in TRUTH for x in points])
 def test_against_mpmath(expression: str, truth: Callable[[Any], Any], x: float) -> None:
-    found = taylor.series(Session(expression, {"x": x}), ORDER)
+    found = taylor.series(Evaluation(expression, {"x": x}), ORDER)
     with mpmath.workdps(30):
         exact = mpmath.taylor(truth, mpf(x), ORDER)
         size = max(map(abs, exact))
@@ -233,7 +233,7 @@ LATER_ROOMS = (
 """Where there are functions without a rule."""
 
 
-def _moving(op: Op, sample: tuple[Any, ...]) -> list[int]:
+def _moving(op: FunctionInfo, sample: tuple[Any, ...]) -> list[int]:
     """The arguments that a number can be added to."""
     if op.name in ("einsum", "index_put"):
         return []
@@ -251,7 +251,7 @@ def _total(result: Any) -> Any:
     return total
 
 
-def _arguments(op: Op, sample: tuple[Any, ...], place: int, moving: Any) -> list[Any]:
+def _arguments(op: FunctionInfo, sample: tuple[Any, ...], place: int, moving: Any) -> list[Any]:
     tensors = _moving(op, sample)
     return [moving if i == place else Tensor(np.array(v)) if i in tensors else v for i, v in enumerate(sample)]
 
@@ -265,13 +265,13 @@ def _swept(total: Any, t: Tensor, order: int) -> list[float]:
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op.samples], ids=lambda op: op.name)
-def test_against_sweeps(op: Op) -> None:
+def test_against_sweeps(op: FunctionInfo) -> None:
     for sample in op.samples:
         for place in _moving(op, sample):
             _compare_with_sweeps(op, sample, place)
 
 
-def _compare_with_sweeps(op: Op, sample: tuple[Any, ...], place: int) -> None:
+def _compare_with_sweeps(op: FunctionInfo, sample: tuple[Any, ...], place: int) -> None:
     t = ad.tensor(0.0, requires_grad=True)
     by_sweeps = _swept(_total(op.function(*_arguments(op, sample, place, np.array(sample[place]) + t))), t, 4)
     expansion = Expansion(4)
@@ -288,7 +288,7 @@ def _compare_with_sweeps(op: Op, sample: tuple[Any, ...], place: int) -> None:
 @given(FORMULAS, POINTS)
 @settings(max_examples=80, deadline=None)
 def test_random_expressions(formula: Formula, x: float) -> None:
-    session = Session(formula.text, {"x": x}, {"y": 0.5})
+    session = Evaluation(formula.text, {"x": x}, {"y": 0.5})
     assume(session.differentiable)
     found = taylor.derivatives(session, 4)
     assert found is not None
@@ -323,9 +323,9 @@ def test_a_long_chain_does_not_recurse() -> None:
 
 
 def test_a_factorial_that_is_no_float() -> None:
-    found = taylor.expand(Session("1/(1 - x/100)", {"x": 0.0}), 180)
+    found = taylor.expand(Evaluation("1/(1 - x/100)", {"x": 0.0}), 180)
     assert found.coefficients[180] == pytest.approx(1e-360, abs=1e-300)
-    found = taylor.expand(Session("1/(1 - x/5)", {"x": 0.0}), 180)
+    found = taylor.expand(Evaluation("1/(1 - x/5)", {"x": 0.0}), 180)
     assert found.derivatives[180] == pytest.approx(float(mpf(math.factorial(180)) / mpf(5) ** 180), rel=1e-12)
 
 
@@ -364,13 +364,13 @@ def test_edges(expression: str, x: float, expected: list[float]) -> None:
 
 
 def test_a_value_that_is_nan_has_derivatives_by_convention() -> None:
-    found = taylor.derivatives(Session("log(x)", {"x": -2.0}), 3)
+    found = taylor.derivatives(Evaluation("log(x)", {"x": -2.0}), 3)
     assert found == {("x",): -0.5, ("x", "x"): -0.25, ("x", "x", "x"): -0.25}
 
 
 def test_derivatives_by_hand_are_swept() -> None:
     source = "f(a) = a**3 with grad (5*a**2); f(x)"
-    assert taylor.derivatives(Session(source, {"x": 2.0}), 3) is None
+    assert taylor.derivatives(Evaluation(source, {"x": 2.0}), 3) is None
     assert _derivatives(source, 2.0, 3) == [20, 10]
     assert _derivatives("f(a) = a**3 with grad (5*a**2); f(2)*x**2", 3.0, 2) == [16]
 
@@ -392,7 +392,7 @@ def test_float32() -> None:
 def test_each_mixed_partial_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     sweeps = []
     monkeypatch.setattr(partials_module, "grad", lambda *a, **k: sweeps.append(a) or grad(*a, **k))
-    session = Session("exp(x*y*z)", {"x": 0.1, "y": 0.2, "z": 0.3})
+    session = Evaluation("exp(x*y*z)", {"x": 0.1, "y": 0.2, "z": 0.3})
     found = session.partials(3)
     assert len(found) == 3 + 6 + 10
     assert len(sweeps) == 1 + 3 + 6  # one for each partial of the orders below
@@ -400,7 +400,7 @@ def test_each_mixed_partial_is_computed_once(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_too_many_partials() -> None:
-    session = Session("a*b*c*d*e*f*g*h*i*j", {name: 0.1 for name in "abcdefghij"})
+    session = Evaluation("a*b*c*d*e*f*g*h*i*j", {name: 0.1 for name in "abcdefghij"})
     with pytest.raises(LimitError, match="up to order 12 are 646,645 numbers"):
         session.partials(12)
     source, big = "sum(x**3)", {"x": np.ones(400)}
@@ -417,39 +417,39 @@ def test_too_many_partials() -> None:
 
 
 def test_elements_of_a_vector_have_series_of_their_own() -> None:
-    found = taylor.expand(Session("exp(k*x)", {"x": [0.0, 1.0]}, {"k": [1.0, 2.0]}), 3)
+    found = taylor.expand(Evaluation("exp(k*x)", {"x": [0.0, 1.0]}, {"k": [1.0, 2.0]}), 3)
     assert found.coefficients == pytest.approx(
         np.array([[1, math.e**2], [1, 2 * math.e**2], [0.5, 2 * math.e**2], [1 / 6, 4 / 3 * math.e**2]])
     )
-    whole = taylor.expand(Session("sum(x**2)", {"x": [1.0, 2.0]}), 2)
+    whole = taylor.expand(Evaluation("sum(x**2)", {"x": [1.0, 2.0]}), 2)
     assert whole.coefficients.tolist() == [5, 6, 2]
-    product = taylor.expand(Session("outer(x, x)", {"x": [1.0, 2.0]}), 2)
+    product = taylor.expand(Evaluation("outer(x, x)", {"x": [1.0, 2.0]}), 2)
     assert product.coefficients[1].tolist() == [[2, 3], [3, 4]]
 
 
 def test_arguments_that_broadcast() -> None:
-    session = Session("atan2(x, reshape(x, 2, 1)*y) + hypot(x, y)*where(x > 1, x, [[1], [2]])", {"x": [0.5, 2.0]}, {"y": 3.0})
+    session = Evaluation("atan2(x, reshape(x, 2, 1)*y) + hypot(x, y)*where(x > 1, x, [[1], [2]])", {"x": [0.5, 2.0]}, {"y": 3.0})
     found = taylor.expand(session, 3).coefficients
     for i, a in enumerate((0.5, 2.0)):
         for j, b in enumerate((0.5, 2.0)):
             one = f"atan2({a} + t, ({b} + t)*3) + hypot({a} + t, 3)*" + (f"({a} + t)" if a > 1 else f"{j + 1}")
-            assert found[:, j, i] == pytest.approx(taylor.expand(Session(one, {"t": 0.0}), 3).coefficients)
+            assert found[:, j, i] == pytest.approx(taylor.expand(Evaluation(one, {"t": 0.0}), 3).coefficients)
 
 
 def test_what_cannot_be_expanded() -> None:
     with pytest.raises(UsageError, match="in one variable, not in x and y"):
-        taylor.expand(Session("x*y", {"x": 1.0, "y": 2.0}), 2)
+        taylor.expand(Evaluation("x*y", {"x": 1.0, "y": 2.0}), 2)
     with pytest.raises(MissingValue):
-        taylor.expand(Session("1 + 1"), 2)
+        taylor.expand(Evaluation("1 + 1"), 2)
     with pytest.raises(UsageError, match="0 or more"):
-        taylor.expand(Session("x", {"x": 1.0}), -1)
+        taylor.expand(Evaluation("x", {"x": 1.0}), -1)
     with pytest.raises(LimitError):
-        taylor.expand(Session("x", {"x": 1.0}), 5000)
+        taylor.expand(Evaluation("x", {"x": 1.0}), 5000)
     with ad.unlimited():
-        assert taylor.expand(Session("x", {"x": 1.0}), 1500).coefficients[1] == 1
+        assert taylor.expand(Evaluation("x", {"x": 1.0}), 1500).coefficients[1] == 1
     with pytest.raises(NoSeriesError, match="by hand"):
-        taylor.expand(Session("f(a) = a**2 with grad (2*a); f(x)", {"x": [1.0, 2.0]}), 2)
-    by_hand = taylor.expand(Session("f(a) = a**2 with grad (3*a); f(x)", {"x": 2.0}), 2)
+        taylor.expand(Evaluation("f(a) = a**2 with grad (2*a); f(x)", {"x": [1.0, 2.0]}), 2)
+    by_hand = taylor.expand(Evaluation("f(a) = a**2 with grad (3*a); f(x)", {"x": 2.0}), 2)
     assert by_hand.coefficients.tolist() == [4, 6, 1.5]
 
 

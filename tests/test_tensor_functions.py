@@ -14,7 +14,7 @@ from autodiff_cli.autograd.primitives.arguments import bind
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.errors import AutodiffError, LimitError
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 
 RNG = np.random.default_rng(0)
 
@@ -195,7 +195,7 @@ def test_a_large_contraction_with_a_small_result_is_not() -> None:
     ],
 )
 def test_in_the_language(code: str, value: Any) -> None:
-    assert np.allclose(Session(code, const={"x": [[1, 2], [3, 5]]}).output.tolist(), value)
+    assert np.allclose(Evaluation(code, const={"x": [[1, 2], [3, 5]]}).output.tolist(), value)
 
 
 def test_the_namespace_has_pytorchs_names() -> None:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.errors import NotPrecise, UsageError
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.precise.number import Arithmetic
 from autodiff_cli.precise.tensor import Precise, precise
 from autodiff_cli.precise.truth import Truth
@@ -33,7 +33,7 @@ def names() -> list[str]:
     return sorted({op.name for op in functions if op.tensors and op.samples and not op.variadic and op.name != "einsum"})
 
 
-def _given(math: Arithmetic | None, op: Op, sample: tuple[Any, ...]) -> list[Any]:
+def _given(math: Arithmetic | None, op: FunctionInfo, sample: tuple[Any, ...]) -> list[Any]:
     made = []
     for i, value in enumerate(sample):
         is_tensor = i < len(op.parameters) and op.parameters[i] in op.tensors and not isinstance(value, str) and value is not None
@@ -62,7 +62,7 @@ def test_functions_with_many_digits_are_those_of_floats(name: str) -> None:
 
 
 def _truth(expression: str, order: int = 1, **at: Any) -> Any:
-    truth = Truth(Session(expression, at), order)
+    truth = Truth(Evaluation(expression, at), order)
     return truth.differences
 
 

@@ -16,7 +16,7 @@ from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.errors import GraphError
 
 if TYPE_CHECKING:
-    from autodiff_cli.autograd.primitives.declare import Law
+    from autodiff_cli.autograd.primitives.declare import Primitive
     from autodiff_cli.autograd.tensor import Tensor
 
 Edge = tuple["Node", int]
@@ -73,8 +73,8 @@ class Node:
     """Whether the operation takes some elements of its inputs and leaves others."""
     keeps_output: bool = False
     """Whether what was saved is, or contains, the output's own values."""
-    law: ClassVar[Law | None] = None
-    """What was declared of the operation; ``law.moving`` are the arguments that the edges belong to, in order."""
+    primitive: ClassVar[Primitive | None] = None
+    """What was declared of the operation; ``primitive.moving`` are the arguments that the edges belong to, in order."""
 
     def name(self) -> str:
         """The name that PyTorch gives to this node, such as ``PowBackward0``."""

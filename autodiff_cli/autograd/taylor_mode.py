@@ -30,7 +30,7 @@ import numpy as np
 
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.node import tensor_on
-from autodiff_cli.autograd.primitives.declare import Law, argument_names
+from autodiff_cli.autograd.primitives.declare import Primitive, argument_names
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import NoSeriesError
 from autodiff_cli.limits import check_bytes, check_count
@@ -49,11 +49,11 @@ class Series(Tensor):
         rates: k times the coefficient of order k.
         degree: coefficients above are 0.
         limit: the highest order that anybody needs.
-        law, given: the operation and its arguments.
+        primitive, given: the operation and its arguments.
         slopes: pairs of an argument and the derivative by it.
     """
 
-    __slots__ = ("coefficients", "degree", "expansion", "given", "head", "law", "limit", "rates", "slopes", "step")
+    __slots__ = ("coefficients", "degree", "expansion", "given", "head", "limit", "primitive", "rates", "slopes", "step")
 
     coefficients: list[Any]
     rates: list[Any]
@@ -61,18 +61,18 @@ class Series(Tensor):
     expansion: Expansion
     given: Sequence[Any]
     head: Tensor
-    law: Law | None
+    primitive: Primitive | None
     limit: int
     slopes: list[tuple[Series, Any]]
     step: Step
 
-    def applied(self, law: Law, given: Sequence[Any]) -> Any:
+    def applied(self, primitive: Primitive, given: Sequence[Any]) -> Any:
         """The result of a declared operation, at least one of whose arguments is a series.
 
         Raises:
             NoSeriesError: if it has no rule.
         """
-        return self.expansion.apply(law, given)
+        return self.expansion.apply(primitive, given)
 
 
 def _number(value: Any) -> Any:
@@ -131,18 +131,18 @@ class Expansion:
                     series.slopes = self._slopes(series, limit)
 
     def _slopes(self, series: Series, limit: int) -> list[tuple[Series, Any]]:
-        law = series.law
-        assert law is not None
+        primitive = series.primitive
+        assert primitive is not None
         # Of the last slope only the value is needed: it is computed with numbers.
         last = limit == 1
-        values = {n: _value(v) if last or type(v) is Tensor else v for n, v in zip(law.parameters, series.given, strict=True)}
-        for name, partial in law.partials.items():  # a rule computes with numbers, not with true and false
+        values = {n: _value(v) if last or type(v) is Tensor else v for n, v in zip(primitive.parameters, series.given, strict=True)}
+        for name, partial in primitive.partials.items():  # a rule computes with numbers, not with true and false
             if partial is not None and getattr(values[name], "dtype", None) == np.bool_:
                 values[name] = values[name].astype(np.int64)
         values["out"] = series._data if last else series
         found = []
-        for name, partial in law.partials.items():
-            argument = series.given[law.parameters.index(name)]
+        for name, partial in primitive.partials.items():
+            argument = series.given[primitive.parameters.index(name)]
             if partial is None or type(argument) is not Series:
                 continue
             wanted = argument_names(partial)[1:]
@@ -180,7 +180,7 @@ class Expansion:
                         series.coefficients.append(coefficient)
                         series.rates.append(k * coefficient)
 
-    def _made(self, value: Any, law: Law | None, given: Sequence[Any], step: Step, degree: int) -> Series:
+    def _made(self, value: Any, primitive: Primitive | None, given: Sequence[Any], step: Step, degree: int) -> Series:
         series = Series.__new__(Series)
         series._data = value
         if np.ndim(value):
@@ -193,7 +193,7 @@ class Expansion:
         series.expansion = self
         series.given = given
         series.head = tensor_on(value, None)
-        series.law = law
+        series.primitive = primitive
         series.limit = self._limit
         series.slopes = []
         series.step = step
@@ -207,46 +207,46 @@ class Expansion:
         check_bytes(self._bytes)
         check_count(self._products, MOST_PRODUCTS, "the series need {} multiplications, more than the limit of {}")
 
-    def apply(self, law: Law, given: Sequence[Any]) -> Any:
+    def apply(self, primitive: Primitive, given: Sequence[Any]) -> Any:
         """The result of an operation, at least one of whose arguments is a series; the same one for the same arguments."""
-        key: Any = (law, *map(_token, given))
+        key: Any = (primitive, *map(_token, given))
         try:
             if key in self._known:
                 return self._known[key]
         except TypeError:  # a list, for example
             key = None
-        made = self._result(law, given, law.function(*map(_head, given)))
+        made = self._result(primitive, given, primitive.function(*map(_head, given)))
         if key is not None:
             self._known[key] = made
             self._kept.append(given)
         return made
 
-    def _result(self, law: Law, given: Sequence[Any], result: Any) -> Any:
-        kind: Any = law.kind
+    def _result(self, primitive: Primitive, given: Sequence[Any], result: Any) -> Any:
+        kind: Any = primitive.kind
         if kind is None:
-            raise NoSeriesError(f"{law.name} has no rule for power series")
-        if kind == "fixed" or not _moves(law, given):
+            raise NoSeriesError(f"{primitive.name} has no rule for power series")
+        if kind == "fixed" or not _moves(primitive, given):
             return result
         if callable(kind):
             return kind(*given)
         value = result._data[()]
         if kind == "linear":
-            if law.name == "where" and np.ndim(_value(given[0])) == 0:
+            if primitive.name == "where" and np.ndim(_value(given[0])) == 0:
                 chosen = given[1] if _value(given[0]) else given[2]
                 if _shape(chosen) == value.shape:
                     return chosen
-            degree = max(_degree(v) for v in _flat(law, given))
-            return self._made(value, law, _linear_arguments(law, given), _of_coefficients, degree)
+            degree = max(_degree(v) for v in _flat(primitive, given))
+            return self._made(value, primitive, _linear_arguments(primitive, given), _of_coefficients, degree)
         if kind in ("product", "bilinear"):
             for one, other in (given, reversed(given)):
                 if kind == "product" and type(one) in (int, float) and one == 1:
                     return other
             step = _multiplied if kind == "product" else _summed_products
-            return self._made(value, law, _plain(given), step, _degree(given[0]) + _degree(given[1]))
+            return self._made(value, primitive, _plain(given), step, _degree(given[0]) + _degree(given[1]))
         if kind == "quotient":
             over, under = given if len(given) == 2 else (1.0, given[0])
             degree = self.order if type(under) is Series else _degree(over)
-            return self._made(value, law, _plain((over, under)), _divided, degree)
+            return self._made(value, primitive, _plain((over, under)), _divided, degree)
         degree = self.order
         if kind == "power":
             exponent = given[1]
@@ -255,22 +255,22 @@ class Expansion:
             if exponent >= 0 and float(exponent).is_integer():
                 degree = int(exponent) * _degree(given[0])
         total = kind == "total" and value.shape != np.broadcast_shapes(*map(_shape, given))
-        return self._made(value, law, given, _totalled if total else _chained, degree)
+        return self._made(value, primitive, given, _totalled if total else _chained, degree)
 
 
 # Arguments
 
 
-def _flat(law: Law, given: Sequence[Any]) -> Sequence[Any]:
+def _flat(primitive: Primitive, given: Sequence[Any]) -> Sequence[Any]:
     """The arguments, with those of a sequence one by one."""
-    return [*given[0], *given[1:]] if law.of_sequence else given
+    return [*given[0], *given[1:]] if primitive.of_sequence else given
 
 
-def _moves(law: Law, given: Sequence[Any]) -> bool:
+def _moves(primitive: Primitive, given: Sequence[Any]) -> bool:
     """Whether the result depends on the variable: whether an argument with a partial derivative is a series."""
-    if law.of_sequence:
+    if primitive.of_sequence:
         return True
-    for i in law.moving:  # noqa: SIM110  the innermost loop
+    for i in primitive.moving:  # noqa: SIM110  the innermost loop
         if type(given[i]) is Series:
             return True
     return False
@@ -311,8 +311,8 @@ def _settled(series: Series) -> int:
         return 0 if any(map(_is_nothing, given)) else _degree(given[0]) + _degree(given[1])
     if series.step is _divided:
         return series.degree if _degree(given[1]) else _degree(given[0])
-    if series.step is _of_coefficients and series.law is not None:
-        return max(map(_degree, _flat(series.law, given)))
+    if series.step is _of_coefficients and series.primitive is not None:
+        return max(map(_degree, _flat(series.primitive, given)))
     return series.degree
 
 
@@ -334,13 +334,13 @@ def _token(value: Any) -> Any:
 _NUMBERS = (bool, int, float, np.float64, np.float32)
 
 
-def _linear_arguments(law: Law, given: Sequence[Any]) -> list[Any]:
+def _linear_arguments(primitive: Primitive, given: Sequence[Any]) -> list[Any]:
     """What a linear operation is applied to beside coefficients: zeros for constants, and the rest as it is."""
-    if law.of_sequence:
+    if primitive.of_sequence:
         return [[v if type(v) is Series else np.zeros(_shape(v)) for v in given[0]], *given[1:]]
     arguments: list[Any] = []
-    for name, value in zip(law.parameters, given, strict=True):
-        moving = law.partials.get(name) is not None
+    for name, value in zip(primitive.parameters, given, strict=True):
+        moving = primitive.partials.get(name) is not None
         if moving and type(value) is Series:
             arguments.append(value)
         else:
@@ -417,21 +417,21 @@ def _totalled(series: Series, k: int) -> Any:
 
 
 def _of_coefficients(series: Series, k: int) -> Any:
-    law = series.law
-    assert law is not None
+    primitive = series.primitive
+    assert primitive is not None
     given: Any = series.given
-    if law.of_sequence:
-        return law.forward([_coefficient(v, k) for v in given[0]], *given[1:])
-    return _number(law.forward(*[_coefficient(v, k) for v in given]))
+    if primitive.of_sequence:
+        return primitive.forward([_coefficient(v, k) for v in given[0]], *given[1:])
+    return _number(primitive.forward(*[_coefficient(v, k) for v in given]))
 
 
 def _summed_products(series: Series, k: int) -> Any:
-    law = series.law
-    assert law is not None
+    primitive = series.primitive
+    assert primitive is not None
     a, b = series.given
     low = max(0, k - b.degree) if type(b) is Series else k
     high = min(k, a.degree) if type(a) is Series else 0
     total: Any = 0.0
     for j in range(low, high + 1):
-        total = total + law.forward(_coefficient(a, j), _coefficient(b, k - j))
+        total = total + primitive.forward(_coefficient(a, j), _coefficient(b, k - j))
     return _number(total)

@@ -34,8 +34,8 @@ def command(
     from autodiff_cli.explain.explain import explain
 
     style = options.chosen_format(style, as_json, options.with_latex)
-    session = options.session(options.read_expression(expr), switches)
-    result = explain(session, switches["order"], switches["condition"])
+    evaluation = options.evaluation(options.read_expression(expr), switches)
+    result = explain(evaluation, switches["order"], switches["condition"])
     if switches["strict"]:
         check_finite([("the value", result.value), *result.numbers()], result.notes, result.expression)
     if quiet:

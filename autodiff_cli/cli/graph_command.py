@@ -110,19 +110,19 @@ def _graph(expr: str, **switches: Any) -> tuple[Graph, list[dict[str, Any]]]:
 
     from autodiff_cli.graph.backward import backward_graph, gradient_of, run_backward
 
-    session = options.session(source, switches)
-    notes = session.notes()
+    evaluation = options.evaluation(source, switches)
+    notes = evaluation.notes()
     if of.endswith(".grad"):
-        return backward_graph(session, gradient_of(session, of.removesuffix(".grad"))), notes
-    output = session.find(of, "--of") if of else session.output
+        return backward_graph(evaluation, gradient_of(evaluation, of.removesuffix(".grad"))), notes
+    output = evaluation.find(of, "--of") if of else evaluation.output
     if backward:
-        graph = backward_graph(session, output)
+        graph = backward_graph(evaluation, output)
         if graph.nodes[-1].grad is None:
             notes.append(_without_gradients(output))
         return graph, notes
-    if not run_backward(session, output) and output.requires_grad:
+    if not run_backward(evaluation, output) and output.requires_grad:
         notes.append(_without_gradients(output))
-    return graph_of_values(session, output), notes
+    return graph_of_values(evaluation, output), notes
 
 
 def _without_gradients(output: Any) -> dict[str, Any]:

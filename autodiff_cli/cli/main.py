@@ -181,8 +181,10 @@ def _show_traceback(problem: BaseException) -> None:
 def _fail(error: AutodiffError, args: list[str]) -> int:
     """Print an error; its exit code, which it keeps if it cannot be printed."""
     try:
+        from autodiff_cli.cli.mistakes import option
         from autodiff_cli.report.diagnostics import for_people, for_programs
 
+        error.translate(option)
         chosen = [b for a, b in pairwise(args) if a == "--format"]
         chosen += [a.partition("=")[2] for a in args if a.startswith("--format=")]
         chosen += ["json"] if "--json" in args else []

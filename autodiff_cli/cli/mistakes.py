@@ -14,6 +14,11 @@ from autodiff_cli.suggest import suggestion
 _HINT = "\n  hint: "
 
 
+def option(name: str, value: str = "") -> str:
+    """Spell a setting of the library as an option; see ``errors.setting``."""
+    return f"--{name.replace('_', '-')}{' ' * bool(value)}{value}"
+
+
 def usage_error(message: str, hint: str, context: click.Context | None = None) -> click.UsageError:
     """An error of click's kind, which carries a hint."""
     return click.UsageError(message + _HINT + hint, context)

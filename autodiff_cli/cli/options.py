@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from autodiff_cli.evaluation.evaluation import Session
+    from autodiff_cli.evaluation.evaluation import Evaluation
 
 FORMATS = ("table", "plain", "json", "ndjson", "csv", "tsv", "markdown")
 
@@ -211,12 +211,12 @@ def _by_default(context: click.Context, parameter: str) -> bool:
     return context.get_parameter_source(parameter) is click.core.ParameterSource.DEFAULT
 
 
-def session(source: str, switches: Mapping[str, Any]) -> Session:
+def evaluation(source: str, switches: Mapping[str, Any]) -> Evaluation:
     """An expression evaluated with what ``values`` and ``gradient`` say."""
     from autodiff_cli.evaluation.bindings import bindings, value_or_file
-    from autodiff_cli.evaluation.evaluation import Session
+    from autodiff_cli.evaluation.evaluation import Evaluation
 
-    return Session(
+    return Evaluation(
         source,
         bindings(switches["at"], "--at"),
         bindings(switches["const"], "--const"),

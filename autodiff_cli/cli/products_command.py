@@ -105,10 +105,10 @@ def _run(
     from autodiff_cli.evaluation.evaluation import plain
 
     style = options.chosen_format(style, as_json)
-    session = options.session(options.read_expression(expr), switches)
-    result = product(command, session, bindings(switches.get("vector", ()), "--vector"))
+    evaluation = options.evaluation(options.read_expression(expr), switches)
+    result = product(command, evaluation, bindings(switches.get("vector", ()), "--vector"))
     if switches.get("verify") or switches.get("digits") is not None:
-        verify(session, result, switches["digits"])
+        verify(evaluation, result, switches["digits"])
     if switches["strict"]:
         check_finite(result.numbers(), result.notes, result.expression)
     if quiet:

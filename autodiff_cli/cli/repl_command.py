@@ -56,6 +56,7 @@ def command(style: str, as_json: bool, quiet: bool, precision: int, color: str, 
 
 
 def _run(interpreter: Any, screen: Screen, text: str, quiet_notes: bool) -> None:
+    from autodiff_cli.cli.mistakes import option
     from autodiff_cli.errors import AutodiffError
     from autodiff_cli.report.diagnostics import for_people, for_programs
 
@@ -66,6 +67,7 @@ def _run(interpreter: Any, screen: Screen, text: str, quiet_notes: bool) -> None
                 screen.show(interpreter, shown)
                 screen.finish({})  # nothing waits for the end of a session
     except AutodiffError as error:
+        error.translate(option)
         sys.stderr.write((for_programs if screen.style == "ndjson" else for_people)(error) + "\n")
     except KeyboardInterrupt:
         signals.forget()

@@ -31,10 +31,10 @@ def command(
     from autodiff_cli.derivatives.taylor import expand, verify
 
     style = options.chosen_format(style, as_json)
-    session = options.session(options.read_expression(expr), switches)
-    result = expand(session, switches["order"])
+    evaluation = options.evaluation(options.read_expression(expr), switches)
+    result = expand(evaluation, switches["order"])
     if switches["verify"] or switches["digits"] is not None:
-        verify(session, result, switches["digits"])
+        verify(evaluation, result, switches["digits"])
     if switches["strict"]:
         check_finite(result.numbers(), result.notes, result.expression)
     if quiet:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.compiler.schedule import Plan, needed, resolved
-from autodiff_cli.compiler.tracer import Cell, Operation, Recording
+from autodiff_cli.compiler.tracer import Cell, Instruction, Tape
 from autodiff_cli.errors import DtypeError, ShapeError, UnknownName
 
 Terms = tuple[tuple[str, ...], ...]
@@ -27,7 +27,7 @@ def terms(wrt: Sequence[str], order: int) -> Terms:
     return tuple(combination for k in range(order + 1) for combination in itertools.combinations_with_replacement(wrt, k))
 
 
-def derivatives(recording: Recording, output: Cell, variables: Mapping[str, Operation], wanted: Terms) -> list[Cell]:
+def derivatives(recording: Tape, output: Cell, variables: Mapping[str, Instruction], wanted: Terms) -> list[Cell]:
     """The numbers that ``wanted`` names, appended to a recording."""
     found: dict[tuple[str, ...], Cell] = {(): output}
     for term in wanted:
@@ -106,7 +106,7 @@ class Program(Compiled):
     engine = "blocks"
 
     def __init__(
-        self, recording: Recording, results: Sequence[Cell], variables: Sequence[str], wanted: Terms, threads: int | None = None
+        self, recording: Tape, results: Sequence[Cell], variables: Sequence[str], wanted: Terms, threads: int | None = None
     ) -> None:
         super().__init__(variables, wanted, recording.dtype)
         self.threads = threads or processors()

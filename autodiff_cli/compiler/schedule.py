@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import Law
-from autodiff_cli.compiler.tracer import BY_HAND, Cell, Operation
+from autodiff_cli.autograd.primitives.declare import Primitive
+from autodiff_cli.compiler.tracer import BY_HAND, Cell, Instruction
 
 WORKSPACE = 8 << 20
 """The most bytes that the arrays of a thread take; more than the caches hold is slower, many small blocks are too."""
@@ -26,19 +26,19 @@ ALLOCATING = 15_000
 
 def resolved(cell: Cell) -> Cell:
     """What a function with derivatives by hand computes in the end."""
-    while type(cell) is Operation and cell.is_(BY_HAND):
+    while type(cell) is Instruction and cell.is_(BY_HAND):
         cell = cell.given[0]
     return cell
 
 
-def computing(cells: Iterable[Cell]) -> list[Operation]:
+def computing(cells: Iterable[Cell]) -> list[Instruction]:
     """The operations that are computed for these cells; a function with derivatives by hand may compute a constant."""
-    return [cell for cell in map(resolved, cells) if type(cell) is Operation]
+    return [cell for cell in map(resolved, cells) if type(cell) is Instruction]
 
 
-def needed(results: Iterable[Cell]) -> list[Operation]:
+def needed(results: Iterable[Cell]) -> list[Instruction]:
     """The operations that lead to results, in order."""
-    found: set[Operation] = set()
+    found: set[Instruction] = set()
     work = computing(results)
     while work:
         operation = work.pop()
@@ -98,14 +98,14 @@ _UFUNCS: dict[Any, Any] = {
 }
 
 
-def kernel(operation: Operation) -> Kernel:
+def kernel(operation: Instruction) -> Kernel:
     """How an operation is computed."""
-    law = operation.law
-    assert law is not None
-    statics = operation.given[law.arity :]
-    if law.kind == "power" and statics[0] in _POWERS:
+    primitive = operation.primitive
+    assert primitive is not None
+    statics = operation.given[primitive.arity :]
+    if primitive.kind == "power" and statics[0] in _POWERS:
         return _POWERS[statics[0]]
-    function = _UFUNCS.get(law.forward, law.forward)
+    function = _UFUNCS.get(primitive.forward, primitive.forward)
     writes = isinstance(function, np.ufunc)
     return Kernel((lambda *arrays, **into: function(*arrays, *statics, **into)) if statics else function, writes)
 
@@ -169,30 +169,30 @@ class Plan:
         columns: the names of the variables that are columns, in the order of their registers.
     """
 
-    def __init__(self, operations: Sequence[Operation], results: Sequence[Cell], scalars: frozenset[str], dtype: Any) -> None:
+    def __init__(self, operations: Sequence[Instruction], results: Sequence[Cell], scalars: frozenset[str], dtype: Any) -> None:
         self.dtype = dtype
         self.columns: list[str] = []
         self._inputs: list[int] = []
         self._constants: list[tuple[int, Any]] = []
         self._scalars: list[tuple[int, str]] = []
-        self._numbers: list[tuple[Law, tuple[int, ...], tuple[Any, ...], int]] = []
+        self._numbers: list[tuple[Primitive, tuple[int, ...], tuple[Any, ...], int]] = []
         self._register: dict[Any, int] = {}
-        once: set[Operation] = set()
-        rows: list[Operation] = []
+        once: set[Instruction] = set()
+        rows: list[Instruction] = []
         for operation in operations:
-            law, given = operation.law, operation.given
-            if law is None and given[0] in scalars:
+            primitive, given = operation.primitive, operation.given
+            if primitive is None and given[0] in scalars:
                 once.add(operation)
                 self._scalars.append((self._place(operation), given[0]))
-            elif law is None:
+            elif primitive is None:
                 self.columns.append(given[0])
                 self._inputs.append(self._place(operation))
             elif once.issuperset(computing(operation.inputs)):
                 once.add(operation)
-                self._numbers.append((law, self._places(operation), given[law.arity :], self._place(operation)))
+                self._numbers.append((primitive, self._places(operation), given[primitive.arity :], self._place(operation)))
             else:
                 rows.append(operation)
-        homes: dict[Operation, int] = {}
+        homes: dict[Instruction, int] = {}
         computed = set(rows)
         self._outputs: list[tuple[int, int]] = []  # register and output, where an operation writes there itself
         self._copies: list[tuple[int, int]] = []
@@ -207,20 +207,20 @@ class Plan:
 
     def _place(self, cell: Cell) -> int:
         cell = resolved(cell)
-        key: Any = cell if type(cell) is Operation else (type(cell), repr(cell))
+        key: Any = cell if type(cell) is Instruction else (type(cell), repr(cell))
         if key not in self._register:
             self._register[key] = len(self._register)
-            if type(cell) is not Operation:
+            if type(cell) is not Instruction:
                 self._constants.append((self._register[key], cell))
         return self._register[key]
 
-    def _places(self, operation: Operation) -> tuple[int, ...]:
-        assert operation.law is not None
-        return tuple(self._place(value) for value in operation.given[: operation.law.arity])
+    def _places(self, operation: Instruction) -> tuple[int, ...]:
+        assert operation.primitive is not None
+        return tuple(self._place(value) for value in operation.given[: operation.primitive.arity])
 
-    def _scheduled(self, rows: Sequence[Operation], homes: Mapping[Operation, int]) -> list[Step]:
+    def _scheduled(self, rows: Sequence[Instruction], homes: Mapping[Instruction, int]) -> list[Step]:
         """The steps, and which array of the workspace each writes to."""
-        last: dict[Operation, int] = {}
+        last: dict[Instruction, int] = {}
         for i, operation in enumerate(rows):
             for value in computing(operation.inputs):
                 last[value] = i
@@ -259,8 +259,8 @@ class Plan:
         for register, name in self._scalars:
             registers[register] = values[name]
         with np.errstate(all="ignore"):
-            for law, places, statics, target in self._numbers:
-                registers[target] = law.forward(*[registers[place] for place in places], *statics)
+            for primitive, places, statics, target in self._numbers:
+                registers[target] = primitive.forward(*[registers[place] for place in places], *statics)
         return registers
 
     def work(self, places: Iterator[int], block: int, columns: Sequence[Any], prepared: Sequence[Any], out: Sequence[Any]) -> None:

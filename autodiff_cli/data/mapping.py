@@ -67,11 +67,11 @@ class Task:
 
     def alone(self, program: Any) -> list[str]:
         """Sums, means and the like that are of the number of one row."""
-        from autodiff_cli.evaluation.evaluation import Session
+        from autodiff_cli.evaluation.evaluation import Evaluation
         from autodiff_cli.evaluation.phrasing import shortened
 
         try:
-            trace = Session(self.expression, {**dict.fromkeys(program.variables, 1.0), **self.at}, self.const).trace
+            trace = Evaluation(self.expression, {**dict.fromkeys(program.variables, 1.0), **self.at}, self.const).trace
         except AutodiffError:
             return []
         found = [
@@ -250,7 +250,7 @@ class RowMap:
             return block, out
         failed: list[int] = []
         for i, error in self._program.failures(values, out):
-            error.message = f"{block.where} {block.lines[i]}: {error.message}"
+            error.about(f"{block.where} {block.lines[i]}")
             if self.task.on_error == "stop":
                 raise error
             failed.append(i)

@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.autograd.higher_order import Index
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, GraphError, NotFiniteError, UsageError
-from autodiff_cli.evaluation.evaluation import Notes, Row, Session, plain, plain_records
+from autodiff_cli.evaluation.evaluation import Evaluation, Notes, TensorRow, plain, plain_records
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.limits import MOST_TURNS, check_bytes, check_count, held
 
@@ -42,7 +42,7 @@ class Result:
         self.dtype = dtype
         self.order = order
         self.value: Any = None
-        self.tensors: list[Row] = []
+        self.tensors: list[TensorRow] = []
         self.grad: dict[str, Any] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.hessian: dict[str, dict[str, Any]] = {}
@@ -160,25 +160,25 @@ def evaluate(
         raise UsageError(f"the order must be 1 or more, not {order}", hint="1 is the gradient, 2 the second derivatives too")
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
     check_count(backward or 0, MOST_TURNS, "backward {} times is more than the limit of {} times")
-    session = Session(expression, at, const, wrt, dtype, no_grad, gradient)
+    evaluation = Evaluation(expression, at, const, wrt, dtype, no_grad, gradient)
     result = Result(command, expression, dtype, order)
-    result.value = session.output._data
-    first = session.notes()
+    result.value = evaluation.output._data
+    first = evaluation.notes()
     with np.errstate(all="ignore"):
         # The higher orders come first: backward frees the graph.
-        higher = order > 1 and bool(session.variables) and not no_grad
-        found = session.partials(order) if higher else {}
+        higher = order > 1 and bool(evaluation.variables) and not no_grad
+        found = evaluation.partials(order) if higher else {}
         if higher:
-            result.hessian = session.hessian(found)
+            result.hessian = evaluation.hessian(found)
             result.derivatives = {index: value for index, value in found.items() if len(index) > 1}
-        _retain(session, retain_grad)
+        _retain(evaluation, retain_grad)
         for text in hooks:
-            _hook(session, text)
-        if backward is not None or (session.differentiable and session.variables):
+            _hook(evaluation, text)
+        if backward is not None or (evaluation.differentiable and evaluation.variables):
             check_bytes(held())  # a gradient for each tensor
-            only = None if inputs is None else [session.find(name, "--inputs") for name in inputs]
-            _backward(session, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
-    for name, leaf in session.variables.items():
+            only = None if inputs is None else [evaluation.find(name, "--inputs") for name in inputs]
+            _backward(evaluation, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
+    for name, leaf in evaluation.variables.items():
         result.shapes[name] = leaf.shape
         # Nothing arrived: the derivative is 0, unless it was not asked for.
         asked = not no_grad and backward != 0 and (inputs is None or name in inputs)
@@ -188,10 +188,10 @@ def evaluate(
         first.append(note("hook", "hooks change gradients, not the derivatives of order 2 and above"))
     # Not the result itself, which would keep itself alive.
     named = partial(_derivatives, result.grad, result.derivatives)
-    result._notes = Notes(session, first, named, order, shows_value=command != "grad")
-    result.tensors = session.rows()
+    result._notes = Notes(evaluation, first, named, order, shows_value=command != "grad")
+    result.tensors = evaluation.rows()
     if create_graph:
-        result.tensors += session.gradient_rows()
+        result.tensors += evaluation.gradient_rows()
     if strict:
         check_finite(result.numbers(), result.notes, expression)
     if verify or digits is not None:
@@ -200,15 +200,15 @@ def evaluate(
                 "--verify and --digits are about value and derivatives, not about what hooks and repeated sweeps make of them",
                 hint="leave --hook, --backward, --inputs and --no-grad out",
             )
-        result.verified = _verified(session, result, digits)
+        result.verified = _verified(evaluation, result, digits)
     return result
 
 
-def _verified(session: Session, result: Result, digits: int | None) -> Verified:
+def _verified(evaluation: Evaluation, result: Result, digits: int | None) -> Verified:
     from autodiff_cli.precise.right_digits import verifying
 
     entries = sum(np.size(value) for _, value in result.numbers())
-    with verifying(session, result.order, digits, entries) as verified:
+    with verifying(evaluation, result.order, digits, entries) as verified:
         if result.command == "eval":
             verified.tensors()
         verified.value(result.value)
@@ -223,46 +223,46 @@ def _verified(session: Session, result: Result, digits: int | None) -> Verified:
     return verified
 
 
-def _retain(session: Session, names: Sequence[str]) -> None:
+def _retain(evaluation: Evaluation, names: Sequence[str]) -> None:
     if list(names) == ["all"]:
-        tensors = [tensor for tensor, _ in session.evaluator.tensors.made]
+        tensors = [tensor for tensor, _ in evaluation.evaluator.tensors.made]
     else:
-        tensors = [session.find(name, "--retain-grad") for name in names]
+        tensors = [evaluation.find(name, "--retain-grad") for name in names]
     for tensor in tensors:
         if tensor.requires_grad or list(names) != ["all"]:
             tensor.retain_grad()
 
 
-def _hook(session: Session, text: str) -> None:
+def _hook(evaluation: Evaluation, text: str) -> None:
     """Register ``NAME=EXPR`` as a hook on a tensor; in the expression ``grad`` is the gradient that arrives."""
     name, equals, formula = text.partition("=")
     if not equals or not formula.strip():
         raise UsageError(f"--hook needs NAME=EXPR, but got '{text}'", hint='write --hook "y=2*grad"')
-    tensor = session.find(name.strip(), "--hook")
+    tensor = evaluation.find(name.strip(), "--hook")
 
     def hook(gradient: Tensor) -> Tensor:
         try:
-            return session.follow_up(formula, {"grad": gradient})
+            return evaluation.follow_up(formula, {"grad": gradient})
         except AutodiffError as error:
-            error.message = f"--hook {name.strip()}: {error.message}"
+            error.about(f"--hook {name.strip()}")
             raise
 
-    session.follow_up(formula, {"grad": tensor.detach()})  # a mistake is found before anything is swept
+    evaluation.follow_up(formula, {"grad": tensor.detach()})  # a mistake is found before anything is swept
     tensor.register_hook(hook)
 
 
 def _backward(
-    session: Session, times: int, retain_graph: bool, zero_grad: bool, create_graph: bool, inputs: list[Tensor] | None
+    evaluation: Evaluation, times: int, retain_graph: bool, zero_grad: bool, create_graph: bool, inputs: list[Tensor] | None
 ) -> None:
     if times:
-        session.require_scalar()
-    source, span = session.expression, session.evaluator.tree.children[-1].span
+        evaluation.require_scalar()
+    source, span = evaluation.expression, evaluation.evaluator.tree.children[-1].span
     for turn in range(times):
         if turn and zero_grad:
-            for leaf in session.variables.values():
+            for leaf in evaluation.variables.values():
                 leaf.grad = None if leaf.grad is None else leaf.grad * 0
         try:
-            session.output.backward(session.gradient, retain_graph or create_graph, create_graph, inputs)
+            evaluation.output.backward(evaluation.gradient, retain_graph or create_graph, create_graph, inputs)
         except AutodiffError as error:
             if turn and isinstance(error, GraphError):
                 error.hint = "add --retain-graph to run backward more than once"

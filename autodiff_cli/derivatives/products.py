@@ -14,7 +14,7 @@ from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName
 from autodiff_cli.evaluation.bindings import variables
 from autodiff_cli.evaluation.coercion import variable_hint
-from autodiff_cli.evaluation.evaluation import Notes, Session, plain
+from autodiff_cli.evaluation.evaluation import Evaluation, Notes, plain
 from autodiff_cli.limits import lifted
 
 if TYPE_CHECKING:
@@ -33,15 +33,17 @@ class Product:
         found: by variable; for ``hessian`` by variable and variable; for ``jvp`` an array alone.
     """
 
-    def __init__(self, command: str, session: Session, found: Any) -> None:
+    def __init__(self, command: str, evaluation: Evaluation, found: Any) -> None:
         self.command = command
-        self.expression = session.expression
-        self.dtype = session.dtype
-        self.value = session.output._data
-        self.shapes = {name: leaf.shape for name, leaf in session.variables.items()}
+        self.expression = evaluation.expression
+        self.dtype = evaluation.dtype
+        self.value = evaluation.output._data
+        self.shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
         self.found = found
         self.verified: Verified | None = None
-        self._notes = Notes(session, session.notes(), partial(_flat, command, found), _ORDER.get(command, 1), shows_value=False)
+        self._notes = Notes(
+            evaluation, evaluation.notes(), partial(_flat, command, found), _ORDER.get(command, 1), shows_value=False
+        )
 
     @property
     def notes(self) -> list[dict[str, Any]]:
@@ -67,11 +69,11 @@ class Product:
         return _flat(self.command, self.found)
 
 
-def verify(session: Session, result: Product, digits: int | None) -> None:
+def verify(evaluation: Evaluation, result: Product, digits: int | None) -> None:
     """Count the right digits of a Hessian and of the value."""
     from autodiff_cli.precise.right_digits import verifying
 
-    with verifying(session, 2, digits, sum(np.size(value) for _, value in result.numbers()) + 1) as verified:
+    with verifying(evaluation, 2, digits, sum(np.size(value) for _, value in result.numbers()) + 1) as verified:
         verified.value(result.value)
         for a, row in result.found.items():
             for b, value in row.items():
@@ -95,68 +97,68 @@ def _plain(found: Any) -> Any:
     return {name: _plain(value) for name, value in found.items()} if isinstance(found, dict) else plain(found)
 
 
-def product(command: str, session: Session, vector: Mapping[str, Any]) -> Product:
+def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> Product:
     """Compute one of them.
 
     Args:
         command: which.
-        session: the expression, evaluated.
+        evaluation: the expression, evaluated.
         vector: for ``jvp`` and ``hvp`` what to multiply by; 0 for the variables it does not name.
 
     Raises:
         MissingValue: without a variable, or without a vector where one is needed.
         LimitError: if a matrix has more than 100,000 numbers.
     """
-    if not session.variables:
+    if not evaluation.variables:
         raise MissingValue("there is no variable to differentiate by", hint="give it a value with --at x=1")
-    inputs = list(session.variables.values())
+    inputs = list(evaluation.variables.values())
     with np.errstate(all="ignore"):
         if command in ("jvp", "hvp"):
-            found = _forward(command, session, inputs, _direction(command, session, vector))
+            found = _forward(command, evaluation, inputs, _direction(command, evaluation, vector))
         elif command == "vjp":
-            found = _by_name(session, _swept(session, inputs))
+            found = _by_name(evaluation, _swept(evaluation, inputs))
         else:
-            found = _matrix(command, session, inputs)
-    return Product(command, session, found)
+            found = _matrix(command, evaluation, inputs)
+    return Product(command, evaluation, found)
 
 
-def _by_name(session: Session, tensors: Sequence[Any]) -> dict[str, Any]:
-    return {name: tensor._data for name, tensor in zip(session.variables, tensors, strict=True)}
+def _by_name(evaluation: Evaluation, tensors: Sequence[Any]) -> dict[str, Any]:
+    return {name: tensor._data for name, tensor in zip(evaluation.variables, tensors, strict=True)}
 
 
-def _swept(session: Session, inputs: list[Any]) -> Any:
-    session.require_scalar()
-    if not session.differentiable:
+def _swept(evaluation: Evaluation, inputs: list[Any]) -> Any:
+    evaluation.require_scalar()
+    if not evaluation.differentiable:
         return [x.detach() * 0 for x in inputs]
-    return grad(session.output, inputs, session.gradient, materialize_grads=True)
+    return grad(evaluation.output, inputs, evaluation.gradient, materialize_grads=True)
 
 
-def _forward(command: str, session: Session, inputs: list[Any], direction: list[Any]) -> Any:
+def _forward(command: str, evaluation: Evaluation, inputs: list[Any], direction: list[Any]) -> Any:
     if command == "jvp":
-        return jacobian_vector([session.output], inputs, direction)[0]._data
-    _require_number(session, command)
-    return _by_name(session, hessian_vector(session.output, inputs, direction))
+        return jacobian_vector([evaluation.output], inputs, direction)[0]._data
+    _require_number(evaluation, command)
+    return _by_name(evaluation, hessian_vector(evaluation.output, inputs, direction))
 
 
-def _require_number(session: Session, command: str) -> None:
-    if session.output.numel() != 1:
+def _require_number(evaluation: Evaluation, command: str) -> None:
+    if evaluation.output.numel() != 1:
         raise ShapeError(
-            f"{command} needs an output that is one number, not shape {list(session.output.shape)}",
-            span=session.evaluator.tree.children[-1].span,
-            source=session.expression,
+            f"{command} needs an output that is one number, not shape {list(evaluation.output.shape)}",
+            span=evaluation.evaluator.tree.children[-1].span,
+            source=evaluation.expression,
             hint="sum it, for example",
         )
 
 
-def _direction(command: str, session: Session, vector: Mapping[str, Any]) -> list[Any]:
+def _direction(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> list[Any]:
     if not vector:
-        raise MissingValue(f"{command} needs a vector", hint=f"add --vector {next(iter(session.variables))}=1")
+        raise MissingValue(f"{command} needs a vector", hint=f"add --vector {next(iter(evaluation.variables))}=1")
     for name in vector:
-        if name not in session.variables:
-            raise UnknownName(f"--vector names '{name}', which is not a variable", hint=variable_hint(name, session.variables))
-    given = variables(dict(vector), np.dtype(session.dtype), ())
+        if name not in evaluation.variables:
+            raise UnknownName(f"--vector names '{name}', which is not a variable", hint=variable_hint(name, evaluation.variables))
+    given = variables(dict(vector), np.dtype(evaluation.dtype), ())
     direction = []
-    for name, leaf in session.variables.items():
+    for name, leaf in evaluation.variables.items():
         part = given[name] if name in given else leaf.detach() * 0
         if part.shape != leaf.shape:
             raise ShapeError(
@@ -167,15 +169,15 @@ def _direction(command: str, session: Session, vector: Mapping[str, Any]) -> lis
     return direction
 
 
-def _matrix(command: str, session: Session, inputs: list[Any]) -> Any:
+def _matrix(command: str, evaluation: Evaluation, inputs: list[Any]) -> Any:
     elements = sum(x.numel() for x in inputs)
-    count = session.output.numel() * elements ** (2 if command == "hessian" else 1)
+    count = evaluation.output.numel() * elements ** (2 if command == "hessian" else 1)
     if count > MOST_PARTIALS and not lifted():
         raise LimitError(
             f"the {command} has {count:,} numbers, more than the limit of {MOST_PARTIALS:,}",
             hint="a product needs no matrix: jvp, vjp, hvp; or --no-limits",
         )
     if command == "jacobian":
-        return _by_name(session, jacobian_of(session.output, inputs))
-    first = jacobian_of(session.output, inputs, create_graph=True)
-    return {name: _by_name(session, jacobian_of(block, inputs)) for name, block in zip(session.variables, first, strict=True)}
+        return _by_name(evaluation, jacobian_of(evaluation.output, inputs))
+    first = jacobian_of(evaluation.output, inputs, create_graph=True)
+    return {name: _by_name(evaluation, jacobian_of(block, inputs)) for name, block in zip(evaluation.variables, first, strict=True)}

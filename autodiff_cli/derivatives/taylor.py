@@ -15,7 +15,7 @@ from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.taylor_mode import Expansion
 from autodiff_cli.derivatives.evaluate import MOST_ORDERS
 from autodiff_cli.errors import AutodiffError, MissingValue, NoSeriesError, UsageError
-from autodiff_cli.evaluation.evaluation import Notes, Session, plain
+from autodiff_cli.evaluation.evaluation import Evaluation, Notes, plain
 from autodiff_cli.evaluation.machine import Machine
 from autodiff_cli.limits import check_count, check_printed
 
@@ -37,16 +37,16 @@ class Taylor:
         derivatives: each coefficient times the factorial of its power.
     """
 
-    def __init__(self, session: Session, order: int, coefficients: Any) -> None:
-        (self.variable,) = session.variables
-        self.expression = session.expression
-        self.dtype = session.dtype
+    def __init__(self, evaluation: Evaluation, order: int, coefficients: Any) -> None:
+        (self.variable,) = evaluation.variables
+        self.expression = evaluation.expression
+        self.dtype = evaluation.dtype
         self.order = order
-        self.at = session.variables[self.variable]._data
+        self.at = evaluation.variables[self.variable]._data
         self.coefficients = coefficients
         self.derivatives = scaled(coefficients)
         self.verified: Verified | None = None
-        self._notes = Notes(session, session.notes(), lambda: self.numbers()[1:], order)
+        self._notes = Notes(evaluation, evaluation.notes(), lambda: self.numbers()[1:], order)
 
     @property
     def notes(self) -> list[dict[str, Any]]:
@@ -87,11 +87,11 @@ class Taylor:
         return [(f"the coefficient of order {k}", c) for k, c in enumerate(self.coefficients)]
 
 
-def expand(session: Session, order: int) -> Taylor:
+def expand(evaluation: Evaluation, order: int) -> Taylor:
     """The Taylor series of an expression in its variable.
 
     Args:
-        session: the expression, evaluated, with one variable; where that is an array, the same distance is added to every
+        evaluation: the expression, evaluated, with one variable; where that is an array, the same distance is added to every
             element, so that an expression that works element by element has the series of each.
         order: the highest power, 0 or more.
 
@@ -101,7 +101,7 @@ def expand(session: Session, order: int) -> Taylor:
         LimitError: for an order above 1,000, unless limits are lifted.
         NoSeriesError: if an operation has no rule for power series, and the variable or the output is no single number.
     """
-    names = list(session.variables)
+    names = list(evaluation.variables)
     if not names:
         raise MissingValue("there is no variable to expand in", hint="give it a value with --at x=1")
     if len(names) > 1:
@@ -112,64 +112,71 @@ def expand(session: Session, order: int) -> Taylor:
     if order < 0:
         raise UsageError(f"the order must be 0 or more, not {order}", hint="it is the highest power in the series")
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
-    check_printed((order + 1) * session.output.numel())
+    check_printed((order + 1) * evaluation.output.numel())
     try:
-        coefficients = series(session, order)
+        coefficients = series(evaluation, order)
     except NoSeriesError as error:
-        if session.variables[names[0]].shape or session.output.shape:
+        if evaluation.variables[names[0]].shape or evaluation.output.shape:
             error.hint = "functions without one can be expanded where the variable and the output are single numbers"
             raise
-        coefficients = _by_sweeps(session, names[0], order)
+        coefficients = _by_sweeps(evaluation, names[0], order)
     else:
-        if order <= MOST_SWEPT and np.isnan(coefficients).any() and _is_of_numbers(session) and np.isfinite(session.output._data):
-            swept = _by_sweeps(session, names[0], order)  # as in ``derivatives``: sweeps know what was not taken element by element
+        if (
+            order <= MOST_SWEPT
+            and np.isnan(coefficients).any()
+            and _is_of_numbers(evaluation)
+            and np.isfinite(evaluation.output._data)
+        ):
+            swept = _by_sweeps(
+                evaluation, names[0], order
+            )  # as in ``derivatives``: sweeps know what was not taken element by element
             coefficients = np.where(np.isnan(swept), coefficients, swept)
-    return Taylor(session, order, coefficients)
+    return Taylor(evaluation, order, coefficients)
 
 
-def verify(session: Session, result: Taylor, digits: int | None) -> None:
+def verify(evaluation: Evaluation, result: Taylor, digits: int | None) -> None:
     """Count the right digits of the coefficients."""
     from autodiff_cli.precise.right_digits import verifying
 
-    with verifying(session, result.order, digits, np.size(result.coefficients)) as verified:
+    with verifying(evaluation, result.order, digits, np.size(result.coefficients)) as verified:
         verified.coefficients(result.coefficients)
     result.verified = verified
 
 
-def _is_of_numbers(session: Session) -> bool:
-    return not session.output.shape and not any(leaf.shape for leaf in session.variables.values())
+def _is_of_numbers(evaluation: Evaluation) -> bool:
+    return not evaluation.output.shape and not any(leaf.shape for leaf in evaluation.variables.values())
 
 
-def series(session: Session, order: int) -> Any:
-    """The Taylor coefficients of the output in the one variable of a session, the order as the first dimension.
+def series(evaluation: Evaluation, order: int) -> Any:
+    """The Taylor coefficients of the output in the one variable of an evaluation, the order as the first dimension.
 
     Raises:
         NoSeriesError: if an operation has no rule for power series.
     """
-    ((name, leaf),) = session.variables.items()
+    ((name, leaf),) = evaluation.variables.items()
     expansion = Expansion(order)
-    values = {**session.leaves, name: expansion.variable(leaf._data)}
-    machine = Machine(session.expression, values, np.dtype(session.dtype), listing=False)
+    values = {**evaluation.leaves, name: expansion.variable(leaf._data)}
+    machine = Machine(evaluation.expression, values, np.dtype(evaluation.dtype), listing=False)
     value: Any = None
     with np.errstate(all="ignore"), set_grad_enabled(False):
-        for statement in session.evaluator.tree.children:
+        for statement in evaluation.evaluator.tree.children:
             value = machine.statement(statement)
         return expansion.coefficients(machine.tensors.of(value))
 
 
-def derivatives(session: Session, order: int) -> dict[Index, Any] | None:
-    """The derivatives up to an order by the one variable of a session, a number; ``None`` if sweeps have to find them."""
-    ((name, leaf),) = session.variables.items()
+def derivatives(evaluation: Evaluation, order: int) -> dict[Index, Any] | None:
+    """The derivatives up to an order by the one variable of an evaluation, a number; ``None`` if sweeps have to find them."""
+    ((name, leaf),) = evaluation.variables.items()
     if leaf.shape or order > MOST_EXACT:
         return None
     try:
-        found = scaled(series(session, order))
+        found = scaled(series(evaluation, order))
     except AutodiffError:  # what was wrong with the expression itself would have been said before
         return None
     if order <= MOST_SWEPT and np.isnan(found[1:]).any():
         return None
-    if session.gradient is not None:
-        found = found * session.gradient._data
+    if evaluation.gradient is not None:
+        found = found * evaluation.gradient._data
     found = found.reshape(order + 1, -1).sum(1)
     return {(name,) * k: found[k] for k in range(1, order + 1)}
 
@@ -185,7 +192,7 @@ def scaled(coefficients: Any) -> Any:
     return result
 
 
-def _by_sweeps(session: Session, name: str, order: int) -> Any:
+def _by_sweeps(evaluation: Evaluation, name: str, order: int) -> Any:
     """The same by sweeps through sweeps, for one number by another."""
-    found = {(): session.output._data, **partials(session.output, session.variables, order)}
-    return np.array([found[(name,) * k] / math.factorial(k) for k in range(order + 1)], session.output.dtype)
+    found = {(): evaluation.output._data, **partials(evaluation.output, evaluation.variables, order)}
+    return np.array([found[(name,) * k] / math.factorial(k) for k in range(order + 1)], evaluation.output.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.coercion import Items, takes_sequence
@@ -70,7 +70,7 @@ class SymbolicEvaluator(Evaluator):
 
     # Steps on symbols
 
-    def _made(self, op: Op | None, arguments: Sequence[Any], keywords: Any, node: Syntax) -> Symbol:
+    def _made(self, op: FunctionInfo | None, arguments: Sequence[Any], keywords: Any, node: Syntax) -> Symbol:
         made = Symbol()
         self.tensors.keep(made, node)
         self.tensors.trace(op, arguments, keywords, made, node)
@@ -89,7 +89,7 @@ class SymbolicEvaluator(Evaluator):
                     raise error.at(node.span, self.source) from None
         return self._made(None, [self._whole(item, node) for item in value], {}, node)
 
-    def apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         if not _has_symbol([*given, *named.values()]):
             return super().apply(op, given, named, node)
         self._count(node)

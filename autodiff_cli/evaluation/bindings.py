@@ -97,7 +97,7 @@ def constant(text: str, option: str, name: str = "") -> Any:
         if error.message == "unexpected ','":
             error.hint = f'a vector is written {option} "{name}=[{text}]", several variables {option} x=1,y=2'
         if not error.message.startswith(label):
-            error.message = f"{label}: {error.message}"
+            error.about(label)
         raise
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.autograd.primitives.declare import LAWS
+from autodiff_cli.autograd.primitives.declare import PRIMITIVES
 from autodiff_cli.autograd.primitives.kinds import EXACT, MOST, counted
-from autodiff_cli.autograd.primitives.registry import Op, how_many
+from autodiff_cli.autograd.primitives.registry import FunctionInfo, how_many
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError
 from autodiff_cli.language.tree import Syntax
@@ -130,7 +130,7 @@ _KINDS = {
     "slice": "a slice",
     "ellipsis": "...",
     "UserFunction": "a function",
-    "Op": "a function",
+    "FunctionInfo": "a function",
     "RemovableHandle": "the handle of a hook",
     "set_grad_enabled": "a grad mode",
 }
@@ -152,7 +152,7 @@ def weak_operand(value: Any, logical: bool) -> Any:
     return np.float64(value) if is_plain(value) and not (logical and isinstance(value, bool)) else value
 
 
-def takes_sequence(op: Op, given: list[Any]) -> bool:
+def takes_sequence(op: FunctionInfo, given: list[Any]) -> bool:
     """Whether the first of these arguments is the sequence of tensors, and what follows is plain: ``cat([x, y], 0)``."""
     return op.variadic and bool(op.tensors) and bool(given) and isinstance(given[0], list) and all(map(is_plain, given[1:]))
 
@@ -172,7 +172,7 @@ def whole(value: Any, what: str) -> Any:
     return value
 
 
-def static(value: Any, op: Op, parameter: str) -> Any:
+def static(value: Any, op: FunctionInfo, parameter: str) -> Any:
     """A plain argument: whole numbers as integers, as far as a float counts one by one.
 
     Raises:
@@ -198,7 +198,7 @@ def listed(value: Any) -> str:
     return str(value).replace("True", "true").replace("False", "false")
 
 
-def arguments_wanted(op: Op) -> str:
+def arguments_wanted(op: FunctionInfo) -> str:
     return how_many(op.required, len(op.parameters))
 
 
@@ -206,7 +206,7 @@ _CHECK_THEMSELVES = ("dot", "einsum", "inner", "kron", "tensordot", "vdot")
 _PRODUCTS = ("matmul", "mm", "mv", "bmm", "dot")
 
 
-def check_result(op: Op, tensors: list[Tensor]) -> None:
+def check_result(op: FunctionInfo, tensors: list[Tensor]) -> None:
     """Refuse a result that broadcasting or a product would make too large, before it is allocated."""
     most = math.prod(tensor.numel() for tensor in tensors)
     if most < LARGE // 8 or op.name in _CHECK_THEMSELVES:
@@ -217,7 +217,7 @@ def check_result(op: Op, tensors: list[Tensor]) -> None:
             check_size(_product_shape(*shapes[:2]))
         elif op.name == "outer":
             check_size((most,))
-        elif len(tensors) > 1 or (op.function in LAWS and LAWS[op.function].elementwise):
+        elif len(tensors) > 1 or (op.function in PRIMITIVES and PRIMITIVES[op.function].elementwise):
             check_size(np.broadcast_shapes(*shapes))
     except ValueError as error:  # shapes that do not fit: the operation says so
         if isinstance(error, AutodiffError):

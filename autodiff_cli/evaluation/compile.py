@@ -9,11 +9,11 @@ import numpy as np
 
 from autodiff_cli.autograd.higher_order import partials
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.primitives.declare import Law
+from autodiff_cli.autograd.primitives.declare import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.compiler.program import Compiled, Program, Terms, derivatives, terms
-from autodiff_cli.compiler.tracer import BY_HAND, Cell, Operation, Recorded, Recording
+from autodiff_cli.compiler.tracer import BY_HAND, Cell, Instruction, Tape, Tracer
 from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, UnknownName, UsageError
 from autodiff_cli.evaluation.bindings import variables as as_leaves
 from autodiff_cli.evaluation.evaluation import given_values
@@ -24,14 +24,14 @@ from autodiff_cli.language.tree import Syntax
 from autodiff_cli.suggest import suggestion
 
 
-class Writer(Evaluator):
+class TracingEvaluator(Evaluator):
     """Runs a program of expressions on tensors that are recorded."""
 
     most_nested = 1_000  # as no condition is known, a function that calls itself does not end
 
     def _choose(self, node: Syntax, extra: Any, values: list[Any], work: list[Work]) -> None:
         """Each row chooses for itself: both branches are written down."""
-        if isinstance(values[-1], Recorded):
+        if isinstance(values[-1], Tracer):
             work += [(self._select, node, None), (None, node.children[2], None), (None, node.children[0], None)]
         else:
             super()._choose(node, extra, values, work)
@@ -39,7 +39,7 @@ class Writer(Evaluator):
     def _by_hand(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
         """The value of the body, as an operation whose derivatives are those of ``with grad``."""
         arguments = [self.tensors.of(value) for value in given]
-        recorded = next((argument for argument in arguments if isinstance(argument, Recorded)), None)
+        recorded = next((argument for argument in arguments if isinstance(argument, Tracer)), None)
         if recorded is None:
             return super()._by_hand(function, given, node)
         value = self.within(function, function.body, arguments)
@@ -52,8 +52,8 @@ class Writer(Evaluator):
             return lambda g: FUNCTIONS["sum"].function(g * self.within(function, body, arguments))
 
         rules = {"value": None, **{f"x{i}": partial(body) for i, body in enumerate(function.partials)}}
-        law = Law(self.within, BY_HAND, lambda value, *_: value, rules, tuple(rules), "chain", elementwise=True)
-        return self.tensors.keep(recorded.recording.apply(law, [value, *arguments]), node)
+        primitive = Primitive(self.within, BY_HAND, lambda value, *_: value, rules, tuple(rules), "chain", elementwise=True)
+        return self.tensors.keep(recorded.recording.apply(primitive, [value, *arguments]), node)
 
 
 def compile(
@@ -65,7 +65,7 @@ def compile(
     dtype: Any = "float64",
     threads: int | None = None,
     variables: Iterable[str] = (),
-) -> Program | RowProgram:
+) -> Program | RowByRowProgram:
     """An expression and its derivatives as a program that is computed for many rows.
 
     Args:
@@ -79,7 +79,7 @@ def compile(
 
     Returns:
         a ``Program``; where an operation depends on values in a way that cannot be written down once for all rows, such as a
-        determinant, a ``RowProgram``, which does the same one row after the other.
+        determinant, a ``RowByRowProgram``, which does the same one row after the other.
 
     Raises:
         AutodiffError: of any kind, with its place in the expression.
@@ -98,11 +98,11 @@ def compile(
             results = derivatives(recording, cell, {name: columns[name] for name in by}, wanted)
         return Program(recording, results, names, wanted, threads)
     except NotRecordable as error:
-        return RowProgram(expression, names, leaves, wanted, dtype, error.message)
+        return RowByRowProgram(expression, names, leaves, wanted, dtype, error.message)
     except AutodiffError as error:
         if error.exit_code == 2 or not names:
             raise
-        return RowProgram(expression, names, leaves, wanted, dtype, error.message)
+        return RowByRowProgram(expression, names, leaves, wanted, dtype, error.message)
 
 
 def names_and_values(
@@ -126,20 +126,20 @@ def names_and_values(
 
 
 def recorded(
-    expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], dtype: str, by: type[Writer] = Writer
-) -> tuple[Recording, Cell, dict[str, Operation]]:
+    expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], dtype: str, by: type[TracingEvaluator] = TracingEvaluator
+) -> tuple[Tape, Cell, dict[str, Instruction]]:
     """An expression written down: the list, its result, and the variables.
 
     Raises:
         NotRecordable: if it cannot be.
         ShapeError: if the result is not one number.
     """
-    recording = Recording(dtype)
+    recording = Tape(dtype)
     columns = {name: recording.variable(name) for name in names}
     writer = by(expression, {**leaves, **columns}, np.dtype(dtype))
     with np.errstate(all="ignore"), set_grad_enabled(False):
         output = one_number(writer)
-    cell = output._data[()] if isinstance(output, Recorded) else output.item()
+    cell = output._data[()] if isinstance(output, Tracer) else output.item()
     return recording, cell, {name: column._data[()] for name, column in columns.items()}
 
 
@@ -160,7 +160,7 @@ def one_number(evaluator: Evaluator) -> Tensor:
     return output
 
 
-class RowProgram(Compiled):
+class RowByRowProgram(Compiled):
     """The same as a ``Program``, by evaluating the expression for one row after the other.
 
     Attributes:
@@ -216,4 +216,4 @@ class RowProgram(Compiled):
         return [found.get(term, 0.0) for term in self.terms]
 
 
-__all__ = ["Operation", "Program", "RowProgram", "compile"]
+__all__ = ["Instruction", "Program", "RowByRowProgram", "compile"]

@@ -23,7 +23,7 @@ from autodiff_cli.limits import check_printed, places
 from autodiff_cli.suggest import suggestion
 
 
-class Row:
+class TensorRow:
     """One tensor as it stands after backward."""
 
     __slots__ = ("expression", "grad", "grad_fn", "is_leaf", "name", "next_functions", "requires_grad", "retains_grad", "value")
@@ -84,7 +84,7 @@ def plain_records(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{column: plain(value) for column, value in row.items()} for row in kept]
 
 
-class Session:
+class Evaluation:
     """One evaluation of an expression.
 
     Args:
@@ -213,14 +213,14 @@ class Session:
         evaluator.functions.update(self.evaluator.functions)
         return evaluator.as_tensor(evaluator.run())
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[TensorRow]:
         """Every tensor: variables first, then what the program made, in the order of evaluation."""
-        return [Row(tensor, name, expression) for tensor, name, expression in self.evaluator.named()]
+        return [TensorRow(tensor, name, expression) for tensor, name, expression in self.evaluator.named()]
 
-    def gradient_rows(self) -> list[Row]:
+    def gradient_rows(self) -> list[TensorRow]:
         """The gradients of the variables as tensors of their own, with the ``grad_fn`` that ``create_graph`` gave them."""
         gradients = [(name, leaf.grad) for name, leaf in self.variables.items()]
-        return [Row(gradient, f"{name}.grad", f"{name}.grad") for name, gradient in gradients if gradient is not None]
+        return [TensorRow(gradient, f"{name}.grad", f"{name}.grad") for name, gradient in gradients if gradient is not None]
 
     def again(self, leaves: Mapping[str, Tensor] | None = None) -> Evaluator:
         """An evaluator of the same program, with other leaves in the place of some; it keeps no list of tensors."""
@@ -269,7 +269,7 @@ class Notes:
     """Notes that are worked out when they are read: nobody waits for what nobody asks for.
 
     Args:
-        session: the evaluation.
+        evaluation: the evaluation.
         first: those that are known at once.
         numbers: gives the derivatives, with what they are called.
         order: the highest order of them.
@@ -278,27 +278,27 @@ class Notes:
 
     def __init__(
         self,
-        session: Session,
+        evaluation: Evaluation,
         first: list[dict[str, Any]],
         numbers: Callable[[], list[tuple[str, Any]]],
         order: int,
         shows_value: bool = True,
     ) -> None:
         self._known = first
-        self._pending: tuple[Any, ...] | None = (session, numbers, order, shows_value)
+        self._pending: tuple[Any, ...] | None = (evaluation, numbers, order, shows_value)
 
     def read(self) -> list[dict[str, Any]]:
         """All of them."""
         if self._pending is not None:
             from autodiff_cli.notes import notes_on
 
-            session, numbers, order, shows_value = self._pending
+            evaluation, numbers, order, shows_value = self._pending
             self._pending = None
-            self._known = [*self._known, *notes_on(session, numbers(), order, shows_value)]
+            self._known = [*self._known, *notes_on(evaluation, numbers(), order, shows_value)]
         return self._known
 
     def __reduce__(self) -> Any:
-        # A session has functions in it, which cannot be pickled.
+        # An evaluation has functions in it, which cannot be pickled.
         return _known, (self.read(),)
 
 

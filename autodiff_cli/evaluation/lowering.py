@@ -15,29 +15,31 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.primitives.declare import Law
+from autodiff_cli.autograd.primitives.declare import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.compiler.schedule import computing, needed, resolved
-from autodiff_cli.compiler.tracer import Cell, Operation, Recorded, Recording
+from autodiff_cli.compiler.tracer import Cell, Instruction, Tape, Tracer
 from autodiff_cli.errors import NotRecordable
-from autodiff_cli.evaluation.compile import Writer
+from autodiff_cli.evaluation.compile import TracingEvaluator
 
 
-def is_function(law: Law, _: Sequence[Any] = ()) -> bool:
+def is_function(primitive: Primitive, _: Sequence[Any] = ()) -> bool:
     """Whether the language has this operation as a function, with these parameters in some order."""
-    return law.name in FUNCTIONS and set(law.parameters) <= set(FUNCTIONS[law.name].parameters)
+    return primitive.name in FUNCTIONS and set(primitive.parameters) <= set(FUNCTIONS[primitive.name].parameters)
 
 
-def formula(law: Law, statics: Sequence[Any]) -> str | None:
+def formula(primitive: Primitive, statics: Sequence[Any]) -> str | None:
     """What stands in the declaration of an operation, if anything does."""
-    if not callable(law.written):
-        return law.written
-    values = dict(zip(law.parameters[law.arity :], statics, strict=True))
-    code = law.written.__code__
-    return law.written(*[values[name] for name in code.co_varnames[: code.co_argcount]])
+    if not callable(primitive.written):
+        return primitive.written
+    values = dict(zip(primitive.parameters[primitive.arity :], statics, strict=True))
+    code = primitive.written.__code__
+    return primitive.written(*[values[name] for name in code.co_varnames[: code.co_argcount]])
 
 
-def lowered(recording: Recording, results: Sequence[Cell], known: Callable[[Law, Sequence[Any]], bool] = is_function) -> list[Cell]:
+def lowered(
+    recording: Tape, results: Sequence[Cell], known: Callable[[Primitive, Sequence[Any]], bool] = is_function
+) -> list[Cell]:
     """The same results by operations that are known, appended to the recording where they are new.
 
     Args:
@@ -52,18 +54,18 @@ def lowered(recording: Recording, results: Sequence[Cell], known: Callable[[Law,
 
     def now(value: Any) -> Any:
         value = resolved(value)
-        return done[value] if type(value) is Operation else value
+        return done[value] if type(value) is Instruction else value
 
     # What is to be replaced, and with it the formula that replaces it, once that is there and is done itself.
-    stack: list[tuple[Operation, Operation | None]] = [(cell, None) for cell in needed(results)[::-1]]
+    stack: list[tuple[Instruction, Instruction | None]] = [(cell, None) for cell in needed(results)[::-1]]
     while stack:
         operation, replacement = stack.pop()
-        law = operation.law
+        primitive = operation.primitive
         if replacement is not None:
             done[operation] = done[replacement]
         if operation in done:
             continue
-        if law is None:
+        if primitive is None:
             done[operation] = operation
             continue
         missing = [value for value in computing(operation.inputs) if value not in done]
@@ -72,38 +74,38 @@ def lowered(recording: Recording, results: Sequence[Cell], known: Callable[[Law,
             stack += [(value, None) for value in missing]
             continue
         given = tuple(map(now, operation.given))
-        stays = known(law, given[law.arity :])
-        cell = recording.operation(law, given) if stays else by_formula(recording, law, given)
-        if stays or type(cell) is not Operation:
+        stays = known(primitive, given[primitive.arity :])
+        cell = recording.operation(primitive, given) if stays else by_formula(recording, primitive, given)
+        if stays or type(cell) is not Instruction:
             done[operation] = done[cell] = cell
         else:
             stack += [(operation, cell), (cell, None)]
     return [now(cell) for cell in results]
 
 
-def by_formula(recording: Recording, law: Law, given: tuple[Any, ...]) -> Cell:
+def by_formula(recording: Tape, primitive: Primitive, given: tuple[Any, ...]) -> Cell:
     """The result of an operation by its formula.
 
     Raises:
         NotRecordable: if it has none.
     """
-    text = formula(law, given[law.arity :])
+    text = formula(primitive, given[primitive.arity :])
     if text is None:
-        raise NotRecordable(f"'{law.name}' has no formula")
+        raise NotRecordable(f"'{primitive.name}' has no formula")
     writer = _writer(text, recording.dtype)
     writer.names = {
-        name: recording.tensor(value) if type(value) is Operation else value
-        for name, value in zip(law.parameters, given, strict=True)
+        name: recording.tensor(value) if type(value) is Instruction else value
+        for name, value in zip(primitive.parameters, given, strict=True)
     }
     with np.errstate(all="ignore"), set_grad_enabled(False), writer.tensors.unlisted():
         for statement in writer.tree.children:
             value = writer.statement(statement)
     value = writer.tensors.of(value)
-    return value._data[()] if isinstance(value, Recorded) else value.item()
+    return value._data[()] if isinstance(value, Tracer) else value.item()
 
 
 @functools.lru_cache(256)
-def _writer(text: str, dtype: Any) -> Writer:
-    made = Writer(text, {}, dtype)
+def _writer(text: str, dtype: Any) -> TracingEvaluator:
+    made = TracingEvaluator(text, {}, dtype)
     made.most_operations = sys.maxsize  # it serves many traces
     return made

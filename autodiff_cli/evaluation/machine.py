@@ -14,7 +14,7 @@ import numpy as np
 
 from autodiff_cli import ops  # noqa: F401  installs the functions
 from autodiff_cli.autograd.function import Function
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import (
     FOREIGN,
@@ -40,7 +40,7 @@ from autodiff_cli.evaluation.coercion import (
     refused,
     whole,
 )
-from autodiff_cli.evaluation.tensor_log import Tensors
+from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.trace import invoke
 from autodiff_cli.language.tree import EFFECTS, Syntax
 from autodiff_cli.limits import hold, lifted
@@ -117,7 +117,7 @@ class Machine:
     def __init__(self, source: str, variables: Mapping[str, Tensor], dtype: Any, listing: bool = True) -> None:
         self.names: dict[str, Any] = dict(variables)
         self.functions: dict[str, UserFunction] = {}
-        self.tensors = Tensors(source, dtype, variables.values(), listing)
+        self.tensors = TensorLog(source, dtype, variables.values(), listing)
         self.dtype = dtype
         self._scope: dict[str, Any] = {}
         self._operations = 0
@@ -324,7 +324,7 @@ class Machine:
         self, found: Any, given: list[Any], named: dict[str, Any], node: Syntax, values: list[Any], work: list[Work]
     ) -> None:
         """Call what ``find`` found: a function of the language at once, one of the program by its own steps."""
-        if isinstance(found, Op):
+        if isinstance(found, FunctionInfo):
             values.append(self.apply(found, given, named, node))
         else:
             self._enter(found, given, named, node, values, work)
@@ -529,7 +529,7 @@ class Machine:
 
     # Applying functions
 
-    def apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """The result of a function of the language."""
         self._count(node)
         arguments, keywords = self.tensors.arguments(op, given, named, node)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, KEYWORD_ALIASES, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, KEYWORD_ALIASES, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ShapeError, Span
 from autodiff_cli.evaluation.coercion import (
@@ -33,7 +33,7 @@ _MOVING = ("shape", "views", "arrange", "positions", "extremes", "comparison", "
 """Functions that compute nothing of the elements they are given."""
 
 
-class Tensors:
+class TensorLog:
     """Makes values of a program into tensors, and lists what it made.
 
     Args:
@@ -57,7 +57,9 @@ class Tensors:
         self.calls: list[tuple[Syntax, int, int]] = []
         self._known = {id(tensor) for tensor in given}
 
-    def trace(self, op: Op | None, arguments: Sequence[Any], keywords: Mapping[str, Any], result: Any, node: Syntax) -> None:
+    def trace(
+        self, op: FunctionInfo | None, arguments: Sequence[Any], keywords: Mapping[str, Any], result: Any, node: Syntax
+    ) -> None:
         """Keep a step, if anybody wants to know."""
         if self.steps is not None and self.listing:
             self.steps.append((op, arguments, keywords, result, node))
@@ -137,7 +139,7 @@ class Tensors:
         self.trace(None, tensors, {}, stacked, node)
         return self.keep(stacked, node)
 
-    def _argument(self, op: Op, parameter: str, value: Any, node: Syntax) -> Any:
+    def _argument(self, op: FunctionInfo, parameter: str, value: Any, node: Syntax) -> Any:
         """An argument for a parameter: of arithmetic, where numbers stay plain, and weak, or a plain one.
 
         Whole numbers, as ``argmax`` and ``count_nonzero`` give them, are floating-point ones from there on, so that no
@@ -158,7 +160,9 @@ class Tensors:
             return tensor.to(self.dtype)
         return tensor
 
-    def arguments(self, op: Op, given: list[Any], named: Mapping[str, Any], node: Syntax) -> tuple[list[Any], dict[str, Any]]:
+    def arguments(
+        self, op: FunctionInfo, given: list[Any], named: Mapping[str, Any], node: Syntax
+    ) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as a function takes them: tensors for its tensors, plain values for the rest.
 
         Raises:
@@ -195,12 +199,12 @@ class Tensors:
         return arguments, keywords
 
 
-def _by_position(op: Op, count: int) -> Sequence[str]:
+def _by_position(op: FunctionInfo, count: int) -> Sequence[str]:
     """The parameters that so many arguments are for; the last one may take several."""
     return [*op.parameters, *op.parameters[-1:] * (count - len(op.parameters))][:count]
 
 
-def _keywords(op: Op, given: int, named: Mapping[str, Any]) -> dict[str, Any]:
+def _keywords(op: FunctionInfo, given: int, named: Mapping[str, Any]) -> dict[str, Any]:
     """Keywords by the names that the function has for them."""
     parameters = op.parameters
     keywords: dict[str, Any] = {}

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.registry import Op
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.language.tree import Syntax
 
-Step = tuple[Op | None, Sequence[Any], Mapping[str, Any], Any, Syntax]
+Step = tuple[FunctionInfo | None, Sequence[Any], Mapping[str, Any], Any, Syntax]
 """The function, its arguments, its keywords, its result, and where that stands.
 
 Without a function it is a way that values take: an index, a list, a call of a function with derivatives by hand.
@@ -23,7 +23,7 @@ Without a function it is a way that values take: an index, a list, a call of a f
 Trace = list[Step]
 
 
-def invoke(op: Op, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+def invoke(op: FunctionInfo, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     """Call a function as the language does; an operator whose left side is a plain number has its own way."""
     if op.reflected is not None and len(arguments) == 2 and type(arguments[1]) is Tensor and type(arguments[0]) is not Tensor:
         return op.reflected(arguments[1], arguments[0])

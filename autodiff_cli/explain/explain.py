@@ -16,7 +16,7 @@ from autodiff_cli.autograd.observe import Visit, nodes_behind, watching
 from autodiff_cli.autograd.reverse_mode import fit, grad
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
 from autodiff_cli.errors import LimitError, UsageError
-from autodiff_cli.evaluation.evaluation import Notes, Session
+from autodiff_cli.evaluation.evaluation import Evaluation, Notes
 from autodiff_cli.explain.local_derivatives import ARRIVING, GRADIENT, Formula, convention, filled_in, holds, name, of_node, renamed
 from autodiff_cli.explain.model import Contribution, End, Explanation, Second, Step, Sweep
 from autodiff_cli.explain.names import UNKNOWN, Names
@@ -28,11 +28,11 @@ MOST_SWEEPS = 24
 """For order 2 there is a sweep for each element of the gradient."""
 
 
-def explain(session: Session, order: int = 1, conditions: bool = False) -> Explanation:
+def explain(evaluation: Evaluation, order: int = 1, conditions: bool = False) -> Explanation:
     """The forward and the backward pass of an evaluation, step by step.
 
     Args:
-        session: the expression, evaluated; its variables have no gradient yet.
+        evaluation: the expression, evaluated; its variables have no gradient yet.
         order: 1, or 2 for the sweeps through the recorded backward pass too.
         conditions: whether to find the condition number of every operation.
 
@@ -43,33 +43,33 @@ def explain(session: Session, order: int = 1, conditions: bool = False) -> Expla
     """
     if order not in (1, 2):
         raise UsageError(f"explain shows the orders 1 and 2, not {order}", hint="eval and taylor compute higher orders")
-    session.require_scalar()
-    result = Explanation(session.expression, session.dtype, order)
+    evaluation.require_scalar()
+    result = Explanation(evaluation.expression, evaluation.dtype, order)
     with np.errstate(all="ignore"):
-        _Explainer(session, result).run(conditions)
-    result.noted = Notes(session, session.notes(), result.numbers, order)
+        _Explainer(evaluation, result).run(conditions)
+    result.noted = Notes(evaluation, evaluation.notes(), result.numbers, order)
     return result
 
 
 class _Explainer:
-    def __init__(self, session: Session, result: Explanation) -> None:
-        self.session = session
+    def __init__(self, evaluation: Evaluation, result: Explanation) -> None:
+        self.evaluation = evaluation
         self.result = result
-        self.leaves = session.variables
-        self.names = Names(session)
+        self.leaves = evaluation.variables
+        self.names = Names(evaluation)
         self.zeros = {n: np.zeros(leaf.shape, leaf.dtype)[()] for n, leaf in self.leaves.items()}
         self.operations: dict[Node, Syntax] = {}
         self.meanings: dict[Edge, str] = {}
 
     def run(self, conditions: bool) -> None:
-        session, result, names = self.session, self.result, self.names
-        nodes = nodes_behind(session.output)
+        evaluation, result, names = self.evaluation, self.result, self.names
+        nodes = nodes_behind(evaluation.output)
         names.learn(nodes)
-        result.value = session.output._data
-        result.given = {n: leaf._data for n, leaf in session.leaves.items()}
+        result.value = evaluation.output._data
+        result.given = {n: leaf._data for n, leaf in evaluation.leaves.items()}
         result.forward = names.forward(nodes)
         self.operations = {line.node: line.operation for line in result.forward if line.node is not None}
-        result.output = names.of_tensor(session.output)
+        result.output = names.of_tensor(evaluation.output)
         unnamed = result.output.startswith("%")
         free = [text for text in ("z", "w", "out", "result") if not names.known(text)]
         result.symbol = free[0] if unnamed and free else result.output
@@ -79,15 +79,15 @@ class _Explainer:
         if result.order == 2:
             pairs = {a: [(b, np.zeros(x.shape + y.shape, y.dtype)) for b, y in self.leaves.items()] for a, x in self.leaves.items()}
             result.hessian = {a: dict(row) for a, row in pairs.items()}
-        if not session.differentiable or not self.leaves:
+        if not evaluation.differentiable or not self.leaves:
             return
         recorded = self.recorded() if result.order == 2 else {}
-        with watching(session.output) as visits:
-            session.output.backward(session.gradient, retain_graph=True)
+        with watching(evaluation.output) as visits:
+            evaluation.output.backward(evaluation.gradient, retain_graph=True)
         result.grad = {n: self.zeros[n] if leaf.grad is None else leaf.grad._data for n, leaf in self.leaves.items()}
-        ones = np.ones(session.output.shape, session.output.dtype)[()]
-        start = ones if session.gradient is None else session.gradient._data
-        result.sweep = self.followed(Sweep(result.symbol, start), session.output, visits, result.grad)
+        ones = np.ones(evaluation.output.shape, evaluation.output.dtype)[()]
+        start = ones if evaluation.gradient is None else evaluation.gradient._data
+        result.sweep = self.followed(Sweep(result.symbol, start), evaluation.output, visits, result.grad)
         for variable, gradient in recorded.items():
             result.seconds.append(self.second(variable, gradient))
 
@@ -95,15 +95,15 @@ class _Explainer:
 
     def recorded(self) -> dict[str, Tensor]:
         """The gradients as tensors with a graph of their own."""
-        session = self.session
+        evaluation = self.evaluation
         elements = sum(leaf.numel() for leaf in self.leaves.values())
         if elements > MOST_SWEEPS and not lifted():
             raise LimitError(
                 f"order 2 is a sweep for each of the {elements:,} elements of the gradient, more than the limit of {MOST_SWEEPS}",
                 hint="name fewer variables with --wrt, or allow it with --no-limits",
             )
-        with watching(session.output) as visits:
-            found = grad(session.output, list(self.leaves.values()), session.gradient, create_graph=True, allow_unused=True)
+        with watching(evaluation.output) as visits:
+            found = grad(evaluation.output, list(self.leaves.values()), evaluation.gradient, create_graph=True, allow_unused=True)
         for visit in visits:
             for i, gradient in enumerate(visit.gradients):
                 if gradient is not None and gradient._edge is not None:
@@ -169,13 +169,13 @@ class _Explainer:
 
     def contribution(self, visit: Visit, i: int, edge: Edge, part: Any, before: Any) -> Contribution:
         """What the ``i``-th input of a node receives, and why."""
-        node, law = visit.node, visit.node.law
+        node, primitive = visit.node, visit.node.primitive
         target: Any = edge[0]
         shape, dtype = (target._shape, target._dtype) if target._outputs == 1 else (target._shape[edge[1]], target._dtype[edge[1]])
         same = [k for k, other in enumerate(node._edges) if other is not None and tuple(other) == tuple(edge)]
         place = same.index(i) + 1 if len(same) > 1 else None
         made = Contribution(self.names.of(edge), place, part, fit(part, shape, dtype), before)
-        parameter = law.parameters[law.moving[i]] if law is not None and not law.of_sequence else ""
+        parameter = primitive.parameters[primitive.moving[i]] if primitive is not None and not primitive.of_sequence else ""
         formula = of_node(node).get(parameter)
         if not self.as_factor(made, visit, i, formula):
             self.as_rule(made, visit, i, formula)
@@ -185,7 +185,7 @@ class _Explainer:
         """Whether a rule is a product with a local derivative; if so, say which."""
         node, gradient = visit.node, visit.gradients[0]
         same_shape = np.shape(made.part) == node._shape
-        elementwise = node.law.elementwise if node.law is not None else same_shape
+        elementwise = node.primitive.elementwise if node.primitive is not None else same_shape
         if len(visit.gradients) != 1 or gradient is None or not (elementwise or (same_shape and node._shape == ())):
             return False
         local = node.apply(np.ones(node._shape, node._dtype)[()], None)[i]
@@ -201,7 +201,7 @@ class _Explainer:
 
     def formula(self, node: Node, formula: Formula | None, i: int, local: Any) -> Syntax | None:
         """The formula of a local derivative, if there is one that gives this."""
-        if node.law is None:
+        if node.primitive is None:
             return self.by_hand(node, i, local)
         if formula is not None and formula.tree is not None and holds(formula, self.names.arguments(node), local):
             return _complete(filled_in(formula.tree, self.names.operands(node)))
@@ -210,7 +210,7 @@ class _Explainer:
     def by_hand(self, node: Node, i: int, local: Any) -> Syntax | None:
         """The derivative that the program wrote beside a function."""
         step = self.names.steps.get(node)
-        function = self.session.evaluator.functions.get(node.name().removesuffix("Backward"))
+        function = self.evaluation.evaluator.functions.get(node.name().removesuffix("Backward"))
         if step is None or function is None or function.partials is None or len(step[1]) != len(function.parameters):
             return None
         tree, values = function.partials[i], dict(zip(function.parameters, step[1], strict=True))
@@ -220,7 +220,7 @@ class _Explainer:
     def as_rule(self, made: Contribution, visit: Visit, i: int, formula: Formula | None) -> None:
         """Say in words, or with a formula of the gradient, what a rule does."""
         node = visit.node
-        if node.law is None and len(visit.gradients) == 1 and node._outputs == 1:
+        if node.primitive is None and len(visit.gradients) == 1 and node._outputs == 1:
             by_hand = self.by_hand(node, i, node.apply(np.ones(node._shape, node._dtype)[()], None)[i])
             if by_hand is not None:
                 made.formula = _times(name(ARRIVING), by_hand)

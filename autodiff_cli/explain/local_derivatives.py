@@ -18,7 +18,7 @@ import numpy as np
 
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.autograd.primitives.declare import Law, argument_names
+from autodiff_cli.autograd.primitives.declare import Primitive, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import AutodiffError, ParseError
 from autodiff_cli.evaluation.machine import CONSTANTS, Machine
@@ -62,27 +62,27 @@ class Formula:
 
 
 @cache
-def formulas(law: Law, node_name: str) -> dict[str, Formula]:
+def formulas(primitive: Primitive, node_name: str) -> dict[str, Formula]:
     """What is declared of the derivatives by each parameter, for those of which something is."""
-    by = [law.parameters[i] for i in law.moving]
-    declared = FUNCTIONS[law.name].formula if law.name in FUNCTIONS else ""
-    text = _OTHERS.get(node_name, _OTHERS.get(law.name, declared))
+    by = [primitive.parameters[i] for i in primitive.moving]
+    declared = FUNCTIONS[primitive.name].formula if primitive.name in FUNCTIONS else ""
+    text = _OTHERS.get(node_name, _OTHERS.get(primitive.name, declared))
     only = re.match(r"by (\w+): ", text)
     if only:
-        return {only[1]: _formula(text[only.end() :], law)} if only[1] in by else {}
+        return {only[1]: _formula(text[only.end() :], primitive)} if only[1] in by else {}
     defined = _WITH.fullmatch(text)
     if defined:
         name, meaning, text = defined["a"] or defined["e"], defined["b"] or defined["f"], defined["c"] or defined["d"]
         text = re.sub(rf"\b{name}\b", f"({meaning})", text)
-    return {name: _formula(piece, law) for name, piece in _by_parameter(text, by, law).items() if piece}
+    return {name: _formula(piece, primitive) for name, piece in _by_parameter(text, by, primitive).items() if piece}
 
 
-def _by_parameter(text: str, by: list[str], law: Law) -> dict[str, str]:
+def _by_parameter(text: str, by: list[str], primitive: Primitive) -> dict[str, str]:
     """A declared list of formulas, one for each tensor of the function; an operation may have fewer of those."""
     pieces = _pieces(text)
     if len(pieces) == len(by):
         return dict(zip(by, pieces, strict=True))
-    tensors = FUNCTIONS[law.name].tensors if law.name in FUNCTIONS else ()
+    tensors = FUNCTIONS[primitive.name].tensors if primitive.name in FUNCTIONS else ()
     if len(pieces) == len(tensors):
         return {name: piece for name, piece in zip(tensors, pieces, strict=True) if name in by}
     return {by[0]: text} if len(pieces) == 1 or len(by) == 1 else {}
@@ -100,14 +100,14 @@ def _pieces(text: str) -> list[str]:
     return [piece.strip() for piece in pieces]
 
 
-def _formula(text: str, law: Law) -> Formula:
+def _formula(text: str, primitive: Primitive) -> Formula:
     chosen = re.fullmatch(r"(.*) where (.*) else (.*)", text)
     try:
         (tree,) = parse("({}) if ({}) else ({})".format(*chosen.groups()) if chosen else text).children
     except (ParseError, ValueError):
         return Formula(None, text)
     used = names_in(tree)
-    known = {*law.parameters, *CONSTANTS, GRADIENT}
+    known = {*primitive.parameters, *CONSTANTS, GRADIENT}
     return Formula(tree) if used <= known else Formula(None, text)
 
 
@@ -136,7 +136,7 @@ def holds(formula: Formula, values: Mapping[str, Any], local: Any) -> bool:
 
 def convention(node: Node, values: Mapping[str, Any]) -> str | None:
     """What is answered at a kink, if an argument of a node is at one."""
-    op = None if node.law is None else FUNCTIONS.get(node.law.name)
+    op = None if node.primitive is None else FUNCTIONS.get(node.primitive.name)
     if op is None or op.kink is None or not op.convention:
         return None
     kept = {key: getattr(value, "_data", value) for key, value in values.items() if value is not None}
@@ -158,12 +158,14 @@ def names_in(tree: Syntax) -> set[str]:
 
 
 @cache
-def written(law: Law, statics: tuple[Any, ...]) -> Syntax | None:
+def written(primitive: Primitive, statics: tuple[Any, ...]) -> Syntax | None:
     """The value of an operation that is not public as a formula over its parameters; ``None`` where one line cannot say it."""
-    text = law.written
+    text = primitive.written
     if callable(text):
         parameters = argument_names(text)
-        text = text(*[value for name, value in zip(law.parameters[law.arity :], statics, strict=True) if name in parameters])
+        text = text(
+            *[value for name, value in zip(primitive.parameters[primitive.arity :], statics, strict=True) if name in parameters]
+        )
     try:
         trees = parse(text).children if text else []
     except ParseError:
@@ -255,4 +257,4 @@ def renamed(text: str, operands: Mapping[str, str]) -> str:
 
 def of_node(node: Node) -> dict[str, Formula]:
     """The formulas of the operation that a node stands for."""
-    return {} if node.law is None else formulas(node.law, node.name())
+    return {} if node.primitive is None else formulas(node.primitive, node.name())

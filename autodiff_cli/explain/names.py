@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.node import Edge, Node
-from autodiff_cli.autograd.primitives.declare import LAWS, Law
+from autodiff_cli.autograd.primitives.declare import PRIMITIVES, Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.evaluation import Row, Session
+from autodiff_cli.evaluation.evaluation import Evaluation, TensorRow
 from autodiff_cli.evaluation.phrasing import operands
 from autodiff_cli.evaluation.trace import Step
 from autodiff_cli.explain.local_derivatives import filled_in, name, names_in, number, written
@@ -64,14 +64,14 @@ class Names:
         steps: for nodes of the program the step that made them.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, evaluation: Evaluation) -> None:
         self.steps: dict[Node, Step] = {}
-        self._session = session
+        self._session = evaluation
         self._of_edge: dict[Edge, str] = {}
         self._of_tensor: dict[int, str] = {}
         self._values: dict[Edge, Any] = {}
         self.count = 0
-        self._rows: list[tuple[Row, Tensor]] = list(zip(session.rows(), self._tensors(), strict=True))
+        self._rows: list[tuple[TensorRow, Tensor]] = list(zip(evaluation.rows(), self._tensors(), strict=True))
         for row, tensor in self._rows:
             self._of_tensor.setdefault(id(tensor), row.name)
             self.count += row.name.startswith("%")
@@ -117,12 +117,12 @@ class Names:
                 if edge is not None and edge[0].sequence_nr and edge[0]._shape == node._shape:
                     self._values.setdefault(edge, self._values[node, 0])
         for node in nodes:
-            law, given = node.law, self.arguments(node)
-            if law is None or (node, 0) in self._values:
+            primitive, given = node.primitive, self.arguments(node)
+            if primitive is None or (node, 0) in self._values:
                 continue
-            if all(given.get(key) is not None for key in law.parameters):
+            if all(given.get(key) is not None for key in primitive.parameters):
                 with np.errstate(all="ignore"):
-                    made = law.forward(*[getattr(given[key], "_data", given[key]) for key in law.parameters])
+                    made = primitive.forward(*[getattr(given[key], "_data", given[key]) for key in primitive.parameters])
             else:
                 edge = self._taken(node)
                 made = None if edge is None else self.value(edge)
@@ -131,7 +131,7 @@ class Names:
 
     def _taken(self, node: Node) -> Edge | None:
         """The input that a choice took for all elements: rules have such choices, to guard against a zero."""
-        if node.law is None or node.law.name != "where":
+        if node.primitive is None or node.primitive.name != "where":
             return None
         condition = saved(node).get("condition")
         if condition is None:
@@ -192,7 +192,7 @@ class Names:
         for i in range(node._outputs):
             self._of_edge.setdefault((node, i), f"{called}[{i}]")
 
-    def _line(self, row: Row, tensor: Tensor, step: Step | None) -> Line:
+    def _line(self, row: TensorRow, tensor: Tensor, step: Step | None) -> Line:
         node = tensor.grad_fn
         if row.name == row.expression:
             operation = name(row.name)
@@ -243,33 +243,33 @@ class Names:
         return {key: value for key, (_, value) in self._given(node).items()}
 
     def _given(self, node: Node) -> dict[str, tuple[Syntax, Any]]:
-        law = node.law
-        if law is None or law.of_sequence:
+        primitive = node.primitive
+        if primitive is None or primitive.of_sequence:
             return {}
         kept = saved(node)
-        edges = dict(zip(law.moving, node._edges, strict=False))
+        edges = dict(zip(primitive.moving, node._edges, strict=False))
         given: dict[str, tuple[Syntax, Any]] = {}
-        for i, parameter in enumerate(law.parameters):
+        for i, parameter in enumerate(primitive.parameters):
             edge = edges.get(i)
             if edge is not None:
                 given[parameter] = name(self.of(edge) or UNKNOWN), self.value(edge)
             elif kept.get(parameter) is not None:
                 given[parameter] = self.constant(kept[parameter]), kept[parameter]
-            elif parameter in (called := self._called_with(node, law)):
+            elif parameter in (called := self._called_with(node, primitive)):
                 given[parameter] = self.constant(called[parameter]), getattr(called[parameter], "_data", called[parameter])
-            elif i < law.arity:
+            elif i < primitive.arity:
                 given[parameter] = name(UNKNOWN), None
         return given
 
-    def _called_with(self, node: Node, law: Law) -> dict[str, Any]:
+    def _called_with(self, node: Node, primitive: Primitive) -> dict[str, Any]:
         """What the program called the operation of a node with, by parameter."""
         step = self.steps.get(node)
-        if step is None or step[0] is None or LAWS.get(step[0].function) is not law:
+        if step is None or step[0] is None or PRIMITIVES.get(step[0].function) is not primitive:
             return {}
         given = {**dict(zip(step[0].parameters, step[1], strict=False)), **step[2]}
-        edges = dict(zip(law.moving, node._edges, strict=False))
+        edges = dict(zip(primitive.moving, node._edges, strict=False))
         for i, edge in edges.items():  # an operator whose left side is a number may have turned round what it was given
-            value = given.get(law.parameters[i])
+            value = given.get(primitive.parameters[i])
             if edge is not None and not (isinstance(value, Tensor) and _edge(value) == edge):
                 return {}
         return given
@@ -293,57 +293,59 @@ class Names:
 
     def operation(self, node: Node) -> Syntax:
         """The operation of a node, with the names of its inputs."""
-        law = node.law
-        if law is None or law.of_sequence:
+        primitive = node.primitive
+        if primitive is None or primitive.of_sequence:
             inputs = [name(self.of(edge)) if edge is not None else name(UNKNOWN) for edge in node._edges]
-            return _call(law.name if law is not None else node.name().rstrip("0123456789").removesuffix("Backward"), inputs)
+            return _call(
+                primitive.name if primitive is not None else node.name().rstrip("0123456789").removesuffix("Backward"), inputs
+            )
         edge = self._taken(node)
         if edge is not None:
             return name(self.of(edge))
         shown = self.operands(node)
-        if law.name not in FUNCTIONS:
-            formula = self._written_out(node, law, shown)
+        if primitive.name not in FUNCTIONS:
+            formula = self._written_out(node, primitive, shown)
             if formula is not None:
                 return formula
-        parts = [shown[key] for key in law.parameters[: law.arity] if key in shown]
-        if law.name == "pow" and node.name() == "PowBackward2":
+        parts = [shown[key] for key in primitive.parameters[: primitive.arity] if key in shown]
+        if primitive.name == "pow" and node.name() == "PowBackward2":
             return Syntax("pow", [shown.get("y", name(UNKNOWN)), shown["x"]], "", (0, 0))
-        if law.name == "rsub":
+        if primitive.name == "rsub":
             return Syntax("sub", [shown.get("y", self._rest(node)), shown["x"]], "", (0, 0))
-        if law.name == "pow" and law.arity == 1:
+        if primitive.name == "pow" and primitive.arity == 1:
             return Syntax("pow", [shown["x"], shown.get("y", name(UNKNOWN))], "", (0, 0))
-        if law.name in ("add", "sub"):
+        if primitive.name in ("add", "sub"):
             parts = [self._rest(node) if _is_unknown(part) else part for part in parts]
-        if law.name in _SIGNS and len(parts) == law.arity:
-            return Syntax(_SIGNS[law.name], parts, "", (0, 0))
-        statics = [_keyword(key, shown[key]) for key in law.parameters[law.arity :] if key in shown]
-        return _call(law.name, [*parts, *statics])
+        if primitive.name in _SIGNS and len(parts) == primitive.arity:
+            return Syntax(_SIGNS[primitive.name], parts, "", (0, 0))
+        statics = [_keyword(key, shown[key]) for key in primitive.parameters[primitive.arity :] if key in shown]
+        return _call(primitive.name, [*parts, *statics])
 
-    def _written_out(self, node: Node, law: Law, shown: Mapping[str, Syntax]) -> Syntax | None:
+    def _written_out(self, node: Node, primitive: Primitive, shown: Mapping[str, Syntax]) -> Syntax | None:
         """An operation that has no public name, as the formula of its declaration."""
         arguments = self.arguments(node)
-        if not law.elementwise:
+        if not primitive.elementwise:
             return None
         kept = saved(node)
-        statics = tuple(kept.get(key, arguments.get(key)) for key in law.parameters[law.arity :])
+        statics = tuple(kept.get(key, arguments.get(key)) for key in primitive.parameters[primitive.arity :])
         try:
-            tree = written(law, statics)
+            tree = written(primitive, statics)
         except TypeError:  # a parameter that was not kept
             return None
-        if tree is None or any(_is_unknown(shown.get(part, name(UNKNOWN))) for part in names_in(tree) & {*law.parameters}):
+        if tree is None or any(_is_unknown(shown.get(part, name(UNKNOWN))) for part in names_in(tree) & {*primitive.parameters}):
             return None
         return filled_in(tree, shown)
 
     def _rest(self, node: Node) -> Syntax:
         """The operand of a sum or a difference that nobody kept: one number, if the other and the result say so."""
-        assert node.law is not None
-        is_first = node._edges[0] is None or node.law.name == "rsub"
+        assert node.primitive is not None
+        is_first = node._edges[0] is None or node.primitive.name == "rsub"
         known = next((self.value(edge) for edge in node._edges if edge is not None), None)
         result = self.value((node, 0))
         if known is None or result is None or not np.size(result):
             return name(UNKNOWN)
         with np.errstate(all="ignore"):
-            if node.law.name == "add":
+            if node.primitive.name == "add":
                 rest = np.asarray(result - known)
             else:
                 rest = np.asarray(result + known if is_first else known - result)
@@ -358,7 +360,7 @@ def saved(node: Node) -> Mapping[str, Any]:
 
 def _unchanged(node: Node) -> Edge | None:
     """The input of a product with 1: rules multiply with the gradient, and a sweep starts with 1."""
-    if node.law is None or node.law.name != "mul" or None not in node._edges:
+    if node.primitive is None or node.primitive.name != "mul" or None not in node._edges:
         return None
     factor = next((value for value in saved(node).values() if value is not None), None)
     ones = factor is not None and np.all(getattr(factor, "_data", factor) == 1)

@@ -58,12 +58,12 @@ _WORDS = {
 
 def in_words(node: Node, to: str) -> str | None:
     """What the rule of a node does for its input ``to``, names between backticks; ``None`` where its formula says more."""
-    if node.law is None or node.law.name not in _WORDS:
+    if node.primitive is None or node.primitive.name not in _WORDS:
         return None
     edge = next((edge for edge in node._edges if edge is not None), None)
     shape: Any = () if edge is None or edge[0]._outputs != 1 else edge[0]._shape
     share = int(np.prod(shape)) // max(int(np.prod(node._shape)), 1)
-    return _WORDS[node.law.name].format(x=f"`{to}`", shape=list(shape), n=share)
+    return _WORDS[node.primitive.name].format(x=f"`{to}`", shape=list(shape), n=share)
 
 
 def condition(node: Node | None, names: Names) -> Any:
@@ -72,13 +72,13 @@ def condition(node: Node | None, names: Names) -> Any:
     For each element of the result it is the sum of ``abs(x*df/dx)`` over all elements of the inputs, over ``abs(f)``; the
     largest of them is given.  ``None`` for leaves, and where it would take too long or a value is not known.
     """
-    if node is None or node._outputs != 1 or node.law is None or node._saved is None:
+    if node is None or node._outputs != 1 or node.primitive is None or node._saved is None:
         return None
     result = names.value((node, 0))
     values = [None if edge is None else names.value(edge) for edge in node._edges]
     if result is None or any(edge is not None and value is None for edge, value in zip(node._edges, values, strict=True)):
         return None
-    if node.law.elementwise:
+    if node.primitive.elementwise:
         parts = node.apply(np.ones(np.shape(result), node._dtype)[()], None)
         total = sum(np.abs(x * part) for x, part in zip(values, parts, strict=True) if part is not None)
     elif np.size(result) > MOST_OUTPUTS:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import Law
+from autodiff_cli.autograd.primitives.declare import Primitive
 from autodiff_cli.compiler.schedule import computing, needed, resolved
-from autodiff_cli.compiler.tracer import Cell, Operation
+from autodiff_cli.compiler.tracer import Cell, Instruction
 from autodiff_cli.export.targets import Target
 
 MOST_INSIDE = 60
@@ -22,7 +22,7 @@ _CHOICE, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = ra
 _INFIX = {"add": (" + ", _SUM), "sub": (" - ", _SUM), "mul": ("*", _PRODUCT), "div": ("/", _PRODUCT)}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
-Helpers = dict[tuple[Law, tuple[Any, ...]], str]
+Helpers = dict[tuple[Primitive, tuple[Any, ...]], str]
 Piece = tuple[str, int]
 """An expression, and how tightly it binds."""
 
@@ -54,15 +54,15 @@ class Code:
         cells = [resolved(cell) for _, cell in results]
         operations = needed(cells)
         self.chooses = any(operation.is_("where") for operation in operations)
-        names: dict[Operation, str] = {}
+        names: dict[Instruction, str] = {}
         for (name, _), cell in zip(results, cells, strict=True):
-            if type(cell) is Operation:
+            if type(cell) is Instruction:
                 names.setdefault(cell, name)
         uses = Counter(value for operation in operations for value in computing(operation.inputs))
         taken = {*variables.values(), *names.values(), *target.reserved}
-        self.pieces: dict[Operation, Piece] = {}
+        self.pieces: dict[Instruction, Piece] = {}
         for operation in operations:
-            if operation.law is None:
+            if operation.primitive is None:
                 self.pieces[operation] = variables[operation.given[0]], _ATOM
                 continue
             text, level = self._operation(operation)
@@ -86,7 +86,7 @@ class Code:
 
     def _piece(self, cell: Cell) -> Piece:
         cell = resolved(cell)
-        return self.pieces[cell] if type(cell) is Operation else self.number(cell)
+        return self.pieces[cell] if type(cell) is Instruction else self.number(cell)
 
     def _operand(self, cell: Cell, level: int) -> str:
         text, binds = self._piece(cell)
@@ -107,16 +107,16 @@ class Code:
 
     # Operations
 
-    def _operation(self, operation: Operation) -> Piece:
-        law, given = operation.law, operation.given
-        assert law is not None
-        name = law.name
+    def _operation(self, operation: Instruction) -> Piece:
+        primitive, given = operation.primitive, operation.given
+        assert primitive is not None
+        name = primitive.name
         if name in _INFIX or name in self.target.operators:
             sign, level = _INFIX.get(name) or (self.target.operators[name], _PRODUCT)
             if name == "mul":
                 return self._product(*map(resolved, given))
             left, right = self._operand(given[0], level), self._operand(given[1], level + 1)
-            certain = type(resolved(given[1])) is not Operation and given[1] != 0
+            certain = type(resolved(given[1])) is not Instruction and given[1] != 0
             if name not in ("add", "sub") and self._guards and not certain:
                 return f"_defined(lambda: {left}{sign}{right})", _ATOM
             return f"{left}{sign}{right}", level
@@ -126,7 +126,7 @@ class Code:
             brackets = inner.startswith("-") or level < _PRODUCT or (level == _PRODUCT and self._rounds(inner))
             return (f"-({inner})", _SIGN) if brackets else (f"-{inner}", min(level, _SIGN))
         if name == "pow":
-            return self._power(*((given[1], given[0]) if law.arity == 1 and law.kind != "power" else given[:2]))
+            return self._power(*((given[1], given[0]) if primitive.arity == 1 and primitive.kind != "power" else given[:2]))
         if name in _COMPARISONS:
             return f"{self._operand(given[0], _SUM)} {_COMPARISONS[name]} {self._operand(given[1], _SUM)}", _COMPARISON
         if name == "where":
@@ -134,17 +134,17 @@ class Code:
         if self.target.logic is not None and name.startswith("logical_"):
             return self._logic(name, given)
         if not self.target.has(name):
-            return self._helped(law, given)
-        return self._call(name, given, law.arity)
+            return self._helped(primitive, given)
+        return self._call(name, given, primitive.arity)
 
     def _product(self, x: Cell, y: Cell) -> Piece:
         """``2*x`` with numbers first, ``x/y`` where y is inverted on the way, and no brackets that products do not need."""
-        if type(y) is not Operation or self._is_inverse(x):
+        if type(y) is not Instruction or self._is_inverse(x):
             x, y = y, x
         left = self._operand(x, _PRODUCT)
-        if type(y) is Operation and self._is_inverse(y) and not self._guards:
+        if type(y) is Instruction and self._is_inverse(y) and not self._guards:
             return f"{left}/{self._operand(y.given[0], _POWER)}", _PRODUCT
-        flat = type(y) is Operation and y.is_("mul") and self.pieces[y][1] == _PRODUCT and not self._divides(self.pieces[y][0])
+        flat = type(y) is Instruction and y.is_("mul") and self.pieces[y][1] == _PRODUCT and not self._divides(self.pieces[y][0])
         return f"{left}*{self._operand(y, _PRODUCT if flat else _SIGN)}", _PRODUCT
 
     def _rounds(self, text: str) -> bool:
@@ -156,7 +156,9 @@ class Code:
 
     def _is_inverse(self, cell: Cell) -> bool:
         """Whether it is ``1/x``, to be written inside of something else."""
-        inverts = type(cell) is Operation and cell.law is not None and cell.law.kind == "power" and cell.given[1] == -1
+        inverts = (
+            type(cell) is Instruction and cell.primitive is not None and cell.primitive.kind == "power" and cell.given[1] == -1
+        )
         return inverts and self.pieces[cell][1] != _ATOM
 
     @property
@@ -168,7 +170,7 @@ class Code:
         template = self.target.functions[name]
         arguments = []
         for i, value in enumerate(given):
-            if i < arity and type(value) is not Operation and arity > 1:
+            if i < arity and type(value) is not Instruction and arity > 1:
                 arguments.append(self._as_tensor(value))
             elif i >= arity:
                 arguments.append(self.number(int(value) if float(value).is_integer() else value)[0])
@@ -180,13 +182,13 @@ class Code:
             return f"_defined({function}, {inside}", _ATOM
         return text, _ATOM
 
-    def _helped(self, law: Law, given: Sequence[Any]) -> Piece:
+    def _helped(self, primitive: Primitive, given: Sequence[Any]) -> Piece:
         """A call of a function that is written beside this code."""
-        key = law, tuple(given[law.arity :])
+        key = primitive, tuple(given[primitive.arity :])
         if key not in self.helpers:
             digits = "".join(f"_{value}" for value in key[1])
-            self.helpers[key] = f"{self.target.helper}{law.name}{digits}"
-        arguments = [self._piece(v)[0] if type(v) is Operation else self._as_tensor(v) for v in given[: law.arity]]
+            self.helpers[key] = f"{self.target.helper}{primitive.name}{digits}"
+        arguments = [self._piece(v)[0] if type(v) is Instruction else self._as_tensor(v) for v in given[: primitive.arity]]
         return f"{self.helpers[key]}({', '.join(arguments)})", _ATOM
 
     def _as_tensor(self, value: Any) -> str:
@@ -194,10 +196,10 @@ class Code:
         return self.target.number.format(self.number(value)[0], tensor=tensor)
 
     def _power(self, base: Cell, exponent: Cell) -> Piece:
-        whole = type(exponent) is not Operation and float(exponent).is_integer()
-        if exponent == 0.5 and type(exponent) is not Operation:
+        whole = type(exponent) is not Instruction and float(exponent).is_integer()
+        if exponent == 0.5 and type(exponent) is not Instruction:
             return self._call("sqrt", [base], 1)
-        if exponent == -1 and type(exponent) is not Operation:
+        if exponent == -1 and type(exponent) is not Instruction:
             text = f"{self.number(1)[0]}/{self._operand(base, _POWER)}"
             return (f"_defined(lambda: {text})", _ATOM) if self._guards else (text, _PRODUCT)
         if self.target.name == "c":
@@ -217,7 +219,7 @@ class Code:
             # An operator: a choice inside needs no brackets on the right.
             parts = {"c": self._condition(condition, _OR), "x": self._operand(x, _OR), "y": self._operand(y, _CHOICE)}
             return self.target.where.format(**parts), _CHOICE
-        if type(x) is not Operation and type(y) is not Operation:
+        if type(x) is not Instruction and type(y) is not Instruction:
             branches = [self._as_tensor(value) for value in (x, y)]
         else:
             branches = [self._piece(value)[0] for value in (x, y)]
@@ -226,7 +228,7 @@ class Code:
     def _condition(self, cell: Cell, level: int) -> str:
         """A truth value; of a number, whether it is not 0."""
         cell = resolved(cell)
-        if type(cell) is Operation and cell.dtype.kind != "b":
+        if type(cell) is Instruction and cell.dtype.kind != "b":
             text = f"{self._operand(cell, _SUM)} != {self.number(0)[0]}"
             return text if level <= _COMPARISON else f"({text})"
         return self._operand(cell, level)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.primitives.declare import Law
+from autodiff_cli.autograd.primitives.declare import Primitive
 from autodiff_cli.compiler.program import derivatives, output_name, terms
-from autodiff_cli.compiler.tracer import Operation, Recording
+from autodiff_cli.compiler.tracer import Instruction, Tape
 from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError
 from autodiff_cli.evaluation.compile import names_and_values, recorded
 from autodiff_cli.evaluation.lowering import by_formula, formula, lowered
@@ -74,7 +74,7 @@ def _derived(
         recording, value, columns = recorded(expression, names, leaves, "float64", ScalarWriter)
         with np.errstate(all="ignore"), set_grad_enabled(False):
             cells = derivatives(recording, value, {variable: columns[variable] for variable in by}, wanted)
-        cells = lowered(recording, cells, lambda law, statics: _stays(law, statics, target))
+        cells = lowered(recording, cells, lambda primitive, statics: _stays(primitive, statics, target))
     except NotInTarget:
         raise
     except (NotRecordable, NoSeriesError) as error:
@@ -94,7 +94,7 @@ def _derived(
         by,
         order,
         {term: code.results[output] for term, output in zip(wanted, outputs, strict=True)},
-        {term for term, cell in zip(wanted, cells, strict=True) if type(cell) is not Operation},
+        {term for term, cell in zip(wanted, cells, strict=True) if type(cell) is not Instruction},
     )
 
 
@@ -102,15 +102,15 @@ MOST_INLINE = 160
 """A formula that is longer is a function of its own."""
 
 
-def _stays(law: Law, statics: Sequence[Any], target: Target) -> bool:
+def _stays(primitive: Primitive, statics: Sequence[Any], target: Target) -> bool:
     """Whether an operation is written as it is: as a function of the target, or as one beside the code."""
-    if target.has(law.name):
+    if target.has(primitive.name):
         return True
-    text = formula(law, statics)
+    text = formula(primitive, statics)
     if text is None:
-        able = [other.title for other in TARGETS.values() if other.has(law.name)]
+        able = [other.title for other in TARGETS.values() if other.has(primitive.name)]
         hint = f"{' and '.join(able)} {'have' if len(able) > 1 else 'has'} it" if able else "no target has it"
-        raise NotInTarget(f"{target.title} has no function '{law.name}'", hint=hint)
+        raise NotInTarget(f"{target.title} has no function '{primitive.name}'", hint=hint)
     return len(text) > MOST_INLINE
 
 
@@ -119,16 +119,21 @@ def _beside(target: Target, helpers: Helpers) -> dict[str, Code]:
     found: dict[str, Code] = {}
     called: dict[str, list[str]] = {}
     while len(found) < len(helpers):
-        (law, statics), name = next(item for item in helpers.items() if item[1] not in found)
-        recording = Recording("float64")
-        variables = [recording.variable(parameter)._data[()] for parameter in law.parameters[: law.arity]]
+        (primitive, statics), name = next(item for item in helpers.items() if item[1] not in found)
+        recording = Tape("float64")
+        variables = [recording.variable(parameter)._data[()] for parameter in primitive.parameters[: primitive.arity]]
         with np.errstate(all="ignore"), set_grad_enabled(False):
-            value = by_formula(recording, law, (*variables, *statics))
-        value = lowered(recording, [value], lambda law, statics: _stays(law, statics, target))[0]
+            value = by_formula(recording, primitive, (*variables, *statics))
+        value = lowered(recording, [value], lambda primitive, statics: _stays(primitive, statics, target))[0]
         own: Helpers = {}
-        found[name] = Code(target, [("value", value)], {parameter: parameter for parameter in law.parameters[: law.arity]}, own)
+        found[name] = Code(
+            target, [("value", value)], {parameter: parameter for parameter in primitive.parameters[: primitive.arity]}, own
+        )
         found[name].about = " ".join(
-            [law.function.__doc__ or law.name, *(f"({p} = {v})" for p, v in zip(law.parameters[law.arity :], statics, strict=True))]
+            [
+                primitive.function.__doc__ or primitive.name,
+                *(f"({p} = {v})" for p, v in zip(primitive.parameters[primitive.arity :], statics, strict=True)),
+            ]
         )
         called[name] = list(own.values())
         helpers.update(own)

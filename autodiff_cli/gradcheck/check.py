@@ -19,7 +19,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, MissingValue, NotPrecise, UnknownName, UsageError
 from autodiff_cli.evaluation.bindings import named
 from autodiff_cli.evaluation.coercion import variable_hint
-from autodiff_cli.evaluation.evaluation import Notes, Session, plain
+from autodiff_cli.evaluation.evaluation import Evaluation, Notes, plain
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.gradcheck.compare import Side, Verdicts, WithDigits, WithFloats, WithSteps, gradient_of
 from autodiff_cli.gradcheck.verdicts import Verdict, rounded, worst
@@ -124,47 +124,47 @@ def check_gradient(
     report = Report(expression, len(points))
     last = time.process_time() + MOST_SECONDS
     for point in points:
-        session = Session(expression, point, const, wrt, dtype, False, gradient)
-        if not session.variables:
+        evaluation = Evaluation(expression, point, const, wrt, dtype, False, gradient)
+        if not evaluation.variables:
             raise MissingValue("there is no variable to check", hint="give it a value with --at x=1")
         # The derivatives of float32 have 7 digits: as PyTorch, the check is about float64.
         if dtype != "float64":
             raise UsageError("gradcheck works in float64", hint="leave --dtype out")
-        elements = sum(leaf.numel() for leaf in session.variables.values())
+        elements = sum(leaf.numel() for leaf in evaluation.variables.values())
         check_count(
-            (elements * max(session.output.numel(), 1) + (elements**2 if order == 2 else 0)) * len(points),
+            (elements * max(evaluation.output.numel(), 1) + (elements**2 if order == 2 else 0)) * len(points),
             MOST_CHECKED,
             "gradcheck would compare {} numbers, more than the limit of {}",
             hint="name fewer variables, or check a part of them: the rules are the same for all elements",
         )
         first = len(report.checks)
-        one = _Check(report, session, order, pairs, doubts=eps is None and atol is None and rtol is None)
+        one = _Check(report, evaluation, order, pairs, doubts=eps is None and atol is None and rtol is None)
         with np.errstate(all="ignore"):
             if eps is not None:
-                entries = one.entries(WithSteps(session, eps, atol, rtol))
+                entries = one.entries(WithSteps(evaluation, eps, atol, rtol))
             else:
                 try:
                     with in_time(max(0.1, last - time.process_time())):
-                        entries = one.entries(WithDigits(session, order, atol, rtol))
+                        entries = one.entries(WithDigits(evaluation, order, atol, rtol))
                 except NotPrecise:
-                    entries = one.entries(WithFloats(session, atol, rtol))
+                    entries = one.entries(WithFloats(evaluation, atol, rtol))
         for entry in entries:
             if len(points) > 1:
-                entry["at"] = {name: plain(leaf._data) for name, leaf in session.variables.items()}
+                entry["at"] = {name: plain(leaf._data) for name, leaf in evaluation.variables.items()}
             if entry["verdict"] == "fail" and report.failure is None:
-                _failure(report, entry, session, eps)
+                _failure(report, entry, evaluation, eps)
         report.checks += entries
         if report.undecided is not None and not any(each["kind"] == "undecided" for each in report.notes):
             report.notes = [*report.notes, note("undecided", report.doubt)]
         if len(report.notes) < 10:
-            _add_notes(report, session, report.checks[first:], order)
+            _add_notes(report, evaluation, report.checks[first:], order)
     return report
 
 
-def _add_notes(report: Report, session: Session, entries: Sequence[Mapping[str, Any]], order: int) -> None:
+def _add_notes(report: Report, evaluation: Evaluation, entries: Sequence[Mapping[str, Any]], order: int) -> None:
     derivatives = [(f"the derivative by {_by(entry['wrt'])}", np.asarray(entry["analytic"])) for entry in entries]
     known = {each["message"] for each in report.notes}
-    found = Notes(session, session.notes(), lambda: derivatives, order).read()
+    found = Notes(evaluation, evaluation.notes(), lambda: derivatives, order).read()
     report.notes = [*report.notes, *(each for each in found if each["message"] not in known)]
 
 
@@ -187,17 +187,19 @@ class _Check:
         doubts: whether rounding in the sweep excuses a derivative.
     """
 
-    def __init__(self, report: Report, session: Session, order: int, claims: Sequence[tuple[str, str]], doubts: bool) -> None:
+    def __init__(self, report: Report, evaluation: Evaluation, order: int, claims: Sequence[tuple[str, str]], doubts: bool) -> None:
         self.report = report
-        self.session = session
+        self.evaluation = evaluation
         self.order = order
         self.claims = claims
         self.doubts = doubts
         for name, _ in claims:
-            if name not in session.variables:
-                raise UnknownName(f"--claim names '{name}', which is not a variable", hint=variable_hint(name, session.variables))
+            if name not in evaluation.variables:
+                raise UnknownName(
+                    f"--claim names '{name}', which is not a variable", hint=variable_hint(name, evaluation.variables)
+                )
         if order == 2 or claims:
-            session.require_scalar(constant=True)
+            evaluation.require_scalar(constant=True)
 
     def entries(self, side: Side) -> list[dict[str, Any]]:
         """An entry for each derivative, then one for each claim.
@@ -206,13 +208,13 @@ class _Check:
             NotPrecise: if the side cannot judge them.
         """
         found = []
-        output, variables = self.session.output, self.session.variables
+        output, variables = self.evaluation.output, self.evaluation.variables
         for name, leaf in variables.items():
             analytic = analytic_jacobian(output, leaf)
             verdicts = self._doubted(side.first(name, analytic), analytic, [name])
             found.append(_entry(name, 1, analytic, verdicts, output.shape + leaf.shape))
         for a, first in variables.items() if self.order == 2 else ():
-            recorded = gradient_of(output, first, self.session.gradient, record=True)
+            recorded = gradient_of(output, first, self.evaluation.gradient, record=True)
             for b, second in variables.items():
                 analytic = analytic_jacobian(recorded, second)
                 verdicts = self._doubted(side.second(a, b, analytic), analytic, [a, b])
@@ -224,17 +226,17 @@ class _Check:
     @cached_property
     def _shaken(self) -> list[tuple[Tensor, dict[str, Tensor]]]:
         """Evaluations that round in other ways, for all derivatives that fail."""
-        return [shaken.evaluated(self.session, seed) for seed in range(1, 5)]
+        return [shaken.evaluated(self.evaluation, seed) for seed in range(1, 5)]
 
     def _doubted(self, verdicts: Verdicts, analytic: Any, names: list[str]) -> Verdicts:
         """Failures that rounding in the sweep explains are none: the derivative that it finds moves by as much."""
         failed = any(one.verdict == "fail" for row in verdicts for one in row)
-        if not (failed and self.doubts and shaken.fits(self.session, len(names))):
+        if not (failed and self.doubts and shaken.fits(self.evaluation, len(names))):
             return verdicts
         spread = np.zeros(analytic.shape)
         for output, variables in self._shaken:
             if len(names) == 2:
-                output = gradient_of(output, variables[names[0]], self.session.gradient, record=True)
+                output = gradient_of(output, variables[names[0]], self.evaluation.gradient, record=True)
             spread = np.fmax(spread, abs(analytic_jacobian(output, variables[names[-1]]) - analytic))
         return [
             [rounded(one, float(far)) for one, far in zip(row, away, strict=True)]
@@ -242,13 +244,13 @@ class _Check:
         ]
 
     def _claim(self, side: Side, name: str, formula: str) -> dict[str, Any]:
-        leaf = self.session.variables[name]
-        exact = gradient_of(self.session.output, leaf, self.session.gradient)._data
+        leaf = self.evaluation.variables[name]
+        exact = gradient_of(self.evaluation.output, leaf, self.evaluation.gradient)._data
         try:
             claimed, verdicts = side.claim(name, formula, exact)
         except AutodiffError as error:
             if not isinstance(error, NotPrecise) and not error.message.startswith("the claim"):
-                error.message = f"--claim {name}: {error.message}"
+                error.about(f"--claim {name}")
             raise
         numeric = np.array([verdict.numeric for verdict in verdicts]).reshape(leaf.shape)[()]
         one = worst(verdicts)
@@ -282,7 +284,7 @@ def _entry(wrt: Any, order: int, analytic: Any, verdicts: Verdicts, shape: tuple
     }
 
 
-def _failure(report: Report, entry: Mapping[str, Any], session: Session, eps: float | None) -> None:
+def _failure(report: Report, entry: Mapping[str, Any], evaluation: Evaluation, eps: float | None) -> None:
     """Put into words what is wrong with an entry."""
     place = _place(entry)
     by = _by(entry["wrt"])
@@ -290,12 +292,12 @@ def _failure(report: Report, entry: Mapping[str, Any], session: Session, eps: fl
         said = f"the claim {by}={entry['claim']} gives {shown(entry['claimed'])}"
         report.failure = f"{said}{place}, but the derivative is {shown(entry['exact'])}"
         return
-    names = list(session.variables)
+    names = list(evaluation.variables)
     of = (0, names.index(by)) if entry["order"] == 1 else (names.index(entry["wrt"][0]), names.index(entry["wrt"][1]))
-    sizes = (-1, session.variables[by if entry["order"] == 1 else entry["wrt"][1]].numel())
+    sizes = (-1, evaluation.variables[by if entry["order"] == 1 else entry["wrt"][1]].numel())
     analytic, numeric = (np.reshape(entry[side], sizes).T.astype(np.float64) for side in ("analytic", "numeric"))
     report.failure = mismatch(*of, numeric, analytic).rstrip()
-    if any(function.partials is not None for function in session.evaluator.functions.values()):
+    if any(function.partials is not None for function in evaluation.evaluator.functions.values()):
         report.hint = f"the derivative by {by}{place} that backward uses is not the slope of the value; see its 'with grad'"
     else:
         report.hint = (

@@ -16,7 +16,7 @@ from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ShapeError
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.gradcheck.ridders import Quotient
 from autodiff_cli.gradcheck.verdicts import Judge, Verdict
 from autodiff_cli.precise.truth import Truth
@@ -26,7 +26,7 @@ Verdicts = list[list[Verdict]]
 
 
 class Side(Protocol):
-    """One way to judge the derivatives of a session."""
+    """One way to judge the derivatives of an evaluation."""
 
     def first(self, name: str, analytic: Any) -> Verdicts:
         """Judge the derivatives by a variable: (elements of the variable, elements of the output)."""
@@ -63,14 +63,14 @@ class WithDigits:
         NotPrecise: if it cannot be evaluated so.
     """
 
-    def __init__(self, session: Session, order: int, atol: float | None = None, rtol: float | None = None) -> None:
-        self._session = session
-        count = sum(leaf.numel() for leaf in session.variables.values())
-        self._truth = Truth(session, order, evaluations=4 * count if order == 1 else 8 * count * (count + 1))
-        elements = [name for name, leaf in session.variables.items() for _ in range(leaf.numel())]
+    def __init__(self, evaluation: Evaluation, order: int, atol: float | None = None, rtol: float | None = None) -> None:
+        self._session = evaluation
+        count = sum(leaf.numel() for leaf in evaluation.variables.values())
+        self._truth = Truth(evaluation, order, evaluations=4 * count if order == 1 else 8 * count * (count + 1))
+        elements = [name for name, leaf in evaluation.variables.items() for _ in range(leaf.numel())]
         self._judge = self._of_one = Judge(self._truth.differences, elements, atol, rtol)
-        if session.gradient is not None:
-            weighted = self._truth.weighted(session.gradient._data)
+        if evaluation.gradient is not None:
+            weighted = self._truth.weighted(evaluation.gradient._data)
             self._of_one = Judge(weighted.differences, elements, atol, rtol)  # of the number that a sweep starts from
 
     def first(self, name: str, analytic: Any) -> Verdicts:
@@ -100,18 +100,18 @@ class WithDigits:
 
 
 class _Again:
-    """Evaluates the program of a session with its leaves as they are now, in float64."""
+    """Evaluates the program of an evaluation with its leaves as they are now, in float64."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
 
     def output(self) -> Tensor:
         with enable_grad():
-            evaluator = self.session.again()
+            evaluator = self.evaluation.again()
             return evaluator.as_tensor(evaluator.run())
 
     def gradient(self, leaf: Tensor) -> Tensor:
-        return gradient_of(self.output(), leaf, self.session.gradient)
+        return gradient_of(self.output(), leaf, self.evaluation.gradient)
 
 
 def moved(leaf: Tensor, i: int, compute: Callable[[], Tensor]) -> Callable[[float], Any]:
@@ -133,9 +133,9 @@ def moved(leaf: Tensor, i: int, compute: Callable[[], Tensor]) -> Callable[[floa
 class WithFloats:
     """Difference quotients in float64 that know their error; see ``language.ridders``."""
 
-    def __init__(self, session: Session, atol: float | None = None, rtol: float | None = None) -> None:
-        self._session = session
-        self._again = _Again(session)
+    def __init__(self, evaluation: Evaluation, atol: float | None = None, rtol: float | None = None) -> None:
+        self._session = evaluation
+        self._again = _Again(evaluation)
         self._given = None if atol is None and rtol is None else (atol or 0.0, rtol or 0.0)
         self._kinks: set[str] = set()
 
@@ -175,10 +175,12 @@ def _within(verdict: Verdict, atol: float, rtol: float) -> Verdict:
     return verdict._replace(verdict="pass" if good else "fail", tolerance=tolerance, reason="")
 
 
-def _float_claim(session: Session, name: str, formula: str, exact: Any, given: tuple[float, float]) -> tuple[Any, list[Verdict]]:
+def _float_claim(
+    evaluation: Evaluation, name: str, formula: str, exact: Any, given: tuple[float, float]
+) -> tuple[Any, list[Verdict]]:
     """A claim computed in float64, against the derivative of the sweep."""
-    leaf = session.variables[name]
-    value = session.follow_up(formula, {})._data
+    leaf = evaluation.variables[name]
+    value = evaluation.follow_up(formula, {})._data
     claimed_shape(name, np.shape(value), leaf)
     claimed = np.broadcast_to(value, leaf.shape)
     verdicts = []
@@ -193,9 +195,9 @@ def _float_claim(session: Session, name: str, formula: str, exact: Any, given: t
 class WithSteps:
     """Central differences with the step of ``--eps``, and PyTorch's tolerances."""
 
-    def __init__(self, session: Session, eps: float, atol: float | None, rtol: float | None) -> None:
-        self._session = session
-        self._again = _Again(session)
+    def __init__(self, evaluation: Evaluation, eps: float, atol: float | None, rtol: float | None) -> None:
+        self._session = evaluation
+        self._again = _Again(evaluation)
         self._eps = eps
         self._given = (1e-5 if atol is None else atol, 1e-3 if rtol is None else rtol)
         self._of_claims = (0.0 if atol is None else atol, 1e-12 if rtol is None else rtol)

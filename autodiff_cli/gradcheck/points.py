@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import no_grad
-from autodiff_cli.autograd.primitives.declare import LAWS
+from autodiff_cli.autograd.primitives.declare import PRIMITIVES
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, UsageError
 from autodiff_cli.evaluation.bindings import constant, from_file, named, pieces
@@ -134,8 +134,8 @@ def _choice(step: Step) -> Any:
     parts = result if isinstance(result, tuple) else (result,)
     arrays = [np.asarray(getattr(part, "_data", part)) for part in parts]
     chosen: list[Any] = [array.tobytes() for array in arrays if array.dtype.kind in "bi"]
-    law = LAWS.get(op.function)
-    if law is not None and law.kind == "fixed":
+    primitive = PRIMITIVES.get(op.function)
+    if primitive is not None and primitive.kind == "fixed":
         chosen += [array.tobytes() for array in arrays]
     elif op.kink is not None or op.bend is not None:
         values = [getattr(value, "_data", value) for value in (*given, *keywords.values())]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.abstract import Symbol, SymbolicEvaluator
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.machine import CONSTANTS
 from autodiff_cli.evaluation.phrasing import operands
@@ -54,9 +54,9 @@ def graph_of_text(source: str) -> Graph:
     return _Builder(evaluator, evaluated=False).graph(output)
 
 
-def graph_of_values(session: Session, output: Tensor) -> Graph:
+def graph_of_values(evaluation: Evaluation, output: Tensor) -> Graph:
     """The graph of an evaluation that leads to one of its tensors, with values, and gradients where backward left some."""
-    return _Builder(session.evaluator, evaluated=True).graph(output)
+    return _Builder(evaluation.evaluator, evaluated=True).graph(output)
 
 
 class _Builder:
@@ -141,7 +141,7 @@ class _Builder:
         known = self._evaluator.names
         return all(not isinstance(known[name], Tensor) if name in known else name in CONSTANTS for name in names)
 
-    def _label(self, op: Op | None, tree: Syntax) -> str:
+    def _label(self, op: FunctionInfo | None, tree: Syntax) -> str:
         """What is done: a sign, or a name with those arguments that are no tensors, such as ``sum(dim=0)``."""
         if op is None and tree.kind == "index":
             return unparse(Syntax("list", tree.children[1].children, "", tree.span))
@@ -178,7 +178,7 @@ def _operands(step: Step, label: str) -> Iterator[tuple[Any, Syntax | None]]:
                 yield value, tree
 
 
-def _static(op: Op, tree: Syntax) -> str:
+def _static(op: FunctionInfo, tree: Syntax) -> str:
     method = tree.kind == "method"
     given = tree.children[2 if method else 1 :]
     arguments = given[0].children if given else []

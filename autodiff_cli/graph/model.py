@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from autodiff_cli.evaluation.evaluation import plain
-from autodiff_cli.evaluation.tensor_log import Tensors
+from autodiff_cli.evaluation.tensor_log import TensorLog
 
 LEAVES = ("variable", "constant")
 KINDS = (*LEAVES, "operation", "named", "group", "output", "more")
@@ -172,7 +172,7 @@ def leading_to(nodes: Sequence[GraphNode], output: int) -> list[GraphNode]:
     return [nodes[i].moved([None if given is None else at[given] for given in nodes[i].inputs]) for i in order]
 
 
-def outermost_calls(tensors: Tensors) -> Iterator[Call | None]:
+def outermost_calls(tensors: TensorLog) -> Iterator[Call | None]:
     """For each step of a trace the call that it was made in."""
     at = 0
     for number, (node, start, end) in enumerate(sorted(tensors.calls, key=lambda call: (call[1], -call[2]))):

@@ -16,7 +16,7 @@ from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.notes import births, digits, kinks, slopes
 
 if TYPE_CHECKING:
-    from autodiff_cli.evaluation.evaluation import Session
+    from autodiff_cli.evaluation.evaluation import Evaluation
 
 Note = dict[str, Any]
 MOST_OF_A_KIND = 5
@@ -33,22 +33,22 @@ _NAMES = {
 }
 
 
-def notes_on(session: Session, numbers: Sequence[tuple[str, Any]], order: int, shows_value: bool = True) -> list[Note]:
+def notes_on(evaluation: Evaluation, numbers: Sequence[tuple[str, Any]], order: int, shows_value: bool = True) -> list[Note]:
     """The notes on one evaluation.
 
     Args:
-        session: the evaluation.
+        evaluation: the evaluation.
         numbers: its derivatives, with what they are called.
         order: the highest order of them.
         shows_value: whether the value is shown too; where it is not, there is nothing to say about its digits.
     """
     with np.errstate(all="ignore"), enable_grad():
-        wrong = _tried(lambda: digits.lost(session, numbers, order, shows_value))
+        wrong = _tried(lambda: digits.lost(evaluation, numbers, order, shows_value))
         # Where something underflows, what is near it looks like a kink.
         ended = any(one["kind"] in ("overflow", "underflow") for one in wrong)
-        bent = _tried(lambda: kinks.kinks(session, order)) if numbers and not ended else []
-        born = _tried(lambda: births.of_value(session))
-        grown = _tried(lambda: slopes.of_derivatives(session, numbers, order))
+        bent = _tried(lambda: kinks.kinks(evaluation, order)) if numbers and not ended else []
+        born = _tried(lambda: births.of_value(evaluation))
+        grown = _tried(lambda: slopes.of_derivatives(evaluation, numbers, order))
     return [*bent, *born, *grown, *wrong]
 
 

@@ -11,19 +11,19 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.trace import Trace
 
 if TYPE_CHECKING:
-    from autodiff_cli.evaluation.evaluation import Session
+    from autodiff_cli.evaluation.evaluation import Evaluation
 
 
-def arriving(session: Session) -> tuple[Trace, dict[int, Any]]:
+def arriving(evaluation: Evaluation) -> tuple[Trace, dict[int, Any]]:
     """A trace of the evaluation once more, as backward has freed its graph, and the gradients by the ids of its results."""
-    evaluator = session.again()
+    evaluator = evaluation.again()
     evaluator.tensors.listing, evaluator.tensors.steps = True, []
     output = evaluator.as_tensor(evaluator.run())
     trace = evaluator.tensors.steps or []
     results = {id(step[3]): step[3] for step in trace if type(step[3]) is Tensor and step[3]._requires_grad}
     if not output._requires_grad or not results:
         return trace, {}
-    start = session.gradient
+    start = evaluation.gradient
     if start is None:  # of several elements each has a weight of its own, so that none can hide another
         start = Tensor((1 + 0.618 * np.arange(output.numel()) % 1).astype(output.dtype).reshape(output.shape))
     found = grad(output, list(results.values()), start, allow_unused=True)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.registry import Op
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.phrasing import among, arguments_at, beside, first_place, note, shortened, spelled
 from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw
 from autodiff_cli.notes.rewrites import way_out
 
 if TYPE_CHECKING:
-    from autodiff_cli.evaluation.evaluation import Session
+    from autodiff_cli.evaluation.evaluation import Evaluation
 
 Note = dict[str, Any]
 MOST_BACK = 1_000
@@ -49,22 +49,22 @@ class _Birth:
         self.name = name
 
 
-def of_value(session: Session) -> list[Note]:
+def of_value(evaluation: Evaluation) -> list[Note]:
     """The notes on an output that is not finite."""
-    if is_finite(session.output._data):
+    if is_finite(evaluation.output._data):
         return []
-    born = _traced_back(session)
+    born = _traced_back(evaluation)
     notes = []
     rest: list[_Birth] = []
     for one in born:
-        found = None if one.step is None else _outside(one.step, one.mask, one.result, session)
+        found = None if one.step is None else _outside(one.step, one.mask, one.result, evaluation)
         if found is None:
             rest.append(one)
         else:
             notes.append(found)
     said: set[str] = set()
     for one in rest:
-        where, kind = _born(one, session)
+        where, kind = _born(one, evaluation)
         if kind not in said:
             said.add(kind)
             span = None if one.step is None else one.step[4].span
@@ -82,17 +82,17 @@ def _bad(value: Any) -> Any:
     return ~np.isfinite(value) if isinstance(value, (float, int, np.ndarray, np.generic)) else np.False_
 
 
-def _traced_back(session: Session) -> list[_Birth]:
+def _traced_back(evaluation: Evaluation) -> list[_Birth]:
     """From the output back along what is not finite, to where that began; in the order of evaluation."""
-    trace = session.trace
-    wanted: dict[int, Any] = {id(session.output): _bad(session.output._data)}
+    trace = evaluation.trace
+    wanted: dict[int, Any] = {id(evaluation.output): _bad(evaluation.output._data)}
     plain: list[float] = []
     made: dict[int, int] = {}
     for i, step in enumerate(trace):
         for result in step[3] if isinstance(step[3], tuple) else (step[3],):
             made.setdefault(id(result), i)
-    if id(session.output) not in made and session.output.shape == ():
-        plain.append(float(session.output._data))  # a number until the end
+    if id(evaluation.output) not in made and evaluation.output.shape == ():
+        plain.append(float(evaluation.output._data))  # a number until the end
     born = []
     for i in range(len(trace) - 1, -1, -1):
         step = trace[i]
@@ -111,7 +111,7 @@ def _traced_back(session: Session) -> list[_Birth]:
                         wanted[id(earlier)] = wanted.get(id(earlier), False) | _bad(earlier._data)
     given = [
         _Birth(None, wanted[id(leaf)], leaf._data, name)
-        for name, leaf in session.leaves.items()
+        for name, leaf in evaluation.leaves.items()
         if id(leaf) in wanted and np.any(wanted[id(leaf)] & _bad(leaf._data))
     ]
     return [*given, *reversed(born)]
@@ -183,7 +183,7 @@ def _narrowed(mask: Any, shape: tuple[int, ...]) -> Any:
     return np.logical_or.reduce(mask, axis=along, keepdims=True) if along else mask
 
 
-def _outside(step: Step, mask: Any, made: Any, session: Session) -> Note | None:
+def _outside(step: Step, mask: Any, made: Any, evaluation: Evaluation) -> Note | None:
     """The note on a value outside of the domain; a pole between two parts of it is left to ``nonfinite``."""
     op = step[0]
     if op is None or op.inside is None:
@@ -196,18 +196,18 @@ def _outside(step: Step, mask: Any, made: Any, session: Session) -> Note | None:
     result = made[place] if pointwise(step) else made.reshape(-1)[0]
     if not np.isnan(result) and _is_pole(op, numbers, place, outside.shape):
         return None
-    texts = arguments_at(step, place, outside.shape, True, session.expression)
+    texts = arguments_at(step, place, outside.shape, True, evaluation.expression)
     if len(step[1]) + len(step[2]) == 1 or len(op.tensors) == 1:
         value = np.broadcast_to(np.asarray(numbers[0][0] if numbers[0] else next(iter(numbers[1].values()))), outside.shape)[place]
         message = f"{op.name} of {spelled(value)} is {result}{among(outside)}: it exists for {op.domain}"
     else:
-        text = shortened(session.expression, step[4].span)
+        text = shortened(evaluation.expression, step[4].span)
         signature = f"{op.name}({', '.join(op.tensors)})"
         message = f"{text}{beside(texts)} is {result}{among(outside)}: {signature} exists for {op.domain}"
     return note("domain", message, step[4].span, order=0)
 
 
-def _is_pole(op: Op, numbers: tuple[list[Any], dict[str, Any]], place: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+def _is_pole(op: FunctionInfo, numbers: tuple[list[Any], dict[str, Any]], place: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     """Whether the function exists on both sides."""
     assert op.inside is not None
     for direction in (-math.inf, math.inf):
@@ -223,15 +223,15 @@ def _is_pole(op: Op, numbers: tuple[list[Any], dict[str, Any]], place: tuple[int
     return True
 
 
-def _born(birth: _Birth, session: Session) -> tuple[str, str]:
+def _born(birth: _Birth, evaluation: Evaluation) -> tuple[str, str]:
     """Where, and what: nan, inf or -inf."""
     place = first_place(birth.mask)
     kind = str(birth.result[place])
     if birth.step is None:
         return f"{birth.name}, as it was given{among(birth.mask)}", kind
     step = birth.step
-    texts = arguments_at(step, place, birth.mask.shape, True, session.expression) if pointwise(step) else {}
-    text = shortened(session.expression, step[4].span)
+    texts = arguments_at(step, place, birth.mask.shape, True, evaluation.expression) if pointwise(step) else {}
+    text = shortened(evaluation.expression, step[4].span)
     with_ = beside(texts)
-    out = way_out(step[4], session.evaluator.tree, overflow=True)
+    out = way_out(step[4], evaluation.evaluator.tree, overflow=True)
     return f"{text}{with_}{among(birth.mask)}{f'; {out} does not overflow' if out and kind != 'nan' else ''}", kind

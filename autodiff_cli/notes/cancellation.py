@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.registry import Op
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
@@ -209,7 +209,7 @@ class _Errors:
         return np.float64(error), before
 
 
-def _computes_with(op: Op, key: int | str) -> bool:
+def _computes_with(op: FunctionInfo, key: int | str) -> bool:
     """Whether an argument is one of the tensors of a function, not a setting of it."""
     return (op.parameters[min(key, len(op.parameters) - 1)] if isinstance(key, int) else key) in op.tensors
 

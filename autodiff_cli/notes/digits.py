@@ -23,7 +23,7 @@ from autodiff_cli.notes.kinks import switches
 from autodiff_cli.notes.rewrites import way_out
 
 if TYPE_CHECKING:
-    from autodiff_cli.evaluation.evaluation import Session
+    from autodiff_cli.evaluation.evaluation import Evaluation
     from autodiff_cli.precise.truth import Truth
 
 Note = dict[str, Any]
@@ -53,36 +53,36 @@ class _Wrong:
         return total - min(max(int(-math.log10(min(self.relative, 1.0))), 0), total)
 
 
-def lost(session: Session, numbers: Sequence[tuple[str, Any]], order: int, shows_value: bool) -> list[Note]:
+def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, Any]], order: int, shows_value: bool) -> list[Note]:
     """The notes on wrong digits of the value, if it is shown, and of the derivatives."""
-    steps, value_lost = lost_digits(session.trace, session.output, session.dtype)
+    steps, value_lost = lost_digits(evaluation.trace, evaluation.output, evaluation.dtype)
     notes = []
-    truth = _Truths(session, min(max(order, 1), MOST_ORDER))
+    truth = _Truths(evaluation, min(max(order, 1), MOST_ORDER))
     if value_lost and shows_value:
         wrong = truth.value()
         if wrong is None or wrong:
-            notes += [_of_step(session, one) for one in steps]
-    by_hand = any(function.partials is not None for function in session.evaluator.functions.values())
-    if not numbers or by_hand or not session.variables or not shaken.fits(session, truth.order):
+            notes += [_of_step(evaluation, one) for one in steps]
+    by_hand = any(function.partials is not None for function in evaluation.evaluator.functions.values())
+    if not numbers or by_hand or not evaluation.variables or not shaken.fits(evaluation, truth.order):
         return notes
-    found = shaken.derivatives(session, truth.order)
+    found = shaken.derivatives(evaluation, truth.order)
     limit = truth.limit / _SUSPECT
-    ended = list(overflow.ends(session.trace))
+    ended = list(overflow.ends(evaluation.trace))
     wrong_value = (truth.value() if shows_value and not value_lost else None) if ended else None
-    far = overflow.is_far(session.trace)
-    moves = not switches(session, truth.order)
-    suspects = list(found) if ended or far else shaken.shaky(session, truth.order, found, limit, moves)
-    if overflow.absorbs(session.trace):  # where shaking cannot help: 0 stays 0
+    far = overflow.is_far(evaluation.trace)
+    moves = not switches(evaluation, truth.order)
+    suspects = list(found) if ended or far else shaken.shaky(evaluation, truth.order, found, limit, moves)
+    if overflow.absorbs(evaluation.trace):  # where shaking cannot help: 0 stays 0
         suspects = [key for key, value in found.items() if key in suspects or np.any(value == 0)]
     if not suspects and not wrong_value:
         return notes
     wrongs = truth.derivatives(found, suspects)
     if wrongs is None:
-        sure = [] if ended or far else shaken.shaky(session, truth.order, found, truth.limit, moves=False)
-        return [*notes, *_suspected(session, steps, sure)]
+        sure = [] if ended or far else shaken.shaky(evaluation, truth.order, found, truth.limit, moves=False)
+        return [*notes, *_suspected(evaluation, steps, sure)]
     if ended:
-        return [*notes, *_ended(session, ended, [*(wrong_value or []), *wrongs])]
-    return [*notes, *_derivatives(session, steps, wrongs, far)]
+        return [*notes, *_ended(evaluation, ended, [*(wrong_value or []), *wrongs])]
+    return [*notes, *_derivatives(evaluation, steps, wrongs, far)]
 
 
 MOST_SECONDS = 1.0
@@ -90,13 +90,13 @@ MOST_SECONDS = 1.0
 
 
 class _Truths:
-    """The numbers of a session beside what they are with many digits."""
+    """The numbers of an evaluation beside what they are with many digits."""
 
-    def __init__(self, session: Session, order: int) -> None:
-        self.session = session
+    def __init__(self, evaluation: Evaluation, order: int) -> None:
+        self.evaluation = evaluation
         self.order = order
-        self.limit = math.sqrt(float(np.finfo(session.dtype).eps))
-        self._least = float(np.finfo(session.dtype).tiny) * 10
+        self.limit = math.sqrt(float(np.finfo(evaluation.dtype).eps))
+        self._least = float(np.finfo(evaluation.dtype).tiny) * 10
         self._truth: Truth | None = None
         self._tried = False
 
@@ -105,10 +105,10 @@ class _Truths:
             self._tried = True
             from autodiff_cli.precise.truth import Truth
 
-            count = sum(leaf.numel() for leaf in self.session.variables.values())
+            count = sum(leaf.numel() for leaf in self.evaluation.variables.values())
             evaluations = 4 * count if self.order == 1 else 8 * count * (count + 1)
             try:
-                self._truth = Truth(self.session, self.order, evaluations=evaluations)
+                self._truth = Truth(self.evaluation, self.order, evaluations=evaluations)
             except AutodiffError:
                 self._truth = None
         return self._truth
@@ -134,7 +134,7 @@ class _Truths:
         truth = self._made()
         if truth is None:
             return None
-        values = np.ravel(self.session.output._data)
+        values = np.ravel(self.evaluation.output._data)
         pairs = zip(values, truth.differences.values(), strict=True)
         return [one for given, true in pairs if (one := self._compared(0, "the value", float(given), true)) is not None]
 
@@ -142,14 +142,14 @@ class _Truths:
         truth = self._made()
         if truth is None:
             return None
-        session = self.session
-        if session.gradient is not None:
-            truth = truth.weighted(session.gradient._data)
+        evaluation = self.evaluation
+        if evaluation.gradient is not None:
+            truth = truth.weighted(evaluation.gradient._data)
         wrong = []
         for place, names in keys:
-            j = 0 if place is None else int(np.ravel_multi_index(place, session.output.shape))
+            j = 0 if place is None else int(np.ravel_multi_index(place, evaluation.output.shape))
             array = found[place, names]
-            shapes = [session.variables[name].shape for name in names]
+            shapes = [evaluation.variables[name].shape for name in names]
             for position in np.ndindex(array.shape):
                 index, rest, elements = [], list(position), []
                 for name, shape in zip(names, shapes, strict=True):
@@ -172,7 +172,7 @@ class _Truths:
     def _compared(self, order: int, name: str, given: float, exact: Any) -> _Wrong | None:
         if abs(exact) < self._least and abs(given) < self._least:
             return None
-        true = float(np.dtype(self.session.dtype).type(float(exact)))
+        true = float(np.dtype(self.evaluation.dtype).type(float(exact)))
         if math.isnan(true) or given == true:
             return None
         if math.isnan(given) or math.isinf(given) or math.isinf(true):
@@ -187,24 +187,24 @@ class _Truths:
 # Words
 
 
-def _total(session: Session) -> int:
-    return round(-math.log10(float(np.finfo(session.dtype).eps)))
+def _total(evaluation: Evaluation) -> int:
+    return round(-math.log10(float(np.finfo(evaluation.dtype).eps)))
 
 
-def _of_step(session: Session, one: Lost) -> Note:
+def _of_step(evaluation: Evaluation, one: Lost) -> Note:
     step = one.step
-    texts = arguments_at(step, one.place, one.mask.shape, pointwise(step), session.expression)
-    text = shortened(session.expression, step[4].span)
+    texts = arguments_at(step, one.place, one.mask.shape, pointwise(step), evaluation.expression)
+    text = shortened(evaluation.expression, step[4].span)
     message = f"{text} loses about {one.digits} of {one.total} digits{beside(texts)}{among(one.mask, one.sampled)}"
-    return note("cancellation", message + _kept(session, one), step[4].span, order=0)
+    return note("cancellation", message + _kept(evaluation, one), step[4].span, order=0)
 
 
-def _kept(session: Session, one: Lost) -> str:
-    out = way_out(one.step[4], session.evaluator.tree)
+def _kept(evaluation: Evaluation, one: Lost) -> str:
+    out = way_out(one.step[4], evaluation.evaluator.tree)
     return f"; {out} keeps them" if out else ""
 
 
-def _derivatives(session: Session, steps: Sequence[Lost], wrongs: Sequence[_Wrong], far: bool) -> list[Note]:
+def _derivatives(evaluation: Evaluation, steps: Sequence[Lost], wrongs: Sequence[_Wrong], far: bool) -> list[Note]:
     """One note for each order: the worst of its derivatives, and where digits were lost if that is known.
 
     Args:
@@ -218,36 +218,38 @@ def _derivatives(session: Session, steps: Sequence[Lost], wrongs: Sequence[_Wron
         if far and (worst.given == 0 or not math.isfinite(worst.given)):
             kind = "underflow" if worst.given == 0 else "overflow"
             message = f"{worst.name}{more} is {worst.given:.6g} and should be {worst.true:.6g}: numbers {kind} on the way back"
-            notes.append(note(kind, message, session.evaluator.tree.children[-1].span, order=order))
+            notes.append(note(kind, message, evaluation.evaluator.tree.children[-1].span, order=order))
             continue
-        total = _total(session)
-        notes.append(_about(session, steps, f"{worst.name}{more}: about {worst.digits(total)} of {total} digits are lost", order))
+        total = _total(evaluation)
+        notes.append(
+            _about(evaluation, steps, f"{worst.name}{more}: about {worst.digits(total)} of {total} digits are lost", order)
+        )
     return notes
 
 
-def _suspected(session: Session, steps: Sequence[Lost], suspects: Sequence[tuple[shaken.Place, Index]]) -> list[Note]:
+def _suspected(evaluation: Evaluation, steps: Sequence[Lost], suspects: Sequence[tuple[shaken.Place, Index]]) -> list[Note]:
     """The same where the truth is not known."""
     notes = []
     for order in sorted({len(names) for _, names in suspects}):
         names = next(names for _, names in suspects if len(names) == order)
         by = " and ".join(dict.fromkeys(names))
-        notes.append(_about(session, steps, f"the {ordinal(order)} by {by} may have lost most of its digits", order))
+        notes.append(_about(evaluation, steps, f"the {ordinal(order)} by {by} may have lost most of its digits", order))
     return notes
 
 
-def _about(session: Session, steps: Sequence[Lost], message: str, order: int) -> Note:
+def _about(evaluation: Evaluation, steps: Sequence[Lost], message: str, order: int) -> Note:
     if not steps:
-        return note("cancellation", message, session.evaluator.tree.children[-1].span, order=order)
+        return note("cancellation", message, evaluation.evaluator.tree.children[-1].span, order=order)
     step = steps[0].step
     return note(
         "cancellation",
-        f"{message} in {shortened(session.expression, step[4].span)}{_kept(session, steps[0])}",
+        f"{message} in {shortened(evaluation.expression, step[4].span)}{_kept(evaluation, steps[0])}",
         step[4].span,
         order=order,
     )
 
 
-def _ended(session: Session, ended: Sequence[tuple[Step, str, Any]], wrongs: Sequence[_Wrong]) -> list[Note]:
+def _ended(evaluation: Evaluation, ended: Sequence[tuple[Step, str, Any]], wrongs: Sequence[_Wrong]) -> list[Note]:
     """What is wrong because a step overflows or underflows, and the way around it."""
     if not wrongs:
         return []
@@ -255,9 +257,9 @@ def _ended(session: Session, ended: Sequence[tuple[Step, str, Any]], wrongs: Seq
     orders = sorted({wrong.order for wrong in wrongs})
     first = [next(wrong for wrong in wrongs if wrong.order == order) for order in orders]
     said = " and ".join(f"{one.name} is {one.given:.6g} and should be {one.true:.6g}" for one in first)
-    texts = arguments_at(step, first_place(mask), mask.shape, pointwise(step), session.expression)
-    text = shortened(session.expression, step[4].span)
-    out = way_out(step[4], session.evaluator.tree, overflow=True)
+    texts = arguments_at(step, first_place(mask), mask.shape, pointwise(step), evaluation.expression)
+    text = shortened(evaluation.expression, step[4].span)
+    out = way_out(step[4], evaluation.evaluator.tree, overflow=True)
     instead = f"; {out} does not" if out else ""
     message = f"{text} {verb}{beside(texts)}{among(mask)}: {said}{instead}"
     return [note(verb.removesuffix("s"), message, step[4].span, order=orders[0])]

@@ -22,7 +22,7 @@ from autodiff_cli.notes.arriving import arriving
 from autodiff_cli.notes.sides import Line, Sides, both_sides
 
 if TYPE_CHECKING:
-    from autodiff_cli.evaluation.evaluation import Session
+    from autodiff_cli.evaluation.evaluation import Evaluation
 
 Note = dict[str, Any]
 MOST_LINES = 24
@@ -55,30 +55,30 @@ class Switch:
         self.mask = np.asarray(mask) if shape is None else np.broadcast_to(mask, shape)
 
 
-def kinks(session: Session, order: int) -> list[Note]:
+def kinks(evaluation: Evaluation, order: int) -> list[Note]:
     """The notes on kinks, for derivatives up to an order."""
-    met = switches(session, order)
-    if not met or not np.all(np.isfinite(session.output._data)):
+    met = switches(evaluation, order)
+    if not met or not np.all(np.isfinite(evaluation.output._data)):
         return []
-    eps = float(np.finfo(session.dtype).eps)
+    eps = float(np.finfo(evaluation.dtype).eps)
     order = min(order, MOST_ORDER)
     felt: dict[str, tuple[Line, list[Sides], Any]] = {}  # along the first line of each variable
-    for line in _lines(session, met):
+    for line in _lines(evaluation, met):
         found, jump = both_sides(line, order, eps)
         if found or jump is not None:
             felt.setdefault(line.name, (line, found, jump))
-    return _worded(session, met, felt)
+    return _worded(evaluation, met, felt)
 
 
 # What switches
 
 
-def switches(session: Session, order: int) -> list[Switch]:
+def switches(evaluation: Evaluation, order: int) -> list[Switch]:
     """The steps that switch at the point, for derivatives up to an order."""
-    behind = {id(leaf): {name} for name, leaf in session.variables.items()}
+    behind = {id(leaf): {name} for name, leaf in evaluation.variables.items()}
     nothing: set[str] = set()
     found = []
-    for i, step in enumerate(session.trace):
+    for i, step in enumerate(evaluation.trace):
         variables = nothing
         for value in flat(step):
             more = behind.get(id(value), nothing) if type(value) is Tensor else nothing
@@ -121,12 +121,12 @@ def _mask(step: Step, order: int) -> Any:
 # Beside the point
 
 
-def _lines(session: Session, switches: list[Switch]) -> Iterator[Line]:
+def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
     """The lines along which to look: each element of each variable, of large ones those at which something switches."""
     wanted = set().union(*(switch.variables for switch in switches))
     lines = []
-    for name in session.variables:
-        leaf = session.variables[name]
+    for name in evaluation.variables:
+        leaf = evaluation.variables[name]
         if name not in wanted:
             continue
         if leaf.numel() <= MOST_LINES:
@@ -135,19 +135,19 @@ def _lines(session: Session, switches: list[Switch]) -> Iterator[Line]:
             fitting = [s.mask for s in switches if name in s.variables and s.mask.shape == leaf.shape]
             elements = [first_place(mask) for mask in fitting] or [(0,) * leaf.ndim]
         lines.append((name, elements))
-    output = session.output
+    output = evaluation.output
     places: list[Any] = [None]
-    if output.shape and session.gradient is None:
+    if output.shape and evaluation.gradient is None:
         places = list(itertools.islice(itertools.product(*map(range, output.shape)), MOST_LINES))
     some = [(name, element) for name, elements in lines for element in elements]
     for (name, element), place in itertools.islice(itertools.product(some, places), MOST_LINES * 8):
-        yield Line(session, name, element, place)
+        yield Line(evaluation, name, element, place)
 
 
 # Words
 
 
-def _worded(session: Session, switches: list[Switch], felt: dict[str, Any]) -> list[Note]:
+def _worded(evaluation: Evaluation, switches: list[Switch], felt: dict[str, Any]) -> list[Note]:
     """A note for the steps that switch along the same variables, about the lowest order at which the sides differ."""
     groups: dict[tuple[str, ...], list[Switch]] = {}
     for switch in switches:
@@ -156,14 +156,14 @@ def _worded(session: Session, switches: list[Switch], felt: dict[str, Any]) -> l
             groups.setdefault(key, []).append(switch)
     notes = []
     for names, group in groups.items():
-        kept = _felt(session, group) if len(group) > 1 else group
-        notes.append(_note(session, kept, [felt[name] for name in names]))
+        kept = _felt(evaluation, group) if len(group) > 1 else group
+        notes.append(_note(evaluation, kept, [felt[name] for name in names]))
     return notes
 
 
-def _felt(session: Session, group: list[Switch]) -> list[Switch]:
+def _felt(evaluation: Evaluation, group: list[Switch]) -> list[Switch]:
     """Those that a gradient arrives at, if there are any; a comparison has none."""
-    trace, gradients = arriving(session)
+    trace, gradients = arriving(evaluation)
     kept = []
     for switch in group:
         arrived = gradients.get(id(trace[switch.index][3]))
@@ -174,7 +174,7 @@ def _felt(session: Session, group: list[Switch]) -> list[Switch]:
     return kept or group
 
 
-def _note(session: Session, group: list[Switch], lines: list[Any]) -> Note:
+def _note(evaluation: Evaluation, group: list[Switch], lines: list[Any]) -> Note:
     switch = group[0]
     more = f" and {len(group) - 1} more place{'s' * (len(group) > 2)}" if len(group) > 1 else ""
     lowest = min([sides.order for _, found, _ in lines for sides in found], default=1)
@@ -183,12 +183,12 @@ def _note(session: Session, group: list[Switch], lines: list[Any]) -> Note:
     op = switch.step[0]
     assert op is not None
     source = _source(op.convention) if lowest == 1 else ""
-    several = len(session.variables) > 1 or any(line.element for line, _, _ in lines)
+    several = len(evaluation.variables) > 1 or any(line.element for line, _, _ in lines)
     for line, found, jump in lines:
         first = next((sides for sides in found if sides.order == lowest), None)
         if first is None and jump is None:
             continue
-        by = f" by {_named(session, line, first)}" if several else ""
+        by = f" by {_named(evaluation, line, first)}" if several else ""
         used = first.used if first is not None else float(line.look(0.0, 1)[1][0])
         one_sided = one_sided or (first is not None and first.one_sided)
         begin = f"the {ordinal(lowest)}{by} used is" if not parts else f"{by.strip()} it is"
@@ -198,10 +198,10 @@ def _note(session: Session, group: list[Switch], lines: list[Any]) -> Note:
     joint = ", " if len(parts) > 1 else "; "
     said = "; ".join(joint.join(part) for part in parts)
     kind = "domain" if one_sided and op.name == "pow" and math.isfinite(lines[0][1][0].used) else "kink"
-    return note(kind, f"{_place(session, switch)}{more}: {said}", switch.step[4].span, order=lowest)
+    return note(kind, f"{_place(evaluation, switch)}{more}: {said}", switch.step[4].span, order=lowest)
 
 
-def _place(session: Session, switch: Switch) -> str:
+def _place(evaluation: Evaluation, switch: Switch) -> str:
     """``abs at x - 2 = 0``, with the elements where there are several."""
     step, mask = switch.step, switch.mask
     op = step[0]
@@ -210,22 +210,22 @@ def _place(session: Session, switch: Switch) -> str:
     if one_by_one:  # of a loss the mask may have the shape of one argument only
         shapes = [raw(value).shape for value in flat(step) if type(value) is Tensor]
         mask = np.broadcast_to(mask, np.broadcast_shapes(np.shape(mask), *shapes))
-    texts = arguments_at(step, first_place(mask), mask.shape, one_by_one, session.expression, human=True)
+    texts = arguments_at(step, first_place(mask), mask.shape, one_by_one, evaluation.expression, human=True)
     shown = [text for text in texts.values() if text]
     if not shown:
-        given = [(name, session.leaves[name]) for name in session.variables if name in switch.variables]
+        given = [(name, evaluation.leaves[name]) for name in evaluation.variables if name in switch.variables]
         shown = [f"{name} = {_short(float(leaf._data))}" for name, leaf in given if not leaf.shape]
     at = f" at {', '.join(shown)}" if shown else ""
-    return f"{call_text(step, session.expression)}{at}{among(mask)}"
+    return f"{call_text(step, evaluation.expression)}{at}{among(mask)}"
 
 
-def _named(session: Session, line: Line, sides: Sides | None) -> str:
+def _named(evaluation: Evaluation, line: Line, sides: Sides | None) -> str:
     """The variable of a derivative, or the two of a second one."""
     name = _element(line.name, line.element)
     if sides is None or sides.order != 2:
         return name
     index = sides.index
-    for other, leaf in session.variables.items():
+    for other, leaf in evaluation.variables.items():
         if index < leaf.numel():
             second = _element(other, tuple(int(i) for i in np.unravel_index(index, leaf.shape)) if leaf.shape else ())
             return name if second == name else f"{name} and {second}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.higher_order import Index, partials
-from autodiff_cli.autograd.primitives.registry import Op
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.trace import pointwise, raw
@@ -18,7 +18,7 @@ from autodiff_cli.language.tree import Syntax
 from autodiff_cli.notes.cancellation import is_exact
 
 if TYPE_CHECKING:
-    from autodiff_cli.evaluation.evaluation import Session
+    from autodiff_cli.evaluation.evaluation import Evaluation
 
 MOST_STEPS = 500
 MOST_ELEMENTS = 1_000
@@ -38,14 +38,14 @@ class _Shaken(Evaluator):
     Equal results of one function have the same factors, as rounding would have it.
     """
 
-    def __init__(self, session: Session, variables: Mapping[str, Tensor], seed: int) -> None:
-        leaves = {**session.leaves, **variables}
-        super().__init__(session.expression, leaves, np.dtype(session.dtype), session.evaluator.tree)
+    def __init__(self, evaluation: Evaluation, variables: Mapping[str, Tensor], seed: int) -> None:
+        leaves = {**evaluation.leaves, **variables}
+        super().__init__(evaluation.expression, leaves, np.dtype(evaluation.dtype), evaluation.evaluator.tree)
         self.tensors.listing = False
         self._seed = seed
-        self._eps = float(np.finfo(session.dtype).eps)
+        self._eps = float(np.finfo(evaluation.dtype).eps)
 
-    def apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         result = super().apply(op, given, named, node)
         if type(result) is not Tensor or result.dtype.kind != "f" or result.numel() > MOST_ELEMENTS:
             return result
@@ -73,7 +73,7 @@ def _moved(leaf: Tensor, seed: int) -> Tensor:
     return Tensor((leaf._data * factor).astype(leaf.dtype), requires_grad=True)
 
 
-def evaluated(session: Session, seed: int | None = None, moves: bool = False) -> tuple[Tensor, dict[str, Tensor]]:
+def evaluated(evaluation: Evaluation, seed: int | None = None, moves: bool = False) -> tuple[Tensor, dict[str, Tensor]]:
     """The output and the variables of an evaluation.
 
     Args:
@@ -81,44 +81,44 @@ def evaluated(session: Session, seed: int | None = None, moves: bool = False) ->
         moves: whether variables may move too.
     """
     # Without the hooks of --hook, which change gradients and no derivatives.
-    variables = {name: leaf.detach().requires_grad_() for name, leaf in session.variables.items()}
+    variables = {name: leaf.detach().requires_grad_() for name, leaf in evaluation.variables.items()}
     if seed is not None and moves:
         variables = {name: _moved(leaf, seed) for name, leaf in variables.items()}
-    evaluator = session.again(variables) if seed is None else _Shaken(session, variables, seed)
+    evaluator = evaluation.again(variables) if seed is None else _Shaken(evaluation, variables, seed)
     return evaluator.as_tensor(evaluator.run()), variables
 
 
-def derivatives(session: Session, order: int, seed: int | None = None, moves: bool = False) -> Found:
+def derivatives(evaluation: Evaluation, order: int, seed: int | None = None, moves: bool = False) -> Found:
     """The derivatives up to an order, of each element of an output that has no gradient to start from; see ``evaluated``."""
-    output, variables = evaluated(session, seed, moves)
+    output, variables = evaluated(evaluation, seed, moves)
     found: Found = {}
-    for place in places(session):
+    for place in places(evaluation):
         number = output if place is None else output[place]
         if number._requires_grad:
-            each = partials(number, variables, order, session.gradient)
+            each = partials(number, variables, order, evaluation.gradient)
             found.update({(place, index): np.asarray(value) for index, value in each.items()})
     return found
 
 
-def places(session: Session) -> Iterator[Place]:
+def places(evaluation: Evaluation) -> Iterator[Place]:
     """The elements of the output that are differentiated; ``None`` for all of it at once."""
-    output = session.output
-    if output.numel() == 1 or session.gradient is not None:
+    output = evaluation.output
+    if output.numel() == 1 or evaluation.gradient is not None:
         return iter((None,))
     return itertools.islice(itertools.product(*map(range, output.shape)), MOST_PLACES)
 
 
-def fits(session: Session, order: int) -> bool:
+def fits(evaluation: Evaluation, order: int) -> bool:
     """Whether an evaluation is small enough to be made a few times more."""
-    count = sum(leaf.numel() for leaf in session.variables.values())
-    sizes = (np.size(raw(step[3])) for step in session.trace if not isinstance(step[3], tuple))
-    return len(session.trace) <= MOST_STEPS and count <= MOST_BY[order] and max(sizes, default=0) <= MOST_ELEMENTS
+    count = sum(leaf.numel() for leaf in evaluation.variables.values())
+    sizes = (np.size(raw(step[3])) for step in evaluation.trace if not isinstance(step[3], tuple))
+    return len(evaluation.trace) <= MOST_STEPS and count <= MOST_BY[order] and max(sizes, default=0) <= MOST_ELEMENTS
 
 
-def shaky(session: Session, order: int, found: Found, limit: float, moves: bool) -> list[tuple[Place, Index]]:
+def shaky(evaluation: Evaluation, order: int, found: Found, limit: float, moves: bool) -> list[tuple[Place, Index]]:
     """Which derivatives change by more than a share of them when shaken; or are far from a line where variables move too."""
-    shaken = [derivatives(session, order, seed) for seed in SEEDS]
-    around = [derivatives(session, order, seed, moves=True) for seed in SEEDS] if moves else []
+    shaken = [derivatives(evaluation, order, seed) for seed in SEEDS]
+    around = [derivatives(evaluation, order, seed, moves=True) for seed in SEEDS] if moves else []
     changed = []
     for key, value in found.items():
         if not np.all(np.isfinite(value)):

@@ -13,7 +13,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError
 
 if TYPE_CHECKING:
-    from autodiff_cli.evaluation.evaluation import Session
+    from autodiff_cli.evaluation.evaluation import Evaluation
 
 STEPS = (0.5, 0.75, 0.9)
 """The distances looked at, as powers of the precision of the type, in proportion to the place."""
@@ -27,15 +27,15 @@ class Line:
     """The output along one element of one variable.
 
     Args:
-        session: the evaluation.
+        evaluation: the evaluation.
         name, element: the variable, and which of its elements.
         place: which element of the output; ``None`` for the sum that a sweep starts from.
     """
 
-    def __init__(self, session: Session, name: str, element: tuple[int, ...], place: tuple[int, ...] | None) -> None:
+    def __init__(self, evaluation: Evaluation, name: str, element: tuple[int, ...], place: tuple[int, ...] | None) -> None:
         self.name = name
         self.element = element
-        self._session = session
+        self._session = evaluation
         self._place = place
 
     @property
@@ -48,21 +48,21 @@ class Line:
 
         All are nan where the expression has no value.
         """
-        session = self._session
-        leaves = dict(session.leaves)
+        evaluation = self._session
+        leaves = dict(evaluation.leaves)
         moved = np.array(leaves[self.name]._data)
         moved[self.element] += shift
         leaves[self.name] = Tensor(moved[()])
-        for name in session.variables:
+        for name in evaluation.variables:
             leaves[name] = leaves[name].detach().requires_grad_()
         try:
-            evaluator = session.again(leaves)
+            evaluator = evaluation.again(leaves)
             current = self._number(evaluator.as_tensor(evaluator.run()))
         except AutodiffError:  # a function that refuses what is outside of its domain
             return [np.array([math.nan])] * (order + 1)
         found = [np.array([float(current._data)])]
-        inputs = [leaves[name] for name in session.variables]
-        own = list(session.variables).index(self.name)
+        inputs = [leaves[name] for name in evaluation.variables]
+        own = list(evaluation.variables).index(self.name)
         for k in range(1, order + 1):
             if math.isnan(found[0][0]):
                 found.append(np.array([math.nan]))

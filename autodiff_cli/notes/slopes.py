@@ -16,20 +16,20 @@ from autodiff_cli.notes.arriving import arriving
 from autodiff_cli.notes.births import is_finite
 
 if TYPE_CHECKING:
-    from autodiff_cli.evaluation.evaluation import Session
+    from autodiff_cli.evaluation.evaluation import Evaluation
 
 Note = dict[str, Any]
 
 
-def of_derivatives(session: Session, numbers: Sequence[tuple[str, Any]], order: int) -> list[Note]:
+def of_derivatives(evaluation: Evaluation, numbers: Sequence[tuple[str, Any]], order: int) -> list[Note]:
     """The operation whose own derivative is nan or inf, if the value is a number and a derivative is none."""
     bad = [(name, value) for name, value in numbers if value is not None and not is_finite(value)]
-    if not bad or not is_finite(session.output._data):
+    if not bad or not is_finite(evaluation.output._data):
         return []
     name, value = bad[0]
     final = np.ravel(value)[~np.isfinite(np.ravel(value))][0]
     for level in range(1, order + 1):
-        found = _first_slope(session, level)
+        found = _first_slope(evaluation, level)
         if found is not None:
             step, kind, text = found
             which = ordinal(level)
@@ -38,11 +38,11 @@ def of_derivatives(session: Session, numbers: Sequence[tuple[str, Any]], order: 
     return [note("nonfinite", f"{name} is {final}, where finite derivatives of the operations meet", order=order)]
 
 
-def _first_slope(session: Session, order: int) -> tuple[Step, str, str] | None:
+def _first_slope(evaluation: Evaluation, order: int) -> tuple[Step, str, str] | None:
     if order == 1:
-        trace, gradients = arriving(session)
+        trace, gradients = arriving(evaluation)
     else:
-        trace, gradients = session.trace, {}
+        trace, gradients = evaluation.trace, {}
     for step in reversed(trace):
         op, _, _, result, _ = step
         if op is None or type(result) is not Tensor or not result._requires_grad:
@@ -56,8 +56,8 @@ def _first_slope(session: Session, order: int) -> tuple[Step, str, str] | None:
                 place = first_place(bad)
                 value = dict(slots(step))[key]
                 whole = np.shape(raw(value)) == np.shape(raw(result))
-                texts = arguments_at(step, place, bad.shape, pointwise(step) and whole, session.expression)
-                text = shortened(session.expression, step[4].span)
+                texts = arguments_at(step, place, bad.shape, pointwise(step) and whole, evaluation.expression)
+                text = shortened(evaluation.expression, step[4].span)
                 with_ = beside(texts)
                 return step, str(np.asarray(slope)[place]), f"{text}{with_}{among(bad)}"
     return None

@@ -14,18 +14,18 @@ import numpy as np
 
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.primitives.kinds import MASK, POSITIONS
-from autodiff_cli.autograd.primitives.registry import Op
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.coercion import is_plain
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.machine import UserFunction
-from autodiff_cli.evaluation.tensor_log import Tensors
+from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.precise.number import Arithmetic, Exact, Number
 from autodiff_cli.precise.tensor import Precise, precise
 
 
-class _Tensors(Tensors):
+class _TensorLog(TensorLog):
     """Makes literals into tensors of many digits."""
 
     def __init__(self, source: str, math: Arithmetic, given: Any, listing: bool) -> None:
@@ -49,7 +49,7 @@ class _Tensors(Tensors):
             return tensor
         return precise(self.math, tensor._data)
 
-    def _argument(self, op: Op, parameter: str, value: Any, node: Syntax) -> Any:
+    def _argument(self, op: FunctionInfo, parameter: str, value: Any, node: Syntax) -> Any:
         found = super()._argument(op, parameter, value, node)
         if op.kinds.get(parameter) in (POSITIONS, MASK):
             return lowered(found)
@@ -73,13 +73,13 @@ class PreciseEvaluator(Evaluator):
         listing: whether to keep a list of all tensors.
     """
 
-    tensors: _Tensors
+    tensors: _TensorLog
 
     def __init__(self, source: str, tree: Syntax, math: Arithmetic, inputs: Mapping[str, Any], listing: bool = False) -> None:
         leaves = {name: value if isinstance(value, Tensor) else precise(math, value) for name, value in inputs.items()}
         super().__init__(source, leaves, np.dtype(np.float64), tree)
         self.math = math
-        self.tensors = _Tensors(source, math, leaves.values(), listing)
+        self.tensors = _TensorLog(source, math, leaves.values(), listing)
 
     def run(self) -> Any:
         value: Any = None
@@ -101,7 +101,7 @@ class PreciseEvaluator(Evaluator):
             return precise(self.math, np.vectorize(self.math.read, otypes=[object])(value._data))
         return value
 
-    def apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         numbers = bool(op.tensors) and all(map(is_plain, given)) and all(map(is_plain, named.values())) and not op.variadic
         if not numbers or all(isinstance(value, bool) for value in given):
             return super().apply(op, given, named, node)

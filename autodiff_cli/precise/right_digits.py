@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.errors import UsageError
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.precise.differences import Slope
 from autodiff_cli.precise.evaluator import numbers
 from autodiff_cli.precise.truth import MOST_SECONDS, Truth, in_time
@@ -26,14 +26,14 @@ Path = tuple[str, ...]
 
 
 @contextmanager
-def verifying(session: Session, order: int, digits: int | None, entries: int = 1) -> Iterator[Verified]:
+def verifying(evaluation: Evaluation, order: int, digits: int | None, entries: int = 1) -> Iterator[Verified]:
     """The numbers of an answer, which are to be taken in within the time that there is.
 
     Raises:
         NotPrecise: if that takes longer, or they cannot be computed with many digits.
     """
     with in_time(MOST_SECONDS):
-        yield Verified(session, order, digits, entries)
+        yield Verified(evaluation, order, digits, entries)
 
 
 class Verified:
@@ -46,18 +46,18 @@ class Verified:
         texts: the numbers to ``digits`` digits.
     """
 
-    def __init__(self, session: Session, order: int, digits: int | None, entries: int = 1) -> None:
+    def __init__(self, evaluation: Evaluation, order: int, digits: int | None, entries: int = 1) -> None:
         if digits is not None and not 1 <= digits <= MOST_DIGITS:
             raise UsageError(f"--digits must be from 1 to {MOST_DIGITS}, not {digits}", hint="--digits 30, for example")
         self.digits = digits
         self.right: dict[Path, Any] = {}
         self.texts: dict[Path, Any] = {}
-        self._session = session
-        self._dtype = np.dtype(session.dtype)
+        self._session = evaluation
+        self._dtype = np.dtype(evaluation.dtype)
         wanted = max(DIGITS, (digits or 0) + 10)
         evaluations = entries * (order + 1) ** 2 * 2
-        self._plain = Truth(session, order, wanted, evaluations)
-        weights = session.gradient
+        self._plain = Truth(evaluation, order, wanted, evaluations)
+        weights = evaluation.gradient
         self._truth = self._plain if weights is None else self._plain.weighted(weights._data)
         self._mp = self._plain.differences.math.mp
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import LAWS
+from autodiff_cli.autograd.primitives.declare import PRIMITIVES
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.extremes import _ordered
 from autodiff_cli.ops.loss import nll_loss
@@ -180,7 +180,7 @@ def _logcumsumexp(x: Any, dim: int) -> Any:
 
 
 def _nll_loss(x: Any, target: Any, how: str) -> Any:
-    return LAWS[nll_loss].forward(x, target.astype(np.float64), how)
+    return PRIMITIVES[nll_loss].forward(x, target.astype(np.float64), how)
 
 
 def _determinant(x: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.node import tensor_on
-from autodiff_cli.autograd.primitives.declare import Law
+from autodiff_cli.autograd.primitives.declare import Primitive
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import FOREIGN, NotPrecise
 from autodiff_cli.precise.functions import computed
@@ -44,13 +44,13 @@ class Precise(Tensor):
         """True: what is no real number is an ordinary tensor."""
         return True
 
-    def applied(self, law: Law, given: Sequence[Any]) -> Any:
+    def applied(self, primitive: Primitive, given: Sequence[Any]) -> Any:
         """The result of a declared function of it.
 
         Raises:
             NotPrecise: if the function has no form here.
         """
-        return applied(self.math, law, given)
+        return applied(self.math, primitive, given)
 
     def of_several(self, name: str, forward: Callable[..., Any], given: Sequence[Any]) -> list[Tensor]:
         """The results of a function that has several, such as ``sort``."""
@@ -108,17 +108,17 @@ def cells_of(value: Any) -> Any:
     return value if isinstance(value, np.ndarray) else _boxed(value)
 
 
-def applied(math: Arithmetic, law: Law, given: Sequence[Any]) -> Any:
+def applied(math: Arithmetic, primitive: Primitive, given: Sequence[Any]) -> Any:
     """The result of a declared function, where one of its tensors is of many digits."""
-    if law.of_sequence:
+    if primitive.of_sequence:
         arrays: list[Any] = [[_objects(math, one) for one in given[0]]]
-        return tensor(math, _computed(law.name, law.forward, [*arrays, *given[1:]]))
-    statics = [value.item() if isinstance(value, Tensor) and not value.shape else value for value in given[law.arity :]]
-    if law.elementwise:
-        return _element_by_element(math, law, [cells_of(value) for value in given[: law.arity]], statics)
-    operands = [None if value is None else _objects(math, value) for value in given[: law.arity]]
-    forward = SHAPED.get(law.name, law.forward)
-    return tensor(math, _computed(law.name, forward, [*operands, *statics]))
+        return tensor(math, _computed(primitive.name, primitive.forward, [*arrays, *given[1:]]))
+    statics = [value.item() if isinstance(value, Tensor) and not value.shape else value for value in given[primitive.arity :]]
+    if primitive.elementwise:
+        return _element_by_element(math, primitive, [cells_of(value) for value in given[: primitive.arity]], statics)
+    operands = [None if value is None else _objects(math, value) for value in given[: primitive.arity]]
+    forward = SHAPED.get(primitive.name, primitive.forward)
+    return tensor(math, _computed(primitive.name, forward, [*operands, *statics]))
 
 
 def _objects(math: Arithmetic, value: Any) -> Any:
@@ -140,8 +140,8 @@ def _computed(name: str, forward: Callable[..., Any], arguments: Sequence[Any]) 
         raise NotPrecise(name) from None
 
 
-def _element_by_element(math: Arithmetic, law: Law, arrays: Sequence[Any], statics: Sequence[Any]) -> Any:
-    name = law.name
+def _element_by_element(math: Arithmetic, primitive: Primitive, arrays: Sequence[Any], statics: Sequence[Any]) -> Any:
+    name = primitive.name
     spread = np.broadcast_arrays(*arrays)
     result = np.empty(spread[0].shape, object)
     rounded = name not in _UNROUNDED

@@ -13,7 +13,7 @@ import numpy as np
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.deadline import Late, within
 from autodiff_cli.errors import FOREIGN, AutodiffError, LimitError, NotPrecise
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.language.parser import parse
 from autodiff_cli.limits import lifted
 from autodiff_cli.precise.differences import Differences
@@ -42,10 +42,10 @@ def in_time(seconds: float) -> Iterator[None]:
 
 
 class Truth:
-    """The program of a session at its point, computed from values with many digits.
+    """The program of an evaluation at its point, computed from values with many digits.
 
     Args:
-        session: the evaluation; its leaves are taken as the numbers that they are.
+        evaluation: the evaluation; its leaves are taken as the numbers that they are.
         order: the highest order of derivative that will be asked for.
         digits: how many right digits are wanted.
         evaluations: about how many evaluations will be made.
@@ -57,12 +57,12 @@ class Truth:
         NotPrecise: if a function has no form with many digits, or the expression is too large for that.
     """
 
-    def __init__(self, session: Session, order: int = 1, digits: int = 50, evaluations: int = 0) -> None:
-        self.session = session
-        self._tree = session.evaluator.tree
-        self._shapes = {name: leaf.shape for name, leaf in session.variables.items()}
-        self._constants = {name: leaf._data for name, leaf in session.leaves.items() if name not in session.variables}
-        inputs = [float(x) for leaf in session.variables.values() for x in np.ravel(leaf._data)]
+    def __init__(self, evaluation: Evaluation, order: int = 1, digits: int = 50, evaluations: int = 0) -> None:
+        self.evaluation = evaluation
+        self._tree = evaluation.evaluator.tree
+        self._shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
+        self._constants = {name: leaf._data for name, leaf in evaluation.leaves.items() if name not in evaluation.variables}
+        inputs = [float(x) for leaf in evaluation.variables.values() for x in np.ravel(leaf._data)]
         self._inputs, self._order, self._digits = inputs, order, digits
         if len(inputs) * evaluations > MOST_OPERATIONS:  # before they become numbers of many digits
             raise NotPrecise("an expression of so many numbers")
@@ -89,7 +89,7 @@ class Truth:
                 cells.flat[i] = inputs[taken + i]
             values[name] = precise(arithmetic, cells)
             taken += cells.size
-        return PreciseEvaluator(self.session.expression, self._tree, arithmetic, values, listing)
+        return PreciseEvaluator(self.evaluation.expression, self._tree, arithmetic, values, listing)
 
     def _evaluate(self, arithmetic: Arithmetic, inputs: list[Any]) -> list[Any]:
         return self._numbers(lambda: self._program(arithmetic, inputs).output())

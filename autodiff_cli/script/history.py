@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.language.tree import Syntax, walk
 
 MOST_STATEMENTS = 2_000
@@ -110,12 +110,12 @@ def notes_behind(
     at = {name: leaf._data for name, leaf in leaves.items() if leaf._requires_grad}
     const = {**{name: leaf._data for name, leaf in leaves.items() if name not in at}, **plain}
     try:
-        session = Session(_cut(source, [*functions.values(), *statements, root]), at, const, dtype=np.dtype(dtype).name)
+        evaluation = Evaluation(_cut(source, [*functions.values(), *statements, root]), at, const, dtype=np.dtype(dtype).name)
     except AutodiffError:  # what only a program can say
         return []
     gradients = {name: leaves[name].grad for name in at}
     numbers = [(f"the derivative by {name}", 0.0 if g is None else g._data) for name, g in gradients.items()]
-    return notes_on(session, numbers, 1, shows_value=False)
+    return notes_on(evaluation, numbers, 1, shows_value=False)
 
 
 def _cut(source: str, trees: list[Syntax]) -> str:

@@ -17,12 +17,12 @@ import numpy as np
 from autodiff_cli.autograd import functional, gradient_check, modes, reverse_mode
 from autodiff_cli.autograd.dtypes import get_default_dtype, set_default_dtype
 from autodiff_cli.autograd.node import Node, RemovableHandle
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op, literal
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo, literal
 from autodiff_cli.autograd.tensor import Tensor, Variable
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, UnknownName
 from autodiff_cli.evaluation.coercion import DTYPES as NAMES
 from autodiff_cli.evaluation.coercion import described, is_plain, refused
-from autodiff_cli.evaluation.evaluation import Row, plain
+from autodiff_cli.evaluation.evaluation import TensorRow, plain
 from autodiff_cli.evaluation.machine import CONSTANTS, POSITIONS, Machine, UserFunction, Work
 from autodiff_cli.language.tree import EFFECTS, STATEMENTS, Syntax, unparse
 from autodiff_cli.ops import creation, inplace
@@ -177,19 +177,19 @@ class Interpreter(Machine):
         name = unparse(tree)
         value = self.evaluate(tree)
         if value is None:
-            return {**dict.fromkeys(Row.__slots__), "name": name, "expression": name, "shape": None}
+            return {**dict.fromkeys(TensorRow.__slots__), "name": name, "expression": name, "shape": None}
         if isinstance(value, (Node, UserFunction, RemovableHandle, tuple, str)):
             raise ArgumentError(
                 f"show is for tensors, and this is {described(value)}", span=tree.span, source=self.source, hint=f"print({name})"
             )
         try:
-            return Row(self.tensors.of(value), name, self.expressions.get(name, name)).record()
+            return TensorRow(self.tensors.of(value), name, self.expressions.get(name, name)).record()
         except AutodiffError as error:
             raise error.at(tree.span, self.source) from None
 
     def _all(self) -> list[dict[str, Any]]:
         tensors = [(name, value) for name, value in self.names.items() if isinstance(value, Tensor)]
-        return [Row(tensor, name, self.expressions[name]).record() for name, tensor in tensors]
+        return [TensorRow(tensor, name, self.expressions[name]).record() for name, tensor in tensors]
 
     def known(self) -> set[str]:
         """Every name that can be written now, for completion."""
@@ -354,7 +354,7 @@ class Interpreter(Machine):
         """A value of the language as Python code takes it."""
         if isinstance(value, UserFunction):
             return lambda *given: self._given_back(self.call(value, given))
-        if isinstance(value, Op):
+        if isinstance(value, FunctionInfo):
             return value.function
         if isinstance(value, list):
             return [self.tensors.of(v) for v in value] if any(isinstance(v, Tensor) for v in value) else self.tensors.of(value)
@@ -430,7 +430,7 @@ def display(value: Any) -> str:
         return f"<{value.name()}>"
     if isinstance(value, UserFunction):
         return f"<function {value.name}({', '.join(value.parameters)})>"
-    if isinstance(value, Op):
+    if isinstance(value, FunctionInfo):
         return f"<function {value.signature}>"
     return str(value)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.compiler.program import output_name
-from autodiff_cli.compiler.tracer import Cell, Operation, Recording
+from autodiff_cli.compiler.tracer import Cell, Instruction, Tape
 from autodiff_cli.errors import MissingValue, NoSeriesError, NotRecordable, UnknownName, UsageError
 from autodiff_cli.evaluation.bindings import variables as as_leaves
 from autodiff_cli.evaluation.compile import names_and_values, recorded
@@ -19,7 +19,7 @@ from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.limits import check_count
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.symbolic.from_trace import formulas
-from autodiff_cli.symbolic.normal_form import Algebra, Node
+from autodiff_cli.symbolic.normal_form import Algebra, Formula
 from autodiff_cli.symbolic.scalars import ScalarWriter
 from autodiff_cli.symbolic.to_trace import recorded_again
 from autodiff_cli.symbolic.to_tree import program
@@ -27,7 +27,7 @@ from autodiff_cli.symbolic.to_tree import program
 MOST_ORDERS, MOST_OPERATIONS = 100, 5_000
 """Of derivatives as formulas; 5,000 operations take some seconds to be differentiated once more."""
 
-Written = tuple[Recording, Cell, dict[str, Operation]]
+Written = tuple[Tape, Cell, dict[str, Instruction]]
 """A recording, its result, and its variables."""
 
 
@@ -148,7 +148,7 @@ def not_written(error: NotRecordable | NoSeriesError, hint: str) -> NotRecordabl
     return NotRecordable(message, span=error.span, source=error.source, hint=error.hint or hint)
 
 
-def _of_order(algebra: Algebra, value: Written, by: Sequence[str], order: int) -> dict[tuple[str, ...], Node]:
+def _of_order(algebra: Algebra, value: Written, by: Sequence[str], order: int) -> dict[tuple[str, ...], Formula]:
     """The derivatives of one order as formulas.
 
     Those of the order below are written as formulas first, so that what was collected there is not differentiated term by
@@ -156,7 +156,7 @@ def _of_order(algebra: Algebra, value: Written, by: Sequence[str], order: int) -
     """
     written: dict[tuple[str, ...], Written] = {(): value}
     for step in range(1, order + 1):
-        found: dict[tuple[str, ...], Node] = {}
+        found: dict[tuple[str, ...], Formula] = {}
         for term, (recording, cell, variables) in written.items():
             own = len(recording.operations)
             following = by[by.index(term[-1]) if term else 0 :]

@@ -28,7 +28,7 @@ NOWHERE = 10**9
 """The place of what has no variable in it."""
 
 
-class Node:
+class Formula:
     """A formula.
 
     Attributes:
@@ -64,23 +64,23 @@ class Node:
         return self.coefficient if self.kind == "product" and not self.parts else None
 
 
-Exponent = Fraction | Node
+Exponent = Fraction | Formula
 
 
-def children(node: Node) -> list[Node]:
+def children(node: Formula) -> list[Formula]:
     """The formulas that one is made of, in order, one that occurs twice twice."""
     if node.kind == "call":
-        return [part for part in node.parts if type(part) is Node]
+        return [part for part in node.parts if type(part) is Formula]
     if node.kind == "sum":
         return [term for term, _ in node.parts]
     if node.kind == "product":
-        return [one for factor in node.parts for one in factor if type(one) is Node]
+        return [one for factor in node.parts for one in factor if type(one) is Formula]
     return []
 
 
-def in_order(formulas: Iterable[Node]) -> list[Node]:
+def in_order(formulas: Iterable[Formula]) -> list[Formula]:
     """Formulas and all that they are made of, parts first."""
-    order: dict[Node, None] = {}
+    order: dict[Formula, None] = {}
     stack = [(formula, False) for formula in formulas]
     while stack:
         node, is_done = stack.pop()
@@ -92,7 +92,7 @@ def in_order(formulas: Iterable[Node]) -> list[Node]:
     return list(order)
 
 
-def _own_size(node: Node) -> int:
+def _own_size(node: Formula) -> int:
     if node.kind == "sum":
         return 6 * len(node.parts)
     return len(node.name) + 3 * len(node.parts) + 2
@@ -107,28 +107,28 @@ class Algebra:
 
     def __init__(self, names: Sequence[str] = ()) -> None:
         self._places = {name: i for i, name in enumerate(names)}
-        self._known: dict[Any, Node] = {}
+        self._known: dict[Any, Formula] = {}
         self.one = self._node("product", coefficient=Fraction(1))
         self.zero = self._node("product", coefficient=Fraction(0))
 
-    def _node(self, kind: str, name: str = "", coefficient: Number = Fraction(1), parts: tuple[Any, ...] = ()) -> Node:
+    def _node(self, kind: str, name: str = "", coefficient: Number = Fraction(1), parts: tuple[Any, ...] = ()) -> Formula:
         key = (kind, name, coefficient, parts)
         if key not in self._known:
             place = self._places.get(name, NOWHERE) if kind == "symbol" else NOWHERE
-            self._known[key] = Node(kind, name, coefficient, parts, len(self._known), place)
+            self._known[key] = Formula(kind, name, coefficient, parts, len(self._known), place)
         return self._known[key]
 
     # Numbers and names
 
-    def symbol(self, name: str) -> Node:
+    def symbol(self, name: str) -> Formula:
         """A variable, or ``pi``, ``e``, ``inf`` or ``nan``."""
         return self._node("symbol", name)
 
-    def rational(self, value: Number) -> Node:
+    def rational(self, value: Number) -> Formula:
         """A coefficient as a formula."""
         return self._node("product", coefficient=value)
 
-    def number(self, value: Any) -> Node:
+    def number(self, value: Any) -> Formula:
         """A constant, by its name if it has one."""
         if isinstance(value, (bool, np.bool_)):
             return self.symbol(str(value).lower())
@@ -149,9 +149,9 @@ class Algebra:
 
     # Sums
 
-    def sum(self, pairs: Iterable[tuple[Node, Number]]) -> Node:
+    def sum(self, pairs: Iterable[tuple[Formula, Number]]) -> Formula:
         """The sum of formulas with coefficients."""
-        terms: dict[Node, Number] = {}
+        terms: dict[Formula, Number] = {}
         work = list(pairs)[::-1]
         while work:
             node, times = work.pop()
@@ -174,7 +174,7 @@ class Algebra:
             return self._scaled(term, count)
         return self._node("sum", parts=tuple(sorted(kept, key=lambda pair: pair[0].number))) if kept else self.zero
 
-    def _whole_exponentials(self, terms: dict[Node, Number]) -> None:
+    def _whole_exponentials(self, terms: dict[Formula, Number]) -> None:
         """``expm1(x) + 1`` is ``exp(x)``, with the same digits."""
         for term in [term for term in terms if term.is_call("expm1")]:
             if terms[term] == terms[self.one] != 0:
@@ -182,12 +182,12 @@ class Algebra:
                 terms[whole] = terms.get(whole, Fraction(0)) + terms.pop(term)
                 terms[self.one] = Fraction(0)
 
-    def _together(self, terms: list[tuple[Node, Number]]) -> list[tuple[Node, Number]]:
+    def _together(self, terms: list[tuple[Formula, Number]]) -> list[tuple[Formula, Number]]:
         """Terms that the same condition chooses as one choice."""
-        by_condition: dict[Any, list[tuple[Node, Number]]] = {}
+        by_condition: dict[Any, list[tuple[Formula, Number]]] = {}
         for term, count in terms:
             by_condition.setdefault(term.parts[0] if term.is_call("where") else term, []).append((term, count))
-        result: list[tuple[Node, Number]] = []
+        result: list[tuple[Formula, Number]] = []
         for condition, group in by_condition.items():
             if len(group) == 1:
                 result += group
@@ -196,7 +196,7 @@ class Algebra:
             result.append((self.choice(condition, *branches), Fraction(1)))
         return result
 
-    def _scaled(self, term: Node, times: Number) -> Node:
+    def _scaled(self, term: Formula, times: Number) -> Formula:
         if times == 1:
             return term
         if term.kind == "product":
@@ -205,9 +205,9 @@ class Algebra:
 
     # Products
 
-    def product(self, pairs: Iterable[tuple[Node, Exponent]], coefficient: Number = Fraction(1)) -> Node:
+    def product(self, pairs: Iterable[tuple[Formula, Exponent]], coefficient: Number = Fraction(1)) -> Formula:
         """The product of formulas with exponents."""
-        factors: dict[Node, Exponent] = {}
+        factors: dict[Formula, Exponent] = {}
         work = list(pairs)[::-1]
         while work or any(self._opens(base, exponent) for base, exponent in factors.items()):
             if not work:
@@ -229,13 +229,13 @@ class Algebra:
             return self.zero
         return self._choosing(factors, constants.tidy(coefficient))
 
-    def _opens(self, base: Node, exponent: Exponent) -> bool:
+    def _opens(self, base: Formula, exponent: Exponent) -> bool:
         """Whether a product that is a factor can be taken apart, now that its exponents were added."""
         if base.kind != "product" or type(exponent) is not Fraction or exponent.denominator != 1:
             return False
         return self._taken_apart(base, exponent) is not None
 
-    def _taken_apart(self, base: Node, exponent: Fraction) -> tuple[Number, list[tuple[Node, Exponent]]] | None:
+    def _taken_apart(self, base: Formula, exponent: Fraction) -> tuple[Number, list[tuple[Formula, Exponent]]] | None:
         """A power of a product as a coefficient and powers of its factors, where that is the same."""
         if exponent.denominator != 1:
             # Roots of products are not products of roots for negative factors.
@@ -265,33 +265,33 @@ class Algebra:
             return exponent * times
         return self._exponent(self.sum([(self._formula(exponent), times)]))
 
-    def _formula(self, exponent: Exponent) -> Node:
-        return exponent if type(exponent) is Node else self.rational(exponent)  # type: ignore[arg-type]
+    def _formula(self, exponent: Exponent) -> Formula:
+        return exponent if type(exponent) is Formula else self.rational(exponent)  # type: ignore[arg-type]
 
     @staticmethod
-    def _exponent(node: Node) -> Exponent:
+    def _exponent(node: Formula) -> Exponent:
         value = node.value
         return value if isinstance(value, Fraction) else node
 
-    def _product(self, coefficient: Number, factors: tuple[tuple[Node, Exponent], ...]) -> Node:
+    def _product(self, coefficient: Number, factors: tuple[tuple[Formula, Exponent], ...]) -> Formula:
         if len(factors) == 1 and coefficient == 1 and factors[0][1] == 1:
             return factors[0][0]
         return self._node("product", coefficient=coefficient, parts=factors)
 
-    def _choosing(self, factors: dict[Node, Exponent], coefficient: Number) -> Node:
+    def _choosing(self, factors: dict[Formula, Exponent], coefficient: Number) -> Formula:
         """A product; where factors are 0 unless a condition holds, the condition is for all of it."""
         for i in (1, 2):
             choices = [b for b, e in factors.items() if b.is_call("where") and e == 1 and b.parts[3 - i] is self.zero]
             if choices:
                 for choice in choices:
                     del factors[choice]
-                pairs: list[tuple[Node, Exponent]] = [*factors.items(), *((choice.parts[i], Fraction(1)) for choice in choices)]
+                pairs: list[tuple[Formula, Exponent]] = [*factors.items(), *((choice.parts[i], Fraction(1)) for choice in choices)]
                 rest = self.product(pairs, coefficient)
                 condition = self.logic("logical_and" if i == 1 else "logical_or", [choice.parts[0] for choice in choices])
                 return self.choice(condition, rest, self.zero) if i == 1 else self.choice(condition, self.zero, rest)
         return self._balanced(factors, coefficient)
 
-    def _balanced(self, factors: dict[Node, Exponent], coefficient: Number) -> Node:
+    def _balanced(self, factors: dict[Formula, Exponent], coefficient: Number) -> Formula:
         """A product that takes what its one sum can be divided by into that, and the sign of the first term out of it."""
         sums = [base for base, exponent in factors.items() if base.kind == "sum" and exponent == 1]
         if len(sums) == 1 and len(sums[0].parts) <= MOST_FLAT and isinstance(coefficient, Fraction):
@@ -307,7 +307,7 @@ class Algebra:
                 factors = {(inner if base is sums[0] else base): exponent for base, exponent in factors.items()}
         return self._product(coefficient, tuple(sorted(factors.items(), key=lambda pair: pair[0].number)))
 
-    def power(self, base: Node, exponent: Node) -> Node:
+    def power(self, base: Formula, exponent: Formula) -> Formula:
         """A formula to the power of another."""
         if exponent.value is None and base is self.one:
             return base
@@ -315,7 +315,7 @@ class Algebra:
             exponent = self._less_than_constant(exponent.value)
         return self.product([(base, self._exponent(exponent))])
 
-    def _less_than_constant(self, exponent: Number) -> Node:
+    def _less_than_constant(self, exponent: Number) -> Formula:
         """An exponent, where a rule has subtracted from a constant as ``pi - 1``: ``x**pi`` has that in its derivative."""
         value = constants.to_float(exponent)
         for less in range(1, _MOST_STEPS + 1):
@@ -326,19 +326,19 @@ class Algebra:
 
     # Functions
 
-    def call(self, name: str, *arguments: Any) -> Node:
+    def call(self, name: str, *arguments: Any) -> Formula:
         """A function of formulas and plain values."""
         if name == "polygamma" and arguments[0] is self.zero:
             return self.call("digamma", arguments[1])
         return self._node("call", name, parts=arguments)
 
-    def compare(self, name: str, x: Node, y: Node) -> Node:
+    def compare(self, name: str, x: Formula, y: Formula) -> Formula:
         """A comparison: ``lt``, ``le``, ``gt``, ``ge``, ``eq`` or ``ne``."""
         if y is self.zero and x.is_call("relu") and name in ("gt", "le"):
             x = x.parts[0]
         if x.is_call("where") and y.value is not None and name in ("eq", "ne"):
             answers = [None if part.value is None else (part.value == y.value) == (name == "eq") for part in x.parts[1:]]
-            condition: Node = x.parts[0]
+            condition: Formula = x.parts[0]
             if answers == [True, False]:
                 return condition
             if answers == [False, True]:
@@ -348,13 +348,13 @@ class Algebra:
                 return self.logic("logical_or", [condition, other]) if answers[0] else self.both(self.negation(condition), other)
         return self.call(name, x, y)
 
-    def both(self, one: Node, other: Node) -> Node:
+    def both(self, one: Formula, other: Formula) -> Formula:
         """Whether two conditions hold."""
         return self.logic("logical_and", [one, other])
 
-    def logic(self, name: str, conditions: Sequence[Node]) -> Node:
+    def logic(self, name: str, conditions: Sequence[Formula]) -> Formula:
         """``logical_and`` or ``logical_or`` of conditions."""
-        parts: dict[Node, None] = {}
+        parts: dict[Formula, None] = {}
         for condition in conditions:
             parts.update(
                 dict.fromkeys(condition.parts if condition.is_call(name) and len(condition.parts) <= MOST_FLAT else [condition])
@@ -372,16 +372,16 @@ class Algebra:
                     del parts[part]
         return self.call(name, *parts) if len(parts) > 1 else next(iter(parts))
 
-    def negation(self, condition: Node) -> Node:
+    def negation(self, condition: Formula) -> Formula:
         """A condition that holds when another does not; nan is on no side."""
         if condition.is_call("logical_not"):
-            inner: Node = condition.parts[0]
+            inner: Formula = condition.parts[0]
             return inner
         if condition.is_call(*_OPPOSITE):
             return self.compare(_OPPOSITE[condition.name], *condition.parts)
         return self.call("logical_not", condition)
 
-    def choice(self, condition: Node, x: Node, y: Node) -> Node:
+    def choice(self, condition: Formula, x: Formula, y: Formula) -> Formula:
         """``x if condition else y``."""
         if condition.kind == "symbol" and condition.name in ("true", "false"):
             return x if condition.name == "true" else y
@@ -395,9 +395,9 @@ class Algebra:
             condition, x = self.both(condition, x.parts[0]), x.parts[1]
         return self.call("where", condition, x, y)
 
-    def _otherwise(self, condition: Node, branch: Node) -> Node:
+    def _otherwise(self, condition: Formula, branch: Formula) -> Formula:
         """A chain of choices, given that a condition does not hold."""
-        chain: list[Node] = []
+        chain: list[Formula] = []
         while branch.is_call("where") and len(chain) < MOST_FLAT:
             chain.append(branch)
             branch = branch.parts[2]
@@ -407,11 +407,11 @@ class Algebra:
         return branch
 
 
-def _multiplied_out(terms: Sequence[tuple[Node, Number]]) -> list[tuple[Node, Number]] | None:
+def _multiplied_out(terms: Sequence[tuple[Formula, Number]]) -> list[tuple[Formula, Number]] | None:
     """Multiples of sums as their terms, where that leaves fewer: ``2*(x - 1) - 2*(x + 1)`` is -4."""
     if not any(term.kind == "sum" for term, _ in terms):
         return None
-    flat: dict[Node, Number] = {}
+    flat: dict[Formula, Number] = {}
     for term, count in terms:
         is_short = term.kind == "sum" and len(term.parts) <= MOST_FLAT
         for inner, times in term.parts if is_short else ((term, Fraction(1)),):
@@ -423,7 +423,7 @@ def _multiplied_out(terms: Sequence[tuple[Node, Number]]) -> list[tuple[Node, Nu
 _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
-def _within(condition: Node, branch: Node, side: int) -> Node:
+def _within(condition: Formula, branch: Formula, side: int) -> Formula:
     """What a branch is, given that its condition holds (1) or not (2)."""
     while branch.is_call("where") and (
         branch.parts[0] is condition or (side == 1 and condition.is_call("logical_and") and branch.parts[0] in condition.parts)

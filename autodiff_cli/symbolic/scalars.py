@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from autodiff_cli.autograd.primitives.registry import Op
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.compiler.tracer import Recorded
+from autodiff_cli.compiler.tracer import Tracer
 from autodiff_cli.errors import NotRecordable
-from autodiff_cli.evaluation.compile import Writer
+from autodiff_cli.evaluation.compile import TracingEvaluator
 from autodiff_cli.language.tree import Syntax
 
 _OF_ARRAYS = ("reduce", "norms", "extremes", "linalg", "contract", "loss", "matrices", "decompose", "determinants")
@@ -18,10 +18,10 @@ _HINTS = {name: f"list the elements, as in {name}([x1, x2]); " for name in ("sum
 _HINTS["sum"] = "element by element, the derivative of sum(f(x)) is that of f(x); list the elements, as in sum([x1, x2]); "
 
 
-class ScalarWriter(Writer):
+class ScalarWriter(TracingEvaluator):
     """Refuses to take the sum of a variable: it would be written down as the variable itself, which is wrong for an array."""
 
-    def apply(self, op: Op, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """The result of a function of the language.
 
         Raises:
@@ -29,7 +29,7 @@ class ScalarWriter(Writer):
         """
         if op.section in _OF_ARRAYS or (op.section == "activation" and "dim" in op.parameters):
             tensors = [value for value in (*given, *named.values()) if isinstance(value, Tensor)]
-            if any(isinstance(tensor, Recorded) for tensor in tensors) and not any(tensor.shape for tensor in tensors):
+            if any(isinstance(tensor, Tracer) for tensor in tensors) and not any(tensor.shape for tensor in tensors):
                 raise NotRecordable(
                     f"'{op.name}' takes an array, and a variable is a single number here",
                     hint=f'{_HINTS.get(op.name, "")}grad and jacobian take arrays: --at "x=[1, 2]"',

@@ -12,7 +12,7 @@ from autodiff_cli.deadline import Late, within
 from autodiff_cli.errors import FOREIGN, LimitError
 from autodiff_cli.lazy import library
 from autodiff_cli.limits import check_count, lifted
-from autodiff_cli.symbolic.normal_form import Algebra, Node, children, in_order
+from autodiff_cli.symbolic.normal_form import Algebra, Formula, children, in_order
 
 _Term = tuple[str, ...]
 
@@ -31,7 +31,7 @@ _LOGIC = {"logical_and": "And", "logical_or": "Or", "logical_not": "Not"}
 _SYMBOLS = {"pi": "pi", "e": "E", "inf": "oo", "nan": "nan", "true": "true", "false": "false"}
 
 
-def simplified(algebra: Algebra, formulas: Mapping[_Term, Node]) -> dict[_Term, Node]:
+def simplified(algebra: Algebra, formulas: Mapping[_Term, Formula]) -> dict[_Term, Formula]:
     """What SymPy makes of formulas; the formula itself if its answer cannot be written in the language.
 
     Raises:
@@ -55,7 +55,7 @@ def simplified(algebra: Algebra, formulas: Mapping[_Term, Node]) -> dict[_Term, 
     return found
 
 
-def _simple(sympy: Any, algebra: Algebra, formula: Node) -> Node:
+def _simple(sympy: Any, algebra: Algebra, formula: Formula) -> Formula:
     there = _There(sympy, algebra)
     try:
         simple = sympy.simplify(there.expression(formula))
@@ -76,8 +76,8 @@ class _There:
         self.algebra = algebra
         self.opaque: dict[str, tuple[Any, ...]] = {}
 
-    def expression(self, formula: Node) -> Any:
-        done: dict[Node, Any] = {}
+    def expression(self, formula: Formula) -> Any:
+        done: dict[Formula, Any] = {}
         for node in in_order([formula]):
             done[node] = self._one(node, done)
         return done[formula]
@@ -96,7 +96,7 @@ class _There:
             return self.sympy.Rational(value.numerator, value.denominator)
         return self.sympy.nan if math.isnan(value) else self.sympy.oo if value > 0 else -self.sympy.oo
 
-    def _one(self, node: Node, done: Mapping[Node, Any]) -> Any:
+    def _one(self, node: Formula, done: Mapping[Formula, Any]) -> Any:
         sympy = self.sympy
         if node.kind == "symbol":
             known = _SYMBOLS.get(node.name)
@@ -105,10 +105,10 @@ class _There:
             return sympy.Add(*[self._number(count) * self._counted(done[term]) for term, count in node.parts])
         if node.kind == "product":
             powers = [
-                (self._counted(done[b]), self._counted(done[e]) if type(e) is Node else self._number(e)) for b, e in node.parts
+                (self._counted(done[b]), self._counted(done[e]) if type(e) is Formula else self._number(e)) for b, e in node.parts
             ]
             return sympy.Mul(self._number(node.coefficient), *[base**exponent for base, exponent in powers])
-        given = [done[part] for part in node.parts if type(part) is Node]
+        given = [done[part] for part in node.parts if type(part) is Formula]
         if node.name == "where":
             return sympy.Piecewise((given[1], self._condition(given[0])), (given[2], True))
         name = {**_NAMES, **_COMPARISONS, **_LOGIC}.get(node.name, node.name if node.name in _SAME else "")
@@ -116,7 +116,7 @@ class _There:
         if name and len(given) == len(node.parts):
             return getattr(sympy, name)(*given)
         key = f"{node.name}_{len(self.opaque)}"
-        self.opaque[key] = (node.name, *(None if type(part) is Node else part for part in node.parts))
+        self.opaque[key] = (node.name, *(None if type(part) is Formula else part for part in node.parts))
         same = [k for k, shape in self.opaque.items() if shape == self.opaque[key]]
         return sympy.Function(same[0], real=True)(*given)
 
@@ -134,7 +134,7 @@ class _Back:
             getattr(sympy, name): of for name, of in {"sec": ("cos", -1), "csc": ("sin", -1), "cot": ("tan", -1)}.items()
         }
 
-    def formula(self, expression: Any) -> Node | None:
+    def formula(self, expression: Any) -> Formula | None:
         """The formula, or ``None`` if there is something in it that the language does not have."""
         order: list[Any] = []
         stack = [expression]
@@ -142,7 +142,7 @@ class _Back:
             one = stack.pop()
             order.append(one)
             stack += one.args
-        done: dict[Any, Node] = {}
+        done: dict[Any, Formula] = {}
         for one in reversed(order):
             if one not in done:
                 found = self._one(one, done)
@@ -151,7 +151,7 @@ class _Back:
                 done[one] = found
         return done[expression]
 
-    def _one(self, one: Any, done: Mapping[Any, Node]) -> Node | None:
+    def _one(self, one: Any, done: Mapping[Any, Formula]) -> Formula | None:
         sympy, algebra = self.sympy, self.algebra
         given = [done[part] for part in one.args]
         if one.is_Symbol:
@@ -177,16 +177,16 @@ class _Back:
             return given[0]
         return self._function(one, given)
 
-    def _choices(self, one: Any, done: Mapping[Any, Node]) -> Node:
+    def _choices(self, one: Any, done: Mapping[Any, Formula]) -> Formula:
         branches = [(done[value], done[condition]) for value, condition in one.args]
         result = branches[-1][0] if branches[-1][1] is self.algebra.symbol("true") else self.algebra.symbol("nan")
         for value, condition in reversed(branches):
             result = self.algebra.choice(condition, value, result)
         return result
 
-    def _function(self, one: Any, given: list[Node]) -> Node | None:
+    def _function(self, one: Any, given: list[Formula]) -> Formula | None:
         algebra, name = self.algebra, one.func.__name__
-        call: dict[Any, Callable[..., Node]] = {
+        call: dict[Any, Callable[..., Formula]] = {
             getattr(self.sympy, theirs): (lambda *parts, ours=ours: algebra.compare(ours, *parts))
             for ours, theirs in _COMPARISONS.items()
         }

@@ -10,7 +10,7 @@ from typing import Any
 
 from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.symbolic.constants import Number, to_float
-from autodiff_cli.symbolic.normal_form import NOWHERE, Node, children, in_order
+from autodiff_cli.symbolic.normal_form import NOWHERE, Formula, children, in_order
 
 LONG = 240
 """A formula up to this length has no statements in front of it, even if parts of it occur twice."""
@@ -22,7 +22,7 @@ _OPERATORS = ("remainder", "floor_divide")
 _MOST_EXACT = 10**15
 
 
-def program(formula: Node, taken: Iterable[str] = ()) -> Syntax:
+def program(formula: Formula, taken: Iterable[str] = ()) -> Syntax:
     """A formula as a tree of the language: one expression, behind statements ``v1 = ...`` if it is long.
 
     Args:
@@ -32,17 +32,17 @@ def program(formula: Node, taken: Iterable[str] = ()) -> Syntax:
     return _Writer(formula, set(taken)).tree
 
 
-def text(formula: Node, taken: Iterable[str] = ()) -> str:
+def text(formula: Formula, taken: Iterable[str] = ()) -> str:
     """The same as text."""
     return unparse(program(formula, taken))
 
 
 class _Writer:
-    def __init__(self, formula: Node, taken: set[str]) -> None:
+    def __init__(self, formula: Formula, taken: set[str]) -> None:
         self.taken = taken
         order = in_order([formula])
         uses = Counter(child for node in order for child in children(node))
-        self.trees: dict[Node, Syntax] = {}
+        self.trees: dict[Formula, Syntax] = {}
         statements: list[Syntax] = []
         for node in order:
             tree = self._tree(node)
@@ -60,14 +60,14 @@ class _Writer:
         self.taken.add(f"v{number}")
         return f"v{number}"
 
-    def _tree(self, node: Node) -> Syntax:
+    def _tree(self, node: Formula) -> Syntax:
         if node.kind == "symbol":
             return _name(node.name)
         if node.kind == "sum":
             return self._sum(node.parts)
         if node.kind == "product":
             return self._product(node.coefficient, node.parts)
-        parts = [self.trees[part] if type(part) is Node else _literal(part) for part in node.parts]
+        parts = [self.trees[part] if type(part) is Formula else _literal(part) for part in node.parts]
         if node.name == "where":
             return _tree("conditional", parts[1], parts[0], parts[2])
         if node.name in _COMPARISONS:
@@ -80,7 +80,7 @@ class _Writer:
 
     # Sums
 
-    def _sum(self, parts: Sequence[tuple[Node, Number]]) -> Syntax:
+    def _sum(self, parts: Sequence[tuple[Formula, Number]]) -> Syntax:
         terms = sorted(parts, key=lambda pair: _term_key(pair[0]))
         first = next((i for i, (_, count) in enumerate(terms) if not _negative(count)), 0)
         terms.insert(0, terms.pop(first))
@@ -90,7 +90,7 @@ class _Writer:
             tree = _tree(kind, tree, self._term(term, size))
         return tree
 
-    def _term(self, term: Node, count: Number) -> Syntax:
+    def _term(self, term: Formula, count: Number) -> Syntax:
         if count == 1:
             return self.trees[term]
         if term.kind == "product" and self.trees[term].kind != "name":
@@ -99,7 +99,7 @@ class _Writer:
 
     # Products
 
-    def _product(self, coefficient: Number, factors: Sequence[tuple[Node, Any]]) -> Syntax:
+    def _product(self, coefficient: Number, factors: Sequence[tuple[Formula, Any]]) -> Syntax:
         """``2*a*x/(3*b)``: factors in their natural order, what has a negative exponent below the line."""
         above: list[Syntax] = []
         below: list[Syntax] = []
@@ -122,19 +122,19 @@ class _Writer:
         tree = _joined("mul", above)
         return _tree("div", tree, _joined("mul", below)) if below else tree
 
-    def _turned(self, factors: Sequence[tuple[Node, Any]]) -> Node | None:
+    def _turned(self, factors: Sequence[tuple[Formula, Any]]) -> Formula | None:
         """The sum that takes the minus: ``-(x - m)/s`` is ``(m - x)/s``."""
         sums = [base for base, exponent in factors if base.kind == "sum" and exponent == 1]
         if len(sums) != 1 or self.trees[sums[0]].kind == "name" or not any(_negative(count) for _, count in sums[0].parts):
             return None
         return sums[0]
 
-    def _power(self, base: Node, exponent: Any) -> Syntax:
+    def _power(self, base: Formula, exponent: Any) -> Syntax:
         if exponent == 1:
             return self.trees[base]
         if exponent == Fraction(1, 2):
             return _call("sqrt", self.trees[base])
-        if type(exponent) is Node:
+        if type(exponent) is Formula:
             tree = self.trees[exponent]
         elif exponent.denominator in (2, 4, 8):
             tree = _number(_decimal(exponent))
@@ -146,7 +146,7 @@ class _Writer:
 # What comes first
 
 
-def _factor_key(base: Node, exponent: Any) -> tuple[int, int, int]:
+def _factor_key(base: Formula, exponent: Any) -> tuple[int, int, int]:
     """Names of constants, then variables, then functions by their first variable, then constants such as log(2)."""
     if base.place == NOWHERE and (type(exponent) is Fraction or exponent.place == NOWHERE):
         return (0 if base.kind == "symbol" else 3, 0, base.number)
@@ -154,7 +154,7 @@ def _factor_key(base: Node, exponent: Any) -> tuple[int, int, int]:
     return (1 if base.kind == "symbol" and type(exponent) is Fraction else 2, place, base.number)
 
 
-def _term_key(term: Node) -> tuple[int, Fraction, int, int]:
+def _term_key(term: Formula) -> tuple[int, Fraction, int, int]:
     """Higher powers first, numbers last."""
     factors = term.parts if term.kind == "product" else ((term, Fraction(1)),)
     powers = [e for base, e in factors if base.kind == "symbol" and base.place < NOWHERE and type(e) is Fraction]

@@ -13,9 +13,9 @@ import numpy as np
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.modes import no_grad
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.machine import CONSTANTS, Machine
 from autodiff_cli.explain.explain import explain
 from autodiff_cli.explain.local_derivatives import ARRIVING
@@ -42,7 +42,7 @@ def calls() -> Iterator[tuple[str, dict[str, Any]]]:
             expression, at = _call(op, sample)
             for wrapped in (expression, f"sum({expression})", f"sum({expression}[0])"):
                 try:
-                    session = Session(wrapped, at)
+                    session = Evaluation(wrapped, at)
                 except (AutodiffError, TypeError):
                     continue
                 if at and session.output.shape == () and session.differentiable:
@@ -50,7 +50,7 @@ def calls() -> Iterator[tuple[str, dict[str, Any]]]:
                     break
 
 
-def _call(op: Op, sample: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
+def _call(op: FunctionInfo, sample: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
     at: dict[str, Any] = {}
     parts = []
     for i, value in enumerate(sample):
@@ -72,7 +72,7 @@ def _literal(value: Any) -> str:
 
 def wrong(expression: str, at: Mapping[str, Any], order: int = 2) -> Iterator[Wrong]:
     """The formulas of an explanation that do not give the number beside them, or have names that are not the language's."""
-    explanation = explain(Session(expression, at), order)
+    explanation = explain(Evaluation(expression, at), order)
     values = _values(explanation)
     for sweep in (explanation.sweep, *(sweep for second in explanation.seconds for sweep in second.sweeps)):
         for step in sweep.steps if sweep is not None else ():

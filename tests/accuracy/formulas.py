@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.export.export import export
 from autodiff_cli.symbolic.differentiate import differentiate
@@ -84,7 +84,7 @@ ONLY_IN_RULES = ("hazard", "mills_fraction", "bessel_scaled", "polygamma_gap", "
 
 
 def _points(
-    op: Op, names: Sequence[str], sample: Sequence[Any], magnitudes: Sequence[float], few: Sequence[float]
+    op: FunctionInfo, names: Sequence[str], sample: Sequence[Any], magnitudes: Sequence[float], few: Sequence[float]
 ) -> dict[str, Any]:
     """Points in the domain, away from where the engine has no digits itself."""
     grid = both_signs(magnitudes if len(names) == 1 else few)

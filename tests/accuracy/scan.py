@@ -25,7 +25,7 @@ import numpy as np
 
 import autodiff_cli as ad
 from autodiff_cli.derivatives.taylor import expand
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 from tests.accuracy.truth import ONE, TWO, Index, Outside, indices, truths
 
 Points = tuple[Sequence[tuple[float, ...]], Sequence[tuple[float, ...]]]
@@ -129,7 +129,7 @@ def compiled(expression: str, points: Sequence[Sequence[float]]) -> Iterator[tup
 
 def series(expression: str, x: float) -> dict[Index, float]:
     """Value and derivatives by a power series."""
-    found = expand(Session(expression, {"x": x}), 2).derivatives
+    found = expand(Evaluation(expression, {"x": x}), 2).derivatives
     return {(k,): float(found[k]) for k in range(3)}
 
 

@@ -120,7 +120,7 @@ def long_vector(library: Any) -> Callable[[], Any]:
 
 def growth() -> None:
     """A chain of operations as text: parse, evaluate, backward, free."""
-    from autodiff_cli.evaluation.evaluation import Session
+    from autodiff_cli.evaluation.evaluation import Evaluation
     from autodiff_cli.language.parser import parse
 
     gc.set_threshold(200_000, 20, 100)  # as the command line sets it
@@ -130,7 +130,7 @@ def growth() -> None:
         marks = [time.perf_counter()]
         tree = parse(text)
         marks.append(time.perf_counter())
-        session = Session(text, {"x": 0.5})
+        session = Evaluation(text, {"x": 0.5})
         marks.append(time.perf_counter())
         with np.errstate(all="ignore"):
             session.output.backward()

@@ -15,7 +15,7 @@ from typing import Any
 import autodiff_cli as ad
 from autodiff_cli.autograd.higher_order import partials
 from autodiff_cli.derivatives.taylor import series
-from autodiff_cli.evaluation.evaluation import Session
+from autodiff_cli.evaluation.evaluation import Evaluation
 
 EXPRESSION = "exp(sin(x)*cos(x)) + log(x**2 + 1)/(1 + x**2)"
 POINT = 0.7
@@ -35,7 +35,7 @@ def took(work: Callable[[], Any], rounds: int = 15) -> float:
 
 
 def swept(order: int) -> Any:
-    session = Session(EXPRESSION, {"x": POINT})
+    session = Evaluation(EXPRESSION, {"x": POINT})
     return partials(session.output, session.variables, order)
 
 
@@ -72,7 +72,7 @@ def jax_jet(order: int) -> Callable[[], Any] | None:
 
 def main() -> None:
     first = took(lambda: ad.evaluate(EXPRESSION, {"x": POINT}))
-    session = Session(EXPRESSION, {"x": POINT})
+    session = Evaluation(EXPRESSION, {"x": POINT})
     print(f"{'order':>5}{'evaluate':>12}{'/ order 1':>11}{'series alone':>14}{'our sweeps':>12}{'torch':>12}{'jax jet':>12}   (us)")
     for order in ORDERS:
         whole = took(lambda n=order: ad.evaluate(EXPRESSION, {"x": POINT}, order=n))  # type: ignore[misc]

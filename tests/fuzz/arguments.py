@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.errors import AutodiffError
 
 assert ad.sin is not None  # declares the functions
@@ -54,7 +54,7 @@ def objects() -> list[Any]:
 class Call(NamedTuple):
     """One call: of the language if ``text`` is one, else of the function in Python."""
 
-    op: Op
+    op: FunctionInfo
     text: str
     x: str
     arguments: list[Any]
@@ -81,16 +81,16 @@ def literal(value: Any) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else repr(value)
 
 
-def _sample(op: Op) -> list[Any]:
+def _sample(op: FunctionInfo) -> list[Any]:
     return list(op.samples[0]) if op.samples else [1.5] * max(op.required, 1)
 
 
-def _first(op: Op) -> int:
+def _first(op: FunctionInfo) -> int:
     """Which argument is the first tensor."""
     return next((i for i, name in enumerate(op.parameters) if name in op.tensors), 0)
 
 
-def in_language(op: Op, shapes: tuple[str, ...] = SHAPES, texts: tuple[str, ...] = TEXTS + LONG) -> Iterator[Call]:
+def in_language(op: FunctionInfo, shapes: tuple[str, ...] = SHAPES, texts: tuple[str, ...] = TEXTS + LONG) -> Iterator[Call]:
     """Calls as functions and as methods."""
     first = _first(op)
     for shape in shapes:
@@ -113,7 +113,7 @@ def in_language(op: Op, shapes: tuple[str, ...] = SHAPES, texts: tuple[str, ...]
 
 
 def in_python(
-    op: Op, shapes: tuple[Any, ...] = (1.5, [], [1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]], [1, 2], [True, False])
+    op: FunctionInfo, shapes: tuple[Any, ...] = (1.5, [], [1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]], [1, 2], [True, False])
 ) -> Iterator[Call]:
     """Calls of the function itself, the first tensor of which is one."""
     first = _first(op)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import autodiff_cli.ops  # noqa: F401  installs the functions
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 
 Shape = tuple[int, ...]
@@ -37,7 +37,7 @@ class Call:
         result: the shape of the result; of each result, if there are several.
     """
 
-    op: Op
+    op: FunctionInfo
     arguments: tuple[Shape | str, ...]
     named: tuple[tuple[str, str], ...]
     result: Shape | tuple[Shape, ...]
@@ -58,7 +58,7 @@ class Signatures:
         self.by_shape: dict[Shape, dict[str, list[Call]]] = {}
         self.by_name: dict[str, list[Call]] = {}
         self.several: dict[str, list[Call]] = {}
-        self.unknown: list[Op] = []
+        self.unknown: list[FunctionInfo] = []
         ops = {id(op): op for _, op in sorted(FUNCTIONS.items())}
         for op in ops.values():
             calls = list(_calls(op))
@@ -83,7 +83,7 @@ def signatures() -> Signatures:
     return Signatures()
 
 
-def _calls(op: Op) -> Iterator[Call]:
+def _calls(op: FunctionInfo) -> Iterator[Call]:
     seen = set()
     for values in _candidates(op):
         for named in ({}, *_options(op, len(values))):
@@ -98,7 +98,7 @@ def _calls(op: Op) -> Iterator[Call]:
                 yield call
 
 
-def _candidates(op: Op) -> Iterator[tuple[Any, ...]]:
+def _candidates(op: FunctionInfo) -> Iterator[tuple[Any, ...]]:
     yield from op.samples
     yield from op.edges
     required = op.parameters[: op.required]
@@ -114,7 +114,7 @@ def _candidates(op: Op) -> Iterator[tuple[Any, ...]]:
                 yield _array(one), _array(other)
 
 
-def _options(op: Op, given: int) -> Iterator[dict[str, Any]]:
+def _options(op: FunctionInfo, given: int) -> Iterator[dict[str, Any]]:
     """Keywords to try, one at a time."""
     for name, default in zip(op.parameters[op.required :], op.defaults, strict=True):
         if op.parameters.index(name) < given or name in op.tensors:
@@ -127,7 +127,7 @@ def _options(op: Op, given: int) -> Iterator[dict[str, Any]]:
             yield from ({name: value} for value in (0, 1, -1))
 
 
-def _tried(op: Op, values: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
+def _tried(op: FunctionInfo, values: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
     """The call, if it works."""
     arguments: list[Shape | str] = []
     given: list[Any] = []

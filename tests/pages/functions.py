@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from autodiff_cli import ops
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from tests.pages.markdown import prose
 
 _HEAD = """# Functions
@@ -18,7 +18,7 @@ answers the same; a note says so when it happens. [At kinks](kinks.md) has the n
 
 def page() -> str:
     """The text of the page."""
-    sections: dict[str, list[Op]] = {room: [] for room in (*ops.COMMON, *ops.FURTHER)}
+    sections: dict[str, list[FunctionInfo]] = {room: [] for room in (*ops.COMMON, *ops.FURTHER)}
     for op in {op.name: op for op in FUNCTIONS.values()}.values():
         sections[op.section].append(op)
     sections = {room: found for room, found in sections.items() if found}
@@ -36,7 +36,7 @@ def _about(section: str) -> str:
     return " ".join(text.partition("\n\n")[0].split())
 
 
-def _entry(op: Op) -> str:
+def _entry(op: FunctionInfo) -> str:
     aliases = f" Also `{'`, `'.join(op.aliases)}`." if op.aliases else ""
     lines = [f"### `{op.signature}`", "", f"{prose(op.summary)}.{aliases}", ""]
     known = op.to_dict()

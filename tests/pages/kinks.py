@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli import ops
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Op, literal
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo, literal
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.derivatives.evaluate import evaluate
@@ -69,14 +69,14 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def with_edges() -> list[Op]:
+def with_edges() -> list[FunctionInfo]:
     """The functions whose declarations name edge points, by subject."""
     rooms = (*ops.COMMON, *ops.FURTHER)
     functions = {op.name: op for op in FUNCTIONS.values() if op.edges}.values()
     return sorted((op for op in functions if op.section in rooms), key=lambda op: rooms.index(op.section))
 
 
-def edge_key(op: Op, edge: Sequence[Any], order: int) -> str:
+def edge_key(op: FunctionInfo, edge: Sequence[Any], order: int) -> str:
     """The name of a record: the call, and the order if it is not 1."""
     return f"{_call(op, edge)}{'' if order == 1 else f' order {order}'}"
 
@@ -92,12 +92,12 @@ def numbers(value: Any) -> Any:
     return finite_or_text(value)
 
 
-def orders(op: Op) -> tuple[int, ...]:
+def orders(op: FunctionInfo) -> tuple[int, ...]:
     """Which orders are of interest at the edges of a function."""
     return (1,) if op.bend is None else (1, 2)
 
 
-def ours(op: Op, edge: Sequence[Any], order: int) -> Answer:
+def ours(op: FunctionInfo, edge: Sequence[Any], order: int) -> Answer:
     """What a declared function answers: the value, and the derivatives of that order, by the first argument above order 1."""
     arguments: list[Any] = []
     inputs: list[Tensor] = []
@@ -116,7 +116,7 @@ def ours(op: Op, edge: Sequence[Any], order: int) -> Answer:
     return {"value": numbers(output.tolist()), "grad": [numbers(f.tolist()) for f in found]}
 
 
-def moving(op: Op, edge: Sequence[Any]) -> list[bool]:
+def moving(op: FunctionInfo, edge: Sequence[Any]) -> list[bool]:
     """Which arguments of an edge point to differentiate by: tensors, but no bounds."""
     tensors = op.tensors[:1] if op.name == "clamp" else op.tensors
     return [name in tensors and isinstance(value, (float, list)) for name, value in zip(op.parameters, edge, strict=False)]
@@ -167,12 +167,12 @@ def _others(answers: dict[str, Any]) -> str:
     return _OTHERS + table(("function", "value", "derivative here", "PyTorch", "JAX", "in words"), rows)
 
 
-def _functions(functions: Sequence[Op], answers: dict[str, Any]) -> str:
+def _functions(functions: Sequence[FunctionInfo], answers: dict[str, Any]) -> str:
     rows = [row for op in functions for row in _rows(op, answers)]
     return table(("function", "value", "derivative here", "PyTorch", "JAX"), rows)
 
 
-def _rows(op: Op, answers: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+def _rows(op: FunctionInfo, answers: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     for edge in op.edges:
         for order in orders(op):
             own, peers = ours(op, edge, order), answers.get(edge_key(op, edge, order), {})
@@ -208,7 +208,7 @@ def _number(value: Any) -> str:
     return human(float(value) + 0.0, 6)  # no minus in front of a zero
 
 
-def _call(op: Op, edge: Sequence[Any]) -> str:
+def _call(op: FunctionInfo, edge: Sequence[Any]) -> str:
     return f"{op.name}({', '.join(map(_written, edge))})"
 
 

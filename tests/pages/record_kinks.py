@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import torch
 
-from autodiff_cli.autograd.primitives.registry import Op
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from tests.pages.expressions_at_kinks import CASES
 from tests.pages.kinks import PART, RECORDS, case_key, edge_key, moving, numbers, orders, with_edges
 
@@ -85,7 +85,7 @@ def found_in(homes: Sequence[Any], name: str) -> Callable[..., Any] | None:
     return next((getattr(home, name) for home in homes if callable(getattr(home, name, None))), None)
 
 
-def in_torch(op: Op, edge: tuple[Any, ...]) -> Callable[..., Any] | None:
+def in_torch(op: FunctionInfo, edge: tuple[Any, ...]) -> Callable[..., Any] | None:
     """PyTorch's function of the same name."""
     if op.name in WITH_DIM:
         return partial(getattr(torch, op.name), dim=0)
@@ -94,7 +94,7 @@ def in_torch(op: Op, edge: tuple[Any, ...]) -> Callable[..., Any] | None:
     return found_in(TORCH, f"{op.name}imum" if op.name in ("max", "min") and len(edge) == 2 else op.name)
 
 
-def in_jax(op: Op, edge: tuple[Any, ...]) -> Callable[..., Any] | None:
+def in_jax(op: FunctionInfo, edge: tuple[Any, ...]) -> Callable[..., Any] | None:
     """JAX's function of the same meaning."""
     if op.name == "std":
         return partial(jax.numpy.std, ddof=1)
@@ -117,7 +117,7 @@ def answer(gradients: Gradients, function: Callable[..., Any] | None, inputs: Se
     return {"value": numbers(value), "grad": numbers(found)}
 
 
-def called(op: Op, function: Callable[..., Any], edge: tuple[Any, ...]) -> Callable[..., Any]:
+def called(op: FunctionInfo, function: Callable[..., Any], edge: tuple[Any, ...]) -> Callable[..., Any]:
     """The function of those arguments alone that are differentiated by."""
     moves = moving(op, edge)
 

@@ -44,7 +44,7 @@ Written = str | Callable[..., str | None]
 _new = object.__new__
 
 
-class Law:
+class Primitive:
     """What those need to know of an operation who do not run it on arrays: power series, and recordings.
 
     Attributes:
@@ -94,19 +94,19 @@ class Law:
         self.moving = tuple(i for i, name in enumerate(parameters) if partials.get(name) is not None)
 
 
-LAWS: dict[Function, Law] = {}
-"""The law of every declared function."""
+PRIMITIVES: dict[Function, Primitive] = {}
+"""The primitive of every declared function."""
 
 
-def stood_in(function: Function, arguments: Sequence[Any]) -> Any:
+def dispatch(function: Function, arguments: Sequence[Any]) -> Any:
     """The result of a declared function where one of the tensors is of another class: a power series, or recorded.
 
-    Their classes say by ``applied(law, arguments)`` what the function does to them.
+    Their classes say by ``applied(primitive, arguments)`` what the function does to them.
     """
     for value in arguments:
         for one in value if isinstance(value, list) else (value,):
             if type(one) is not Tensor and isinstance(one, Tensor):
-                return one.applied(LAWS[function], arguments)
+                return one.applied(PRIMITIVES[function], arguments)
     raise AssertionError("no tensor of another class")
 
 
@@ -172,7 +172,7 @@ def declare(
     function.__name__ = function.__qualname__ = name
     function.__module__ = home["__name__"]
     function.__doc__ = description.get("summary")
-    LAWS[function] = Law(
+    PRIMITIVES[function] = Primitive(
         function,
         name,
         forward,
@@ -183,7 +183,7 @@ def declare(
         selects,
         written,
     )
-    rule.traits["law"] = LAWS[function]
+    rule.traits["primitive"] = PRIMITIVES[function]
     if not public:
         return function
     return describe(
@@ -371,7 +371,7 @@ def _unary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
     def function(x: Any) -> Any:
         nonlocal node_type
         if type(x) is not Tensor:
-            return stood_in(function, (x,)) if isinstance(x, Tensor) else forward(x)
+            return dispatch(function, (x,)) if isinstance(x, Tensor) else forward(x)
         values = x._data
         data = forward(values if values.dtype.kind != "b" else _counted(name, values))
         if not x._requires_grad or not is_grad_enabled():
@@ -410,11 +410,11 @@ def _binary(name: str, forward: Callable[..., Any], rule: _Rule) -> Function:
                     # A rule computes with numbers, not with true and false.
                     x, y = _constant(a) if x._data.dtype.kind == "b" else x, _constant(b) if y._data.dtype.kind == "b" else y
             elif isinstance(y, Tensor):
-                return stood_in(function, (x, y))
+                return dispatch(function, (x, y))
             else:
                 b = y = plain(y, a)
         elif isinstance(x, Tensor) or (isinstance(y, Tensor) and type(y) is not Tensor):
-            return stood_in(function, (x, y))
+            return dispatch(function, (x, y))
         elif type(y) is Tensor:
             b = y._data
             a = x = plain(x, b)
@@ -457,7 +457,7 @@ def _general(
                 raw[i] = value._data
                 recorded = recorded or (value._requires_grad and i in rule.positions)
             elif isinstance(value, Tensor):
-                return stood_in(function, args)
+                return dispatch(function, args)
         if not found:
             return forward(*raw)
         if arity > 1:
@@ -500,7 +500,7 @@ def _viewing(
             args = settled(name, checks, args)
         x = args[0]
         if type(x) is not Tensor:
-            return stood_in(function, args) if isinstance(x, Tensor) else forward(*args)
+            return dispatch(function, args) if isinstance(x, Tensor) else forward(*args)
         source = shared_array(x)
         try:
             data = forward(source, *args[1:])
@@ -540,7 +540,7 @@ def declare_sequence(
         if not tensors:
             raise ArgumentError(f"{name} expects at least one tensor")
         if any(type(t) is not Tensor and isinstance(t, Tensor) for t in tensors):
-            return stood_in(function, (list(tensors), *rest))
+            return dispatch(function, (list(tensors), *rest))
         raw = [t._data if type(t) is Tensor else np.asarray(TENSOR(t, name, "tensors")) for t in tensors]
         try:
             data = forward(raw, *rest)
@@ -557,7 +557,7 @@ def declare_sequence(
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = partial.__module__
-    node_type.law = LAWS[function] = Law(function, name, forward, {"tensors": partial}, parameters, series)
+    node_type.primitive = PRIMITIVES[function] = Primitive(function, name, forward, {"tensors": partial}, parameters, series)
     function.__doc__ = description.get("summary")
     return describe(
         function,

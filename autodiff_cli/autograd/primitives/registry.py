@@ -16,7 +16,7 @@ Predicate = Callable[..., Any]
 """A mask from arrays; its parameters are some of the operation's own, by name."""
 
 
-class Functions(dict[str, "Op"]):
+class Functions(dict[str, "FunctionInfo"]):
     """Functions by each of their names; those that are still to be installed are, when a name is missing."""
 
     _install: Callable[[], None] | None = None
@@ -35,7 +35,7 @@ class Functions(dict[str, "Op"]):
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or (self._install is not None and name in self.complete())
 
-    def __missing__(self, name: str) -> Op:
+    def __missing__(self, name: str) -> FunctionInfo:
         if self._install is None:
             raise KeyError(name)
         return self.complete()[name]
@@ -71,7 +71,7 @@ def how_many(least: int, most: int) -> str:
     return f"{most} argument{'s' * (most != 1)}" if least == most else f"{least} to {most} arguments"
 
 
-class Op:
+class FunctionInfo:
     """What a declaration says of one function.
 
     Attributes:
@@ -226,7 +226,7 @@ def describe(
 
     Used directly for functions composed of others; ``declare`` calls it for operations with rules of their own.
     """
-    op = Op()
+    op = FunctionInfo()
     op.name = name or function.__name__.rstrip("_")
     op.aliases = tuple(aliases)
     op.function = function
