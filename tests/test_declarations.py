@@ -152,20 +152,20 @@ def missing(op: FunctionInfo) -> list[str]:
         lacks.append("smooth=: it has kink=, so say in words where the derivative exists")
     if op.kink is None and op.smooth not in (*everywhere, op.domain) and not of_matrices:
         lacks.append(f"kink=: a predicate on arrays, for the derivative exists only where '{op.smooth}'")
-    if (op.kink is not None or op.bend is not None) and "PyTorch" not in op.convention:
+    if (op.kink is not None or op.second_kink is not None) and "PyTorch" not in op.convention:
         lacks.append("convention=: what is answered at the kink and where that comes from; '(PyTorch)' if it is PyTorch's")
     if op.inside is not None and op.name not in NO_POINT_OUTSIDE and not any(_is_outside(op, edge) for edge in op.edges):
         lacks.append("edges=: no point outside of inside= is among them")
-    for predicate, name in ((op.kink, "kink"), (op.bend, "bend")):
+    for predicate, name in ((op.kink, "kink"), (op.second_kink, "second_kink")):
         if predicate is not None and not any(_meets(op, predicate, edge) for edge in op.edges):
             lacks.append(f"edges=: no point where {name}= holds is among them")
     for edge in op.edges:
-        if not (_is_outside(op, edge) or _meets(op, op.kink, edge) or _meets(op, op.bend, edge) or op.convention):
+        if not (_is_outside(op, edge) or _meets(op, op.kink, edge) or _meets(op, op.second_kink, edge) or op.convention):
             lacks.append(f"kink=, inside= or convention=: nothing is said about the edge {edge}")
     for sample in op.samples:
         if _is_outside(op, sample):
             lacks.append(f"inside=: the sample {sample} is outside")
-        if _meets(op, op.kink, sample) or _meets(op, op.bend, sample):
+        if _meets(op, op.kink, sample) or _meets(op, op.second_kink, sample):
             lacks.append(f"samples=: {sample} is at a kink, and belongs to edges=")
     if not op.samples and op.name not in WITHOUT_DERIVATIVE:
         lacks.append("samples=: arguments inside the domain and away from kinks (or put it into WITHOUT_DERIVATIVE)")

@@ -237,14 +237,14 @@ STATICS: dict[str, list[tuple[Any, ...]]] = {
 UNIT = ("erfinv_slope", "ndtri_slope", "odds_slope", "logit", "binomial_logpmf")
 POSITIVE = ("beta", "polygamma_gap", "normal_logpdf", "poisson_logpmf", "binomial_logpmf")
 DERIVED = {"tanh_slope": ("t", np.tanh), "sigmoid_slope": ("s", lambda x: 1 / (1 + np.exp(-x)))}
-WRITTEN = [primitive for primitive in PRIMITIVES.values() if primitive.elementwise and primitive.written is not None]
+WRITTEN = [primitive for primitive in PRIMITIVES.values() if primitive.elementwise and primitive.decomposition is not None]
 
 
 def test_every_operation_that_is_no_function_has_a_formula() -> None:
     assert [
         primitive.name
         for primitive in PRIMITIVES.values()
-        if primitive.elementwise and primitive.written is None and not is_function(primitive)
+        if primitive.elementwise and primitive.decomposition is None and not is_function(primitive)
     ] == []
 
 

@@ -30,11 +30,11 @@ def is_function(primitive: Primitive, _: Sequence[Any] = ()) -> bool:
 
 def formula(primitive: Primitive, statics: Sequence[Any]) -> str | None:
     """What stands in the declaration of an operation, if anything does."""
-    if not callable(primitive.written):
-        return primitive.written
+    if not callable(primitive.decomposition):
+        return primitive.decomposition
     values = dict(zip(primitive.parameters[primitive.arity :], statics, strict=True))
-    code = primitive.written.__code__
-    return primitive.written(*[values[name] for name in code.co_varnames[: code.co_argcount]])
+    code = primitive.decomposition.__code__
+    return primitive.decomposition(*[values[name] for name in code.co_varnames[: code.co_argcount]])
 
 
 def lowered(

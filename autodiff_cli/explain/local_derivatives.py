@@ -160,7 +160,7 @@ def names_in(tree: Syntax) -> set[str]:
 @cache
 def written(primitive: Primitive, statics: tuple[Any, ...]) -> Syntax | None:
     """The value of an operation that is not public as a formula over its parameters; ``None`` where one line cannot say it."""
-    text = primitive.written
+    text = primitive.decomposition
     if callable(text):
         parameters = argument_names(text)
         text = text(

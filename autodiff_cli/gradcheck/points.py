@@ -137,7 +137,7 @@ def _choice(step: Step) -> Any:
     primitive = PRIMITIVES.get(op.function)
     if primitive is not None and primitive.kind == "fixed":
         chosen += [array.tobytes() for array in arrays]
-    elif op.kink is not None or op.bend is not None:
+    elif op.kink is not None or op.second_kink is not None:
         values = [getattr(value, "_data", value) for value in (*given, *keywords.values())]
         numbers = [np.asarray(value) for value in values if np.asarray(value).dtype.kind in "bif"]
         chosen += [np.sign(number).tobytes() for number in numbers]

@@ -112,7 +112,7 @@ def _mask(step: Step, order: int) -> Any:
     if type(first) is Tensor and first.dtype.kind == "b":
         return mask
     given, named = [raw(value) for value in step[1]], {name: raw(value) for name, value in step[2].items()}
-    for predicate in (op.kink, op.bend if order > 1 else None):
+    for predicate in (op.kink, op.second_kink if order > 1 else None):
         if predicate is not None and not (mask is not None and np.any(mask)):
             mask = op.mask(predicate, given, named)
     return mask

@@ -68,7 +68,7 @@ sigmoid_slope: Function = declare(
     {"x": lambda g, x, out: g * (out * -tanh(x / 2)), "s": None},  # 1 - 2*s has no digits near 0
     series="chain",
     public=False,
-    written="sigmoid(x)*sigmoid(-x)",
+    decomposition="sigmoid(x)*sigmoid(-x)",
 )
 sigmoid: Function = declare(
     "sigmoid",
@@ -77,7 +77,7 @@ sigmoid: Function = declare(
     recover=lambda out: np.log(out / (1 - out)),
     series="chain",
     aliases=("expit",),
-    written="1/(1 + exp(-x))",
+    decomposition="1/(1 + exp(-x))",
     summary="1 / (1 + exp(-x))",
     formula="sigmoid(x)*(1 - sigmoid(x))",
     samples=_ANY,
@@ -89,7 +89,7 @@ logsigmoid = declare(
     series="chain",
     node="LogSigmoidBackward0",
     methods=(),
-    written="min(x, 0) - log1p(exp(-abs(x)))",
+    decomposition="min(x, 0) - log1p(exp(-abs(x)))",
     summary="log(sigmoid(x)), without overflow",
     formula="sigmoid(-x)",
     samples=_ANY,
@@ -114,7 +114,7 @@ softplus = declare(
     series="chain",
     statics={"beta": 1, "threshold": None},
     kinds={"beta": NUMBER, "threshold": optional(NUMBER)},
-    written=lambda threshold: (
+    decomposition=lambda threshold: (
         ("" if threshold is None else "x if beta*x > threshold else ") + "(max(beta*x, 0) + log1p(exp(-abs(beta*x))))/beta"
     ),
     methods=(),
@@ -139,7 +139,7 @@ silu = declare(
     {"x": lambda g, x: _silu_slope(g, x)},
     series="chain",
     aliases=("swish",),
-    written="x*sigmoid(x)",
+    decomposition="x*sigmoid(x)",
     methods=(),
     summary="x*sigmoid(x)",
     formula="sigmoid(x)*(1 + x*sigmoid(-x))",
@@ -159,7 +159,7 @@ mish = declare(
     {"x": lambda g, x: _mish_slope(g, x)},
     series="chain",
     methods=(),
-    written="x*tanh(softplus(x))",
+    decomposition="x*tanh(softplus(x))",
     summary="x*tanh(softplus(x))",
     formula="tanh(s) + x*(1 - tanh(s)**2)*sigmoid(x) with s = softplus(x)",
     samples=_ANY,
@@ -177,7 +177,7 @@ def _cubic_values(x: Any, cube: float, order: int) -> Any:
     return _GELU_SCALE * parts[min(order, 4)]
 
 
-def _cubic_written(cube: float, order: int) -> str:
+def _cubic_decomposition(cube: float, order: int) -> str:
     scale = _GELU_SCALE
     return (
         f"{scale!r}*(x + {cube!r}*x**3)",
@@ -195,7 +195,7 @@ _cubic: Function = declare(
     series="chain",
     statics={"cube": _GELU_CUBE, "order": 0},
     public=False,
-    written=_cubic_written,
+    decomposition=_cubic_decomposition,
 )
 
 
@@ -224,7 +224,9 @@ gelu = declare(
     series="chain",
     statics={"approximate": "none"},
     kinds={"approximate": TEXT},
-    written=lambda approximate: "x*ndtr(x)" if approximate == "none" else f"x*sigmoid({_GELU_SCALE!r}*(x + {_GELU_CUBE!r}*x**3))",
+    decomposition=lambda approximate: (
+        "x*ndtr(x)" if approximate == "none" else f"x*sigmoid({_GELU_SCALE!r}*(x + {_GELU_CUBE!r}*x**3))"
+    ),
     methods=(),
     summary="x*ndtr(x), or its approximation by tanh",
     formula="ndtr(x) + x*exp(-x**2/2)/sqrt(2*pi)",
@@ -240,11 +242,11 @@ _threshold = declare(
     series="chain",
     node="ThresholdBackwardBackward0",
     public=False,
-    written="0 if y <= 0 else x",
+    decomposition="0 if y <= 0 else x",
 )
 
 
-def _gate_written(low: float, high: float, outside: float) -> str:
+def _gate_decomposition(low: float, high: float, outside: float) -> str:
     sides = [f"y {sign} {name}" for sign, name, bound in (("<=", "low", low), (">=", "high", high)) if not math.isnan(bound)]
     return f"{'outside*x' if outside else '0'} if {' or '.join(sides)} else x"
 
@@ -257,7 +259,7 @@ _gate: Function = declare(
     node="HardtanhBackwardBackward0",
     statics={"low": 0.0, "high": math.nan, "outside": 0.0},  # nan is no bound, not even for inf
     public=False,
-    written=_gate_written,
+    decomposition=_gate_decomposition,
 )
 relu = declare(
     "relu",
@@ -265,7 +267,7 @@ relu = declare(
     {"x": lambda g, out: _threshold(g, out)},
     selects=True,
     series="chain",
-    written="max(x, 0)",
+    decomposition="max(x, 0)",
     summary="x where it is positive, else 0",
     formula="1 where x > 0 else 0",
     domain="everywhere",
@@ -282,7 +284,7 @@ leaky_relu = declare(
     series="chain",
     statics={"negative_slope": 0.01},
     kinds={"negative_slope": NUMBER},
-    written="x if x > 0 else negative_slope*x",
+    decomposition="x if x > 0 else negative_slope*x",
     methods=(),
     summary="x where it is positive, else negative_slope*x",
     formula="1 where x > 0 else negative_slope",
@@ -300,7 +302,7 @@ hardtanh: Function = declare(
     series="chain",
     statics={"min_val": -1.0, "max_val": 1.0},
     kinds={"min_val": NUMBER, "max_val": NUMBER},
-    written="min(max(x, min_val), max_val)",
+    decomposition="min(max(x, min_val), max_val)",
     methods=(),
     selects=True,
     summary="x kept between min_val and max_val",
@@ -337,7 +339,7 @@ hardsigmoid = declare(
     series="chain",
     methods=(),
     selects=True,
-    written="min(max(x + 3, 0), 6)/6",
+    decomposition="min(max(x + 3, 0), 6)/6",
     summary="x/6 + 1/2, kept between 0 and 1",
     formula="1/6 where -3 < x < 3 else 0",
     domain="everywhere",
@@ -361,7 +363,7 @@ _softsign_slope: Function = declare(
     series="chain",
     statics={"n": 2},
     public=False,
-    written=lambda n: f"1/(1 + abs(x))**{n}",
+    decomposition=lambda n: f"1/(1 + abs(x))**{n}",
 )
 softsign = declare(
     "softsign",
@@ -370,11 +372,11 @@ softsign = declare(
     series="chain",
     node="DivBackward0",
     methods=(),
-    written="x/(1 + abs(x))",
+    decomposition="x/(1 + abs(x))",
     summary="x/(1 + abs(x))",
     formula="1/(1 + abs(x))**2",
     convention="the derivative at 0 is 1, the second one there 0 (PyTorch); 1 at inf, PyTorch has nan",
-    bend=lambda x: x == 0,
+    second_kink=lambda x: x == 0,
     samples=_ANY,
     edges=((0.0,),),
 )
@@ -395,7 +397,7 @@ _left_exp: Function = declare(
     series="chain",
     statics={"inner": 1.0},
     public=False,
-    written="0 if x > 0 else exp(inner*x)",
+    decomposition="0 if x > 0 else exp(inner*x)",
 )
 
 
@@ -416,13 +418,13 @@ elu = declare(
     series="chain",
     statics={"alpha": 1.0},
     kinds={"alpha": NUMBER},
-    written="x if x > 0 else alpha*expm1(x)",
+    decomposition="x if x > 0 else alpha*expm1(x)",
     summary="x where it is positive, else alpha*(exp(x) - 1)",
     formula="1 where x > 0 else alpha*exp(x)",
     smooth="x != 0, or alpha = 1",
     convention="the derivative at 0 is alpha (PyTorch)",
     kink=lambda x, alpha: (x == 0) & (alpha != 1),
-    bend=lambda x: x == 0,
+    second_kink=lambda x: x == 0,
     **_KINK,
 )
 
@@ -440,11 +442,11 @@ celu = declare(
     series="chain",
     statics={"alpha": 1.0},
     kinds={"alpha": NUMBER},
-    written="x if x > 0 else alpha*expm1(x/alpha)",
+    decomposition="x if x > 0 else alpha*expm1(x/alpha)",
     summary="x where it is positive, else alpha*(exp(x/alpha) - 1)",
     formula="1 where x > 0 else exp(x/alpha)",
     convention="the second derivative at 0 is 0 (PyTorch)",
-    bend=lambda x: x == 0,
+    second_kink=lambda x: x == 0,
     **_KINK,
 )
 selu = declare(
@@ -454,7 +456,7 @@ selu = declare(
     series="chain",
     node="EluBackward0",
     methods=(),
-    written=f"{_SELU_SCALE!r}*(x if x > 0 else {_SELU_ALPHA!r}*expm1(x))",
+    decomposition=f"{_SELU_SCALE!r}*(x if x > 0 else {_SELU_ALPHA!r}*expm1(x))",
     summary="elu with the two scales of self-normalizing networks",
     formula="1.0507... where x > 0 else 1.7580...*exp(x)",
     domain="everywhere",

@@ -91,7 +91,7 @@ _rsub = declare(
     node="RsubBackward1",
     statics={"y": 0},
     public=False,
-    written="y - x",
+    decomposition="y - x",
 )
 sub: Function = declare(
     "sub",
@@ -267,7 +267,7 @@ def _count_slope(y: Any, k: int) -> Any:
     return functools.reduce(operator.add, terms)
 
 
-def _falling_written(k: int) -> str:
+def _falling_decomposition(k: int) -> str:
     formula = "*".join(["y", *(f"(y - {i})" for i in range(1, k))]) + f"*x**(y - {k})"
     zeros = " or ".join(f"y == {i}" for i in range(1, k))
     return f"0 if x == 0 and ({zeros}) else {formula}" if zeros else formula
@@ -284,7 +284,7 @@ _falling: Function = declare(
     series="chain",
     statics={"k": 1},
     public=False,
-    written=lambda k: _falling_written(k),
+    decomposition=lambda k: _falling_decomposition(k),
 )
 
 

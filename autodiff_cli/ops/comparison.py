@@ -65,17 +65,17 @@ def _or_unequal(compare: Any) -> Any:
 Tensor.__eq__ = _or_unequal(eq)  # type: ignore[method-assign]
 Tensor.__ne__ = _or_unequal(ne)  # type: ignore[method-assign]
 for _name, _ufunc, _sign in (("and", np.bitwise_and, "and"), ("or", np.bitwise_or, "or"), ("xor", np.bitwise_xor, "!=")):
-    _bitwise = declare(f"bitwise_{_name}", _ufunc, {"x": None, "y": None}, public=False, written=f"x {_sign} y")
+    _bitwise = declare(f"bitwise_{_name}", _ufunc, {"x": None, "y": None}, public=False, decomposition=f"x {_sign} y")
     setattr(Tensor, f"__{_name}__", _bitwise)
     setattr(Tensor, f"__r{_name}__", _bitwise)
-setattr(Tensor, "__invert__", declare("bitwise_not", np.invert, {"x": None}, public=False, written="not x"))  # noqa: B010
+setattr(Tensor, "__invert__", declare("bitwise_not", np.invert, {"x": None}, public=False, decomposition="not x"))  # noqa: B010
 logical_and = declare("logical_and", np.logical_and, {"x": None, "y": None}, summary="true where both are not zero")
 logical_or = declare("logical_or", np.logical_or, {"x": None, "y": None}, summary="true where one is not zero")
 logical_xor = declare(
     "logical_xor",
     np.logical_xor,
     {"x": None, "y": None},
-    written="(x != 0) != (y != 0)",
+    decomposition="(x != 0) != (y != 0)",
     summary="true where just one is not zero",
 )
 logical_not = declare("logical_not", np.logical_not, {"x": None}, summary="true where it is zero")
@@ -90,7 +90,7 @@ isclose = declare(
     {"x": None, "y": None},
     statics={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False},
     kinds={"rtol": NUMBER, "atol": NUMBER, "equal_nan": FLAG},
-    written=lambda equal_nan: None if equal_nan else "x == y or abs(x - y) <= atol + rtol*abs(y) and isfinite(y)",
+    decomposition=lambda equal_nan: None if equal_nan else "x == y or abs(x - y) <= atol + rtol*abs(y) and isfinite(y)",
     summary="true where abs(x - y) <= atol + rtol*abs(y)",
 )
 
@@ -205,7 +205,7 @@ _clamp_numbers = declare(
     statics={"min": None, "max": None},
     selects=True,
     public=False,
-    written=lambda min, max: "min(x, max)" if min is None else "max(x, min)" if max is None else "min(max(x, min), max)",
+    decomposition=lambda min, max: "min(x, max)" if min is None else "max(x, min)" if max is None else "min(max(x, min), max)",
 )
 _clamp_tensors = declare(
     "clamp",
@@ -219,7 +219,7 @@ _clamp_tensors = declare(
     node="ClampBackward0",
     public=False,
     selects=True,
-    written="min(max(x, min), max)",
+    decomposition="min(max(x, min), max)",
 )
 
 

@@ -46,7 +46,7 @@ _normal_logpdf = declare(
     },
     series="chain",
     public=False,
-    written="-((x - mean)/std)**2/2 - log(std) - log(2*pi)/2",
+    decomposition="-((x - mean)/std)**2/2 - log(std) - log(2*pi)/2",
 )
 
 
@@ -116,7 +116,7 @@ binomial_logpmf = declare(
     },
     series="chain",
     methods=(),
-    written="lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)",
+    decomposition="lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)",
     summary="logarithm of the probability of k successes in n trials that succeed with probability p",
     formula="by p: k/p - (n - k)/(1 - p)",
     domain="0 <= k <= n, 0 < p < 1, or p = 0 = k, or p = 1 and k = n",
@@ -140,7 +140,7 @@ poisson_logpmf = declare(
     {"k": lambda g, k, rate: g * (log(rate) - digamma(k + 1)), "rate": lambda g, k, rate: g * (over(k, rate) - 1)},
     series="chain",
     methods=(),
-    written="xlogy(k, rate) - rate - lgamma(k + 1)",
+    decomposition="xlogy(k, rate) - rate - lgamma(k + 1)",
     summary="logarithm of the probability of k events where rate are expected",
     formula="by rate: k/rate - 1",
     domain="k >= 0, rate > 0, or k = 0 = rate",

@@ -79,7 +79,7 @@ exp2 = declare(
     np.exp2,
     {"x": lambda g, out: g * (out * LN2)},
     series="chain",
-    written="2**x",
+    decomposition="2**x",
     summary="2 to the power x",
     formula="2**x*log(2)",
     samples=_ANY,
@@ -161,7 +161,7 @@ rsqrt = declare(
     lambda x: 1 / np.sqrt(x),
     {"x": lambda g, out: -0.5 * g * out**3},
     series="chain",
-    written="1/sqrt(x)",
+    decomposition="1/sqrt(x)",
     summary="1 / sqrt(x)",
     formula="-x**-1.5/2",
     domain="x > 0",
@@ -175,7 +175,7 @@ cbrt = declare(
     np.cbrt,
     {"x": lambda g, out: g / (3 * out**2)},
     series="chain",
-    written="sign(x)*abs(x)**(1/3)",
+    decomposition="sign(x)*abs(x)**(1/3)",
     summary="cube root, of negative numbers too",
     formula="1/(3*cbrt(x)**2)",
     domain="everywhere",
@@ -190,7 +190,7 @@ reciprocal = declare(
     lambda x: 1 / x,
     {"x": lambda g, out: -g * (out * out)},
     series="quotient",
-    written="x**-1",
+    decomposition="x**-1",
     summary="1 / x",
     formula="-1/x**2",
     domain="x != 0",
@@ -235,7 +235,7 @@ def _sign_of(name: str, **description: Any) -> Any:
 
 
 sign = _sign_of("sign", summary="-1, 0 or 1")
-sgn = _sign_of("sgn", written="sign(x)", summary="sign(x); PyTorch has two names, and two nodes")
+sgn = _sign_of("sgn", decomposition="sign(x)", summary="sign(x); PyTorch has two names, and two nodes")
 abs = declare(
     "abs",
     np.abs,
@@ -290,7 +290,7 @@ frac = declare(
     lambda x: x - np.trunc(x),
     {"x": lambda g: g},
     series="chain",
-    written="x - trunc(x)",
+    decomposition="x - trunc(x)",
     summary="x - trunc(x), what follows the point",
     formula="1",
     domain="everywhere",
@@ -308,7 +308,7 @@ _one_minus_square = declare(
     {"x": lambda g, x: g * (-2 * x)},
     series="chain",
     public=False,
-    written="(1 - x)*(1 + x)",
+    decomposition="(1 - x)*(1 + x)",
 )
 
 # Slopes of inverse functions.  A square of what is far out is no number, so a power of a square is not the way to one of them.
@@ -333,7 +333,7 @@ _over_root: Function = declare(
     series="chain",
     statics={"j": 0, "m": 1, "shift": 1},
     public=False,
-    written=lambda j, m, shift: f"h = {'hypot(x, 1)' if shift > 0 else 'sqrt(x - 1)*sqrt(x + 1)'}; (x/h)**{j}/h**{m - j}",
+    decomposition=lambda j, m, shift: f"h = {'hypot(x, 1)' if shift > 0 else 'sqrt(x - 1)*sqrt(x + 1)'}; (x/h)**{j}/h**{m - j}",
 )
 
 
@@ -452,7 +452,7 @@ def _inverse_values(x: Any, y: Any, n: int, imaginary: bool) -> Any:
     return np.where(far | ((x == 0) & (y == 0)), dtype.type(0), value)[()]
 
 
-def _inverse_written(n: int, imaginary: bool) -> str:
+def _inverse_decomposition(n: int, imaginary: bool) -> str:
     terms = []
     for k in range(1 if imaginary else 0, n + 1, 2):
         sign = "-" if (k + 1) // 2 % 2 else "+"
@@ -471,7 +471,7 @@ _inverse: Function = declare(
     series="chain",
     statics={"n": 1, "imaginary": False},
     public=False,
-    written=_inverse_written,
+    decomposition=_inverse_decomposition,
 )
 
 
@@ -503,7 +503,7 @@ _product_over: Function = declare(
     },
     series="chain",
     public=False,
-    written="0 if size == 0 else a*b/size",
+    decomposition="0 if size == 0 else a*b/size",
 )
 
 
@@ -522,7 +522,7 @@ _share: Function = declare(
     series="chain",
     statics={"second": False},
     public=False,
-    written=lambda second: f"0 if x == 0 and y == 0 else {'y' if second else 'x'}/hypot(x, y)",
+    decomposition=lambda second: f"0 if x == 0 and y == 0 else {'y' if second else 'x'}/hypot(x, y)",
 )
 atan2 = declare(
     "atan2",
@@ -589,7 +589,7 @@ tanh_slope: Function = declare(
     {"x": lambda g, t, out: g * (-2 * t * out), "t": None},
     series="chain",
     public=False,
-    written="1/cosh(x)**2",
+    decomposition="1/cosh(x)**2",
 )
 tanh: Function = declare(
     "tanh",
@@ -650,7 +650,7 @@ deg2rad = declare(
     series="chain",
     node="Deg2RadBackward0",
     aliases=("radians",),
-    written="x*(pi/180)",
+    decomposition="x*(pi/180)",
     summary="degrees to radians",
     formula="pi/180",
     samples=_ANY,
@@ -662,7 +662,7 @@ rad2deg = declare(
     series="chain",
     node="Rad2DegBackward0",
     aliases=("degrees",),
-    written="x*(180/pi)",
+    decomposition="x*(180/pi)",
     summary="radians to degrees",
     formula="180/pi",
     samples=_ANY,

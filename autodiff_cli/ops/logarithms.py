@@ -33,7 +33,7 @@ over: Function = declare(
     {"x": lambda g, y: g / y, "y": lambda g, x, y: -g * over(over(x, y), y)},
     series="chain",
     public=False,
-    written="0 if x == 0 else x/y",
+    decomposition="0 if x == 0 else x/y",
 )
 
 
@@ -52,7 +52,7 @@ xlogy = declare(
     _times(np.log),
     {"x": lambda g, x, y: where((x == 0) & (y <= 0), 0.0, g * log(y)), "y": lambda g, x, y: g * over(x, y)},
     series="chain",
-    written="0 if x == 0 else x*log(y)",
+    decomposition="0 if x == 0 else x*log(y)",
     summary="x*log(y), 0 where x is 0",
     formula="log(y), x/y",
     domain="y > 0, or x = 0",
@@ -68,7 +68,7 @@ xlog1py = declare(
     series="chain",
     node="SpecialXlog1PyBackward0",
     methods=(),
-    written="0 if x == 0 else x*log1p(y)",
+    decomposition="0 if x == 0 else x*log1p(y)",
     summary="x*log(1 + y), 0 where x is 0, exact for small y",
     formula="log1p(y), x/(1 + y)",
     domain="y > -1, or x = 0",
@@ -94,7 +94,7 @@ _odds_slope: Function = declare(
     {"x": lambda g, x, out: g * (out * out * (2 * x - 1))},
     series="chain",
     public=False,
-    written="1/(x*(1 - x))",
+    decomposition="1/(x*(1 - x))",
 )
 
 
@@ -117,7 +117,7 @@ logit = declare(
     series="chain",
     statics={"eps": None},
     kinds={"eps": optional(NUMBER)},
-    written=lambda eps: "log(x/(1 - x))" if eps is None else "p = min(max(x, eps), 1 - eps); log(p/(1 - p))",
+    decomposition=lambda eps: "log(x/(1 - x))" if eps is None else "p = min(max(x, eps), 1 - eps); log(p/(1 - p))",
     summary="log(x/(1 - x)), the inverse of sigmoid; x is first kept between eps and 1 - eps if eps is given",
     formula="1/(x*(1 - x))",
     domain="0 < x < 1, or everywhere if eps is given",
@@ -149,7 +149,7 @@ _share: Function = declare(
     series="chain",
     statics={"base": math.e},
     public=False,
-    written=lambda base: "sigmoid((x - y)*log(2))" if base == 2 else "sigmoid(x - y)",
+    decomposition=lambda base: "sigmoid((x - y)*log(2))" if base == 2 else "sigmoid(x - y)",
 )
 
 
@@ -159,7 +159,7 @@ def _sum_of_powers(name: str, ufunc: Any, base: float, letter: str) -> Function:
         lambda x, y: ufunc(x, y),
         {"x": lambda g, x, y: g * _share(x, y, base), "y": lambda g, x, y: g * _share(y, x, base)},
         series="chain",
-        written="m = max(x, y); m if isinf(m) else m + "
+        decomposition="m = max(x, y); m if isinf(m) else m + "
         + ("log1p(exp2(-abs(x - y)))/log(2)" if base == 2 else "log1p(exp(-abs(x - y)))"),
         summary=f"log{'2' * (base == 2)}({letter}**x + {letter}**y), without overflow",
         formula=f"{letter}**x/({letter}**x + {letter}**y), {letter}**y/({letter}**x + {letter}**y)",

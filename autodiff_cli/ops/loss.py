@@ -138,7 +138,7 @@ smooth_l1_loss = declare(
     domain="everywhere",
     smooth="beta > 0, or x != target",
     kink=lambda x, target, beta: (x == target) & (beta == 0),
-    bend=lambda x, target, beta: np.abs(x - target) == beta,
+    second_kink=lambda x, target, beta: np.abs(x - target) == beta,
     samples=(*_PAIRS, (_X, _TARGET, "mean", 0.5), (_X, _TARGET, "mean", 0.0)),
     edges=((1.0, 0.0), (0.0, 0.0, "mean", 0.0)),
 )
@@ -169,7 +169,7 @@ huber_loss = declare(
     summary="with d = x - target: d**2/2 where abs(d) <= delta, else delta*(abs(d) - delta/2)",
     formula="clamp(d, -delta, delta)/n, and its opposite",
     convention="the second derivative at abs(d) = delta is 0 (PyTorch)",
-    bend=lambda x, target, delta: np.abs(x - target) == delta,
+    second_kink=lambda x, target, delta: np.abs(x - target) == delta,
     samples=(*_PAIRS, (_X, _TARGET, "mean", 0.5)),
     edges=((1.0, 0.0),),
 )

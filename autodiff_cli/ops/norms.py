@@ -56,7 +56,7 @@ _odd_share: Function = declare(
     statics={"p": 1.0},
     elementwise=True,
     public=False,
-    written="0 if x == 0 else sign(x)*abs(x/size)**p",
+    decomposition="0 if x == 0 else sign(x)*abs(x/size)**p",
 )
 _even_share: Function = declare(
     "even_share",  # abs(x/size)**p
@@ -68,7 +68,7 @@ _even_share: Function = declare(
     statics={"p": 1.0},
     elementwise=True,
     public=False,
-    written="abs(x/size)**p",
+    decomposition="abs(x/size)**p",
 )
 
 

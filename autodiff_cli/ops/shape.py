@@ -110,7 +110,7 @@ _cast = declare(
     statics={"dtype": None},
     public=False,
     elementwise=True,
-    written="x",
+    decomposition="x",
 )
 
 

@@ -38,7 +38,7 @@ from autodiff_cli.autograd.tensor import Tensor, leaf_edge, shared_array, view_o
 from autodiff_cli.errors import ArgumentError, DtypeError
 
 Partial = Callable[..., Any]
-Written = str | Callable[..., str | None]
+Decomposition = str | Callable[..., str | None]
 """A formula, or what gives one for the values of the parameters that are no tensors; ``None`` where there is none."""
 
 _new = object.__new__
@@ -50,11 +50,12 @@ class Primitive:
     Attributes:
         kind: what was declared of it as ``series``.
         arity: how many of the parameters are tensors; they come first.
-        elementwise, selects, written: see ``declare``.
+        elementwise, selects, decomposition: see ``declare``.
     """
 
     __slots__ = (
         "arity",
+        "decomposition",
         "elementwise",
         "forward",
         "function",
@@ -65,7 +66,6 @@ class Primitive:
         "parameters",
         "partials",
         "selects",
-        "written",
     )
 
     def __init__(
@@ -78,7 +78,7 @@ class Primitive:
         kind: str | Function | None,
         elementwise: bool = False,
         selects: bool = False,
-        written: Written | None = None,
+        decomposition: Decomposition | None = None,
     ) -> None:
         self.function = function
         self.name = name
@@ -89,7 +89,7 @@ class Primitive:
         self.arity = len(partials)
         self.elementwise = elementwise
         self.selects = selects
-        self.written = written
+        self.decomposition = decomposition
         self.of_sequence = parameters[0] == "tensors"
         self.moving = tuple(i for i, name in enumerate(parameters) if partials.get(name) is not None)
 
@@ -124,7 +124,7 @@ def declare(
     selects: bool = False,
     elementwise: bool | None = None,
     recover: Callable[[Any], Any] | None = None,
-    written: Written | None = None,
+    decomposition: Decomposition | None = None,
     **description: Any,
 ) -> Function:
     """Declare an operation with a rule of its own.
@@ -142,7 +142,7 @@ def declare(
         selects: whether it takes some elements of its arguments and leaves others; see ``autograd.untaken``.
         elementwise: whether each element depends on its own place only; if left out, as ``ELEMENTWISE`` of the module says.
         recover: the input from the result, for a rule that saves both, should the input be changed in place.
-        written: the value as a formula of the language over the parameters, for those who write operations down where this
+        decomposition: the value as a formula of the language over the parameters, for those who write operations down where this
             one is not known: in the language itself if it is not public, or in the language of somebody else.
         description: see ``describe``.
     """
@@ -181,7 +181,7 @@ def declare(
         series if differentiable else "fixed",
         elementwise,
         selects,
-        written,
+        decomposition,
     )
     rule.traits["primitive"] = PRIMITIVES[function]
     if not public:

@@ -85,7 +85,7 @@ class FunctionInfo:
         domain: where the value exists; ``smooth``: where the derivative does, if that is less.
         inside: the domain as a predicate on arrays, over parameters by name; none means everywhere.
         kink: where the value exists and the derivative does not: a predicate too, with a mask as its result.
-        bend: where the derivative has a kink of its own, for what is of order 2.
+        second_kink: where the derivative has a kink of its own, for what is of order 2.
         spread: whether the last parameter may be given as several arguments, as the shape of ``reshape``.
         reflected: the function of an operator whose left side is a plain number: ``reflected(y, x)`` is ``x - y``.
         convention: what is answered at a kink, and where that comes from.
@@ -95,7 +95,6 @@ class FunctionInfo:
 
     __slots__ = (
         "aliases",
-        "bend",
         "convention",
         "defaults",
         "domain",
@@ -109,6 +108,7 @@ class FunctionInfo:
         "parameters",
         "reflected",
         "samples",
+        "second_kink",
         "section",
         "smooth",
         "spread",
@@ -137,7 +137,7 @@ class FunctionInfo:
     edges: tuple[tuple[Any, ...], ...]
     inside: Predicate | None
     kink: Predicate | None
-    bend: Predicate | None
+    second_kink: Predicate | None
 
     @property
     def signature(self) -> str:
@@ -166,7 +166,7 @@ class FunctionInfo:
         }
 
     def mask(self, predicate: Predicate, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        """What ``inside``, ``kink`` or ``bend`` says of the arguments of a call, which are plain arrays."""
+        """What ``inside``, ``kink`` or ``second_kink`` says of the arguments of a call, which are plain arrays."""
         values = dict(zip(self.parameters[self.required :], self.defaults, strict=True))
         values.update(zip(self.parameters, given, strict=False))
         values.update(named)
@@ -220,7 +220,7 @@ def describe(
     edges: Sequence[tuple[Any, ...]] = (),
     inside: Predicate | None = None,
     kink: Predicate | None = None,
-    bend: Predicate | None = None,
+    second_kink: Predicate | None = None,
 ) -> Function:
     """Put a function into the language and onto ``Tensor``: as methods, and as ``operator`` with its reflected form.
 
@@ -249,7 +249,7 @@ def describe(
     op.edges = tuple(edges)
     op.inside = inside
     op.kink = kink
-    op.bend = bend
+    op.second_kink = second_kink
     for each in (op.name, *op.aliases):
         FUNCTIONS[each] = op
     if op.tensors and not variadic:
