@@ -94,7 +94,7 @@ def numbers(value: Any) -> Any:
 
 def orders(op: FunctionInfo) -> tuple[int, ...]:
     """Which orders are of interest at the edges of a function."""
-    return (1,) if op.bend is None else (1, 2)
+    return (1,) if op.second_kink is None else (1, 2)
 
 
 def ours(op: FunctionInfo, edge: Sequence[Any], order: int) -> Answer:
