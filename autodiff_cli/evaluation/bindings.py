@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, MissingValue, UsageError
 from autodiff_cli.evaluation.expression import Evaluator
-from autodiff_cli.language.tree import STATEMENTS
+from autodiff_cli.language.tree import STATEMENTS, pieces
 from autodiff_cli.limits import hold
 
 RESERVED = ("if", "else", "or", "and", "not", "true", "false", "none")
@@ -36,17 +36,6 @@ def bindings(texts: Iterable[str], option: str) -> dict[str, Any]:
 
 
 _NEXT = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")
-
-
-def pieces(text: str, separator: re.Pattern[str]) -> list[str]:
-    """The parts of a text between separators of one character outside brackets."""
-    found, start, depth = [], 0, 0
-    for i, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
-        if depth <= 0 and separator.match(text, i):
-            found.append(text[start:i].strip())
-            start = i + 1
-    return [*found, text[start:].strip()]
 
 
 def named(text: str, option: str, example: str = "1") -> list[tuple[str, str]]:

@@ -42,6 +42,7 @@ from autodiff_cli.evaluation.coercion import (
 )
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.trace import invoke
+from autodiff_cli.language.operators import COMPARING
 from autodiff_cli.language.tree import EFFECTS, Syntax
 from autodiff_cli.limits import hold, lifted
 from autodiff_cli.suggest import suggestion
@@ -55,7 +56,6 @@ CONSTANTS: dict[str, Any] = {
     "False": False,
     "None": None,
 }
-_COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 ATTRIBUTES = ("T", "mT", "shape", "ndim")
 POSITIONS = "between the brackets stand whole numbers, slices a:b, masks, lists of positions, none and ..."
 _STATEMENTS = ("tensor", "backward", "retain_grad", "register_hook", "requires_grad_", "item", "show", "print", "gradcheck", "grad")
@@ -436,7 +436,7 @@ class Machine:
         operands = _take(values, count)
         result = None
         for i, sign in enumerate(node.children[1::2]):
-            one = self.apply(FUNCTIONS[_COMPARE[sign.text]], operands[i : i + 2], {}, node)
+            one = self.apply(FUNCTIONS[COMPARING[sign.text]], operands[i : i + 2], {}, node)
             result = one if result is None else self.apply(FUNCTIONS["logical_and"], [result, one], {}, node)
         values.append(result)
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from autodiff_cli.errors import UsageError
-from autodiff_cli.evaluation.bindings import constant, named, pieces
+from autodiff_cli.evaluation.bindings import constant, named
+from autodiff_cli.language.tree import pieces
 
 MOST_SAMPLES = 1_000_000
 COLON = re.compile(":")

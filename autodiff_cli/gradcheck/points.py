@@ -14,14 +14,14 @@ from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.primitives.declare import PRIMITIVES
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, UsageError
-from autodiff_cli.evaluation.bindings import constant, from_file, named, pieces
+from autodiff_cli.evaluation.bindings import constant, from_file, named
 from autodiff_cli.evaluation.evaluation import leaves
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.machine import UserFunction
 from autodiff_cli.evaluation.ranges import COLON, ranges
 from autodiff_cli.evaluation.trace import Step
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import Syntax
+from autodiff_cli.language.tree import Syntax, pieces
 from autodiff_cli.limits import check_count
 
 MOST_POINTS = 10_000

@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autodiff_cli.language.latex_names import RAISED, UNNAMED, escaped, function, identifier, number
+from autodiff_cli.language.operators import AND, ATOM, COMPARISON, CONDITIONAL, NOT, OR, POWER, PRODUCT, SIGN, SUM
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
 
-_CHOICE, _OR, _AND, _NOT, _RELATION, _SUM, _SIGNED, _PRODUCT, _POWER, _ATOM = range(10)
-"""How tightly a piece binds.  A sign binds as a sum does when it is on the right: ``a - (-b)``, but ``-a b`` is one product."""
+_SIGNED, _PRODUCT = PRODUCT, SIGN
+"""In formulas a sign binds less tightly than a product: ``a - (-b)`` needs brackets, ``-a b`` is minus a product."""
 
 
 class _Piece:
@@ -33,7 +34,7 @@ class _Piece:
     __slots__ = ("begins", "called", "ends", "items", "level", "tall", "text", "unsigned")
 
     def __init__(
-        self, text: Any, level: int = _ATOM, begins: str = "other", ends: str = "", tall: bool = False, items: Any = None
+        self, text: Any, level: int = ATOM, begins: str = "other", ends: str = "", tall: bool = False, items: Any = None
     ) -> None:
         self.text = text
         self.level = level
@@ -106,7 +107,7 @@ def _piece(node: Syntax, parts: list[_Piece]) -> _Piece:
     if kind == "attribute":
         return _attribute(parts[0], node.children[1].text)
     if kind == "comparison":
-        return _Piece([p.text if i % 2 else p.at_least(_SUM).text for i, p in enumerate(parts)], _RELATION, tall=_tall(parts))
+        return _Piece([p.text if i % 2 else p.at_least(SUM).text for i, p in enumerate(parts)], COMPARISON, tall=_tall(parts))
     if kind in ("arguments", "subscripts"):
         return _Piece("", items=parts)
     if kind == "list":
@@ -145,12 +146,12 @@ def _commas(pieces: Sequence[_Piece], comma: str = ", ") -> Any:
 
 def _add(a: _Piece, b: _Piece) -> _Piece:
     # a + (b + c) is written without brackets, as mathematics does; a + (-b) is not.
-    right = b if b.level >= _SUM and b.begins != "minus" else b.at_least(_PRODUCT)
-    return _Piece((a.at_least(_SUM).text, " + ", right.text), _SUM, a.begins, b.ends, a.tall or b.tall)
+    right = b if b.level >= SUM and b.begins != "minus" else b.at_least(_PRODUCT)
+    return _Piece((a.at_least(SUM).text, " + ", right.text), SUM, a.begins, b.ends, a.tall or b.tall)
 
 
 def _sub(a: _Piece, b: _Piece) -> _Piece:
-    return _Piece((a.at_least(_SUM).text, " - ", b.at_least(_PRODUCT).text), _SUM, a.begins, b.ends, a.tall or b.tall)
+    return _Piece((a.at_least(SUM).text, " - ", b.at_least(_PRODUCT).text), SUM, a.begins, b.ends, a.tall or b.tall)
 
 
 def _mul(a: _Piece, b: _Piece) -> _Piece:
@@ -189,10 +190,10 @@ def _plus(piece: _Piece) -> _Piece:
 
 
 def _pow(base: _Piece, exponent: _Piece) -> _Piece:
-    if base.called is not None and exponent.begins in ("number", "name") and exponent.level == _ATOM:
+    if base.called is not None and exponent.begins in ("number", "name") and exponent.level == ATOM:
         name, arguments = base.called
-        return _Piece((name, "^{", exponent.text, "}", arguments), _POWER, "name", "bracket", base.tall)
-    return _Piece((base.at_least(_ATOM).text, "^{", exponent.text, "}"), _POWER, base.at_least(_ATOM).begins, "other", True)
+        return _Piece((name, "^{", exponent.text, "}", arguments), POWER, "name", "bracket", base.tall)
+    return _Piece((base.at_least(ATOM).text, "^{", exponent.text, "}"), POWER, base.at_least(ATOM).begins, "other", True)
 
 
 def _between(sign: str, level: int) -> Callable[[_Piece, _Piece], _Piece]:
@@ -204,7 +205,7 @@ def _between(sign: str, level: int) -> Callable[[_Piece, _Piece], _Piece]:
 
 def _remainder(a: _Piece, b: _Piece) -> _Piece:
     """Its reach is seen by brackets only: as a factor it needs them."""
-    return _Piece((a.at_least(_PRODUCT).text, r" \bmod ", b.at_least(_POWER).text), _SUM, a.begins, b.ends, a.tall or b.tall)
+    return _Piece((a.at_least(_PRODUCT).text, r" \bmod ", b.at_least(POWER).text), SUM, a.begins, b.ends, a.tall or b.tall)
 
 
 def _floor_divide(a: _Piece, b: _Piece) -> _Piece:
@@ -221,18 +222,18 @@ def _conditional(value: _Piece, condition: _Piece, otherwise: _Piece) -> _Piece:
         shown, *when = row.items or []
         lines.append((shown.text, r" & \text{if } ", when[0].text) if when else (shown.text, r" & \text{otherwise}"))
     text = tuple(part for i, line in enumerate(lines) for part in ((r" \\ ", line) if i else (line,)))
-    return _Piece((r"\begin{cases} ", text, r" \end{cases}"), _CHOICE, "cases", tall=True, items=rows)
+    return _Piece((r"\begin{cases} ", text, r" \end{cases}"), CONDITIONAL, "cases", tall=True, items=rows)
 
 
 def _index(thing: _Piece, keys: _Piece) -> _Piece:
-    plain = thing.level == _ATOM and thing.begins == "name" and thing.items is None
+    plain = thing.level == ATOM and thing.begins == "name" and thing.items is None
     base = thing if plain else _bracketed(thing)
     return _Piece((base.text, "_{", _commas(keys.items or [], ","), "}"), begins="name", tall=thing.tall, items=[])
 
 
 def _attribute(thing: _Piece, name: str) -> _Piece:
     if name in ("T", "mT"):
-        return _Piece((thing.at_least(_ATOM).text, r"^{\mathsf{T}}"), _POWER, thing.begins, "other", True)
+        return _Piece((thing.at_least(ATOM).text, r"^{\mathsf{T}}"), POWER, thing.begins, "other", True)
     return _Piece((rf"\operatorname{{{escaped(name)}}}", _in_brackets([thing])), begins="name", ends="bracket", tall=thing.tall)
 
 
@@ -263,7 +264,7 @@ def _around(left: str, right: str) -> Callable[[_Piece], _Piece]:
 
 
 def _exponential(base: str) -> Callable[[_Piece], _Piece]:
-    return lambda x: _Piece((base, "^{", x.text, "}"), _POWER, "number" if base == "2" else "name", "other", True)
+    return lambda x: _Piece((base, "^{", x.text, "}"), POWER, "number" if base == "2" else "name", "other", True)
 
 
 def _square(x: _Piece) -> _Piece:
@@ -298,7 +299,7 @@ _WRITTEN: dict[str, tuple[int, Callable[..., _Piece]]] = {
     "norm": (1, _around(r"\left\| ", r" \right\|")),
     "floor": (1, _around(r"\left\lfloor ", r" \right\rfloor")),
     "ceil": (1, _around(r"\left\lceil ", r" \right\rceil")),
-    "inv": (1, lambda x: _pow(_bracketed(x) if x.level < _ATOM else x, _Piece("-1", begins="other"))),
+    "inv": (1, lambda x: _pow(_bracketed(x) if x.level < ATOM else x, _Piece("-1", begins="other"))),
     "where": (3, lambda c, x, y: _conditional(x, c, y)),
 }
 """Functions that have a way of writing of their own, by how many arguments."""
@@ -314,9 +315,9 @@ _BUILD: dict[str, Callable[..., _Piece]] = {
     "matmul": _matmul,
     "remainder": _remainder,
     "floor_divide": _floor_divide,
-    "logical_or": _between(r" \lor ", _OR),
-    "logical_and": _between(r" \land ", _AND),
-    "logical_not": lambda x: _Piece((r"\lnot ", x.at_least(_RELATION + 1).text), _NOT, tall=x.tall),
+    "logical_or": _between(r" \lor ", OR),
+    "logical_and": _between(r" \land ", AND),
+    "logical_not": lambda x: _Piece((r"\lnot ", x.at_least(COMPARISON + 1).text), NOT, tall=x.tall),
     "conditional": _conditional,
     "index": _index,
     "ellipsis": lambda _: _Piece(r"\ldots"),
@@ -336,7 +337,7 @@ _RELATIONS = {"<": " < ", "<=": r" \le ", ">": " > ", ">=": r" \ge ", "==": " = 
 
 def _number(text: str) -> _Piece:
     shown = number(text)
-    return _Piece(shown, _PRODUCT if "cdot" in shown else _POWER if "^" in shown else _ATOM, "number")
+    return _Piece(shown, _PRODUCT if "cdot" in shown else POWER if "^" in shown else ATOM, "number")
 
 
 def _name(text: str) -> _Piece:

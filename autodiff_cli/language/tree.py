@@ -1,15 +1,28 @@
-"""The syntax tree, and printing it back as text."""
+"""The syntax tree: building it, walking it, and printing it back as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 from autodiff_cli.errors import Span
+from autodiff_cli.language.operators import (
+    ATOM,
+    COMPARISON,
+    CONDITIONAL,
+    OPERATORS,
+    OR,
+    POSTFIX,
+    SIGN,
+    STATEMENT,
+    SUM,
+    Operator,
+)
 
 EFFECTS = ("augmented", "set_attribute", "set_index")
-"""Kinds of statements that change something that exists: they belong in programs, see ``language.interpreter``."""
+"""Kinds of statements that change an existing value: only programs have them, see ``script.interpreter``."""
 STATEMENTS = ("assignment", "definition", "definition_with_grad", "unpack", *EFFECTS)
-"""Kinds of nodes that are no expressions."""
+"""Kinds of nodes that are not expressions."""
 
 
 class Syntax:
@@ -18,8 +31,8 @@ class Syntax:
     Attributes:
         kind: the rule's name in the grammar (``add``, ``call``, ``number``, ...).
         children: the parts, in order.
-        text: what a token says; empty for other nodes.
-        span: the characters of the source that it stands on.
+        text: the characters of a token; empty for other nodes.
+        span: the range of characters in the source; (0, 0) for a node that was built.
     """
 
     __slots__ = ("children", "kind", "span", "text")
@@ -33,6 +46,40 @@ class Syntax:
     def __repr__(self) -> str:
         return f"Syntax({self.kind!r}, {unparse(self)!r})"
 
+    def with_children(self, children: list[Syntax]) -> Syntax:
+        """Return a node of the same kind, at the same place, with other children."""
+        return Syntax(self.kind, children, self.text, self.span)
+
+
+def new_tree(kind: str, *children: Syntax) -> Syntax:
+    """Build a node that no source has."""
+    return Syntax(kind, list(children), "", (0, 0))
+
+
+def new_token(kind: str, text: str, span: Span = (0, 0)) -> Syntax:
+    """Build a token."""
+    return Syntax(kind, [], text, span)
+
+
+def name_tree(name: str) -> Syntax:
+    """Build a name; it may be any text if the tree is only printed."""
+    return new_tree("name", new_token("NAME", name))
+
+
+def number_tree(digits: str) -> Syntax:
+    """Build a number without a sign."""
+    return new_tree("number", new_token("NUMBER", digits))
+
+
+def call_tree(function: str, *arguments: Syntax) -> Syntax:
+    """Build the call of a function."""
+    return new_tree("call", new_token("NAME", function), new_tree("arguments", *arguments))
+
+
+def keyword_tree(key: str, value: Syntax) -> Syntax:
+    """Build an argument ``key=value``."""
+    return new_tree("keyword", new_token("NAME", key), value)
+
 
 def walk(tree: Syntax) -> Iterator[Syntax]:
     """Every node of a tree, parents first."""
@@ -43,48 +90,46 @@ def walk(tree: Syntax) -> Iterator[Syntax]:
         stack.extend(reversed(node.children))
 
 
-# How tightly each kind binds; what is missing here is an atom.
+def names_in(tree: Syntax) -> set[str]:
+    """Return the names that occur in a tree, without those of functions."""
+    return {node.children[0].text for node in walk(tree) if node.kind == "name"}
+
+
+def arguments(node: Syntax) -> list[Syntax]:
+    """Return the arguments of a call or a method as they are written, without the object of the method."""
+    after = 2 if node.kind == "method" else 1
+    return node.children[after].children if len(node.children) > after else []
+
+
+def split(texts: Sequence[str], separates: Callable[[int], bool]) -> list[slice]:
+    """Return the ranges between separators outside of brackets.
+
+    Args:
+        texts: characters, or the texts of tokens.
+        separates: whether there is a separator at a position.
+    """
+    found, start, depth = [], 0, 0
+    for i, text in enumerate(texts):
+        depth += (text in ("(", "[")) - (text in (")", "]"))
+        if depth <= 0 and separates(i):
+            found.append(slice(start, i))
+            start = i + 1
+    return [*found, slice(start, len(texts))]
+
+
+def pieces(text: str, separator: re.Pattern[str] = re.compile(",")) -> list[str]:
+    """Return the parts of a text between separators of one character outside of brackets."""
+    return [text[part].strip() for part in split(text, lambda i: separator.match(text, i) is not None)]
+
+
 _LEVELS = {
-    "assignment": 0,
-    "definition": 0,
-    "definition_with_grad": 0,
-    "unpack": 0,
-    "augmented": 0,
-    "set_attribute": 0,
-    "set_index": 0,
-    "keyword": 0,
-    "slice": 0,
-    "conditional": 1,
-    "logical_or": 2,
-    "logical_and": 3,
-    "logical_not": 4,
-    "comparison": 5,
-    "add": 6,
-    "sub": 6,
-    "mul": 7,
-    "div": 7,
-    "floor_divide": 7,
-    "remainder": 7,
-    "matmul": 7,
-    "neg": 8,
-    "pos": 8,
-    "pow": 9,
-    "index": 10,
-    "attribute": 10,
-    "method": 10,
+    **{name: operator.level for name, operator in OPERATORS.items()},
+    **dict.fromkeys(("assignment", "definition", "definition_with_grad", "unpack", *EFFECTS, "keyword", "slice"), STATEMENT),
+    "conditional": CONDITIONAL,
+    "comparison": COMPARISON,
+    **dict.fromkeys(("index", "attribute", "method"), POSTFIX),
 }
-_BINARY = {
-    "logical_or": " or ",
-    "logical_and": " and ",
-    "add": " + ",
-    "sub": " - ",
-    "mul": "*",
-    "div": "/",
-    "floor_divide": "//",
-    "remainder": " % ",
-    "matmul": " @ ",
-}
-_ATOM = 11
+"""The precedence of each kind of node; a kind that is missing here is an atom."""
 
 
 def unparse(tree: Syntax) -> str:
@@ -99,7 +144,7 @@ def unparse(tree: Syntax) -> str:
             continue
         node, least = item
         parts = _parts(node)
-        if _LEVELS.get(node.kind, _ATOM) < least:
+        if _LEVELS.get(node.kind, ATOM) < least:
             parts = ["(", *parts, ")"]
         stack.extend(reversed(parts))
     return "".join(pieces)
@@ -107,45 +152,38 @@ def unparse(tree: Syntax) -> str:
 
 def _parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     kind, children = node.kind, node.children
-    level = _LEVELS.get(kind, _ATOM)
-    if kind in _BINARY:
-        return [(children[0], level), _BINARY[kind], (children[1], level + 1)]
-    if kind == "pow":
-        # Its right side may be a sign, its left side may not even be a power.
-        return [(children[0], 10), "**", (children[1], 8)]
-    if kind in ("neg", "pos"):
-        return ["-" if kind == "neg" else "+", (children[0], level)]
-    if kind == "logical_not":
-        return ["not ", (children[0], level)]
+    operator = OPERATORS.get(kind)
+    if operator is not None:
+        return _operation(operator, children)
     if kind == "conditional":
-        return [(children[0], 2), " if ", (children[1], 2), " else ", (children[2], 1)]
+        return [(children[0], OR), " if ", (children[1], OR), " else ", (children[2], CONDITIONAL)]
     if kind == "comparison":
-        return [f" {c.text} " if c.kind == "COMPARISON" else (c, 6) for c in children]
+        return [f" {c.text} " if c.kind == "COMPARISON" else (c, SUM) for c in children]
     if kind == "index":
-        return [(children[0], 10), "[", *_listed(children[1].children), "]"]
+        return [(children[0], POSTFIX), "[", *_listed(children[1].children), "]"]
     if kind == "slice":
-        return [":" if c.kind == "COLON" else (c.children[0], 1) for c in children]
+        return [":" if c.kind == "COLON" else (c.children[0], CONDITIONAL) for c in children]
     if kind == "attribute":
-        return [(children[0], 10), ".", children[1].text]
+        return [(children[0], POSTFIX), ".", children[1].text]
     if kind == "method":
-        return [(children[0], 10), ".", children[1].text, "(", *_listed(_arguments(children[2:])), ")"]
+        return [(children[0], POSTFIX), ".", children[1].text, "(", *_listed(arguments(node)), ")"]
     if kind == "call":
-        return [children[0].text, "(", *_listed(_arguments(children[1:])), ")"]
+        return [children[0].text, "(", *_listed(arguments(node)), ")"]
     if kind in ("assignment", "keyword"):
         equals = " = " if kind == "assignment" else "="
-        return [children[0].text, equals, (children[1], 1)]
+        return [children[0].text, equals, (children[1], CONDITIONAL)]
     if kind == "definition":
-        return [(children[0], 10), " = ", (children[1], 1)]
+        return [(children[0], POSTFIX), " = ", (children[1], CONDITIONAL)]
     if kind == "definition_with_grad":
-        return [(children[0], 10), " = ", (children[1], 1), " with grad (", *_listed(children[3].children), ")"]
+        return [(children[0], POSTFIX), " = ", (children[1], CONDITIONAL), " with grad (", *_listed(children[3].children), ")"]
     if kind == "unpack":
-        return [", ".join(name.text for name in children[:-1]), " = ", (children[-1], 1)]
+        return [", ".join(name.text for name in children[:-1]), " = ", (children[-1], CONDITIONAL)]
     if kind == "augmented":
-        return [(children[0], 10), f" {children[1].text} ", (children[2], 1)]
+        return [(children[0], POSTFIX), f" {children[1].text} ", (children[2], CONDITIONAL)]
     if kind == "set_attribute":
-        return [(children[0], 10), ".", children[1].text, " = ", (children[2], 1)]
+        return [(children[0], POSTFIX), ".", children[1].text, " = ", (children[2], CONDITIONAL)]
     if kind == "set_index":
-        return [(children[0], 10), "[", *_listed(children[1].children), "] = ", (children[2], 1)]
+        return [(children[0], POSTFIX), "[", *_listed(children[1].children), "] = ", (children[2], CONDITIONAL)]
     if kind == "list":
         return ["[", *_listed(children), "]"]
     if kind == "start":
@@ -157,6 +195,15 @@ def _parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     return [children[0].text if children else node.text]
 
 
+def _operation(operator: Operator, operands: list[Syntax]) -> list[str | tuple[Syntax, int]]:
+    if operator.arity == 1:
+        return [operator.text, (operands[0], operator.level)]
+    if operator.associates == "right":
+        # The exponent may have a sign; the base may not even be a power.
+        return [(operands[0], POSTFIX), operator.text, (operands[1], SIGN)]
+    return [(operands[0], operator.level), operator.text, (operands[1], operator.level + 1)]
+
+
 def _listed(nodes: list[Syntax], comma: str = ", ", level: int = 0) -> list[str | tuple[Syntax, int]]:
     parts: list[str | tuple[Syntax, int]] = []
     for node in nodes:
@@ -164,7 +211,3 @@ def _listed(nodes: list[Syntax], comma: str = ", ", level: int = 0) -> list[str 
             parts.append(comma)
         parts.append((node, level))
     return parts
-
-
-def _arguments(children: list[Syntax]) -> list[Syntax]:
-    return children[0].children if children else []

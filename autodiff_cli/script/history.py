@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.language.tree import Syntax, walk
+from autodiff_cli.language.tree import Syntax, names_in, walk
 
 MOST_STATEMENTS = 2_000
 """Longer programs have no notes: that would take longer than the sweep."""
@@ -46,7 +46,7 @@ class History:
         """
         included: set[int] = set()
         given: set[str] = set()
-        wanted = [(name, len(self._entries)) for name in _names(tree)]
+        wanted = [(name, len(self._entries)) for name in names_in(tree)]
         while wanted:
             name, end = wanted.pop()
             mine = self._of.get(name, [])
@@ -55,7 +55,7 @@ class History:
             if index is not None and self._entries[index][1]:
                 if index not in included:
                     included.add(index)
-                    wanted += [(other, index) for other in _names(self._entries[index][0].children[-1])]
+                    wanted += [(other, index) for other in names_in(self._entries[index][0].children[-1])]
             elif (index is None and mine) or (index is not None and index != mine[-1]):
                 return None
             else:
@@ -67,10 +67,6 @@ class History:
 
 def _parts(value: Any) -> Any:
     return value if isinstance(value, (tuple, list)) else (value,)
-
-
-def _names(tree: Syntax) -> set[str]:
-    return {node.children[0].text for node in walk(tree) if node.kind == "name"}
 
 
 def swept(statement: Syntax) -> list[Syntax]:

@@ -24,6 +24,7 @@ from autodiff_cli.evaluation.coercion import DTYPES as NAMES
 from autodiff_cli.evaluation.coercion import described, is_plain, refused
 from autodiff_cli.evaluation.evaluation import TensorRow, plain
 from autodiff_cli.evaluation.machine import CONSTANTS, POSITIONS, Machine, UserFunction, Work
+from autodiff_cli.language.operators import IN_PLACE
 from autodiff_cli.language.tree import EFFECTS, STATEMENTS, Syntax, unparse
 from autodiff_cli.ops import creation, inplace
 from autodiff_cli.script.history import History, notes_behind, swept
@@ -63,16 +64,6 @@ _AS_GIVEN = ("manual_seed", "as_tensor", "from_numpy", "is_tensor", *(n for n in
 """Creation functions that do not make tensors of the program's type."""
 _SILENT = ("backward", "retain_grad", "remove", "manual_seed", "set_grad_enabled", "set_default_dtype")
 _MISSING = object()
-_OPERATORS = {
-    "+=": "add",
-    "-=": "sub",
-    "*=": "mul",
-    "/=": "div",
-    "//=": "floor_divide",
-    "%=": "remainder",
-    "**=": "pow",
-    "@=": "matmul",
-}
 
 
 class Shown:
@@ -247,7 +238,7 @@ class Interpreter(Machine):
                     raise
                 raise refused("an assignment to elements", [target, *keys, assigned], POSITIONS) from error
         elif isinstance(target, Tensor):
-            name = _OPERATORS[node.children[1].text]
+            name = IN_PLACE[node.children[1].text]
             changed = getattr(target, f"{name}_", None)
             if changed is None:
                 raise ArgumentError(f"'{node.children[1].text}' has no form that changes a tensor", hint="write x = x @ y")
@@ -258,7 +249,7 @@ class Interpreter(Machine):
                 raise ArgumentError(
                     f"'{name}' is a constant, and cannot be changed", hint=f"give a name of its own a value first: y = {name}"
                 )
-            self.names[name] = self.apply(FUNCTIONS[_OPERATORS[node.children[1].text]], [target, value], {}, node)
+            self.names[name] = self.apply(FUNCTIONS[IN_PLACE[node.children[1].text]], [target, value], {}, node)
             self.expressions[name] = self.tensors.text(node.span)
         else:
             raise ArgumentError(f"only a tensor can be changed, not {described(target)}")

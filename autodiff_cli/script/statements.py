@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from autodiff_cli.errors import ParseError, Span
 from autodiff_cli.language.parser import parse_tokens, tokenize
-from autodiff_cli.language.tree import STATEMENTS, Syntax
+from autodiff_cli.language.tree import STATEMENTS, Syntax, new_token, split
 
 _NAMESPACES = ("autograd", "functional", "nn", "linalg", "special")
 _MODE = re.compile(r"(no_grad|enable_grad)(?:\(\))?|set_grad_enabled\((true|false|True|False)\)")
@@ -100,16 +100,16 @@ def _statements(source: str, start: int) -> Iterator[tuple[list[Syntax], bool]]:
     """The tokens of each statement, ended by ``$END``, and whether it is the first of its line."""
     tokens: list[Syntax] = []
     begins = True
-    for token in _without_namespaces(tokenize(source, start)):
-        if token.kind not in ("_SEPARATOR", "$END"):
-            tokens.append(token)
+    for one in _without_namespaces(tokenize(source, start)):
+        if one.kind not in ("_SEPARATOR", "$END"):
+            tokens.append(one)
             continue
         if tokens:
             end = tokens[-1].span[1]
-            yield [*tokens, Syntax("$END", [], "", (end, end))], begins
+            yield [*tokens, new_token("$END", "", (end, end))], begins
             begins = False
         tokens = []
-        begins = begins or token.text == "\n"
+        begins = begins or one.text == "\n"
 
 
 def _without_namespaces(tokens: list[Syntax]) -> list[Syntax]:
@@ -181,7 +181,7 @@ def _step(tokens: list[Syntax], source: str) -> Step:
         return Step("show", span, _expressions(tokens[1:], source))
     if first.text == "print" and second.kind == "LPAR" and _closing(tokens) == len(tokens) - 2:
         end = tokens[-2]
-        return Step("print", span, _expressions([*tokens[2:-2], Syntax("$END", [], "", (end.span[0], end.span[0]))], source))
+        return Step("print", span, _expressions([*tokens[2:-2], new_token("$END", "", (end.span[0], end.span[0]))], source))
     if first.text in ("for", "while", "if", "def", "class", "del", "return", "lambda"):
         raise ParseError(
             f"there is no '{first.text}' in a program",
@@ -196,39 +196,29 @@ def _step(tokens: list[Syntax], source: str) -> Step:
     return Step("run", span, [parse_tokens(source, tokens).children[0]])
 
 
-def _closing(tokens: list[Syntax]) -> int | None:
-    """Where the first bracket of a statement is closed."""
-    depth = 0
-    for i, token in enumerate(tokens):
-        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
-        if depth == 0 and token.text == ")":
-            return i
-    return None
+def _closing(tokens: list[Syntax]) -> int:
+    """Return where the first bracket of a statement is closed."""
+    texts = [token.text for token in tokens]
+    stop: int = split(texts, lambda i: texts[i] == ")")[0].stop
+    return stop
 
 
 def _expressions(tokens: list[Syntax], source: str) -> list[Syntax]:
-    """What stands between the commas."""
+    """Parse the expressions between commas; the last token is the end."""
+    if len(tokens) == 1:
+        return []
     trees: list[Syntax] = []
-    part: list[Syntax] = []
-    depth = 0
-    for token in tokens:
-        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
-        if token.kind == "$END" or (token.kind == "COMMA" and depth == 0):
-            if not part:
-                if len(tokens) == 1:
-                    break
-                raise ParseError("a value is missing here", span=token.span, source=source, hint="between commas stand values")
-            end = token.span[0]
-            tree = parse_tokens(source, [*part, Syntax("$END", [], "", (end, end))]).children[0]
-            if tree.kind in STATEMENTS:
-                raise ParseError(
-                    "a value is expected here, and this is a statement",
-                    span=tree.span,
-                    source=source,
-                    hint="write it on a line of its own; == compares",
-                )
-            trees.append(tree)
-            part = []
-        else:
-            part.append(token)
+    for part in split([token.text for token in tokens[:-1]], lambda i: tokens[i].kind == "COMMA"):
+        end = tokens[part.stop].span
+        if part.start == part.stop:
+            raise ParseError("a value is missing here", span=end, source=source, hint="between commas stand values")
+        tree = parse_tokens(source, [*tokens[part], new_token("$END", "", (end[0], end[0]))]).children[0]
+        if tree.kind in STATEMENTS:
+            raise ParseError(
+                "a value is expected here, and this is a statement",
+                span=tree.span,
+                source=source,
+                hint="write it on a line of its own; == compares",
+            )
+        trees.append(tree)
     return trees
