@@ -25,9 +25,8 @@ _SHARED = 4
 
 _HEAD = """# Commands
 
-What `autodiff COMMAND --help` says, and what its examples print. EXPR is an expression of [the language](reference.md), `-` to
-read it from standard input, `@file` to read it from a file. It may begin with a minus sign: an argument is an option only if it
-is exactly one that the command has.
+This page shows the options of each command, as `autodiff COMMAND --help` prints them, and its examples with their output. EXPR is an
+expression of [the language](reference.md); `-` reads it from standard input, `@file` from a file.
 """
 
 
@@ -37,7 +36,7 @@ def page() -> str:
     counted = Counter(option for command in commands.values() for option in options(command))
     shared = {option: "" for command in commands.values() for option in options(command) if counted[option] >= _SHARED}
     parts = [_HEAD]
-    parts.append(table(("command", "does"), [(f"[`{name}`](#{name})", prose(text)) for name, text in COMMANDS.items()]))
+    parts.append(table(("command", "description"), [(f"[`{name}`](#{name})", prose(text)) for name, text in COMMANDS.items()]))
     for name, command in commands.items():
         parts.append(_section(name, command, list(shared)))
     parts.append("## Options that commands share\n")

@@ -30,50 +30,50 @@ EXAMPLES = {
 }
 """A command line for each class of error."""
 UNPROVOKED = {
-    "NoSeriesError": "Inside only: the command then takes sweeps instead.",
-    "NotRecordable": "Of `ad.compile`, and inside: commands then evaluate row by row.",
-    "ProgramError": "Of pictures of graphs, if Graphviz's `dot` fails.",
-    "ClusterError": "Of `autodiff map --engine dask`, if a scheduler or its workers do not answer: see [scaling.md](scaling.md).",
-    "InternalError": "The message says what happened and where, the hint how to report it; no known command line ends so.",
-    "OutOfMemory": "What the machine has, or what `ulimit -v` allows, is not enough. Limits refuse most of such requests earlier.",
+    "NoSeriesError": "Internal: the command then uses nested reverse mode.",
+    "NotRecordable": "From `ad.compile`, and internal: commands then evaluate row by row.",
+    "ProgramError": "From pictures of graphs, if Graphviz's `dot` fails.",
+    "ClusterError": "From `autodiff map --engine dask`, if a scheduler or its workers do not answer; see [Several machines](scaling.md).",
+    "InternalError": "The message says what happened and where, the hint how to report it. No command line is known that causes it.",
+    "OutOfMemory": "The memory of the machine, or the limit of `ulimit -v`, is exhausted. Limits refuse most such requests earlier.",
     "MissingPackage": "The hint says what to install, such as `pip install pyarrow`.",
 }
 """Classes that no command line shows everywhere, with the reason."""
 
 CODES = {
-    0: "done",
-    1: "a check said no: a derivative or a claim is wrong",
-    2: "usage: an option or a name that does not exist, a missing value, an expression that does not parse",
-    3: "evaluation: shapes that do not fit, a singular matrix, backward through a freed graph, a limit reached",
-    4: "`--strict`, and a value or a derivative is not finite",
-    5: "a file cannot be read or written, a cluster cannot be reached",
-    70: "an internal error: a defect of autodiff, with what to report",
-    71: "not enough memory",
-    130: "interrupted, by Ctrl-C",
-    141: "the reader of the pipe went away, as `head` does",
+    0: "success",
+    1: "a check failed: a derivative or a claim is wrong",
+    2: "usage: an unknown option or name, a missing value, a syntax error",
+    3: "evaluation: incompatible shapes, a singular matrix, backward through a freed graph, a limit",
+    4: "not finite: with `--strict`, a value or a derivative is nan or infinite",
+    5: "files: a file cannot be read or written, or a cluster cannot be reached",
+    70: "internal error: a defect of autodiff; the hint says what to report",
+    71: "out of memory",
+    130: "interrupted by Ctrl-C",
+    141: "the reader of the pipe stopped, as `head` does",
 }
 
 _HEAD = """# Exit codes and errors
 
-Results go to standard output, and nothing else does. Notes, warnings and errors go to standard error. There is never a prompt
-and never a traceback: with `AUTODIFF_DEBUG=1` in the environment an internal error shows one, and Python's warnings are printed.
+Only results go to standard output. Notes, warnings and errors go to standard error. Commands never prompt and never print a traceback. With
+`AUTODIFF_DEBUG=1` in the environment, an internal error prints its traceback, and Python's warnings are shown.
 
-What cannot be printed changes no exit code: with a standard error that is full or closed, an error keeps its own, and a result
-that was written is 0. Control characters in names, cells and messages are shown as `\\x1b` in messages, tables, Markdown and
-plain text, on a terminal and in a pipe alike; CSV, TSV, JSON and NDJSON hold them exactly.
+Exit codes do not depend on standard error: if it is full or closed, an error keeps its code, and a complete result has code 0. Control
+characters in names, cells and messages are printed as `\\x1b` in messages, tables, Markdown and plain text. CSV, TSV, JSON and NDJSON contain
+them unchanged.
 """
 
 _MACHINES = """## For programs
 
-With `--json` an error is one JSON object on standard error. `span` is the half-open range of characters in the expression where
-the error is, `null` if it is in no one place; so is `hint` if there is none. An error in a program file has `file` and `line` too.
+With `--json` an error is one JSON object on standard error. `span` is the half-open range of characters of the expression, or `null` without
+a single place. `hint` may be `null` too. An error in a program file also has `file` and `line`.
 """
 
 
 def page() -> str:
     """The text of the page."""
     example = f"{EXAMPLES['UnknownName']} --json"
-    parts = [_HEAD, "## Exit codes\n", table(("code", "when"), [(f"`{number}`", text) for number, text in CODES.items()])]
+    parts = [_HEAD, "## Exit codes\n", table(("code", "meaning"), [(f"`{number}`", text) for number, text in CODES.items()])]
     parts += [_MACHINES, console([(example, run(example))])]
     for number, text in CODES.items():
         classes = [kind for kind in kinds() if kind.exit_code == number]

@@ -10,9 +10,9 @@ from tests.pages.markdown import prose
 
 _HEAD = """# Functions
 
-From the declarations in the code, which `autodiff functions NAME` shows too. Where nothing is said, value and derivative
-exist everywhere. *At kinks* says what is answered where the value exists and the derivative does not, and whether PyTorch
-answers the same; a note says so when it happens. [At kinks](kinks.md) has the numbers, beside those of PyTorch and JAX.
+This page is generated from the declarations in the code, which `autodiff functions NAME` shows too. Without a domain, value and derivative
+exist everywhere. *At kinks* states the convention where the value exists and the derivative does not, and whether it is PyTorch's; a note
+reports each use of it. [Kinks](kinks.md) lists the numbers, beside those of PyTorch and JAX.
 """
 
 
@@ -42,8 +42,8 @@ def _entry(op: FunctionInfo) -> str:
     known = op.to_dict()
     rows = (
         ("derivative", f"`{op.formula}`" if op.formula else ""),
-        ("value exists", "" if known["domain"] == "everywhere" else prose(op.domain)),
-        ("derivative exists", "" if op.smooth in ("", "everywhere", op.domain) else prose(op.smooth)),
+        ("domain", "" if known["domain"] == "everywhere" else prose(op.domain)),
+        ("differentiable for", "" if op.smooth in ("", "everywhere", op.domain) else prose(op.smooth)),
         ("at kinks" if op.kink is not None or op.second_kink is not None else "convention", prose(op.convention)),
     )
     lines += [f"- {label}: {text}" for label, text in rows if text]

@@ -34,25 +34,24 @@ Answer = dict[str, Any]
 
 _HEAD = """# At kinks
 
-At some points a function has a value and no derivative, or no value at all. A program has to answer something there. This page
-says what, beside what PyTorch {torch} and JAX {jax} answer. Ours comes from the declarations in the code, at every edge point that
-they name. Theirs was measured, in float64. **Bold** is where one of them answers something else; *none* means that there is no
-such function, *refused* that it raises an error. *(PyTorch)* behind a rule says that it is PyTorch's.
+At some points the derivative of a function does not exist, or not even its value. This page lists the answers at these points, beside those
+of PyTorch {torch} and JAX {jax}. The answers of autodiff are computed from the declarations in the code, at every edge point that they name.
+Those of PyTorch and JAX were recorded, in float64. **Bold** marks an answer that differs from autodiff's; *none* means that the library does
+not have the function, *refused* that it raises an error. *(PyTorch)* after a convention means that it is PyTorch's.
 
-The rules behind the answers:
+These rules determine the answers:
 
-- Where PyTorch has a number, ours is the same one, but for the exceptions below.
-- Where it has nan and a better answer is at hand, ours is that: a subgradient, or the limit.
+- Where PyTorch has a number, the answer is the same, with the exceptions below.
+- Where PyTorch has nan and a better answer exists, a subgradient or the limit, it is used.
 - A branch that was not taken contributes nothing.
-- Outside of the domain the value is nan or infinite, as IEEE arithmetic has it. That is an answer, not an error; `--strict` makes
-  it one.
+- Outside of the domain the value is nan or infinite, as in IEEE arithmetic. This is not an error unless `--strict` is given.
 
-A [note](reference.md#notes) on standard error says when an answer depends on any of this.
+A [note](reference.md#notes) on standard error reports an answer that depends on these rules.
 """
 
 _OTHERS = """## Where the answers differ
 
-Of the edge points of all functions, those at which PyTorch or JAX answers something else.
+These are the edge points, of all functions, at which PyTorch or JAX has a different answer.
 
 """
 
@@ -131,7 +130,7 @@ def ours_in(case: Case) -> Answer:
 
 
 def agree(a: Answer | None, b: Answer | None, what: str = "grad") -> bool:
-    """Whether two libraries answer the same, but for rounding; one that has no such function disagrees with nobody."""
+    """Whether two libraries answer the same, but for rounding; one that has no such function does not differ."""
     if a is None or b is None:
         return True
     if "refused" in a or "refused" in b:
@@ -153,7 +152,7 @@ def _cases(answers: dict[str, Any]) -> str:
         at = ", ".join(code(f"{name} = {_written(value)}") for name, value in case.at.items())
         which = {1: "", 2: "second derivative at ", 3: "third derivative at "}[case.order]
         rows.append((code(case.text), f"{which}{at}", _shown(own), *_peers(own, peers), case.why))
-    return table(("expression", "at", "here", "PyTorch", "JAX", "in words"), rows)
+    return table(("expression", "at", "autodiff", "PyTorch", "JAX", "explanation"), rows)
 
 
 def _others(answers: dict[str, Any]) -> str:
@@ -164,12 +163,12 @@ def _others(answers: dict[str, Any]) -> str:
     rows = [
         (*row, prose(op.convention) if before is not op else "") for (before, _), (op, row) in pairwise([(None, ()), *different])
     ]
-    return _OTHERS + table(("function", "value", "derivative here", "PyTorch", "JAX", "in words"), rows)
+    return _OTHERS + table(("function", "value", "autodiff", "PyTorch", "JAX", "explanation"), rows)
 
 
 def _functions(functions: Sequence[FunctionInfo], answers: dict[str, Any]) -> str:
     rows = [row for op in functions for row in _rows(op, answers)]
-    return table(("function", "value", "derivative here", "PyTorch", "JAX"), rows)
+    return table(("function", "value", "autodiff", "PyTorch", "JAX"), rows)
 
 
 def _rows(op: FunctionInfo, answers: dict[str, Any]) -> Iterator[tuple[str, ...]]:
