@@ -25,8 +25,8 @@ _SHARED = 4
 
 _HEAD = """# Commands
 
-This page shows the options of each command, as `autodiff COMMAND --help` prints them, and its examples with their output. EXPR is an
-expression of [the language](reference.md); `-` reads it from standard input, `@file` from a file.
+This page shows the options of each command, as `autodiff COMMAND --help` prints them, and its examples with their output. EXPR
+is an expression of [the language](reference.md); `-` reads it from standard input, `@file` from a file.
 """
 
 

@@ -33,9 +33,9 @@ UNPROVOKED = {
     "NoSeriesError": "Internal: the command then uses nested reverse mode.",
     "NotRecordable": "From `ad.compile`, and internal: commands then evaluate row by row.",
     "ProgramError": "From pictures of graphs, if Graphviz's `dot` fails.",
-    "ClusterError": "From `autodiff map --engine dask`, if a scheduler or its workers do not answer; see [Several machines](scaling.md).",
-    "InternalError": "The message says what happened and where, the hint how to report it. No command line is known that causes it.",
-    "OutOfMemory": "The memory of the machine, or the limit of `ulimit -v`, is exhausted. Limits refuse most such requests earlier.",
+    "ClusterError": "From `autodiff map --engine dask`, if a scheduler or its workers do not answer: [Several machines](scaling.md).",
+    "InternalError": "The message says what happened and where, the hint how to report it. No command line is known to cause it.",
+    "OutOfMemory": "The memory of the machine, or the limit of `ulimit -v`, is exhausted. Limits refuse most such requests.",
     "MissingPackage": "The hint says what to install, such as `pip install pyarrow`.",
 }
 """Classes that no command line shows everywhere, with the reason."""
@@ -55,18 +55,18 @@ CODES = {
 
 _HEAD = """# Exit codes and errors
 
-Only results go to standard output. Notes, warnings and errors go to standard error. Commands never prompt and never print a traceback. With
-`AUTODIFF_DEBUG=1` in the environment, an internal error prints its traceback, and Python's warnings are shown.
+Only results go to standard output. Notes, warnings and errors go to standard error. Commands never prompt and never print a
+traceback. With `AUTODIFF_DEBUG=1` in the environment, an internal error prints its traceback, and Python's warnings are shown.
 
-Exit codes do not depend on standard error: if it is full or closed, an error keeps its code, and a complete result has code 0. Control
-characters in names, cells and messages are printed as `\\x1b` in messages, tables, Markdown and plain text. CSV, TSV, JSON and NDJSON contain
-them unchanged.
+Exit codes do not depend on standard error: if it is full or closed, an error keeps its code, and a complete result has code 0.
+Control characters in names, cells and messages are printed as `\\x1b` in messages, tables, Markdown and plain text. CSV, TSV,
+JSON and NDJSON contain them unchanged.
 """
 
 _MACHINES = """## For programs
 
-With `--json` an error is one JSON object on standard error. `span` is the half-open range of characters of the expression, or `null` without
-a single place. `hint` may be `null` too. An error in a program file also has `file` and `line`.
+With `--json` an error is one JSON object on standard error. `span` is the half-open range of characters of the expression, or
+`null` without a single place. `hint` may be `null` too. An error in a program file also has `file` and `line`.
 """
 
 

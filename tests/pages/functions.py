@@ -10,9 +10,9 @@ from tests.pages.markdown import prose
 
 _HEAD = """# Functions
 
-This page is generated from the declarations in the code, which `autodiff functions NAME` shows too. Without a domain, value and derivative
-exist everywhere. *At kinks* states the convention where the value exists and the derivative does not, and whether it is PyTorch's; a note
-reports each use of it. [Kinks](kinks.md) lists the numbers, beside those of PyTorch and JAX.
+This page is generated from the declarations in the code, which `autodiff functions NAME` shows too. Without a domain, value and
+derivative exist everywhere. *At kinks* states the convention where the value exists and the derivative does not, and whether it
+is PyTorch's; a note reports each use of it. [Kinks](kinks.md) lists the numbers, beside those of PyTorch and JAX.
 """
 
 

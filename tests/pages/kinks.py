@@ -34,10 +34,11 @@ Answer = dict[str, Any]
 
 _HEAD = """# At kinks
 
-At some points the derivative of a function does not exist, or not even its value. This page lists the answers at these points, beside those
-of PyTorch {torch} and JAX {jax}. The answers of autodiff are computed from the declarations in the code, at every edge point that they name.
-Those of PyTorch and JAX were recorded, in float64. **Bold** marks an answer that differs from autodiff's; *none* means that the library does
-not have the function, *refused* that it raises an error. *(PyTorch)* after a convention means that it is PyTorch's.
+At some points the derivative of a function does not exist, or not even its value. This page lists the answers at these points,
+beside those of PyTorch {torch} and JAX {jax}. The answers of autodiff are computed from the declarations in the code, at every
+edge point that they name. Those of PyTorch and JAX were recorded, in float64. **Bold** marks an answer that differs from
+autodiff's; *none* means that the library does not have the function, *refused* that it raises an error. *(PyTorch)* after a
+convention means that it is PyTorch's.
 
 These rules determine the answers:
 

@@ -189,9 +189,9 @@ KEYS: dict[str, tuple[str, str]] = {
 
 _HEAD = """# JSON
 
-`--json` prints one object on one line; this page wraps it. Keys have this order. A number is the shortest text that reads back as the same
-number. A number that is not finite is the text `"nan"`, `"inf"` or `"-inf"`, because JSON does not have such numbers. `ndjson` prints the
-records of the main list of the object, one per line.
+`--json` prints one object on one line; this page wraps it. Keys have this order. A number is the shortest text that reads back
+as the same number. A number that is not finite is the text `"nan"`, `"inf"` or `"-inf"`, because JSON does not have such
+numbers. `ndjson` prints the records of the main list of the object, one per line.
 """
 
 
