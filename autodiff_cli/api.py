@@ -1,4 +1,7 @@
-"""The public names of the library, in one flat module that ``autodiff_cli`` hands out on first use."""
+"""The public names of the library, in one flat module that ``autodiff_cli`` hands out on first use.
+
+A function of the language is here by each of its names, so that type checkers know all of them.
+"""
 
 import math
 
@@ -22,21 +25,38 @@ from autodiff_cli.evaluation.compile import compile as compile
 from autodiff_cli.gradcheck.check import Report as Report
 from autodiff_cli.gradcheck.check import check_gradient as check_gradient
 from autodiff_cli.limits import unlimited as unlimited
-from autodiff_cli.ops import *  # noqa: F403
+from autodiff_cli.ops import activation as _activation
+from autodiff_cli.ops import arithmetic as _arithmetic
+from autodiff_cli.ops import bessel as _bessel
+from autodiff_cli.ops import comparison as _comparison
+from autodiff_cli.ops import contract as _contract
+from autodiff_cli.ops import elementary as _elementary
+from autodiff_cli.ops import factorials as _factorials
+from autodiff_cli.ops import matrices as _matrices
+from autodiff_cli.ops import positions as _positions
+from autodiff_cli.ops import shape as _shape
+from autodiff_cli.ops import views as _views
 from autodiff_cli.ops.activation import *  # noqa: F403
+from autodiff_cli.ops.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.arrange import *  # noqa: F403
 from autodiff_cli.ops.bessel import *  # noqa: F403
+from autodiff_cli.ops.comparison import *  # noqa: F403
 from autodiff_cli.ops.contract import *  # noqa: F403
+from autodiff_cli.ops.creation import *  # noqa: F403
 from autodiff_cli.ops.decompose import *  # noqa: F403
 from autodiff_cli.ops.density import *  # noqa: F403
 from autodiff_cli.ops.determinants import *  # noqa: F403
+from autodiff_cli.ops.elementary import *  # noqa: F403
 from autodiff_cli.ops.extremes import *  # noqa: F403
 from autodiff_cli.ops.factorials import *  # noqa: F403
+from autodiff_cli.ops.linalg import *  # noqa: F403
 from autodiff_cli.ops.logarithms import *  # noqa: F403
 from autodiff_cli.ops.loss import *  # noqa: F403
 from autodiff_cli.ops.matrices import *  # noqa: F403
 from autodiff_cli.ops.norms import *  # noqa: F403
 from autodiff_cli.ops.positions import *  # noqa: F403
+from autodiff_cli.ops.reduce import *  # noqa: F403
+from autodiff_cli.ops.shape import *  # noqa: F403
 from autodiff_cli.ops.special import *  # noqa: F403
 from autodiff_cli.ops.views import *  # noqa: F403
 
@@ -44,3 +64,40 @@ from autodiff_cli.ops.views import *  # noqa: F403
 bool, int64, float32, float64 = map(dtype, ("bool", "int64", "float32", "float64"))
 float, double, long = float32, float64, int64
 e, inf, nan, pi = math.e, math.inf, math.nan, math.pi
+
+# Other names of functions: NumPy's, SciPy's and those of the language.
+expit = _activation.sigmoid
+swish = _activation.silu
+divide = _arithmetic.div
+mod = _arithmetic.remainder
+multiply = _arithmetic.mul
+negative = _arithmetic.neg
+positive = _arithmetic.pos
+power = _arithmetic.pow
+subtract = _arithmetic.sub
+bessel_j0 = _bessel.j0
+bessel_j1 = _bessel.j1
+clip = _comparison.clamp
+multi_dot = _contract.chain_matmul
+absolute = _elementary.abs
+arccos = _elementary.acos
+arccosh = _elementary.acosh
+arcsin = _elementary.asin
+arcsinh = _elementary.asinh
+arctan = _elementary.atan
+arctan2 = _elementary.atan2
+arctanh = _elementary.atanh
+degrees = _elementary.rad2deg
+ln = _elementary.log
+radians = _elementary.deg2rad
+gammaln = _factorials.lgamma
+psi = _factorials.digamma
+expm = _matrices.matrix_exp
+inverse = _matrices.inv
+pinverse = _matrices.pinv
+take_along_axis = _positions.take_along_dim
+concat = _shape.cat
+concatenate = _shape.cat
+swapaxes = _shape.transpose
+swapdims = _shape.transpose
+moveaxis = _views.movedim

@@ -4,9 +4,8 @@ The others are installed when a function is looked up that is not there, or when
 should not wait for three hundred declarations.
 """
 
-from importlib import import_module
-
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.lazy import named
 from autodiff_cli.ops.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.comparison import *  # noqa: F403
 from autodiff_cli.ops.creation import *  # noqa: F403
@@ -26,7 +25,7 @@ FURTHER = (
 def install_all() -> None:
     """Install every function."""
     for room in FURTHER:
-        import_module(f"autodiff_cli.ops.{room}")
+        named(f"autodiff_cli.ops.{room}")
 
 
 FUNCTIONS.on_missing(install_all)

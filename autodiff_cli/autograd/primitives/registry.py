@@ -6,61 +6,18 @@ anyone asks about it; ``declare`` in the module beside this one adds how it runs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.lazy import OnDemand
 
 Function = Callable[..., Any]
 Predicate = Callable[..., Any]
 """A mask from arrays; its parameters are some of the operation's own, by name."""
 
-
-class Functions(dict[str, "FunctionInfo"]):
-    """Functions by each of their names; those that are still to be installed are, when a name is missing."""
-
-    _install: Callable[[], None] | None = None
-
-    def on_missing(self, install: Callable[[], None]) -> None:
-        """Say how the rest is installed."""
-        self._install = install
-
-    def complete(self) -> Functions:
-        """All of them."""
-        if self._install is not None:
-            install, self._install = self._install, None
-            install()
-        return self
-
-    def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (self._install is not None and name in self.complete())
-
-    def __missing__(self, name: str) -> FunctionInfo:
-        if self._install is None:
-            raise KeyError(name)
-        return self.complete()[name]
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default  # noqa: SIM401  this is what get is
-
-    def __iter__(self) -> Iterator[str]:
-        return super(Functions, self.complete()).__iter__()
-
-    def __len__(self) -> int:
-        return super(Functions, self.complete()).__len__()
-
-    def keys(self) -> Any:
-        return super(Functions, self.complete()).keys()
-
-    def values(self) -> Any:
-        return super(Functions, self.complete()).values()
-
-    def items(self) -> Any:
-        return super(Functions, self.complete()).items()
-
-
-FUNCTIONS = Functions()
-"""Every function of the language by each of its names."""
+FUNCTIONS: OnDemand[FunctionInfo] = OnDemand()
+"""Every function of the language by each of its names; the less common are installed when one is missing."""
 
 KEYWORD_ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "x", "other": "y"}
 """NumPy's and PyTorch's other spellings of keywords, tried when a function has no parameter of the first name."""

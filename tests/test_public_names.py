@@ -1,0 +1,59 @@
+"""The names that ``import autodiff_cli as ad`` gives: the documented ones, for programs and for type checkers alike."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib import import_module
+
+import pytest
+
+import autodiff_cli as ad
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from tests.shell import ROOT
+
+PUBLIC = {name for name in dir(ad) if not name.startswith("__")}
+BESIDE_FUNCTIONS = {
+    *("Tensor", "Variable", "Size", "tensor", "as_tensor", "from_numpy", "is_tensor", "manual_seed"),
+    *("empty", "rand", "randn", "empty_like", "full_like", "rand_like", "randn_like"),
+    *("dtype", "bool", "int64", "long", "float32", "float", "float64", "double", "get_default_dtype", "set_default_dtype"),
+    *("no_grad", "enable_grad", "set_grad_enabled", "is_grad_enabled", "inference_mode", "is_inference_mode_enabled"),
+    *("is_anomaly_enabled", "e", "inf", "nan", "pi"),
+    *("evaluate", "Result", "compile", "Program", "check_gradient", "Report", "unlimited"),
+    *("autograd", "errors", "linalg", "nn", "special"),
+}
+
+
+def test_dir_has_the_public_names_only() -> None:
+    assert PUBLIC - set(FUNCTIONS) == BESIDE_FUNCTIONS
+
+
+def test_every_function_is_there_by_each_of_its_names() -> None:
+    assert set(FUNCTIONS) <= PUBLIC
+    for name, function in FUNCTIONS.items():
+        assert getattr(ad, name) is getattr(ad, function.name)
+
+
+def test_the_page_of_functions_has_the_functions_that_are_public() -> None:
+    page = (ROOT / "docs" / "functions.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^### `(\w+)\(", page, re.MULTILINE))
+    listed |= {name for also in re.findall(r"Also ((?:`\w+`(?:, )?)+)", page) for name in re.findall(r"\w+", also)}
+    assert listed == set(FUNCTIONS) & PUBLIC
+
+
+def test_type_checkers_know_each_of_them() -> None:
+    tree = ast.parse((ROOT / "autodiff_cli" / "api.py").read_text(encoding="utf-8"))
+    known = {"autograd", "errors", "linalg", "nn", "special"}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            star = node.names[0].name == "*"
+            known |= set(import_module(str(node.module)).__all__) if star else {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.Assign):
+            known |= {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
+    assert {name for name in known if not name.startswith("_")} == PUBLIC
+
+
+@pytest.mark.parametrize("name", ["annotations", "import_module", "install_all", "sum_to", "math"])
+def test_what_modules_need_themselves_is_not_public(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"module 'autodiff_cli' has no attribute '{name}'"):
+        getattr(ad, name)
