@@ -33,7 +33,7 @@ UNPROVOKED = {
     "NoSeriesError": "Internal: the command then uses nested reverse mode.",
     "NotRecordable": "From `ad.compile`, and internal: commands then evaluate row by row.",
     "ProgramError": "From pictures of graphs, if Graphviz's `dot` fails.",
-    "ClusterError": "From `autodiff map --engine dask`, if a scheduler or its workers do not answer: [Several machines](scaling.md).",
+    "ClusterError": "From `autodiff map --engine dask`, if its scheduler or workers do not answer: [Several machines](scaling.md).",
     "InternalError": "The message says what happened and where, the hint how to report it. No command line is known to cause it.",
     "OutOfMemory": "The memory of the machine, or the limit of `ulimit -v`, is exhausted. Limits refuse most such requests.",
     "MissingPackage": "The hint says what to install, such as `pip install pyarrow`.",
