@@ -37,7 +37,7 @@ def _in_python(name: str, value: str) -> str:
     key, equals, given = value.partition("=")
     if equals and key.isidentifier():
         return f"{name}={{'{key}': {given}}}"
-    return _FUNCTIONS.get(name) or f"{name}={value}"
+    return _FUNCTIONS.get(name) or (f"{name}={value}" if value else name)
 
 
 def type_name(value: object) -> str:

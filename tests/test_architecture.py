@@ -13,7 +13,7 @@ from tests.shell import ROOT
 
 PACKAGE = ROOT / "autodiff_cli"
 FLOORS = {
-    **dict.fromkeys(("errors", "limits", "lazy", "suggest", "deadline", "signals", "text", "walk"), 0),
+    **dict.fromkeys(("errors", "limits", "lazy", "suggest", "deadline", "signals", "text", "walk", "formats"), 0),
     "autograd": 1,
     "ops": 2,
     "nn": 3,

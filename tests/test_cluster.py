@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from autodiff_cli.data.block import Wish
-from autodiff_cli.data.cluster import engine, job, scheduler
+from autodiff_cli.data.cluster import coordinator, job, scheduler
 from autodiff_cli.data.cluster.partitions import Limits, Partition, plan, scan
 from autodiff_cli.data.pipeline import Inputs
 from autodiff_cli.errors import AutodiffError, DataError, MissingPackage
@@ -357,7 +357,7 @@ def test_an_error_in_the_expression_keeps_its_place() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("-",), 2, "--engine dask reads files, and standard input is none"),
+        (("-",), 2, "--engine dask reads files, and standard input is not a file on disk"),
         (("d.csv", "--unbuffered"), 2, "--unbuffered is for a stream"),
         (("d.csv", "--format", "table"), 2, "table is for people"),
         (("d.csv", "--scheduler", "tcp://h:1"), 2, "--scheduler needs an output file"),
@@ -400,7 +400,7 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_job_is_text_and_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = save("csv", "d", 30)
     kept: list[job.Job] = []
-    monkeypatch.setattr(engine, "work", lambda folder, index: kept.append(job.load(folder)) or job.work(folder, index))
+    monkeypatch.setattr(coordinator, "work", lambda folder, index: kept.append(job.load(folder)) or job.work(folder, index))
     values = ["--at", "z=0.1", "--const", "w=[[1, 2], [3, 4]]", "--no-keep"]
     well(run_map("x*z + sum(w) + n", path, *values, "--const", "n=3", *SMALL))
     task = kept[0].task
@@ -414,7 +414,7 @@ def test_a_part_that_is_done_is_not_done_again(monkeypatch: pytest.MonkeyPatch) 
     computed = []
     first = job.Job._written
     monkeypatch.setattr(job.Job, "_written", lambda *given: computed.append(given[1].first) or first(*given))
-    monkeypatch.setattr(engine, "work", lambda folder, index: (job.work(folder, index), job.work(folder, index))[1])
+    monkeypatch.setattr(coordinator, "work", lambda folder, index: (job.work(folder, index), job.work(folder, index))[1])
     assert well(run_map("x", path, *SMALL)).out == run_map("x", path).out
     assert len(computed) == len(set(computed)) > 2
 
@@ -426,7 +426,7 @@ def test_another_version_on_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(job, "__version__", "9.9")
         return job.work(folder, index)
 
-    monkeypatch.setattr(engine, "work", later)
+    monkeypatch.setattr(coordinator, "work", later)
     done = run_map("x", path, "-o", "o.csv", *SMALL)
     assert (done.code, os.listdir()) == (5, ["d.csv"])
     assert done.err.startswith("error: a worker has autodiff 9.9, this is ")
@@ -450,12 +450,12 @@ def test_a_job_that_was_given_up_ends_at_the_next_rows(monkeypatch: pytest.Monke
         assert set(os.listdir(folder)) == before
         return note
 
-    monkeypatch.setattr(engine, "work", gone)
+    monkeypatch.setattr(coordinator, "work", gone)
     assert "the job was given up" in run_map("x", path, "--engine", "dask").err
 
 
 def test_other_numpy_is_worth_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "work", lambda *given: {**job.work(*given), "numpy": "1.0"})
+    monkeypatch.setattr(coordinator, "work", lambda *given: {**job.work(*given), "numpy": "1.0"})
     assert "note: the workers have NumPy 1.0, this is" in run_map("x", save("csv", "d", 30), *SMALL).err
 
 

@@ -169,7 +169,7 @@ def test_variables_that_are_no_columns() -> None:
         (["x", "--columns", "a,,b"], "a name is missing"),
         (["x", "--format", "xml"], "unknown format 'xml'"),
         (["x", "--input-format", "json"], "--input-format: unknown format 'json'"),
-        (["x", "-q", "--format", "npy"], "-q writes bare numbers"),
+        (["x", "-q", "--format", "npy"], "-q cannot be combined with npy"),
         (["lgo(x)"], "unknown function 'lgo'"),
         (["x", "--in-place"], "--in-place replaces one input file"),
         (["-"], "standard input cannot be the expression and the data"),
@@ -214,7 +214,7 @@ def test_files_that_are_no_text(style: str) -> None:
         (b"PK\x03\x04\x14", "npz"),
         (b"\x93NUMPY\x01", "npy"),
     ):
-        done = refused(5, f"is no text, but of the format {found}", "x", "--input-format", style, stdin=start + b"...\n")
+        done = refused(5, f" {found} file, not text", "x", "--input-format", style, stdin=start + b"...\n")
         assert f"--input-format {found}" in done.err
     assert run_map("PAR1", "-q", stdin="PAR1,größe\n2,3\n".encode()).text == "2.0,1.0\n"
 

@@ -15,7 +15,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from autodiff_cli.data import column_values, formats
+from autodiff_cli import formats
+from autodiff_cli.data import column_values
 from autodiff_cli.data.readers import delimited, lines
 from autodiff_cli.data.writers import npy
 from tests.mapping import run_map
@@ -455,8 +456,8 @@ def test_pyarrow_is_imported_for_large_files_only() -> None:
 
 
 def test_formats_are_all_known() -> None:
-    assert set(formats.SUFFIXES.values()) <= set(formats.WRITTEN)
     assert set(formats.READ) == {*PLAIN, *ARROW}
+    assert set(formats.READ) < set(formats.WRITTEN) < set(formats.FORMATS)
 
 
 @pytest.mark.parametrize("style", ["npy", "npz"])

@@ -94,12 +94,14 @@ def test_a_signal_while_a_writer_begins(target: str, module: str, number: str, c
 
 
 def test_a_writer_that_never_began_closes() -> None:
+    from autodiff_cli.data.block import OutputStyle
     from autodiff_cli.data.writers.npy import NpzWriter
+    from autodiff_cli.formats import FORMATS
 
-    NpzWriter().close()
+    NpzWriter(OutputStyle(FORMATS["npz"])).close()
     from autodiff_cli.data.writers.arrow import ArrowWriter
 
-    ArrowWriter("parquet").close()
+    ArrowWriter(OutputStyle(FORMATS["parquet"])).close()
 
 
 _BROKEN = [

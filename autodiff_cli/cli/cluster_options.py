@@ -10,7 +10,7 @@ import click
 from autodiff_cli.cli import options
 
 if TYPE_CHECKING:
-    from autodiff_cli.data.cluster.engine import Settings
+    from autodiff_cli.data.cluster.coordinator import Settings
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -87,7 +87,7 @@ def settings(
     if partition_bytes is not None and partition_rows is not None:
         raise click.UsageError("--partition-bytes or --partition-rows, not both")
     from autodiff_cli.compiler.program import processors
-    from autodiff_cli.data.cluster.engine import Settings
+    from autodiff_cli.data.cluster.coordinator import Settings
     from autodiff_cli.data.cluster.partitions import BYTES, Limits
 
     return Settings(scheduler, workers or processors(), threads or 1, Limits(partition_bytes or BYTES, partition_rows))

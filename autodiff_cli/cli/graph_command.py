@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from autodiff_cli import formats
 from autodiff_cli.cli import options
 
 if TYPE_CHECKING:
     from autodiff_cli.graph.model import Graph
 
-FORMATS = ("table", "plain", "dot", "mermaid", "svg", "json", "ndjson", "csv", "tsv", "markdown")
-SUFFIXES = {
-    ".svg": "svg",
-    ".png": "png",
-    ".dot": "dot",
-    ".gv": "dot",
-    ".mmd": "mermaid",
-    ".mermaid": "mermaid",
-    ".json": "json",
-    ".txt": "plain",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".ndjson": "ndjson",
-    ".md": "markdown",
-}
+FORMATS = formats.for_use("graph")
+FILES = formats.for_use("graph file")
 _ALL = 10**9
 
 
@@ -92,10 +79,10 @@ def command(expr: str, style: str, as_json: bool, **switches: Any) -> None:
 def _style_of(path: str) -> str:
     from autodiff_cli.errors import UsageError
 
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise UsageError(f"cannot tell the format of '{path}' from its name", hint=f"end it in one of {', '.join(SUFFIXES)}")
-    return SUFFIXES[suffix]
+    found = formats.of_suffix(path, FILES)
+    if found is None:
+        raise UsageError(f"cannot tell the format of '{path}' from its name", hint=f"end it in one of {formats.suffixes(FILES)}")
+    return found
 
 
 def _graph(expr: str, **switches: Any) -> tuple[Graph, list[dict[str, Any]]]:

@@ -17,6 +17,7 @@ import click
 
 from autodiff_cli import __version__, signals
 from autodiff_cli.errors import AutodiffError, InternalError, OutOfMemory
+from autodiff_cli.formats import FORMATS
 
 COMMANDS = {
     "eval": "Value, gradient and the table of every tensor.",
@@ -189,7 +190,7 @@ def _fail(error: AutodiffError, args: list[str]) -> int:
         chosen += [a.partition("=")[2] for a in args if a.startswith("--format=")]
         chosen += ["json"] if "--json" in args else []
         style = chosen[-1] if chosen else os.environ.get("AUTODIFF_FORMAT", "")
-        sys.stderr.write((for_programs if style in ("json", "ndjson") else for_people)(error) + "\n")
+        sys.stderr.write((for_programs if style in FORMATS and FORMATS[style].json else for_people)(error) + "\n")
     except Exception:  # no memory for the message, for one
         sys.stderr.write(f"error: {error.message}\n")
     return int(error.exit_code)

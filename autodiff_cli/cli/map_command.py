@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from autodiff_cli import formats
 from autodiff_cli.cli import cluster_options, options
 
 if TYPE_CHECKING:
-    from autodiff_cli.data.block import Writer
     from autodiff_cli.data.mapping import Task
     from autodiff_cli.data.pipeline import Inputs, Summary
 
-_FROM_ENVIRONMENT = ("csv", "tsv", "ndjson", "json", "markdown")
-_WRITTEN = "csv, tsv, ndjson, json, npy, npz, parquet, arrow, feather, markdown, table"
+_FROM_ENVIRONMENT = tuple(name for name in options.FORMATS if name in formats.WRITTEN and name != "table")
+_WRITTEN = ", ".join(formats.WRITTEN)
 _ON_ERROR = ("stop", "nan", "skip")
-_BINARY = ("npy", "npz", "parquet", "arrow", "feather")
 
 
 class RowsCommand(options.ExpressionCommand):
@@ -61,14 +60,15 @@ def command(expr: str, files: tuple[str, ...], target: str | None, threads: int 
     tail -f log.csv | autodiff map "log(x)" --unbuffered
     """
     from autodiff_cli.compiler.program import processors
-    from autodiff_cli.data import formats, inputs, output, pipeline
+    from autodiff_cli.data import inputs, output, pipeline, writers
+    from autodiff_cli.data.block import OutputStyle
     from autodiff_cli.report.progress import Progress
 
     if os.path.isfile(expr) and files:
         raise click.UsageError(f"the expression comes first, then files; '{expr}' is a file\n  hint: autodiff map EXPR {expr}")
     if expr == "-" and (not files or "-" in files):
         raise click.UsageError("standard input cannot be the expression and the data\n  hint: name a file with the data")
-    input_style = switches["input_format"] and formats.named(switches["input_format"], formats.READ, "--input-format")
+    input_style = switches["input_format"] and formats.check_known(switches["input_format"], formats.READ, "input_format")
     paths = inputs.expanded(files)
     target = None if target == "-" else target
     if switches["in_place"]:
@@ -84,14 +84,14 @@ def command(expr: str, files: tuple[str, ...], target: str | None, threads: int 
         sys.stderr.write(f"note: '{name}' does not occur in the expression\n")
     for text in task.alone(program):
         sys.stderr.write(f"note: {text} is of one row, not of a column: every row is computed by itself\n")
+    style = OutputStyle(formats.FORMATS[form], _head(task), switches["quiet"], switches["precision"], switches["color"])
     with Progress(shown=target is not None or not sys.stdout.isatty()) as tick:
         if cluster is None:
-            writer = _writer(form, task, **switches)
-            summary = pipeline.run(task, program, source, target, writer, threads or processors(), tick)
+            summary = pipeline.run(task, program, source, target, writers.writer(style), threads or processors(), tick)
         else:
-            from autodiff_cli.data.cluster import engine
+            from autodiff_cli.data.cluster import coordinator
 
-            summary = engine.run(task, program, source, target, form, _head(task), switches["quiet"], cluster, tick)
+            summary = coordinator.run(task, program, source, target, style, cluster, tick)
     _say(summary, task, program)
 
 
@@ -103,26 +103,26 @@ def _replaced(paths: Any, target: str | None) -> str:
 
 def _format(target: str | None, source: Inputs, style: str | None, as_json: bool, quiet: bool, in_place: bool, **_: Any) -> str:
     """The format of the output."""
-    from autodiff_cli.data import formats, output
+    from autodiff_cli.data import output
     from autodiff_cli.data.inputs import style_of
     from autodiff_cli.errors import UsageError
 
     if style is not None or as_json:
-        chosen = formats.named("json" if as_json else str(style), formats.WRITTEN, "--format")
+        chosen = formats.check_known("json" if as_json else str(style), formats.WRITTEN, "format")
     elif in_place or (output.is_folder(target) and "*" not in str(target)):
         chosen = style_of(source.paths[0], source.style)
     elif target is not None and (not os.path.exists(target) or os.path.isfile(target)):
-        chosen = formats.format_of(str(target), formats.WRITTEN, "--format")
+        chosen = formats.of_path(str(target), formats.WRITTEN, "format")
     else:
         wanted = os.environ.get("AUTODIFF_FORMAT", "")
         chosen = wanted if wanted in _FROM_ENVIRONMENT else "csv"
-        chosen = "csv" if quiet and chosen not in formats.DELIMITERS else chosen
+        chosen = "csv" if quiet and not formats.FORMATS[chosen].delimiter else chosen
     if in_place:
         _check_stays(str(source.paths[0]), style_of(source.paths[0], source.style), chosen, quiet)
-    if quiet and chosen not in formats.DELIMITERS:
-        raise UsageError(f"-q writes bare numbers, which {chosen} has no place for", hint="leave -q or the format away")
-    if chosen in _BINARY and target is None and sys.stdout.isatty():
-        raise UsageError(f"{chosen} is nothing to read on a terminal", hint=f"write it to a file: -o out.{chosen}")
+    if quiet and not formats.FORMATS[chosen].delimiter:
+        raise UsageError(f"-q cannot be combined with {chosen}", hint="leave out -q or the format")
+    if formats.FORMATS[chosen].binary and target is None and sys.stdout.isatty():
+        raise UsageError(f"refusing to write binary {chosen} to a terminal", hint=f"write it to a file: -o out.{chosen}")
     return chosen
 
 
@@ -169,16 +169,6 @@ def _let(text: str) -> tuple[str, str]:
     if not equals or not name.strip().isidentifier() or not column:
         raise click.UsageError(f"--let needs NAME=COLUMN, but got '{text}'\n  hint: write --let \"r=Radius (mm)\"")
     return name.strip(), column
-
-
-def _writer(form: str, task: Task, quiet: bool, precision: int, color: str, **_: Any) -> Writer:
-    if form in ("table", "markdown"):
-        from autodiff_cli.report import rows
-
-        return rows.TableWriter(precision, color) if form == "table" else rows.MarkdownWriter()
-    from autodiff_cli.data.writers.select import writer
-
-    return writer(form, _head(task), quiet)
 
 
 def _head(task: Task) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from autodiff_cli.formats import for_use
+
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Evaluation
 
-FORMATS = ("table", "plain", "json", "ndjson", "csv", "tsv", "markdown")
+FORMATS = for_use("result")
 
 Command = Callable[..., Any]
 
@@ -166,7 +168,7 @@ _color = click.option(
 )
 drawing = stack([_precision, _color])
 as_json = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-with_latex = (*FORMATS, "latex")
+with_latex = for_use("formula")
 
 
 def format_of(formats: Sequence[str]) -> Command:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from pathlib import PurePath
 from typing import Any
 
 import click
 
+from autodiff_cli import formats
 from autodiff_cli.cli import options
 
-PICTURES = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
-TABLES = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".ndjson": "ndjson", ".md": "markdown"}
+FILES = formats.for_use("plot file")
 
 
 @click.command("plot", cls=options.ExpressionCommand, short_help="The value and its derivatives over a range.")
@@ -50,11 +49,11 @@ def command(
     found = _sampled(expr, **switches)
     if switches["strict"]:
         check_finite(found.numbers())
-    if written in PICTURES.values():
+    if written is not None and written not in options.FORMATS:
         from autodiff_cli.data.output import write
         from autodiff_cli.plot import picture
 
-        looks = picture.Looks(written or "", switches["width"], switches["height"], switches["theme"], switches["transparent"])
+        looks = picture.Looks(written, switches["width"], switches["height"], switches["theme"], switches["transparent"])
         write(path, picture.drawn(found, looks, y_range))
     elif written is not None:
         from autodiff_cli.data.output import write
@@ -101,13 +100,12 @@ def _interval(text: str | None) -> tuple[float, float] | None:
 
 def _suffix(path: str) -> str:
     """What to write, by the end of a file's name."""
-    known = {**PICTURES, **TABLES}
-    suffix = PurePath(path).suffix.lower()
-    if suffix not in known:
+    found = formats.of_suffix(path, FILES)
+    if found is None:
         from autodiff_cli.errors import UsageError
 
-        raise UsageError(f"cannot tell what to write into '{path}'", hint=f"end its name in {', '.join(known)}")
-    return known[suffix]
+        raise UsageError(f"cannot tell what to write into '{path}'", hint=f"end its name in {formats.suffixes(FILES)}")
+    return found
 
 
 def _table(found: Any, style: str) -> str:

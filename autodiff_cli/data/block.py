@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from autodiff_cli.errors import DataError
+from autodiff_cli.formats import Format
 
 Column = Any
 """A list of Python values, a NumPy array or an Arrow array; one value for each row."""
@@ -90,6 +92,43 @@ class Wish:
     text: bool = False
     raw: str = ""
     on_error: str = "stop"
+
+
+class InputFile(NamedTuple):
+    """An open file that a reader is made for.
+
+    Attributes:
+        file: open for reading bytes; it can go back where the format needs that.
+        name: its name in messages.
+        format: its format.
+        columns: names of the columns of a file that has none; for a part of a file, those of the whole.
+        unbuffered: hand rows on as they come in.
+        line: number of the first line, for a part of a text file.
+    """
+
+    file: BinaryIO
+    name: str
+    format: Format
+    columns: Sequence[str] | None = None
+    unbuffered: bool = False
+    line: int = 1
+
+
+class OutputStyle(NamedTuple):
+    """How rows are written.
+
+    Attributes:
+        format: the format.
+        head: what a JSON object says before its rows.
+        bare: leave out the header.
+        precision, color: of a table; see ``report.table``.
+    """
+
+    format: Format
+    head: Mapping[str, object] = MappingProxyType({})
+    bare: bool = False
+    precision: int = 6
+    color: str = "auto"
 
 
 class Reader(Protocol):

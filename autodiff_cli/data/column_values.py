@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.data.block import Column
-from autodiff_cli.data.formats import pyarrow_if_there, pyarrow_loaded
+from autodiff_cli.data.libraries import pyarrow_if_there, pyarrow_loaded
+from autodiff_cli.report.numbers import finite_or_text
 
 FAST_FROM = 50_000
 """Numbers from which on importing Arrow to write them pays."""
@@ -94,12 +94,4 @@ def json_text(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
-        return json.dumps(_finite(value), ensure_ascii=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return {key: _finite(item) for key, item in value.items()} if isinstance(value, dict) else value
+        return json.dumps(finite_or_text(value), ensure_ascii=False)

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from autodiff_cli.data.block import Reader
-from autodiff_cli.data.formats import DELIMITERS, READ, format_of
+from autodiff_cli.data import readers
+from autodiff_cli.data.block import InputFile, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError
+from autodiff_cli.formats import FORMATS, READ, of_path
 from autodiff_cli.language.source_text import size_of
 
 Path = str | None
@@ -59,7 +60,7 @@ def style_of(path: Path, style: str | None) -> str:
         return style
     if path is None or (os.path.exists(path) and not os.path.isfile(path)):
         return "csv"
-    return format_of(path, READ, "--input-format")
+    return of_path(path, READ, "input_format")
 
 
 def spoken(path: Path) -> str:
@@ -90,25 +91,7 @@ def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffe
         raise UsageError(f"--columns names a column '{twice}' twice", hint="give every column a name of its own")
     file = opened(path, style, name)
     try:
-        if style in DELIMITERS:
-            from autodiff_cli.data.readers.delimited import DelimitedReader
-
-            return DelimitedReader(file, name, DELIMITERS[style], columns, unbuffered)
-        if style == "ndjson":
-            from autodiff_cli.data.readers.ndjson import NdjsonReader
-
-            return NdjsonReader(file, name, unbuffered)
-        if style == "npy":
-            from autodiff_cli.data.readers.npy import NpyReader
-
-            return NpyReader(file, name, columns)
-        if style == "npz":
-            from autodiff_cli.data.readers.npy import NpzReader
-
-            return NpzReader(file, name)
-        from autodiff_cli.data.readers.arrow import ArrowReader
-
-        return ArrowReader(file, name, style)
+        return readers.reader(InputFile(file, name, FORMATS[style], columns, unbuffered))
     except BaseException:
         file.close()
         raise
@@ -120,12 +103,15 @@ def opened(path: Path, style: str, name: str) -> Any:
         if path is None and sys.stdin is None:
             raise FileError("cannot read standard input: it is closed")
         file: Any = sys.stdin.buffer if path is None else open(path, "rb")  # noqa: SIM115
-        if style not in _BEGINS or _goes_back(file):
+        magic = FORMATS[style].magic
+        if not magic or _goes_back(file):
             return file
         begins = file.peek(8)[:8]
-        if style in ("npz", "parquet") and not begins.startswith(_BEGINS[style]):
-            raise DataError(f"{name} is no {'.npz' if style == 'npz' else style} file", hint=f"it begins with {begins!r}")
-        return _on_disk(file) if begins.startswith(_BEGINS[style]) else file
+        if begins.startswith(magic):
+            return _on_disk(file)
+        if style in ("npz", "parquet"):
+            raise DataError(f"{name} is not a {'.npz' if style == 'npz' else style} file", hint=f"it begins with {begins!r}")
+        return file
     except OSError as error:
         if isinstance(error, FileError):
             raise
@@ -135,10 +121,6 @@ def opened(path: Path, style: str, name: str) -> Any:
 def _goes_back(file: Any) -> bool:
     """Whether a file can be read back and forth; devices only say so."""
     return bool(file.seekable()) and (size_of(file) is not None or not hasattr(file, "peek"))
-
-
-_BEGINS = {"npz": (b"PK",), "parquet": (b"PAR1",), "arrow": (b"ARROW1", b"FEA1"), "feather": (b"ARROW1", b"FEA1")}
-"""How a file begins that has to be read back and forth: a pipe with one in it is copied, and no other one."""
 
 
 def _on_disk(file: Any) -> Any:

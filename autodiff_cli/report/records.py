@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.formats import FORMATS
 from autodiff_cli.limits import check_printed
 from autodiff_cli.report.numbers import exact, exact_array, finite_or_text
 from autodiff_cli.report.visible import visible, visible_json
@@ -61,11 +62,12 @@ def render(style: str, document: dict[str, Any], records: Records, lines: Record
     if style == "ndjson":
         return "".join(to_json(record) + "\n" for record in (records if lines is None else lines))
     columns = list(dict.fromkeys(column for record in records for column in record))
-    if style in ("csv", "tsv"):
-        return _separated(columns, records, "," if style == "csv" else "\t")
     texts = [columns, *([_cell(record.get(c), "None" if style == "plain" else "") for c in columns] for record in records)]
-    texts = [list(map(visible, row)) for row in texts]
-    return _markdown(texts) if style == "markdown" else _aligned(texts)
+    if FORMATS[style].delimiter:
+        return delimited(texts, FORMATS[style].delimiter)
+    if style == "markdown":
+        return markdown(*texts)
+    return _aligned([list(map(visible, row)) for row in texts])
 
 
 def _cell(value: Any, nothing: str = "") -> str:
@@ -78,23 +80,30 @@ def _cell(value: Any, nothing: str = "") -> str:
     return exact_array(value) if isinstance(value, list) else str(value)
 
 
-def _separated(columns: Sequence[str], records: Records, delimiter: str) -> str:
+class _Lines(list[str]):
+    """A file for csv, which writes every row at once."""
+
+    write = list[str].append
+
+
+def delimited(rows: Iterable[Iterable[object]], delimiter: str) -> str:
+    """Return rows as CSV; a cell with the end of a line in it, of either kind, is quoted."""
     import csv
-    import io
 
-    out = io.StringIO()
-    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_cell(record.get(column)) for column in columns] for record in records)
-    return out.getvalue()
+    lines = _Lines()
+    csv.writer(lines, delimiter=delimiter, lineterminator="\r\n").writerows(rows)
+    return "".join([f"{line[:-2]}\n" for line in lines])
 
 
-def _markdown(texts: Sequence[Sequence[str]]) -> str:
-    def line(cells: Iterable[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("*", "\\*") for cell in cells) + " |\n"
+def markdown(head: Sequence[str], *rows: Sequence[str]) -> str:
+    """Return a table in Markdown."""
+    return f"{markdown_line(head)}|{' --- |' * len(head)}\n{''.join(map(markdown_line, rows))}"
 
-    head, *rows = texts
-    return line(head) + "|" + " --- |" * len(head) + "\n" + "".join(line(row) for row in rows)
+
+def markdown_line(cells: Iterable[str]) -> str:
+    """Return a row of a table in Markdown."""
+    texts = (visible(cell).replace("|", "\\|").replace("*", "\\*").replace("\n", " ") for cell in cells)
+    return f"| {' | '.join(texts)} |\n"
 
 
 def _aligned(texts: Sequence[Sequence[str]]) -> str:

@@ -93,7 +93,7 @@ def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
         shown = [*shown[:half], {}, *shown[-half:]]
     for row in shown:
         if not row:
-            table.add_row(Text("...", "dim"), Text(f"{len(tensors) - MOST_ROWS:,} more", "dim"))
+            table.add_row(*_more(len(tensors) - MOST_ROWS))
             continue
         leaf = row["is_leaf"]
         table.add_row(
@@ -117,6 +117,39 @@ def _flag(value: bool | None) -> Text:
 
 def _abbreviated(text: str, longest: int = 60) -> str:
     return text if len(text) <= longest else f"{text[: longest // 2 - 1]} ... {text[-longest // 2 + 4 :]}"
+
+
+def rows_table(
+    kept: Sequence[str], results: Sequence[str], rows: Sequence[Sequence[object]], left_out: int, precision: int
+) -> Table:
+    """Rows of a file.
+
+    Args:
+        kept, results: names of the columns that the input has, and of those that were computed.
+        rows: their values, in this order.
+        left_out: how many rows are missing in the middle.
+        precision: significant digits.
+    """
+
+    def shown(value: object) -> str:
+        if isinstance(value, (int, float)):
+            return human(value, precision)
+        return "" if value is None else visible(str(value))
+
+    table = empty_table()
+    for i, name in enumerate((*kept, *results)):
+        right = all(isinstance(row[i], (int, float)) for row in rows)
+        table.add_column(Text(visible(name)), justify="right" if right else "left", overflow="fold")
+    for i, row in enumerate(rows):
+        if left_out and i == len(rows) // 2:
+            table.add_row(*_more(left_out))
+        table.add_row(*(Text(shown(value), "" if j < len(kept) else "bold cyan") for j, value in enumerate(row)))
+    return table
+
+
+def _more(count: int) -> tuple[Text, Text]:
+    """Two cells in place of rows that are left out."""
+    return Text("...", "dim"), Text(f"{count:,} more", "dim")
 
 
 def gradient_table(gradient: Mapping[str, Any], precision: int) -> Table:

@@ -30,12 +30,14 @@ import pyarrow.parquet
 from distributed.comm import tcp
 
 from autodiff_cli.data import pipeline
-from autodiff_cli.data.cluster import engine, scheduler
-from autodiff_cli.data.cluster.engine import Settings
+from autodiff_cli.data.block import OutputStyle
+from autodiff_cli.data.cluster import coordinator, scheduler
+from autodiff_cli.data.cluster.coordinator import Settings
 from autodiff_cli.data.cluster.partitions import Limits, scan
 from autodiff_cli.data.mapping import Task
 from autodiff_cli.data.pipeline import Inputs
-from autodiff_cli.data.writers.select import writer
+from autodiff_cli.data.writers import writer
+from autodiff_cli.formats import FORMATS
 
 EXPRESSION = "sin(x)*exp(-y**2)"
 FILES, ROWS = 8, 400_000
@@ -111,7 +113,9 @@ def run(cluster: Any, paths: list[str], target: str, limits: Limits) -> tuple[fl
     form = "parquet" if paths[0].endswith("parquet") else "csv"
     settings = Settings(cluster.scheduler_address, limits=limits)
     ticks: list[int] = []
-    engine.run(task, task.program(), Inputs(paths), target, form, {}, False, settings, lambda rows, part: ticks.append(rows))
+    coordinator.run(
+        task, task.program(), Inputs(paths), target, OutputStyle(FORMATS[form]), settings, lambda rows, part: ticks.append(rows)
+    )
     seconds = time.perf_counter() - start
     processor = sum(sum(worker.cpu_times()[:2]) - sum(before[:2]) for worker, before in zip(workers, spent, strict=True))
     if os.path.isdir(target):
@@ -126,7 +130,7 @@ def local(paths: list[str], target: str, threads: int) -> tuple[float, float, in
     task = Task(EXPRESSION)
     form = "parquet" if paths[0].endswith("parquet") else "csv"
     start, before = time.perf_counter(), time.process_time()
-    pipeline.run(task, task.program(), Inputs(paths), target, writer(form, {}, False), threads, lambda rows, part: None)
+    pipeline.run(task, task.program(), Inputs(paths), target, writer(OutputStyle(FORMATS[form])), threads, lambda rows, part: None)
     found = time.perf_counter() - start, time.process_time() - before, 1
     os.unlink(target)
     return found

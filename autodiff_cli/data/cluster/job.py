@@ -17,15 +17,14 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli import __version__, errors
-from autodiff_cli.data.block import Tally, Writer
+from autodiff_cli.data.block import OutputStyle, Tally, Writer
 from autodiff_cli.data.cluster.partitions import Partition
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.pipeline import check_same, encoded
-from autodiff_cli.data.writers.select import writer
+from autodiff_cli.data.writers import writer
 from autodiff_cli.errors import AutodiffError, ClusterError, FileError
+from autodiff_cli.formats import FORMATS
 
-JOINED = {"parquet": "arrow", "arrow": "arrow", "feather": "arrow", "npy": "npy", "npz": "npy"}
-"""The format of parts that the client puts together, where it is not that of the output."""
 _ABOUT, _VALUES, _TYPES, FILES = "job.json", "values.npz", "types", "files"
 
 
@@ -84,9 +83,19 @@ class Job:
         """The task with its columns, compiled once for all partitions."""
         return RowMap(self.task, self.task.program(), self.columns, self.first)
 
+    @property
+    def style(self) -> OutputStyle:
+        """How the output is written."""
+        return OutputStyle(FORMATS[self.form], self.head, self.bare)
+
+    @property
+    def part_style(self) -> OutputStyle:
+        """How parts are written that are to be joined."""
+        return self.style._replace(format=FORMATS[self.style.format.part or self.form])
+
     def writer(self) -> Writer:
-        """What writes a part, beginning with its first row where parts are joined."""
-        made = writer(self.form if self.template else JOINED.get(self.form, self.form), dict(self.head), self.bare)
+        """Return the writer of a part, which begins with its first row where parts are joined."""
+        made = writer(self.style if self.template else self.part_style)
         if os.path.exists(self.types):
             made.like(self.types)
         return made

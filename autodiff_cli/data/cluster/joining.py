@@ -13,7 +13,7 @@ import numpy as np
 
 from autodiff_cli.data import output
 from autodiff_cli.data.block import BLOCK_ROWS, Reader, Writer
-from autodiff_cli.data.cluster.job import FILES, JOINED, Job
+from autodiff_cli.data.cluster.job import FILES, Job
 from autodiff_cli.errors import FileError, UsageError
 
 _COPIED = 1 << 24
@@ -72,7 +72,7 @@ def one_file(job: Job, writer: Writer, target: str | None, source: Reader) -> It
 
 def _pieces(job: Job, path: str) -> Iterator[Any]:
     """What a writer takes, from a part."""
-    part = JOINED.get(job.form, job.form)
+    part = job.part_style.format.name
     kept = len(job.mapping.kept)
     if part == "arrow":
         import pyarrow as pa

@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.data import inputs
-from autodiff_cli.data.block import Reader
-from autodiff_cli.data.formats import DELIMITERS
+from autodiff_cli.data import inputs, readers
+from autodiff_cli.data.block import InputFile, Reader
 from autodiff_cli.data.pipeline import Inputs
-from autodiff_cli.data.readers.delimited import DelimitedReader, fast
+from autodiff_cli.data.readers.delimited import fast
 from autodiff_cli.data.readers.lines import LONGEST, Section
-from autodiff_cli.data.readers.ndjson import NdjsonReader
 from autodiff_cli.errors import AutodiffError
+from autodiff_cli.formats import FORMATS
 
 BYTES = 1 << 26
 """Bytes of a partition: seconds of work, against milliseconds for the scheduler."""
@@ -61,7 +60,7 @@ class Partition:
         Raises:
             AutodiffError: as ``inputs.reader``.
         """
-        if self.span is None or self.style not in (*DELIMITERS, "ndjson"):
+        if self.span is None or FORMATS[self.style].unit != "lines":
             source: Any = inputs.reader(self.path, self.style, self.columns, name=self.name)
             if self.span is not None:
                 source.cut(*self.span, self.first)
@@ -69,9 +68,7 @@ class Partition:
             return found
         file: Any = Section(inputs.opened(self.path, self.style, self.name), *self.span)
         try:
-            if self.style == "ndjson":
-                return NdjsonReader(file, self.name, columns=self.columns, line=self.first)
-            return DelimitedReader(file, self.name, DELIMITERS[self.style], self.columns, line=self.first)
+            return readers.reader(InputFile(file, self.name, FORMATS[self.style], self.columns, line=self.first))
         except BaseException:
             file.close()
             raise
@@ -146,21 +143,22 @@ def _cut(source: Inputs, path: str, limits: Limits) -> list[Partition] | _Lines:
     size = os.path.getsize(path) if os.path.exists(path) else 0
     given = None if source.columns is None else tuple(source.columns)
     whole = Partition(os.path.abspath(path), name, style, size, None, 1, given)
-    if style not in (*DELIMITERS, "ndjson", "npy", "parquet") or (size <= limits.bytes and limits.rows is None):
+    unit = FORMATS[style].unit
+    if not unit or (size <= limits.bytes and limits.rows is None):
         return [whole]
     try:
         reader: Any = source.open(path)
     except AutodiffError:
         return [whole]
     try:
-        if style == "npy":
+        if unit == "rows":
             spans = _even(reader.total, limits.rows_of(reader.total, size)) if reader.divisible else []
             return _parts(whole, [(start, stop, start + 1, stop - start) for start, stop in spans], reader.total)
-        if style == "parquet":
+        if unit == "groups":
             return _parts(whole, list(_groups(reader.rows_of_groups, limits.rows_of(reader.total, size))), reader.total)
         step = limits.bytes if limits.rows is None else max(1, int(limits.rows * _line_size(path)))
         return _Lines(
-            whole, reader.columns, reader.line, [(whole.path, *span, DELIMITERS.get(style, "")) for span in _even(size, step)]
+            whole, reader.columns, reader.line, [(whole.path, *span, FORMATS[style].delimiter) for span in _even(size, step)]
         )
     finally:
         reader.close()

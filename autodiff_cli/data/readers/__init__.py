@@ -1,0 +1,20 @@
+"""Readers: one for each format of rows; see ``data.block.Reader``."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from autodiff_cli.data.block import InputFile, Reader
+
+
+def reader(file: InputFile) -> Reader:
+    """Return the reader of a file.
+
+    Raises:
+        DataError: if the file is not what its format says.
+        UsageError: if names of columns do not fit it.
+        MissingPackage: if the format needs a package that is not installed.
+    """
+    module, _, name = file.format.reader.partition(".")
+    made: Reader = getattr(import_module(f"{__name__}.{module}"), name)(file)
+    return made

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.data.block import BLOCK_ROWS, BadRows, Block, Wish
-from autodiff_cli.data.formats import foreign, pyarrow
+from autodiff_cli.data.block import BLOCK_ROWS, BadRows, Block, InputFile, Wish
+from autodiff_cli.data.libraries import foreign, pyarrow
 from autodiff_cli.errors import DataError
 
 
@@ -34,8 +34,9 @@ class ArrowReader:
     form = ""
     parallel = True
 
-    def __init__(self, file: Any, name: str, style: str) -> None:
-        self._arrow = pyarrow({"parquet": "Parquet", "arrow": "Arrow IPC", "feather": "Feather"}[style])
+    def __init__(self, source: InputFile) -> None:
+        file, name, style = source.file, source.name, source.format.name
+        self._arrow = pyarrow(source.format.library)
         self.name = name
         self.only: list[str] | None = None
         self.groups: list[int] | None = None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.data.block import Block, Wish
-from autodiff_cli.data.formats import pyarrow_if_there
+from autodiff_cli.data.libraries import pyarrow_if_there
 
 
 def is_regular(data: bytes, delimiter: str) -> bool:

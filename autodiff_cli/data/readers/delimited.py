@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.data.block import BadRows, Block, Wish
-from autodiff_cli.data.formats import pyarrow_loaded
+from autodiff_cli.data.block import BadRows, Block, InputFile, Wish
+from autodiff_cli.data.libraries import pyarrow_loaded
 from autodiff_cli.data.readers.lines import LONGEST, LineFile, decoded
 from autodiff_cli.errors import DataError
 
@@ -45,34 +45,21 @@ class Piece:
 
 
 class DelimitedReader:
-    """See ``block.Reader``.
-
-    Args:
-        file: open for reading bytes.
-        name: what messages call it.
-        delimiter: what stands between cells.
-        columns: the names of the columns of a file that has no header.
-        unbuffered: hand rows on as they come in.
-        line: the number of the first line, where the file is a part of another.
+    """Read CSV or TSV; see ``block.Reader``.
 
     Raises:
         DataError: without a header.
     """
 
-    def __init__(
-        self, file: Any, name: str, delimiter: str, columns: Sequence[str] | None = None, unbuffered: bool = False, line: int = 1
-    ) -> None:
-        self.name = name
-        self.form = self.delimiter = delimiter
-        self._file = LineFile(file, name, unbuffered, begins=line == 1, soon=True)
+    def __init__(self, source: InputFile) -> None:
+        self.name = source.name
+        self.form = self.delimiter = source.format.delimiter
+        self._file = LineFile(source.file, source.name, source.unbuffered, begins=source.line == 1, soon=True)
         self._chunks = self._file.chunks()
-        self._line = line
+        self._line = source.line
         self._started = b""
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
-        if columns is None:
-            self.columns = tuple(self._header())
-        else:
-            self.columns = tuple(columns)
+        self.columns = tuple(self._header() if source.columns is None else source.columns)
 
     @property
     def parallel(self) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.errors import DataError, FileError
+from autodiff_cli.errors import DataError, FileError, setting
+from autodiff_cli.formats import FORMATS
 from autodiff_cli.language.source_text import size_of
 
 CHUNK = 1 << 22
@@ -19,14 +20,6 @@ LINES = 200_000
 """Lines that are handed on at once."""
 LONGEST = 1 << 26
 """A row of more bytes is taken for a mistake."""
-_MAGIC = {
-    b"PAR1": "parquet",
-    b"ARROW1": "arrow",
-    b"\xff\xff\xff\xff": "arrow",
-    b"PK\x03\x04": "npz",
-    b"\x93NUMPY": "npy",
-}
-"""How files begin that are no text."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -86,10 +79,13 @@ class LineFile:
                 yield data[:end]
 
     def _check_text(self, start: bytes) -> None:
-        style = next((style for magic, style in _MAGIC.items() if start.startswith(magic)), None)
+        style = next((each.name for each in FORMATS.values() if start.startswith((*each.magic, *each.stream_magic))), None)
         # A header may begin with the same letters.
         if style is not None and (start[0] > 127 or any(byte < 32 and byte not in b"\t\r\n" for byte in start)):
-            raise DataError(f"{self.name} is no text, but of the format {style}", hint=f"say so: --input-format {style}")
+            raise DataError(
+                f"{self.name} is {'an' if style[0] in 'an' else 'a'} {style} file, not text",
+                hint=f"set {setting('input_format', style)}",
+            )
 
     def put_back(self, data: bytes) -> None:
         """Lines that the next chunk should begin with."""

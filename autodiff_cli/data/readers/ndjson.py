@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.data.block import BadRows, Block, Wish
+from autodiff_cli.data.block import BadRows, Block, InputFile, Wish
 from autodiff_cli.data.readers.lines import LineFile, decoded
 from autodiff_cli.errors import DataError
 
@@ -34,13 +34,7 @@ class Piece:
 
 
 class NdjsonReader:
-    """See ``block.Reader``.  The columns are the keys of the first object, if they are not given.
-
-    Args:
-        file: open for reading bytes.
-        name: what messages call it.
-        unbuffered: hand rows on as they come in.
-        columns, line: where the file is a part of another: its columns, and the number of the first line.
+    """Read NDJSON; see ``block.Reader``.  The columns are the keys of the first object, if they are not given.
 
     Raises:
         DataError: without a first object.
@@ -49,13 +43,13 @@ class NdjsonReader:
     form = "ndjson"
     parallel = False
 
-    def __init__(self, file: Any, name: str, unbuffered: bool = False, columns: Sequence[str] | None = None, line: int = 1) -> None:
-        self.name = name
-        self._file = LineFile(file, name, unbuffered, begins=line == 1)
+    def __init__(self, source: InputFile) -> None:
+        self.name = source.name
+        self._file = LineFile(source.file, source.name, source.unbuffered, begins=source.line == 1)
         self._chunks = self._file.chunks()
-        self._line = line
+        self._line = source.line
         self._begun: bytes = b""
-        self.columns = tuple(self._first_keys() if columns is None else columns)
+        self.columns = tuple(self._first_keys() if source.columns is None else source.columns)
 
     @property
     def line(self) -> int:

@@ -8,13 +8,13 @@ import os
 import struct
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from autodiff_cli.data.block import BLOCK_ROWS, BadRows, Block, Wish
-from autodiff_cli.data.formats import foreign
+from autodiff_cli.data.block import BLOCK_ROWS, BadRows, Block, InputFile, Wish
+from autodiff_cli.data.libraries import foreign
 from autodiff_cli.data.readers.lines import LONGEST
 from autodiff_cli.errors import DataError, LimitError
 from autodiff_cli.language.source_text import left_in
@@ -173,7 +173,8 @@ class NpyReader(_NumpyReader):
         DataError: if it is something else.
     """
 
-    def __init__(self, file: Any, name: str, columns: Sequence[str] | None = None) -> None:
+    def __init__(self, source: InputFile) -> None:
+        file, name, columns = source.file, source.name, source.columns
         self.name = name
         self._file = file
         self._stored = Stored(file, name)
@@ -229,7 +230,8 @@ class NpzReader(_NumpyReader):
         DataError: if it is something else.
     """
 
-    def __init__(self, file: Any, name: str) -> None:
+    def __init__(self, source: InputFile) -> None:
+        file, name = source.file, source.name
         self.name = name
         self._file = file
         with foreign(f"{name} is no .npz file"):

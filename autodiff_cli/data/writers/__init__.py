@@ -1,0 +1,18 @@
+"""Writers: one for each format of rows; see ``data.block.Writer``."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from autodiff_cli.data.block import OutputStyle, Writer
+
+
+def writer(style: OutputStyle) -> Writer:
+    """Return a writer.
+
+    Raises:
+        MissingPackage: if the format needs a package that is not installed.
+    """
+    module, _, name = style.format.writer.partition(".")
+    made: Writer = getattr(import_module(f"{__name__}.{module}"), name)(style)
+    return made

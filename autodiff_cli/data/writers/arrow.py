@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.data.block import Block, Column, Reader
-from autodiff_cli.data.formats import pyarrow
+from autodiff_cli.data.block import Block, Column, OutputStyle, Reader
+from autodiff_cli.data.libraries import pyarrow
 from autodiff_cli.errors import DataError
 
 GROUP_ROWS, GROUP_BYTES = 1 << 20, 1 << 27
@@ -31,9 +31,9 @@ class ArrowWriter:
     raw = ""
     goes_back = False
 
-    def __init__(self, style: str) -> None:
-        self._arrow = pyarrow({"parquet": "Parquet", "arrow": "Arrow IPC", "feather": "Feather"}[style])
-        self._style = style
+    def __init__(self, style: OutputStyle) -> None:
+        self._arrow = pyarrow(style.format.library)
+        self._style = style.format.name
         self._file: _Sink | None = None
         self._sink: Any = None
         self._schema: Any = None

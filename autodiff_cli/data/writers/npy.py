@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.data.block import Block, Column, Reader
+from autodiff_cli.data.block import Block, Column, OutputStyle, Reader
 from autodiff_cli.errors import DataError, FileError
 
 _ROOM = 20
@@ -65,6 +65,9 @@ class NpyWriter:
     goes_back = True
     _dtype: Any = None
 
+    def __init__(self, style: OutputStyle) -> None:
+        """Make a writer; the format says all."""
+
     def like(self, path: str) -> None:
         """Give the columns the types that they have in an ``.npy`` file with the same ones."""
         self._dtype = np.load(path, mmap_mode="r", allow_pickle=False).dtype
@@ -112,7 +115,8 @@ class NpzWriter(NpyWriter):
 
     goes_back = False
 
-    def __init__(self) -> None:
+    def __init__(self, style: OutputStyle) -> None:
+        super().__init__(style)
         self._waiting: Any = None
         self._blocks: list[tuple[int, int]] = []
 

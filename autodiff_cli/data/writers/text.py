@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from typing import Any
 
-from autodiff_cli.data.block import Block, Reader
+from autodiff_cli.data.block import Block, OutputStyle, Reader
 from autodiff_cli.data.column_values import FAST_FROM, cell_values, json_text, json_texts, number_texts
-from autodiff_cli.data.formats import pyarrow_loaded
+from autodiff_cli.data.libraries import pyarrow_loaded
+from autodiff_cli.report.records import delimited, markdown, markdown_line
 
 
 class TextWriter:
@@ -19,6 +19,9 @@ class TextWriter:
     goes_back = False
     _file: Any
     _head = b""
+
+    def __init__(self, style: OutputStyle) -> None:
+        self._style = style
 
     def like(self, path: str) -> None:
         """Text has no types."""
@@ -47,22 +50,16 @@ class DelimitedWriter(TextWriter):
 
     text = True
 
-    def __init__(self, delimiter: str, bare: bool = False) -> None:
-        self.raw = self._delimiter = delimiter
-        self._bare = bare
+    def __init__(self, style: OutputStyle) -> None:
+        super().__init__(style)
+        self.raw = style.format.delimiter
 
     def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Write the header."""
         self._file = file
         self._kept = tuple(kept)
-        if not self._bare:
-            self._head = self._lines([[*kept, *results]])
-
-    def _lines(self, rows: Any) -> bytes:
-        # csv puts cells in quotes that have one of the signs in them which end a line: both kinds should.
-        lines = _Lines()
-        csv.writer(lines, delimiter=self._delimiter, lineterminator="\r\n").writerows(rows)
-        return "".join([f"{line[:-2]}\n" for line in lines]).encode()
+        if not self._style.bare:
+            self._head = delimited([[*kept, *results]], self.raw).encode()
 
     def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
         """Lines as buffers."""
@@ -70,27 +67,37 @@ class DelimitedWriter(TextWriter):
         if isinstance(block.raw, bytes) and pyarrow_loaded() and block.rows:
             from autodiff_cli.data.readers import arrow_csv
 
-            return arrow_csv.appended(block.raw, self._delimiter, results)
+            return arrow_csv.appended(block.raw, self.raw, results)
         columns = [block.columns[name] for name in self._kept] if block.raw is None else []
         if block.raw is None and quickly and block.rows:
             from autodiff_cli.data.readers import arrow_csv
 
-            lines = arrow_csv.joined([*columns, *results], self._delimiter)
+            lines = arrow_csv.joined([*columns, *results], self.raw)
             if lines is not None:
                 return lines
         numbers = list(map(number_texts, results))
         if columns:
-            return [self._lines(zip(*map(cell_values, columns), *numbers, strict=True))]
+            return [delimited(zip(*map(cell_values, columns), *numbers, strict=True), self.raw).encode()]
         raw = block.raw.decode().split("\n")[:-1] if isinstance(block.raw, bytes) else block.raw
         cells = zip(*numbers, strict=True) if raw is None else zip(raw, *numbers, strict=True)
-        return ["".join([f"{line}\n" for line in map(self._delimiter.join, cells)]).encode()]
+        return ["".join([f"{line}\n" for line in map(self.raw.join, cells)]).encode()]
 
 
-class _Lines(list[str]):
-    """A file for csv, which writes every row at once."""
+class MarkdownWriter(TextWriter):
+    """Write a table in Markdown."""
 
-    def write(self, line: str) -> None:
-        self.append(line)
+    text = True
+
+    def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        """Write the header."""
+        self._file = file
+        self._kept = tuple(kept)
+        self._head = markdown([*kept, *results]).encode()
+
+    def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
+        """Return lines as one buffer."""
+        kept = (["" if value is None else str(value) for value in cell_values(block.columns[name])] for name in self._kept)
+        return ["".join(map(markdown_line, zip(*kept, *map(number_texts, results), strict=True))).encode()]
 
 
 class NdjsonWriter(TextWriter):
@@ -130,14 +137,14 @@ class JsonWriter(NdjsonWriter):
 
     raw = ""
 
-    def __init__(self, head: dict[str, Any]) -> None:
-        self._about = head
+    def __init__(self, style: OutputStyle) -> None:
+        super().__init__(style)
         self._separator = b"\n"
 
     def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Write all but the rows."""
         super().begin(file, kept, results, source)
-        head = json_text({**self._about, "columns": [*kept, *results]})
+        head = json_text({**self._style.head, "columns": [*kept, *results]})
         self._head = f'{head[:-1]}, "rows": ['.encode()
 
     def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:

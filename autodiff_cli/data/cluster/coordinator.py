@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.data import output
-from autodiff_cli.data.block import Reader, Tally
+from autodiff_cli.data.block import OutputStyle, Reader, Tally
 from autodiff_cli.data.cluster import joining, scheduler
-from autodiff_cli.data.cluster.job import JOINED, Job, error_of, work
+from autodiff_cli.data.cluster.job import Job, error_of, work
 from autodiff_cli.data.cluster.partitions import Limits, Partition, plan, scan
 from autodiff_cli.data.inputs import spoken
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.pipeline import Inputs, Summary, encoded
-from autodiff_cli.data.writers.select import writer
-from autodiff_cli.errors import FileError, UsageError
+from autodiff_cli.data.writers import writer
+from autodiff_cli.errors import FileError, UsageError, setting
+
+_DASK = setting("engine", "dask")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,7 @@ def run(
     program: Any,
     inputs: Inputs,
     target: str | None,
-    form: str,
-    head: dict[str, Any],
-    bare: bool,
+    style: OutputStyle,
     settings: Settings,
     tick: Callable[[int, float | None], None],
 ) -> Summary:
@@ -59,9 +59,7 @@ def run(
         program: its Program.
         inputs: the files.
         target: the file to write, ``None`` for standard output; a folder or a template for a file for each partition.
-        form: the format.
-        head: what a JSON object says before its rows.
-        bare: no header.
+        style: how rows are written.
         settings: of the cluster.
         tick: called with the number of rows so far, and the part of the input that is done.
 
@@ -69,8 +67,9 @@ def run(
         AutodiffError: of any kind, the first in the order of rows; there is no output then, as with ``pipeline.run``.
     """
     scheduler.check_there()
-    if form in ("table", "markdown"):
-        raise UsageError(f"--engine dask writes data, and {form} is for people", hint="leave --engine dask away")
+    form = style.format.name
+    if style.format.for_people:
+        raise UsageError(f"{_DASK} writes data, and {form} is for people", hint=f"remove {_DASK}, or choose another format")
     _check_files(inputs, target, settings)
     template = ""
     if target is not None and output.is_folder(target):
@@ -80,13 +79,23 @@ def run(
         first = RowMap(task, program, source.columns, spoken(inputs.paths[0]))
         with scheduler.connected(settings.scheduler, settings.workers, settings.threads, folder) as cluster:
             partitions = plan(inputs, settings.limits, lambda ranges: _all(cluster, ranges))
-            job = Job(task, spoken(inputs.paths[0]), source.columns, form, head, bare, template, tuple(partitions), folder)
+            job = Job(
+                task,
+                spoken(inputs.paths[0]),
+                source.columns,
+                form,
+                dict(style.head),
+                style.bare,
+                template,
+                tuple(partitions),
+                folder,
+            )
             job.save()
             _types(job, first, source)
             notes = cluster.each(work, [(folder, i) for i in range(len(partitions))], lambda note: "error" in note)
             into: Any = joining.many_files(job, str(target))
             if not template:
-                into = joining.one_file(job, writer(form, head, bare), target, source)
+                into = joining.one_file(job, writer(style), target, source)
             with into as add:
                 summary = _summed(partitions, _in_order(notes), add, tick)
             summary.notes = [*cluster.notes, *summary.notes]
@@ -96,9 +105,10 @@ def run(
 def _check_files(inputs: Inputs, target: str | None, settings: Settings) -> None:
     for path in inputs.paths:
         if path is None or (os.path.exists(path) and not os.path.isfile(path)):
-            raise UsageError(f"--engine dask reads files, and {spoken(path)} is none", hint="leave --engine dask away")
+            raise UsageError(f"{_DASK} reads files, and {spoken(path)} is not a file on disk", hint=f"remove {_DASK}")
     if settings.scheduler is not None and _beside(target) is None:
-        raise UsageError("--scheduler needs an output file that all machines can write beside", hint="-o out.csv, or -o out/")
+        message = f"{setting('scheduler')} needs an output file in a folder that all machines can write to"
+        raise UsageError(message, hint="such as out.csv, or out/ for many files")
 
 
 def _beside(target: str | None) -> str | None:
@@ -149,9 +159,9 @@ def _all(cluster: scheduler.Cluster, ranges: Any) -> list[Any]:
 
 def _types(job: Job, first: RowMap, source: Reader) -> None:
     """Let the first rows of all decide the types of columns, as they do on one machine."""
-    if job.form not in JOINED:
+    if not job.style.format.part:
         return
-    out = writer(JOINED[job.form], dict(job.head), job.bare)
+    out = writer(job.part_style)
     with open(job.types + ".tmp", "w+b") as file, closing(out):
         out.begin(file, first.kept, first.results, source)
         *_, made = next(encoded(first, source, out, 1))
