@@ -24,6 +24,8 @@ MOST_PRINTED = 10_000_000
 """Numbers in one output."""
 MOST_TURNS = 10_000
 """Of a loop whose length is a number in the input, such as the sweeps of ``--backward``."""
+MOST_ORDERS = 1000
+"""The highest order of a derivative or a Taylor coefficient."""
 BYTES_OF_AN_OPERATION = 1400
 """A recorded operation on numbers: the tensor, its node, its place in the list (measured: 1.37 KiB)."""
 _ALLOW = f"{setting('no_limits')} allows it"

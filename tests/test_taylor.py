@@ -21,6 +21,7 @@ from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.taylor_mode import Expansion, Series
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.derivatives import taylor
+from autodiff_cli.derivatives.orders import partial_derivatives
 from autodiff_cli.errors import ArgumentError, LimitError, MissingValue, NoSeriesError, UsageError
 from autodiff_cli.evaluation.evaluation import Evaluation
 from tests.expressions import FORMULAS, POINTS, Formula
@@ -393,7 +394,7 @@ def test_each_mixed_partial_is_computed_once(monkeypatch: pytest.MonkeyPatch) ->
     sweeps = []
     monkeypatch.setattr(partials_module, "grad", lambda *a, **k: sweeps.append(a) or grad(*a, **k))
     session = Evaluation("exp(x*y*z)", {"x": 0.1, "y": 0.2, "z": 0.3})
-    found = session.partials(3)
+    found = partial_derivatives(session, 3)
     assert len(found) == 3 + 6 + 10
     assert len(sweeps) == 1 + 3 + 6  # one for each partial of the orders below
     assert all(list(index) == sorted(index) for index in found)
@@ -402,7 +403,7 @@ def test_each_mixed_partial_is_computed_once(monkeypatch: pytest.MonkeyPatch) ->
 def test_too_many_partials() -> None:
     session = Evaluation("a*b*c*d*e*f*g*h*i*j", {name: 0.1 for name in "abcdefghij"})
     with pytest.raises(LimitError, match="up to order 12 are 646,645 numbers"):
-        session.partials(12)
+        partial_derivatives(session, 12)
     source, big = "sum(x**3)", {"x": np.ones(400)}
     with pytest.raises(LimitError, match="160,400 numbers"):
         ad.evaluate(source, big, order=2)

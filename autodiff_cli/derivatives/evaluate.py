@@ -10,15 +10,15 @@ import numpy as np
 
 from autodiff_cli.autograd.higher_order import Index
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.derivatives.orders import hessian, partial_derivatives
+from autodiff_cli.derivatives.pending import LazyNotes
 from autodiff_cli.errors import AutodiffError, GraphError, NotFiniteError, UsageError
-from autodiff_cli.evaluation.evaluation import Evaluation, Notes, TensorRow, plain, plain_records
+from autodiff_cli.evaluation.evaluation import Evaluation, TensorRow, plain, plain_records
 from autodiff_cli.evaluation.phrasing import note
-from autodiff_cli.limits import MOST_TURNS, check_bytes, check_count, held
+from autodiff_cli.limits import MOST_ORDERS, MOST_TURNS, check_bytes, check_count, held
 
 if TYPE_CHECKING:
     from autodiff_cli.precise.right_digits import Verified
-
-MOST_ORDERS = 1000
 
 
 class Result:
@@ -48,7 +48,7 @@ class Result:
         self.hessian: dict[str, dict[str, Any]] = {}
         self.derivatives: dict[Index, Any] = {}
         self.verified: Verified | None = None
-        self._notes: Notes | None = None
+        self._notes: LazyNotes | None = None
 
     @property
     def notes(self) -> list[dict[str, Any]]:
@@ -167,9 +167,9 @@ def evaluate(
     with np.errstate(all="ignore"):
         # The higher orders come first: backward frees the graph.
         higher = order > 1 and bool(evaluation.variables) and not no_grad
-        found = evaluation.partials(order) if higher else {}
+        found = partial_derivatives(evaluation, order) if higher else {}
         if higher:
-            result.hessian = evaluation.hessian(found)
+            result.hessian = hessian(evaluation, found)
             result.derivatives = {index: value for index, value in found.items() if len(index) > 1}
         _retain(evaluation, retain_grad)
         for text in hooks:
@@ -188,7 +188,7 @@ def evaluate(
         first.append(note("hook", "hooks change gradients, not the derivatives of order 2 and above"))
     # Not the result itself, which would keep itself alive.
     named = partial(_derivatives, result.grad, result.derivatives)
-    result._notes = Notes(evaluation, first, named, order, shows_value=command != "grad")
+    result._notes = LazyNotes(evaluation, first, named, order, shows_value=command != "grad")
     result.tensors = evaluation.rows()
     if create_graph:
         result.tensors += evaluation.gradient_rows()

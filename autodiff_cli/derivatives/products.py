@@ -11,10 +11,11 @@ import numpy as np
 from autodiff_cli.autograd.functional import hessian_vector, jacobian_of, jacobian_vector
 from autodiff_cli.autograd.higher_order import MOST_PARTIALS
 from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.derivatives.pending import LazyNotes
 from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName
 from autodiff_cli.evaluation.bindings import variables
 from autodiff_cli.evaluation.coercion import variable_hint
-from autodiff_cli.evaluation.evaluation import Evaluation, Notes, plain
+from autodiff_cli.evaluation.evaluation import Evaluation, plain
 from autodiff_cli.limits import lifted
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Product:
         self.shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
         self.found = found
         self.verified: Verified | None = None
-        self._notes = Notes(
+        self._notes = LazyNotes(
             evaluation, evaluation.notes(), partial(_flat, command, found), _ORDER.get(command, 1), shows_value=False
         )
 

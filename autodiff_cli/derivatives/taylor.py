@@ -13,11 +13,11 @@ import numpy as np
 from autodiff_cli.autograd.higher_order import Index, partials
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.taylor_mode import Expansion
-from autodiff_cli.derivatives.evaluate import MOST_ORDERS
+from autodiff_cli.derivatives.pending import LazyNotes
 from autodiff_cli.errors import AutodiffError, MissingValue, NoSeriesError, UsageError
-from autodiff_cli.evaluation.evaluation import Evaluation, Notes, plain
+from autodiff_cli.evaluation.evaluation import Evaluation, plain
 from autodiff_cli.evaluation.machine import Machine
-from autodiff_cli.limits import check_count, check_printed
+from autodiff_cli.limits import MOST_ORDERS, check_count, check_printed
 
 if TYPE_CHECKING:
     from autodiff_cli.precise.right_digits import Verified
@@ -46,7 +46,7 @@ class Taylor:
         self.coefficients = coefficients
         self.derivatives = scaled(coefficients)
         self.verified: Verified | None = None
-        self._notes = Notes(evaluation, evaluation.notes(), lambda: self.numbers()[1:], order)
+        self._notes = LazyNotes(evaluation, evaluation.notes(), lambda: self.numbers()[1:], order)
 
     @property
     def notes(self) -> list[dict[str, Any]]:

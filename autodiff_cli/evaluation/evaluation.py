@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.functional import jacobian_of
-from autodiff_cli.autograd.higher_order import Index, partials, symmetric
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ShapeError, UnknownName, UsageError
 from autodiff_cli.evaluation.bindings import constant, variables
@@ -164,29 +161,6 @@ class Evaluation:
                 f'--gradient "ones({", ".join(map(str, self.output.shape))})"',
             )
 
-    def partials(self, order: int) -> dict[Index, Any]:
-        """All partial derivatives up to an order, as ``autograd.higher_order`` gives them."""
-        self.require_scalar()
-        if order > 2 and len(self.variables) == 1 and self.differentiable:  # a second sweep is quicker than a series
-            from autodiff_cli.derivatives.taylor import derivatives
-
-            found = derivatives(self, order)
-            if found is not None:
-                return found
-        return partials(self.output, self.variables, order, self.gradient)
-
-    def hessian(self, found: Mapping[Index, Any]) -> dict[str, dict[str, Any]]:
-        """The second derivatives by every ordered pair of variables.
-
-        Derivatives by hand need not be those of one function: then neither entry can be had from the other.
-        """
-        if any(function.partials is not None for function in self.evaluator.functions.values()) and self.differentiable:
-            inputs = list(self.variables.values())
-            first = grad(self.output, inputs, self.gradient, retain_graph=True, create_graph=True, materialize_grads=True)
-            rows = [jacobian_of(block, inputs) for block in first if block is not None]
-            return {a: {b: x._data for b, x in zip(self.wrt, row, strict=True)} for a, row in zip(self.wrt, rows, strict=True)}
-        return {a: {b: symmetric(found, a, b, self.variables) for b in self.wrt} for a in self.wrt}
-
     def find(self, name: str, option: str) -> Tensor:
         """The tensor of a name in the program, for options that name one.
 
@@ -263,46 +237,3 @@ def leaves(at: Mapping[str, Any], const: Mapping[str, Any], dtype: str) -> dict[
     """A leaf for each value; those of ``at`` require grad."""
     values, constants = given_values(at, const, dtype)
     return variables({**values, **constants}, np.dtype(dtype), values)
-
-
-class Notes:
-    """Notes that are worked out when they are read: nobody waits for what nobody asks for.
-
-    Args:
-        evaluation: the evaluation.
-        first: those that are known at once.
-        numbers: gives the derivatives, with what they are called.
-        order: the highest order of them.
-        shows_value: whether the value is shown beside them.
-    """
-
-    def __init__(
-        self,
-        evaluation: Evaluation,
-        first: list[dict[str, Any]],
-        numbers: Callable[[], list[tuple[str, Any]]],
-        order: int,
-        shows_value: bool = True,
-    ) -> None:
-        self._known = first
-        self._pending: tuple[Any, ...] | None = (evaluation, numbers, order, shows_value)
-
-    def read(self) -> list[dict[str, Any]]:
-        """All of them."""
-        if self._pending is not None:
-            from autodiff_cli.notes import notes_on
-
-            evaluation, numbers, order, shows_value = self._pending
-            self._pending = None
-            self._known = [*self._known, *notes_on(evaluation, numbers(), order, shows_value)]
-        return self._known
-
-    def __reduce__(self) -> Any:
-        # An evaluation has functions in it, which cannot be pickled.
-        return _known, (self.read(),)
-
-
-def _known(notes: list[dict[str, Any]]) -> Notes:
-    made = Notes.__new__(Notes)
-    made._known, made._pending = notes, None
-    return made

@@ -15,8 +15,9 @@ from autodiff_cli.autograd.node import Edge, Node, tensor_on
 from autodiff_cli.autograd.observe import Visit, nodes_behind, watching
 from autodiff_cli.autograd.reverse_mode import fit, grad
 from autodiff_cli.autograd.tensor import Tensor, leaf_edge
+from autodiff_cli.derivatives.pending import LazyNotes
 from autodiff_cli.errors import LimitError, UsageError
-from autodiff_cli.evaluation.evaluation import Evaluation, Notes
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.explain.local_derivatives import ARRIVING, GRADIENT, Formula, convention, filled_in, holds, name, of_node, renamed
 from autodiff_cli.explain.model import Contribution, End, Explanation, Second, Step, Sweep
 from autodiff_cli.explain.names import UNKNOWN, Names
@@ -47,7 +48,7 @@ def explain(evaluation: Evaluation, order: int = 1, conditions: bool = False) ->
     result = Explanation(evaluation.expression, evaluation.dtype, order)
     with np.errstate(all="ignore"):
         _Explainer(evaluation, result).run(conditions)
-    result.noted = Notes(evaluation, evaluation.notes(), result.numbers, order)
+    result.noted = LazyNotes(evaluation, evaluation.notes(), result.numbers, order)
     return result
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.evaluation.evaluation import Notes, plain
+from autodiff_cli.derivatives.pending import LazyNotes
+from autodiff_cli.evaluation.evaluation import plain
 from autodiff_cli.explain.names import Line
 from autodiff_cli.language.tree import Syntax, unparse
 
@@ -213,7 +214,7 @@ class Explanation:
         self.grad: dict[str, Any] = {}
         self.seconds: list[Second] = []
         self.hessian: dict[str, dict[str, Any]] = {}
-        self.noted: Notes | None = None
+        self.noted: LazyNotes | None = None
 
     @property
     def notes(self) -> list[dict[str, Any]]:

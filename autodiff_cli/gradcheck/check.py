@@ -16,10 +16,11 @@ import numpy as np
 
 from autodiff_cli.autograd.gradient_check import analytic_jacobian, mismatch
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.derivatives.pending import LazyNotes
 from autodiff_cli.errors import AutodiffError, MissingValue, NotPrecise, UnknownName, UsageError
 from autodiff_cli.evaluation.bindings import named
 from autodiff_cli.evaluation.coercion import variable_hint
-from autodiff_cli.evaluation.evaluation import Evaluation, Notes, plain
+from autodiff_cli.evaluation.evaluation import Evaluation, plain
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.gradcheck.compare import Side, Verdicts, WithDigits, WithFloats, WithSteps, gradient_of
 from autodiff_cli.gradcheck.verdicts import Verdict, rounded, worst
@@ -164,7 +165,7 @@ def check_gradient(
 def _add_notes(report: Report, evaluation: Evaluation, entries: Sequence[Mapping[str, Any]], order: int) -> None:
     derivatives = [(f"the derivative by {_by(entry['wrt'])}", np.asarray(entry["analytic"])) for entry in entries]
     known = {each["message"] for each in report.notes}
-    found = Notes(evaluation, evaluation.notes(), lambda: derivatives, order).read()
+    found = LazyNotes(evaluation, evaluation.notes(), lambda: derivatives, order).read()
     report.notes = [*report.notes, *(each for each in found if each["message"] not in known)]
 
 

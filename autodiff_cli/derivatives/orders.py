@@ -1,0 +1,51 @@
+"""All partial derivatives of an evaluation up to an order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autodiff_cli.autograd.functional import jacobian_of
+from autodiff_cli.autograd.higher_order import Index, partials, symmetric
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.evaluation.evaluation import Evaluation
+
+Array = NDArray[np.floating]
+
+
+def partial_derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array]:
+    """Return all partial derivatives up to an order by combination of variables, as ``autograd.higher_order.partials`` does.
+
+    Above order 2, those of one variable come from Taylor mode where it has them.
+
+    Raises:
+        ShapeError: if the output is not a scalar.
+        LimitError: for too many derivatives.
+    """
+    evaluation.require_scalar()
+    if order > 2 and len(evaluation.variables) == 1 and evaluation.differentiable:  # nested reverse mode is faster for order 2
+        from autodiff_cli.derivatives.taylor import derivatives
+
+        found = derivatives(evaluation, order)
+        if found is not None:
+            return found
+    return partials(evaluation.output, evaluation.variables, order, evaluation.gradient)
+
+
+def hessian(evaluation: Evaluation, found: Mapping[Index, Array]) -> dict[str, dict[str, Array]]:
+    """Return the second derivatives with respect to every ordered pair of variables.
+
+    User-written derivatives need not belong to one function, so their Hessian need not be symmetric: it is computed in full.
+
+    Args:
+        found: the partial derivatives of order 2, each mixed one once.
+    """
+    if any(function.partials is not None for function in evaluation.evaluator.functions.values()) and evaluation.differentiable:
+        inputs = list(evaluation.variables.values())
+        first = grad(evaluation.output, inputs, evaluation.gradient, retain_graph=True, create_graph=True, materialize_grads=True)
+        rows = [jacobian_of(block, inputs) for block in first if block is not None]
+        names = evaluation.wrt
+        return {a: {b: x._data for b, x in zip(names, row, strict=True)} for a, row in zip(names, rows, strict=True)}
+    return {a: {b: symmetric(found, a, b, evaluation.variables) for b in evaluation.wrt} for a in evaluation.wrt}

@@ -1,0 +1,57 @@
+"""Notes that are computed when they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Evaluation
+
+Note = dict[str, Any]
+
+
+class LazyNotes:
+    """The notes on an evaluation, computed by the first call of ``read``.
+
+    Args:
+        evaluation: the evaluation.
+        first: notes that are known already.
+        numbers: returns the derivatives, each with its name in messages.
+        order: the highest order of them.
+        shows_value: whether the value is shown beside them.
+    """
+
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        first: list[Note],
+        numbers: Callable[[], Sequence[tuple[str, Any]]],
+        order: int,
+        shows_value: bool = True,
+    ) -> None:
+        self._known = first
+        self._compute: Callable[[], list[Note]] | None = lambda: _notes(evaluation, numbers(), order, shows_value)
+
+    def read(self) -> list[Note]:
+        """Return all notes."""
+        if self._compute is not None:
+            compute, self._compute = self._compute, None
+            self._known = [*self._known, *compute()]
+        return self._known
+
+    def __reduce__(self) -> tuple[Callable[[list[Note]], LazyNotes], tuple[list[Note]]]:
+        # An evaluation holds functions, which cannot be pickled.
+        return _known, (self.read(),)
+
+
+def _notes(evaluation: Evaluation, numbers: Sequence[tuple[str, Any]], order: int, shows_value: bool) -> list[Note]:
+    from autodiff_cli.notes import notes_on  # an evaluation whose notes are not read does not load them
+
+    return notes_on(evaluation, numbers, order, shows_value)
+
+
+def _known(notes: list[Note]) -> LazyNotes:
+    made = LazyNotes.__new__(LazyNotes)
+    made._known, made._compute = notes, None
+    return made
