@@ -65,13 +65,13 @@ def shortened(source: str, span: Span) -> str:
 
 def call_text(step: Step, source: str) -> str:
     """The name of a function that is called, the whole of an operator."""
-    assert step[0] is not None
-    return step[0].name if step[4].kind in ("call", "method") else shortened(source, step[4].span)
+    assert step.op is not None
+    return step.op.name if step.tree.kind in ("call", "method") else shortened(source, step.tree.span)
 
 
 def operands(step: Step) -> list[Syntax]:
     """The trees of the arguments, where they can be told apart."""
-    node = step[4]
+    node = step.tree
     if node.kind in ("call", "method"):
         after = 2 if node.kind == "method" else 1
         given = node.children[after].children if len(node.children) > after else []
@@ -83,7 +83,7 @@ def operands(step: Step) -> list[Syntax]:
         found = [node.children[1], node.children[0], node.children[2]]
     else:
         found = node.children[::2] if node.kind == "comparison" else node.children
-    return found if len(found) == len(step[1]) + len(step[2]) else []
+    return found if len(found) == len(step.arguments) + len(step.keywords) else []
 
 
 def arguments_at(
@@ -99,7 +99,7 @@ def arguments_at(
     """
     trees = operands(step)
     texts: dict[Any, str] = {}
-    for i, (key, value) in enumerate([*enumerate(step[1]), *step[2].items()]):
+    for i, (key, value) in enumerate(step.slots):
         numbers: Any = raw(value)
         if isinstance(numbers, (bool, str)) or not hasattr(numbers, "__float__") or np.result_type(numbers) == np.bool_:
             continue
@@ -130,7 +130,7 @@ def _names(tree: Syntax) -> bool:
 
 
 def _parameter(step: Step, key: Any) -> str:
-    op = step[0]
+    op = step.op
     if op is None:
         return "the value"
     return op.parameters[key] if isinstance(key, int) and key < len(op.parameters) else str(key)

@@ -24,7 +24,7 @@ from autodiff_cli.evaluation.coercion import (
     takes_sequence,
     weak_operand,
 )
-from autodiff_cli.evaluation.trace import Trace
+from autodiff_cli.evaluation.trace import Step, Trace
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.suggest import suggestion
 
@@ -62,7 +62,7 @@ class TensorLog:
     ) -> None:
         """Keep a step, if anybody wants to know."""
         if self.steps is not None and self.listing:
-            self.steps.append((op, arguments, keywords, result, node))
+            self.steps.append(Step(op, arguments, keywords, result, node))
 
     def mark(self) -> int:
         """How many steps there are so far."""

@@ -1,13 +1,9 @@
-"""What an evaluation did, step by step, as far as notes about it need that.
-
-Only evaluations whose tensors are listed keep a trace.  A step is a plain tuple, as one is made for every operation;
-what it means is worked out when somebody reads the notes.
-"""
+"""The trace of an evaluation: its operations in order, from which notes are computed when they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,29 +11,53 @@ from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.language.tree import Syntax
 
-Step = tuple[FunctionInfo | None, Sequence[Any], Mapping[str, Any], Any, Syntax]
-"""The function, its arguments, its keywords, its result, and where that stands.
 
-Without a function it is a way that values take: an index, a list, a call of a function with derivatives by hand.
-"""
+class Step(NamedTuple):
+    """One operation of an evaluation.
+
+    Attributes:
+        op: the function; ``None`` for an index, an attribute, a list, and a call of a function with user-written derivatives.
+        arguments: its positional arguments.
+        keywords: its keyword arguments.
+        result: a tensor, several in a tuple, or a plain value.
+        tree: the expression that was evaluated.
+    """
+
+    op: FunctionInfo | None
+    arguments: Sequence[Any]
+    keywords: Mapping[str, Any]
+    result: Any
+    tree: Syntax
+
+    @property
+    def given(self) -> tuple[Any, ...]:
+        """All arguments, keywords last."""
+        return (*self.arguments, *self.keywords.values())
+
+    @property
+    def slots(self) -> list[tuple[int | str, Any]]:
+        """Arguments by position, keywords by name."""
+        return [*enumerate(self.arguments), *self.keywords.items()]
+
+
 Trace = list[Step]
 
 
 def invoke(op: FunctionInfo, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-    """Call a function as the language does; an operator whose left side is a plain number has its own way."""
+    """Call a function as the language does: the reflected form of an operator where a plain number stands left of a tensor."""
     if op.reflected is not None and len(arguments) == 2 and type(arguments[1]) is Tensor and type(arguments[0]) is not Tensor:
         return op.reflected(arguments[1], arguments[0])
     return op.function(*arguments, **keywords)
 
 
 def raw(value: Any) -> Any:
-    """The numbers of a tensor; anything else as it is."""
+    """Return the array of a tensor; anything else as it is."""
     return value._data if type(value) is Tensor else value
 
 
 def flat(step: Step) -> Iterator[Any]:
-    """All that a step was given, sequences of tensors one by one."""
-    for value in (*step[1], *step[2].values()):
+    """Yield the arguments of a step, sequences of tensors item by item."""
+    for value in step.given:
         if isinstance(value, (list, tuple)):
             yield from value
         else:
@@ -49,34 +69,30 @@ _NOT_POINTWISE = ("creation", "linalg", "shape", "views")
 
 def pointwise(step: Step) -> bool:
     """Whether each element of the result comes from one element of each argument, which may broadcast."""
-    op = step[0]
-    if op is None or op.section in _NOT_POINTWISE or op.variadic or isinstance(step[3], tuple):
+    op = step.op
+    if op is None or op.section in _NOT_POINTWISE or op.variadic or isinstance(step.result, tuple):
         return False
     if "dim" in op.parameters and not compares(step):
         return False
-    shapes = [np.shape(raw(value)) for value in (*step[1], *step[2].values()) if type(value) is Tensor]
     try:
-        return bool(np.shape(raw(step[3])) == np.broadcast_shapes(*shapes))
+        return bool(np.shape(raw(step.result)) == _broadcast(step))
     except ValueError:  # positions have shapes of their own
         return False
 
 
 def reach(step: Step) -> tuple[int, ...] | None:
-    """The shape of what an operation does one by one, before it reduces that; ``None`` if it does nothing one by one."""
+    """Return the shape in which an operation works element by element, before it reduces; ``None`` if it does not."""
     if pointwise(step):
-        return tuple(step[3].shape)
-    if step[0] is None or "reduction" not in step[0].parameters:
-        return None
-    return np.broadcast_shapes(*(np.shape(raw(value)) for value in (*step[1], *step[2].values()) if type(value) is Tensor))
+        return tuple(step.result.shape)
+    return _broadcast(step) if step.op is not None and "reduction" in step.op.parameters else None
+
+
+def _broadcast(step: Step) -> tuple[int, ...]:
+    return np.broadcast_shapes(*(value.shape for value in step.given if type(value) is Tensor))
 
 
 def compares(step: Step) -> bool:
-    """Whether it is the element-wise form of ``max`` or ``min``, which go along a dimension without a second tensor."""
-    op = step[0]
-    second = step[2].get("y", step[1][1] if len(step[1]) > 1 else None)
+    """Whether it is the element-wise form of ``max`` or ``min``, which reduce along a dimension without a second tensor."""
+    op = step.op
+    second = step.keywords.get("y", step.arguments[1] if len(step.arguments) > 1 else None)
     return op is not None and "y" in op.tensors and "dim" in op.parameters and type(second) is Tensor
-
-
-def slots(step: Step) -> list[tuple[int | str, Any]]:
-    """Arguments by position, keywords by name."""
-    return [*enumerate(step[1]), *step[2].items()]

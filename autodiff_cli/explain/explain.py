@@ -212,9 +212,9 @@ class _Explainer:
         """The derivative that the program wrote beside a function."""
         step = self.names.steps.get(node)
         function = self.evaluation.evaluator.functions.get(node.name().removesuffix("Backward"))
-        if step is None or function is None or function.partials is None or len(step[1]) != len(function.parameters):
+        if step is None or function is None or function.partials is None or len(step.arguments) != len(function.parameters):
             return None
-        tree, values = function.partials[i], dict(zip(function.parameters, step[1], strict=True))
+        tree, values = function.partials[i], dict(zip(function.parameters, step.arguments, strict=True))
         shown = {key: self.names.constant(value) for key, value in values.items()}
         return _complete(filled_in(tree, shown)) if holds(Formula(tree), values, local) else None
 

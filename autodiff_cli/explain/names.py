@@ -162,7 +162,7 @@ class Names:
             line.value, line.operation = self.value((line.node, 0)), self.operation(line.node)
         steps: dict[int, Step] = {}
         for step in self._session.trace:
-            results = step[3] if isinstance(step[3], tuple) else (step[3],)
+            results = step.result if isinstance(step.result, tuple) else (step.result,)
             for result in results:
                 steps.setdefault(id(result), step)
         lines = []
@@ -211,7 +211,7 @@ class Names:
 
     def _written(self, step: Step) -> Syntax:
         """What a step says, with the names of its operands in their place."""
-        tree = step[4]
+        tree = step.tree
         trees, values = operands(step), _flat(step)
         if tree.kind in ("index", "attribute"):
             trees, values = tree.children[:1], values[:1]
@@ -264,9 +264,9 @@ class Names:
     def _called_with(self, node: Node, primitive: Primitive) -> dict[str, Any]:
         """What the program called the operation of a node with, by parameter."""
         step = self.steps.get(node)
-        if step is None or step[0] is None or PRIMITIVES.get(step[0].function) is not primitive:
+        if step is None or step.op is None or PRIMITIVES.get(step.op.function) is not primitive:
             return {}
-        given = {**dict(zip(step[0].parameters, step[1], strict=False)), **step[2]}
+        given = {**dict(zip(step.op.parameters, step.arguments, strict=False)), **step.keywords}
         edges = dict(zip(primitive.moving, node._edges, strict=False))
         for i, edge in edges.items():  # an operator whose left side is a number may have turned round what it was given
             value = given.get(primitive.parameters[i])
@@ -376,7 +376,7 @@ def _edge(tensor: Tensor) -> Edge | None:
 def _flat(step: Step) -> list[Any]:
     """The arguments of a step; a sequence of tensors one by one."""
     values: list[Any] = []
-    for value in (*step[1], *step[2].values()):
+    for value in step.given:
         if isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value):
             values += value
         else:

@@ -131,7 +131,7 @@ def _calls(evaluation: Evaluation, nodes: Sequence[Node]) -> dict[int, Call | No
     waiting = iter([node for node in nodes if node.sequence_nr])
     node = next(waiting, None)
     for step, call in zip(evaluation.trace, outermost_calls(evaluation.evaluator.tensors), strict=True):
-        edge = step[3]._edge if isinstance(step[3], Tensor) else None
+        edge = step.result._edge if isinstance(step.result, Tensor) else None
         while edge is not None and node is not None and node.sequence_nr <= edge[0].sequence_nr:
             found[id(node)] = call
             node = next(waiting, None)

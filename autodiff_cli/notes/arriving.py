@@ -20,7 +20,7 @@ def arriving(evaluation: Evaluation) -> tuple[Trace, dict[int, Any]]:
     evaluator.tensors.listing, evaluator.tensors.steps = True, []
     output = evaluator.as_tensor(evaluator.run())
     trace = evaluator.tensors.steps or []
-    results = {id(step[3]): step[3] for step in trace if type(step[3]) is Tensor and step[3]._requires_grad}
+    results = {id(step.result): step.result for step in trace if type(step.result) is Tensor and step.result._requires_grad}
     if not output._requires_grad or not results:
         return trace, {}
     start = evaluation.gradient

@@ -67,7 +67,7 @@ def of_value(evaluation: Evaluation) -> list[Note]:
         where, kind = _born(one, evaluation)
         if kind not in said:
             said.add(kind)
-            span = None if one.step is None else one.step[4].span
+            span = None if one.step is None else one.step.tree.span
             notes.append(note("nonfinite", f"the first {kind}: {where}", span, order=0))
     return notes
 
@@ -89,14 +89,14 @@ def _traced_back(evaluation: Evaluation) -> list[_Birth]:
     plain: list[float] = []
     made: dict[int, int] = {}
     for i, step in enumerate(trace):
-        for result in step[3] if isinstance(step[3], tuple) else (step[3],):
+        for result in step.result if isinstance(step.result, tuple) else (step.result,):
             made.setdefault(id(result), i)
     if id(evaluation.output) not in made and evaluation.output.shape == ():
         plain.append(float(evaluation.output._data))  # a number until the end
     born = []
     for i in range(len(trace) - 1, -1, -1):
         step = trace[i]
-        for result in step[3] if isinstance(step[3], tuple) else (step[3],):
+        for result in step.result if isinstance(step.result, tuple) else (step.result,):
             if type(result) is Tensor:
                 mask = wanted.get(id(result)) if made[id(result)] == i else None
             else:
@@ -147,7 +147,7 @@ def _handed_down(step: Step, result: Any, mask: Any, wanted: dict[int, Any], pla
     is_nan = np.isnan(result)
     some_nan: Any = np.zeros(shape, bool)
     some_bad: Any = np.zeros(shape, bool)
-    chooses = step[0] is not None and step[0].name == "where" and len(arguments) == 3
+    chooses = step.op is not None and step.op.name == "where" and len(arguments) == 3
     for i, value in enumerate(arguments):
         numbers = raw(value)
         bad = _bad(numbers)
@@ -170,7 +170,7 @@ def _handed_down(step: Step, result: Any, mask: Any, wanted: dict[int, Any], pla
             wanted[id(value)] = wanted.get(id(value), False) | down
         elif np.any(down):
             plain.append(float(numbers))
-    if step[0] is None:
+    if step.op is None:
         return None if np.any(some_bad) else mask
     return mask & np.where(is_nan, ~some_nan, ~some_bad)
 
@@ -185,10 +185,10 @@ def _narrowed(mask: Any, shape: tuple[int, ...]) -> Any:
 
 def _outside(step: Step, mask: Any, made: Any, evaluation: Evaluation) -> Note | None:
     """The note on a value outside of the domain; a pole between two parts of it is left to ``nonfinite``."""
-    op = step[0]
+    op = step.op
     if op is None or op.inside is None:
         return None
-    numbers = [raw(value) for value in step[1]], {name: raw(value) for name, value in step[2].items()}
+    numbers = [raw(value) for value in step.arguments], {name: raw(value) for name, value in step.keywords.items()}
     outside = np.asarray(mask & ~np.asarray(op.mask(op.inside, *numbers)))
     if not outside.any():
         return None
@@ -197,14 +197,14 @@ def _outside(step: Step, mask: Any, made: Any, evaluation: Evaluation) -> Note |
     if not np.isnan(result) and _is_pole(op, numbers, place, outside.shape):
         return None
     texts = arguments_at(step, place, outside.shape, True, evaluation.expression)
-    if len(step[1]) + len(step[2]) == 1 or len(op.tensors) == 1:
+    if len(step.arguments) + len(step.keywords) == 1 or len(op.tensors) == 1:
         value = np.broadcast_to(np.asarray(numbers[0][0] if numbers[0] else next(iter(numbers[1].values()))), outside.shape)[place]
         message = f"{op.name} of {spelled(value)} is {result}{among(outside)}: it exists for {op.domain}"
     else:
-        text = shortened(evaluation.expression, step[4].span)
+        text = shortened(evaluation.expression, step.tree.span)
         signature = f"{op.name}({', '.join(op.tensors)})"
         message = f"{text}{beside(texts)} is {result}{among(outside)}: {signature} exists for {op.domain}"
-    return note("domain", message, step[4].span, order=0)
+    return note("domain", message, step.tree.span, order=0)
 
 
 def _is_pole(op: FunctionInfo, numbers: tuple[list[Any], dict[str, Any]], place: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -231,7 +231,7 @@ def _born(birth: _Birth, evaluation: Evaluation) -> tuple[str, str]:
         return f"{birth.name}, as it was given{among(birth.mask)}", kind
     step = birth.step
     texts = arguments_at(step, place, birth.mask.shape, True, evaluation.expression) if pointwise(step) else {}
-    text = shortened(evaluation.expression, step[4].span)
+    text = shortened(evaluation.expression, step.tree.span)
     with_ = beside(texts)
-    out = way_out(step[4], evaluation.evaluator.tree, overflow=True)
+    out = way_out(step.tree, evaluation.evaluator.tree, overflow=True)
     return f"{text}{with_}{among(birth.mask)}{f'; {out} does not overflow' if out and kind != 'nan' else ''}", kind

@@ -58,7 +58,7 @@ def lost_digits(trace: Trace, output: Tensor, dtype: str) -> tuple[list[Lost], b
     eps = float(np.finfo(dtype).eps)
     errors = _Errors(trace, 1 / math.sqrt(eps), eps)
     for step in trace:
-        if type(step[3]) is Tensor or isinstance(step[3], float):
+        if type(step.result) is Tensor or isinstance(step.result, float):
             errors.add(step)
     known = errors.of(output) if errors.made(output) or output.shape else errors.of(float(output._data))
     return errors.lost, bool(np.any(known)) and bool(np.any(_relative(known, output._data) > errors.limit))
@@ -73,7 +73,7 @@ class _Errors:
         self._eps = eps
         self._of: dict[int, Any] = {}
         self._plain: dict[float, Any] = {}
-        self._made = {id(step[3]): step for step in reversed(trace)}
+        self._made = {id(step.result): step for step in reversed(trace)}
 
     def of(self, value: Any) -> Any:
         if type(value) is Tensor:
@@ -118,7 +118,7 @@ class _Errors:
             whole = mask
         else:
             place = tuple(int(p[worst]) for p in places)
-            whole = np.zeros(np.shape(raw(step[3])), bool)
+            whole = np.zeros(np.shape(raw(step.result)), bool)
             whole[tuple(p[mask] for p in places)] = True
         self.lost.append(
             Lost(step, whole, place, float(np.ravel(relative)[worst]), self._eps, None if places is None else mask.size)
@@ -126,17 +126,17 @@ class _Errors:
 
     def _pointwise(self, step: Step, places: tuple[Any, ...] | None) -> tuple[Any, Any]:
         """The error of the result, and the largest relative one of the arguments, at these places."""
-        op = step[0]
+        op = step.op
         assert op is not None
-        shape = np.shape(raw(step[3]))
+        shape = np.shape(raw(step.result))
 
         def pick(value: Any) -> Any:
             return value if places is None or not np.ndim(value) else np.broadcast_to(value, shape)[places]
 
-        slots: list[tuple[int | str, Any]] = [*enumerate(step[1]), *step[2].items()]
+        slots: list[tuple[int | str, Any]] = step.slots
         values = {key: pick(raw(value)) for key, value in slots}
         errors = {key: pick(self.of(value)) for key, value in slots if _computes_with(op, key) and np.any(self.of(value))}
-        result = np.asarray(pick(raw(step[3])), np.float64)
+        result = np.asarray(pick(raw(step.result)), np.float64)
         numbers = [v for v in values.values() if isinstance(v, (np.ndarray, np.generic, float, int))]
         total = np.where(is_exact(op.name, numbers, result), 0.0, 0.5 * np.abs(result))
         before: Any = np.zeros(result.shape)
@@ -148,23 +148,23 @@ class _Errors:
                 total = total + np.where(np.isfinite(part), part, 0.0)
                 before = np.maximum(before, _relative(errors[key], np.asarray(values[key], np.float64)))
         error = np.where(np.isfinite(result), total, 0.0)
-        if op.name == "sub" and len(step[1]) == 2:
+        if op.name == "sub" and len(step.arguments) == 2:
             zero = (result == 0) & (error > 0)
             if zero.any():
-                equal = self._equal(step[1][0], step[1][1], lambda v: np.broadcast_to(pick(v), result.shape)[zero])
+                equal = self._equal(step.arguments[0], step.arguments[1], lambda v: np.broadcast_to(pick(v), result.shape)[zero])
                 if equal is not None:
                     error[zero] = np.where(equal, 0.0, error[zero])
         return error, before
 
     def _other(self, step: Step) -> tuple[Any, Any]:
         """What joins and selects hands errors on; of anything else the worst relative error is taken to stay."""
-        op = step[0]
+        op = step.op
         errors = [(self.of(value), np.asarray(raw(value), np.float64)) for value in flat(step) if np.any(self.of(value))]
         before = max((float(np.max(_relative(error, values), initial=0.0)) for error, values in errors), default=0.0)
         if op is None or op.section in ("shape", "views", "creation", "reduce"):
             return np.float64(max((float(np.max(error, initial=0.0)) for error, _ in errors), default=0.0)), before
         kept = before if before < math.inf else 0.0
-        return (kept + 0.5) * np.abs(np.asarray(raw(step[3]), np.float64)), before
+        return (kept + 0.5) * np.abs(np.asarray(raw(step.result), np.float64)), before
 
     def _equal(self, a: Any, b: Any, pick: Callable[[Any], Any]) -> Any:
         """Where two values are equal because they were computed in the same way from equal numbers."""
@@ -193,7 +193,7 @@ class _Errors:
 
     def _sum(self, step: Step) -> tuple[Any, Any]:
         x = next(iter(flat(step)))
-        values, result = np.asarray(raw(x), np.float64), np.asarray(raw(step[3]), np.float64)
+        values, result = np.asarray(raw(x), np.float64), np.asarray(raw(step.result), np.float64)
         given = self.of(x)
         looked = _sample(values.shape)
         some = given, values
@@ -202,7 +202,7 @@ class _Errors:
         before = float(np.max(_relative(*some), initial=0.0))
         if result.shape:
             return float(np.max(given, initial=0.0)) * values.size / result.size + 0.5 * np.abs(result), before
-        count = values.size if step[0] is not None and step[0].name == "mean" else 1
+        count = values.size if step.op is not None and step.op.name == "mean" else 1
         error = (float(np.sum(given)) if np.ndim(given) else float(given) * values.size) / max(count, 1)
         if values.size <= MOST_ELEMENTS and np.all(np.isfinite(values)) and np.isfinite(result):
             error += abs(math.fsum(values.ravel().tolist()) / max(count, 1) - float(result)) / self._eps
@@ -228,19 +228,19 @@ def _sample(shape: tuple[int, ...]) -> tuple[Any, ...] | None:
 
 def _slopes(step: Step, values: dict[Any, Any], keys: list[Any]) -> dict[Any, Any]:
     """The partial derivatives of an operation on single elements by some of its arguments."""
-    op = step[0]
+    op = step.op
     assert op is not None
     if op.name in ("add", "sub", "neg", "pos"):
         return dict.fromkeys(keys, 1.0)
     if op.name == "mul" and len(values) == 2 and 0 in values and 1 in values:
         return {key: values[1 - key] for key in keys}
     given: dict[Any, Any] = {}
-    for key, value in [*enumerate(step[1]), *step[2].items()]:
+    for key, value in step.slots:
         known = key in keys
         is_tensor = type(value) is Tensor
         number = np.array(values[key], np.float64 if known else None)[()] if known or is_tensor else None
         given[key] = Tensor(number, requires_grad=known) if number is not None else value
-    output = invoke(op, [given[i] for i in range(len(step[1]))], {name: given[name] for name in step[2]})
+    output = invoke(op, [given[i] for i in range(len(step.arguments))], {name: given[name] for name in step.keywords})
     if type(output) is not Tensor or not output.requires_grad:
         return dict.fromkeys(keys, 0.0)
     try:
@@ -252,13 +252,13 @@ def _slopes(step: Step, values: dict[Any, Any], keys: list[Any]) -> dict[Any, An
 
 def _moved(step: Step, values: dict[Any, Any], errors: dict[Any, Any], eps: float) -> Any:
     """The result of an operation on single elements with its arguments off by their errors."""
-    op = step[0]
+    op = step.op
     assert op is not None
     given = {}
-    for key, value in [*enumerate(step[1]), *step[2].items()]:
+    for key, value in step.slots:
         number = values[key] + errors[key] * eps if key in errors else values[key]
         given[key] = Tensor(np.array(number)[()]) if type(value) is Tensor else value
-    output = invoke(op, [given[i] for i in range(len(step[1]))], {name: given[name] for name in step[2]})
+    output = invoke(op, [given[i] for i in range(len(step.arguments))], {name: given[name] for name in step.keywords})
     return raw(output)
 
 

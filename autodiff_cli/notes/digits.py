@@ -194,13 +194,13 @@ def _total(evaluation: Evaluation) -> int:
 def _of_step(evaluation: Evaluation, one: Lost) -> Note:
     step = one.step
     texts = arguments_at(step, one.place, one.mask.shape, pointwise(step), evaluation.expression)
-    text = shortened(evaluation.expression, step[4].span)
+    text = shortened(evaluation.expression, step.tree.span)
     message = f"{text} loses about {one.digits} of {one.total} digits{beside(texts)}{among(one.mask, one.sampled)}"
-    return note("cancellation", message + _kept(evaluation, one), step[4].span, order=0)
+    return note("cancellation", message + _kept(evaluation, one), step.tree.span, order=0)
 
 
 def _kept(evaluation: Evaluation, one: Lost) -> str:
-    out = way_out(one.step[4], evaluation.evaluator.tree)
+    out = way_out(one.step.tree, evaluation.evaluator.tree)
     return f"; {out} keeps them" if out else ""
 
 
@@ -243,8 +243,8 @@ def _about(evaluation: Evaluation, steps: Sequence[Lost], message: str, order: i
     step = steps[0].step
     return note(
         "cancellation",
-        f"{message} in {shortened(evaluation.expression, step[4].span)}{_kept(evaluation, steps[0])}",
-        step[4].span,
+        f"{message} in {shortened(evaluation.expression, step.tree.span)}{_kept(evaluation, steps[0])}",
+        step.tree.span,
         order=order,
     )
 
@@ -258,8 +258,8 @@ def _ended(evaluation: Evaluation, ended: Sequence[tuple[Step, str, Any]], wrong
     first = [next(wrong for wrong in wrongs if wrong.order == order) for order in orders]
     said = " and ".join(f"{one.name} is {one.given:.6g} and should be {one.true:.6g}" for one in first)
     texts = arguments_at(step, first_place(mask), mask.shape, pointwise(step), evaluation.expression)
-    text = shortened(evaluation.expression, step[4].span)
-    out = way_out(step[4], evaluation.evaluator.tree, overflow=True)
+    text = shortened(evaluation.expression, step.tree.span)
+    out = way_out(step.tree, evaluation.evaluator.tree, overflow=True)
     instead = f"; {out} does not" if out else ""
     message = f"{text} {verb}{beside(texts)}{among(mask)}: {said}{instead}"
-    return [note(verb.removesuffix("s"), message, step[4].span, order=orders[0])]
+    return [note(verb.removesuffix("s"), message, step.tree.span, order=orders[0])]

@@ -85,7 +85,7 @@ def switches(evaluation: Evaluation, order: int) -> list[Switch]:
             variables = more if not variables or variables == more else variables | more if more else variables
         if not variables:
             continue
-        for result in step[3] if isinstance(step[3], tuple) else (step[3],):
+        for result in step.result if isinstance(step.result, tuple) else (step.result,):
             behind[id(result)] = variables
         mask = _mask(step, order)
         if mask is not None and np.any(mask):
@@ -95,12 +95,12 @@ def switches(evaluation: Evaluation, order: int) -> list[Switch]:
 
 def _mask(step: Step, order: int) -> Any:
     """Where a step switches; ``None`` if it never does."""
-    op = step[0]
+    op = step.op
     if op is None:
         return None
     if op.name in _COMPARISONS:
-        return np.equal(*(raw(value) for value in (*step[1], *step[2].values())))
-    first = step[1][0] if step[1] else None
+        return np.equal(*(raw(value) for value in step.given))
+    first = step.arguments[0] if step.arguments else None
     if op.name in _TRUTHS or op.name in _BRANCHES:
         value = raw(first)
         zero = np.equal(value, 0) if np.result_type(value) != np.bool_ else None
@@ -111,7 +111,7 @@ def _mask(step: Step, order: int) -> Any:
         mask = (counts > 1)[inverse].reshape(first.shape)
     if type(first) is Tensor and first.dtype.kind == "b":
         return mask
-    given, named = [raw(value) for value in step[1]], {name: raw(value) for name, value in step[2].items()}
+    given, named = [raw(value) for value in step.arguments], {name: raw(value) for name, value in step.keywords.items()}
     for predicate in (op.kink, op.second_kink if order > 1 else None):
         if predicate is not None and not (mask is not None and np.any(mask)):
             mask = op.mask(predicate, given, named)
@@ -180,7 +180,7 @@ def _note(evaluation: Evaluation, group: list[Switch], lines: list[Any]) -> Note
     lowest = min([sides.order for _, found, _ in lines for sides in found], default=1)
     parts: list[tuple[str, str]] = []
     one_sided = False
-    op = switch.step[0]
+    op = switch.step.op
     assert op is not None
     source = _source(op.convention) if lowest == 1 else ""
     several = len(evaluation.variables) > 1 or any(line.element for line, _, _ in lines)
@@ -198,13 +198,13 @@ def _note(evaluation: Evaluation, group: list[Switch], lines: list[Any]) -> Note
     joint = ", " if len(parts) > 1 else "; "
     said = "; ".join(joint.join(part) for part in parts)
     kind = "domain" if one_sided and op.name == "pow" and math.isfinite(lines[0][1][0].used) else "kink"
-    return note(kind, f"{_place(evaluation, switch)}{more}: {said}", switch.step[4].span, order=lowest)
+    return note(kind, f"{_place(evaluation, switch)}{more}: {said}", switch.step.tree.span, order=lowest)
 
 
 def _place(evaluation: Evaluation, switch: Switch) -> str:
     """``abs at x - 2 = 0``, with the elements where there are several."""
     step, mask = switch.step, switch.mask
-    op = step[0]
+    op = step.op
     assert op is not None
     one_by_one = pointwise(step) or "reduction" in op.parameters
     if one_by_one:  # of a loss the mask may have the shape of one argument only

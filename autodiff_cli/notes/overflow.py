@@ -52,8 +52,8 @@ def absorbs(trace: Trace) -> bool:
 def is_far(trace: Trace) -> bool:
     """Whether the square of a number leaves the range of floats: backward may overflow where forward does not."""
     for step in trace:
-        numbers = raw(step[3])
-        if step[0] is not None and not isinstance(step[3], tuple) and np.result_type(numbers).kind == "f":
+        numbers = raw(step.result)
+        if step.op is not None and not isinstance(step.result, tuple) and np.result_type(numbers).kind == "f":
             info = np.finfo(np.result_type(numbers))
             sizes = np.abs(numbers)
             if np.any((sizes > np.sqrt(info.max)) | ((sizes < np.sqrt(info.tiny)) & (sizes > 0))):

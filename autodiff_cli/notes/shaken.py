@@ -13,7 +13,7 @@ from autodiff_cli.autograd.higher_order import Index, partials
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.expression import Evaluator
-from autodiff_cli.evaluation.trace import pointwise, raw
+from autodiff_cli.evaluation.trace import Step, pointwise, raw
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.notes.cancellation import is_exact
 
@@ -51,7 +51,7 @@ class _Shaken(Evaluator):
             return result
         numbers = [raw(v) for v in given]
         single = not named and all(isinstance(v, (int, float, np.generic, np.ndarray)) for v in numbers)
-        exact = single and pointwise((op, given, named, result, node)) and is_exact(op.name, numbers, result._data)
+        exact = single and pointwise(Step(op, given, named, result, node)) and is_exact(op.name, numbers, result._data)
         if np.all(exact):
             return result
         seed = zlib.crc32(np.ascontiguousarray(result._data).tobytes(), zlib.crc32(op.name.encode(), self._seed))
@@ -111,7 +111,7 @@ def places(evaluation: Evaluation) -> Iterator[Place]:
 def fits(evaluation: Evaluation, order: int) -> bool:
     """Whether an evaluation is small enough to be made a few times more."""
     count = sum(leaf.numel() for leaf in evaluation.variables.values())
-    sizes = (np.size(raw(step[3])) for step in evaluation.trace if not isinstance(step[3], tuple))
+    sizes = (np.size(raw(step.result)) for step in evaluation.trace if not isinstance(step.result, tuple))
     return len(evaluation.trace) <= MOST_STEPS and count <= MOST_BY[order] and max(sizes, default=0) <= MOST_ELEMENTS
 
 

@@ -11,7 +11,7 @@ from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.evaluation.phrasing import among, arguments_at, beside, first_place, note, ordinal, shortened
-from autodiff_cli.evaluation.trace import Step, invoke, pointwise, raw, slots
+from autodiff_cli.evaluation.trace import Step, invoke, pointwise, raw
 from autodiff_cli.notes.arriving import arriving
 from autodiff_cli.notes.births import is_finite
 
@@ -34,7 +34,7 @@ def of_derivatives(evaluation: Evaluation, numbers: Sequence[tuple[str, Any]], o
             step, kind, text = found
             which = ordinal(level)
             result = "" if kind == str(final) else f", of which {name} becomes {final}"
-            return [note("nonfinite", f"the first {kind} of a {which}: {text}{result}", step[4].span, order=level)]
+            return [note("nonfinite", f"the first {kind} of a {which}: {text}{result}", step.tree.span, order=level)]
     return [note("nonfinite", f"{name} is {final}, where finite derivatives of the operations meet", order=order)]
 
 
@@ -54,10 +54,10 @@ def _first_slope(evaluation: Evaluation, order: int) -> tuple[Step, str, str] | 
             if not is_finite(slope):
                 bad = ~np.isfinite(slope)
                 place = first_place(bad)
-                value = dict(slots(step))[key]
+                value = dict(step.slots)[key]
                 whole = np.shape(raw(value)) == np.shape(raw(result))
                 texts = arguments_at(step, place, bad.shape, pointwise(step) and whole, evaluation.expression)
-                text = shortened(evaluation.expression, step[4].span)
+                text = shortened(evaluation.expression, step.tree.span)
                 with_ = beside(texts)
                 return step, str(np.asarray(slope)[place]), f"{text}{with_}{among(bad)}"
     return None
@@ -65,18 +65,18 @@ def _first_slope(evaluation: Evaluation, order: int) -> tuple[Step, str, str] | 
 
 def _own_slopes(step: Step, arrived: Any, order: int) -> list[tuple[Any, Any]]:
     """The derivatives of that order of one operation by its arguments, times what arrived."""
-    op = step[0]
+    op = step.op
     assert op is not None
     given: dict[Any, Any] = {}
     leaves: dict[Any, Tensor] = {}
-    for key, value in slots(step):
+    for key, value in step.slots:
         if op.variadic and isinstance(value, list):
             given[key] = [v.detach() for v in value]
         else:
             given[key] = value.detach() if type(value) is Tensor else value
         if type(value) is Tensor and value._requires_grad:
             leaves[key] = given[key] = value.detach().requires_grad_()
-    output = invoke(op, [given[i] for i in range(len(step[1]))], {name: given[name] for name in step[2]})
+    output = invoke(op, [given[i] for i in range(len(step.arguments))], {name: given[name] for name in step.keywords})
     if not leaves or type(output) is not Tensor or not output.requires_grad:
         return []
     inputs = list(leaves.values())
