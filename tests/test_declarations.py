@@ -10,7 +10,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.gradient_check import gradcheck, gradgradcheck
-from autodiff_cli.autograd.primitives.declare import argument_names
+from autodiff_cli.autograd.primitives.primitive import argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor

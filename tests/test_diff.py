@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 
 import autodiff_cli as ad
-from autodiff_cli.autograd.primitives.declare import PRIMITIVES, Primitive
+from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli.main import main
 from autodiff_cli.compiler.program import Program

@@ -35,14 +35,12 @@ _HOMES = {
     "gradcheck": "autograd.gradient_check",
     "gradgradcheck": "autograd.gradient_check",
 }
-_ROOMS = ("function", "functional", "graph")
+_MODULES = ("function", "functional", "graph")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        import_module("autodiff_cli.ops").install_all()
+    if name in _MODULES:
         return import_module(f"autodiff_cli.autograd.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'autodiff_cli.autograd' has no attribute {name!r}")
-    import_module("autodiff_cli.ops").install_all()  # the sweep needs the operations that its adjoints are made of
     return getattr(import_module(f"autodiff_cli.{_HOMES[name]}"), name)

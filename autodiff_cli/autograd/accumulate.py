@@ -7,23 +7,25 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.hooks import NodeHooks
+from autodiff_cli.autograd.memory import next_sequence_nr
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.node import AccumulateGrad, Grad, Hooks, Node, next_sequence_nr, tensor_on
-from autodiff_cli.autograd.tensor import Tensor, leaf_edge
+from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Node, leaf_edge
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, ShapeError, type_name
 
 
-def as_tensor(value: Grad) -> Tensor:
+def as_tensor(value: Cotangent) -> Tensor:
     return value if isinstance(value, Tensor) else tensor_on(value, None)
 
 
-def _like(value: Any, create_graph: bool) -> Grad:
+def _like(value: Any, create_graph: bool) -> Cotangent:
     """What a hook returned, as this sweep carries gradients."""
     tensor = value if isinstance(value, Tensor) else Tensor(value)
     return tensor if create_graph else tensor._data
 
 
-def _hooked(hook: Callable[..., Any], gradient: Grad, create_graph: bool) -> Grad:
+def _hooked(hook: Callable[..., Any], gradient: Cotangent, create_graph: bool) -> Cotangent:
     with set_grad_enabled(create_graph):
         result = hook(as_tensor(gradient))
     if result is None:
@@ -37,7 +39,7 @@ def _hooked(hook: Callable[..., Any], gradient: Grad, create_graph: bool) -> Gra
     return _like(result, create_graph)
 
 
-def run_tensor_hooks(node: Node, hooks: Hooks, gradient: Grad, create_graph: bool) -> Grad:
+def run_tensor_hooks(node: Node, hooks: NodeHooks, gradient: Cotangent, create_graph: bool) -> Cotangent:
     """Run the hooks on a node's tensors, and keep the gradients that somebody wants kept."""
     grads = [gradient] if node._outputs == 1 else gradient
     for output, hook in list(hooks.tensor.values()):
@@ -50,7 +52,7 @@ def run_tensor_hooks(node: Node, hooks: Hooks, gradient: Grad, create_graph: boo
     return grads[0] if node._outputs == 1 else grads
 
 
-def run_prehooks(node: Node, hooks: Hooks, gradient: Grad, create_graph: bool) -> Grad:
+def run_prehooks(node: Node, hooks: NodeHooks, gradient: Cotangent, create_graph: bool) -> Cotangent:
     """Run the hooks that a node itself has on what arrives at it."""
     grads = [gradient] if node._outputs == 1 else gradient
     for hook in list(hooks.before.values()):
@@ -62,7 +64,7 @@ def run_prehooks(node: Node, hooks: Hooks, gradient: Grad, create_graph: bool) -
     return grads[0] if node._outputs == 1 else grads
 
 
-def run_posthooks(hooks: Hooks, parts: Sequence[Grad | None], gradient: Grad) -> Sequence[Grad | None]:
+def run_posthooks(hooks: NodeHooks, parts: Sequence[Cotangent | None], gradient: Cotangent) -> Sequence[Cotangent | None]:
     create_graph = any(isinstance(part, Tensor) for part in parts)
     outputs = tuple(None if g is None else as_tensor(g) for g in (gradient if isinstance(gradient, list) else [gradient]))
     for hook in list(hooks.after.values()):
@@ -75,20 +77,20 @@ def run_posthooks(hooks: Hooks, parts: Sequence[Grad | None], gradient: Grad) ->
     return parts
 
 
-def run_leaf_hooks(leaf: AccumulateGrad, gradient: Grad, create_graph: bool) -> Grad:
+def run_leaf_hooks(leaf: AccumulateGrad, gradient: Cotangent, create_graph: bool) -> Cotangent:
     for _, hook in list(leaf.variable.extra().hooks.values()):
         gradient = _hooked(hook, gradient, create_graph)
     return gradient
 
 
-def run_accumulated_hooks(leaf: AccumulateGrad, gradient: Grad) -> None:
+def run_accumulated_hooks(leaf: AccumulateGrad, gradient: Cotangent) -> None:
     for hook in list((leaf.variable.extra().after or {}).values()):
         hook(leaf.variable)
     if leaf._hooks is not None and leaf._hooks.after:
         run_posthooks(leaf._hooks, (), gradient)
 
 
-def accumulate(tensor: Tensor, gradient: Grad, create_graph: bool) -> None:
+def accumulate(tensor: Tensor, gradient: Cotangent, create_graph: bool) -> None:
     """Add to ``tensor.grad``; in place where nothing is recorded, as PyTorch does."""
     extra = tensor.extra()
     before = extra.grad
@@ -107,7 +109,7 @@ class CopyBackwards(Node):
 
     __slots__ = ()
 
-    def apply(self, grad: Grad, needed: Any) -> Sequence[Grad | None]:
+    def apply(self, grad: Cotangent, needed: Any) -> Sequence[Cotangent | None]:
         return (grad,)
 
     apply_recorded = apply

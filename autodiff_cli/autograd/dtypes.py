@@ -7,10 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autodiff_cli.errors import DtypeError
 
 DType = np.dtype[Any]
+Array = NDArray[Any]
+"""An array of numbers or booleans, or a NumPy scalar, which has the same attributes and arithmetic."""
 
 float64: DType = np.dtype(np.float64)
 float32: DType = np.dtype(np.float32)

@@ -7,9 +7,12 @@ import inspect
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+import numpy as np
+
 from autodiff_cli.autograd.modes import is_grad_enabled, no_grad, set_grad_enabled
-from autodiff_cli.autograd.node import Grad, Node, restore, tensor_on
-from autodiff_cli.autograd.tensor import Tensor, leaf_edge
+from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge, restore
+from autodiff_cli.autograd.primitives.rebase import rebase_history
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
 
 
@@ -79,23 +82,21 @@ class FunctionNode(Node):
         )
         self.keeps_output = any(isinstance(entry, tuple) for entry in self._saved)
 
-    def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         with set_grad_enabled(False):
             return [None if part is None else part._data for part in self._run(grad)]
 
-    def apply_recorded(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+    def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         return self._run(grad)
 
-    def _run(self, grad: Grad) -> list[Tensor | None]:
-        from autodiff_cli.ops.creation import zeros
-
+    def _run(self, grad: Cotangent) -> list[Tensor | None]:
         grads = grad if self._outputs != 1 else [grad]
         tensors = [g if g is None or isinstance(g, Tensor) else tensor_on(g, None) for g in grads]
         if self._materialize:
             shapes: Any = self._shape if self._outputs != 1 else (self._shape,)
             dtypes: Any = self._dtype if self._outputs != 1 else (self._dtype,)
             tensors = [
-                zeros(*shape, dtype=dtype) if g is None and shape is not None else g
+                tensor_on(np.zeros(shape, dtype)[()]) if g is None and shape is not None else g
                 for g, shape, dtype in zip(tensors, shapes, dtypes, strict=True)
             ]
         result = self._function._backward()(self, *tensors)
@@ -238,15 +239,13 @@ def _check_dirty(node: FunctionNode, outputs: Sequence[Any], recording: bool) ->
 
 
 def _record(node: FunctionNode, outputs: list[Any]) -> None:
-    """Put the node behind the outputs."""
-    from autodiff_cli.ops.inplace import give_history
-
+    """Make the node the ``grad_fn`` of the outputs."""
     node.describe_outputs([value if isinstance(value, Tensor) else None for value in outputs])
     for i, tensor in enumerate(outputs):
         if isinstance(tensor, Tensor) and tensor.is_floating_point() and not _is_one_of(tensor, node._constant):
             made = tensor_on(tensor._data, (node, i))
             if _is_one_of(tensor, node._dirty):
-                give_history(tensor, made)
+                rebase_history(tensor, made)
             else:
                 tensor._edge, tensor._requires_grad = made._edge, True
     node.seal(outputs)

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import enable_grad
-from autodiff_cli.autograd.node import tensor_on
+from autodiff_cli.autograd.node import leaf_edge
+from autodiff_cli.autograd.primitives.structural import reshaped, stack
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor, leaf_edge
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -132,14 +133,12 @@ def jacobian_of(
     output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False, strict: bool = False, number: int = 0
 ) -> list[Tensor]:
     """The Jacobian of a recorded output by each input: one sweep for each of its elements."""
-    from autodiff_cli.ops.shape import reshape, stack
-
     rows = []
     for position in itertools.product(*map(range, output.shape)):
         # From the element, not from zeros with a 1 among them: what was not taken contributes nothing to a slope that is infinite.
         rows.append(_grads([output[position] if position else output], inputs, None, create_graph, strict, number))
     return [
-        reshape(stack([row[k] for row in rows]), output.shape + x.shape) if rows else _zeros(output.shape + x.shape, x)
+        reshaped(stack([row[k] for row in rows]), output.shape + x.shape) if rows else _zeros(output.shape + x.shape, x)
         for k, x in enumerate(inputs)
     ]
 

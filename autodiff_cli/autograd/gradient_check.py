@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.printing import tensor_repr
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, GradcheckError
 
 Function = Callable[..., Any]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from autodiff_cli.autograd.node import Node, RemovableHandle, mark_changed
-from autodiff_cli.autograd.tensor import Tensor, leaf_edge
+from autodiff_cli.autograd.hooks import RemovableHandle
+from autodiff_cli.autograd.memory import mark_changed
+from autodiff_cli.autograd.node import Node, leaf_edge
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
 
 __all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version", "register_multi_grad_hook"]

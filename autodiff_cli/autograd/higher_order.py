@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import LimitError
 from autodiff_cli.limits import lifted
 

@@ -9,7 +9,7 @@ do.  The adjoint of broadcasting and of a change of type is applied here, once, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
@@ -25,9 +25,10 @@ from autodiff_cli.autograd.accumulate import (
     run_tensor_hooks,
 )
 from autodiff_cli.autograd.modes import is_anomaly_enabled, set_grad_enabled
-from autodiff_cli.autograd.node import Edge, Grad, Node, tensor_on
-from autodiff_cli.autograd.selection_masks import Blank, both, fitted, follow, undeclared
-from autodiff_cli.autograd.tensor import Tensor, leaf_edge
+from autodiff_cli.autograd.node import Cotangent, Edge, Node, leaf_edge
+from autodiff_cli.autograd.primitives.structural import cast, stack, sum_to
+from autodiff_cli.autograd.selection_masks import Blank, both, fitted, follow
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
@@ -35,12 +36,6 @@ UNUSED = (
     "One of the differentiated Tensors appears to not have been used in the graph. "
     "Set allow_unused=True if this is the desired behavior."
 )
-
-
-sum_to: Callable[[Any, tuple[int, ...]], Any] = undeclared
-"""Sum a value down to a shape that broadcasts to it; set by ``autodiff_cli.ops.shape``, which declares it."""
-cast: Callable[[Any, Any], Any] = undeclared
-"""Convert a value to a type; set by ``autodiff_cli.ops.shape``."""
 
 
 def backward(
@@ -144,8 +139,6 @@ def _batched(
     outputs: Any, inputs: list[Tensor], starts: Any, retain_graph: bool | None, create_graph: bool, *options: Any
 ) -> tuple[Tensor | None, ...]:
     """One sweep for each element of the first dimension of the gradients handed in."""
-    from autodiff_cli.ops.shape import stack
-
     batches = [starts] if isinstance(starts, Tensor) else list(starts or ())
     lengths = {batch.shape[0] for batch in batches if batch.shape}
     if len(lengths) != 1 or 0 in lengths:
@@ -175,7 +168,7 @@ def _sequence(tensors: Any) -> list[Tensor]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
-def _roots(tensors: list[Tensor], gradients: Any, create_graph: bool) -> list[tuple[Edge, Grad]]:
+def _roots(tensors: list[Tensor], gradients: Any, create_graph: bool) -> list[tuple[Edge, Cotangent]]:
     if gradients is None or isinstance(gradients, Tensor) or not isinstance(gradients, (list, tuple)):
         gradients = [gradients] * len(tensors) if gradients is None else [gradients]
     if len(gradients) != len(tensors):
@@ -192,7 +185,7 @@ def _roots(tensors: list[Tensor], gradients: Any, create_graph: bool) -> list[tu
     return roots
 
 
-def _first_gradient(tensor: Tensor, gradient: Any, create_graph: bool) -> Grad:
+def _first_gradient(tensor: Tensor, gradient: Any, create_graph: bool) -> Cotangent:
     if gradient is None:
         if tensor._data.size != 1:
             raise ShapeError(
@@ -225,7 +218,9 @@ def _gradient_edge(tensor: Any, index: int) -> Edge:
     return tensor._edge or leaf_edge(tensor)
 
 
-def _sweep(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets: list[Edge] | None) -> dict[Edge, Grad]:
+def _sweep(
+    roots: list[tuple[Edge, Cotangent]], keep: bool, create_graph: bool, targets: list[Edge] | None
+) -> dict[Edge, Cotangent]:
     # A derivative that is infinite or nan is an answer here, not something for NumPy to warn of.
     with np.errstate(all="ignore"):
         if not create_graph:
@@ -234,19 +229,19 @@ def _sweep(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targe
             return _run(roots, keep, True, targets)
 
 
-def _run(roots: list[tuple[Edge, Grad]], keep: bool, create_graph: bool, targets: list[Edge] | None) -> dict[Edge, Grad]:
+def _run(roots: list[tuple[Edge, Cotangent]], keep: bool, create_graph: bool, targets: list[Edge] | None) -> dict[Edge, Cotangent]:
     """Run the nodes; give the gradients that arrive at ``targets``, or without any, fill the leaves."""
     needed = None if targets is None else _nodes_towards([edge[0] for edge, _ in roots], targets)
     wanted = {} if targets is None else _by_node(targets)
-    captured: dict[Edge, Grad] = {}
-    pending: dict[Node, Grad] = {}
+    captured: dict[Edge, Cotangent] = {}
+    pending: dict[Node, Cotangent] = {}
     heap: list[tuple[int, Node]] = []
     leaves: list[Any] = []
     hooked: list[Any] = []  # those leaves at whose gradients somebody looks
     to_come: dict[Node, int] | None = None
     blank: dict[Node, Blank] = {}  # see autograd.untaken
 
-    def arrive(edge: Edge, part: Grad) -> None:
+    def arrive(edge: Edge, part: Cotangent) -> None:
         target: Any = edge[0]
         if needed is not None and target not in needed:
             return
@@ -411,14 +406,14 @@ def _by_node(edges: list[Edge]) -> dict[Node, list[Edge]]:
     return grouped
 
 
-def fit(part: Grad, shape: tuple[int, ...], dtype: Any) -> Grad:
+def fit(part: Cotangent, shape: tuple[int, ...], dtype: Any) -> Cotangent:
     """A gradient brought to the shape and type of what it is the gradient of."""
     if part.shape != shape:
         part = sum_to(part, shape)
     return part if part.dtype is dtype else cast(part, dtype)
 
 
-def _add_output(pending: dict[Node, Grad], heap: list[tuple[int, Node]], node: Node, output: int, part: Grad) -> None:
+def _add_output(pending: dict[Node, Cotangent], heap: list[tuple[int, Node]], node: Node, output: int, part: Cotangent) -> None:
     """The gradient of one output of a node that has several: its pending gradient is a list."""
     shapes: Any = node._shape
     dtypes: Any = node._dtype
@@ -430,3 +425,29 @@ def _add_output(pending: dict[Node, Grad], heap: list[tuple[int, Node]], node: N
         heappush(heap, (-node.sequence_nr, node))
     before = pending[node][output]
     pending[node][output] = part if before is None else before + part
+
+
+def _backward_method(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensor | Sequence[Tensor] | None = None,
+) -> None:
+    """Add the gradient of this tensor to ``.grad`` of the leaves that it depends on.
+
+    Args:
+        gradient: where to start, of this tensor's shape; 1 for a scalar.
+        retain_graph: keep saved values so that backward can run again; as ``create_graph`` if left out.
+        create_graph: record the backward pass itself, so that gradients can be differentiated.
+        inputs: fill ``.grad`` of these tensors only.
+
+    Raises:
+        GraphError: if nothing was recorded, or the graph was freed by an earlier backward pass.
+        ShapeError: if ``gradient`` is missing or has another shape.
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs)
+
+
+_backward_method.__name__ = "backward"
+setattr(Tensor, "backward", _backward_method)  # noqa: B010  the block under TYPE_CHECKING in Tensor declares it

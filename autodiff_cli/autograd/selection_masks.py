@@ -12,16 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.node import Grad, LinearNode, Node, OpNode, SequenceNode
-
-
-def undeclared(*_: Any) -> Any:
-    """What stands in the place of an operation until ``autodiff_cli.ops`` declares it."""
-    raise NotImplementedError("import autodiff_cli.ops, which declares the operations")
-
-
-choose: Callable[[Any, Any, Any], Any] = undeclared
-"""``where``; set by ``autodiff_cli.ops.comparison``, which declares it."""
+from autodiff_cli.autograd.node import Cotangent, Node
+from autodiff_cli.autograd.primitives.nodes import LinearNode, OpNode, SequenceNode
+from autodiff_cli.autograd.primitives.structural import where
 
 
 class Blank:
@@ -41,8 +34,8 @@ class Blank:
 
 
 def follow(
-    node: Node, gradient: Grad, parts: Sequence[Grad | None], blank: Blank | None, needed: Collection[Node] | None
-) -> tuple[Sequence[Grad | None], list[Blank | None]]:
+    node: Node, gradient: Cotangent, parts: Sequence[Cotangent | None], blank: Blank | None, needed: Collection[Node] | None
+) -> tuple[Sequence[Cotangent | None], list[Blank | None]]:
     """The parts of a node with what is no contribution kept zero, and the blank elements of each.
 
     Args:
@@ -72,8 +65,8 @@ def _is_linear(node: Node) -> bool:
 
 
 def _through(
-    node: Node, gradient: Grad, parts: Sequence[Grad | None], blank: Blank | None, needed: Collection[Node] | None
-) -> tuple[Sequence[Grad | None], list[Blank | None]]:
+    node: Node, gradient: Cotangent, parts: Sequence[Cotangent | None], blank: Blank | None, needed: Collection[Node] | None
+) -> tuple[Sequence[Cotangent | None], list[Blank | None]]:
     """What the rule leaves zero of a gradient of ones: that is what it did not take."""
     data: Any = getattr(gradient, "_data", gradient)
 
@@ -96,7 +89,7 @@ def _everything(part: Any) -> Blank:
     return Blank(lambda: np.ones(part.shape, bool))
 
 
-def _kept_zero(part: Grad | None, blank: Blank) -> Grad | None:
+def _kept_zero(part: Cotangent | None, blank: Blank) -> Cotangent | None:
     """A part with zeros where it is blank; on tensors always, as further orders must not see what is behind."""
     if part is None:
         return None
@@ -107,7 +100,7 @@ def _kept_zero(part: Grad | None, blank: Blank) -> Grad | None:
 
 
 def _replaced(part: Any, mask: Any) -> Any:
-    return None if part is None else choose(mask, 0.0, part)
+    return None if part is None else where(mask, 0.0, part)
 
 
 def fitted(blank: Blank, shape: tuple[int, ...], sum_to: Callable[[Any, tuple[int, ...]], Any]) -> Blank:

@@ -29,9 +29,8 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import no_grad
-from autodiff_cli.autograd.node import tensor_on
-from autodiff_cli.autograd.primitives.declare import Primitive, argument_names
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import NoSeriesError
 from autodiff_cli.limits import check_bytes, check_count
 
@@ -136,12 +135,12 @@ class Expansion:
         # Of the last slope only the value is needed: it is computed with numbers.
         last = limit == 1
         values = {n: _value(v) if last or type(v) is Tensor else v for n, v in zip(primitive.parameters, series.given, strict=True)}
-        for name, partial in primitive.partials.items():  # a rule computes with numbers, not with true and false
+        for name, partial in primitive.vjps.items():  # a rule computes with numbers, not with true and false
             if partial is not None and getattr(values[name], "dtype", None) == np.bool_:
                 values[name] = values[name].astype(np.int64)
         values["out"] = series._data if last else series
         found = []
-        for name, partial in primitive.partials.items():
+        for name, partial in primitive.vjps.items():
             argument = series.given[primitive.parameters.index(name)]
             if partial is None or type(argument) is not Series:
                 continue
@@ -222,7 +221,7 @@ class Expansion:
         return made
 
     def _result(self, primitive: Primitive, given: Sequence[Any], result: Any) -> Any:
-        kind: Any = primitive.kind
+        kind: Any = primitive.series
         if kind is None:
             raise NoSeriesError(f"{primitive.name} has no rule for power series")
         if kind == "fixed" or not _moves(primitive, given):
@@ -270,7 +269,7 @@ def _moves(primitive: Primitive, given: Sequence[Any]) -> bool:
     """Whether the result depends on the variable: whether an argument with a partial derivative is a series."""
     if primitive.of_sequence:
         return True
-    for i in primitive.moving:  # noqa: SIM110  the innermost loop
+    for i in primitive.differentiable_args:  # noqa: SIM110  the innermost loop
         if type(given[i]) is Series:
             return True
     return False
@@ -340,7 +339,7 @@ def _linear_arguments(primitive: Primitive, given: Sequence[Any]) -> list[Any]:
         return [[v if type(v) is Series else np.zeros(_shape(v)) for v in given[0]], *given[1:]]
     arguments: list[Any] = []
     for name, value in zip(primitive.parameters, given, strict=True):
-        moving = primitive.partials.get(name) is not None
+        moving = primitive.vjps.get(name) is not None
         if moving and type(value) is Series:
             arguments.append(value)
         else:

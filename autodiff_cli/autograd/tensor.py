@@ -17,15 +17,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import DType, as_float, to_array
-from autodiff_cli.autograd.node import AccumulateGrad, Edge, Node, RemovableHandle, tensor_on
+from autodiff_cli.autograd.dtypes import Array, DType, as_float, to_array
+from autodiff_cli.autograd.hooks import RemovableHandle
+from autodiff_cli.autograd.printing import tensor_repr
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.memory import View
+    from autodiff_cli.autograd.node import AccumulateGrad, Edge, Node
 
 ONLY_FLOATING = "only Tensors of floating point dtype can require gradients"
 
 
 LEAVES_ONLY = "you can only change requires_grad flags of leaf variables."
 LEAVES_ONLY_HINT = "use detach() for a tensor that shares the values and has no history"
+
+
+_new = object.__new__
 
 
 class Extra:
@@ -55,33 +63,6 @@ class Extra:
         self.changes: deque[int] | None = None
         self.view: View | None = None
         self.views: list[weakref.ref[Tensor]] | None = None
-
-
-class View:
-    """How a view is made of its source: the steps from the last back to the first, as a chain.
-
-    ``barred`` is why the view cannot be changed in place where operations are recorded, empty if it can.
-    """
-
-    __slots__ = ("arguments", "barred", "before", "function", "source")
-
-    def __init__(self, source: Tensor, before: View | None, function: Callable[..., Any], arguments: Any, barred: str) -> None:
-        self.source = source
-        self.before = before
-        self.function = function
-        self.arguments = arguments
-        self.barred = barred
-
-    def of(self, thing: Any) -> Any:
-        """The same view of something else: of another tensor, or of an array."""
-        steps = []
-        step: View | None = self
-        while step is not None:
-            steps.append(step)
-            step = step.before
-        for step in reversed(steps):
-            thing = step.function(thing, *step.arguments)
-        return thing
 
 
 class Size(tuple[int, ...]):
@@ -224,8 +205,6 @@ class Tensor:
         return int(self.item())
 
     def __repr__(self) -> str:
-        from autodiff_cli.autograd.printing import tensor_repr
-
         return tensor_repr(self)
 
     def __format__(self, spec: str) -> str:
@@ -411,31 +390,15 @@ class Tensor:
         self._requires_grad = False
         return self
 
-    def backward(
-        self,
-        gradient: Any = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Tensor | Sequence[Tensor] | None = None,
-    ) -> None:
-        """Add the gradient of this tensor to ``.grad`` of the leaves that it depends on.
-
-        Args:
-            gradient: what to start from, of this tensor's shape; 1 for a scalar.
-            retain_graph: keep saved values so that backward can run again; as ``create_graph`` if left out.
-            create_graph: record the sweep itself, so that gradients can be differentiated.
-            inputs: fill ``.grad`` of these tensors only.
-
-        Raises:
-            GraphError: if nothing was recorded, or the graph was freed by an earlier backward.
-            ShapeError: if ``gradient`` is missing or has another shape.
-        """
-        from autodiff_cli.autograd.reverse_mode import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs)
-
     if TYPE_CHECKING:
 
+        def backward(
+            self,
+            gradient: Tensor | None = None,
+            retain_graph: bool | None = None,
+            create_graph: bool = False,
+            inputs: Tensor | Sequence[Tensor] | None = None,
+        ) -> None: ...
         def __getattr__(self, name: str) -> Any: ...
         def __getitem__(self, key: Any) -> Tensor: ...
         def __iter__(self) -> Iterator[Tensor]: ...
@@ -469,6 +432,16 @@ class Tensor:
         def __or__(self, other: Any) -> Tensor: ...
 
 
+def tensor_on(data: Array, edge: Edge | None = None) -> Tensor:
+    """Return a tensor over ``data``, made by the operation that ``edge`` leads to, or a constant."""
+    tensor = _new(Tensor)
+    tensor._data = data
+    tensor._requires_grad = edge is not None
+    tensor._edge = edge
+    tensor._extra = None
+    return tensor
+
+
 def root_of(tensor: Tensor) -> Tensor:
     """The tensor whose memory this one is a view of, or itself."""
     base = None if tensor._extra is None else tensor._extra.base
@@ -486,48 +459,6 @@ def share_memory(view: Tensor, tensor: Tensor) -> Tensor:
     """``view``, marked as sharing the memory of ``tensor``, and nothing else."""
     view.extra().base = root_of(tensor)
     return view
-
-
-def view_of(made: Tensor, tensor: Tensor, function: Callable[..., Any], arguments: Any, barred: str = "") -> Tensor:
-    """``made``, marked as a view: it is ``function(tensor, *arguments)``."""
-    extra = share_memory(made, tensor).extra()
-    before = None if tensor._extra is None else tensor._extra.view
-    source = tensor if before is None else before.source
-    extra.view = View(source, before, function, arguments, barred or ("" if before is None else before.barred))
-    under = source.extra()
-    if under.views is None:
-        under.views = []
-    elif len(under.views) >= _FEW_VIEWS and not len(under.views) & (len(under.views) - 1):
-        under.views = [reference for reference in under.views if reference() is not None]
-    under.views.append(weakref.ref(made))
-    return made
-
-
-_FEW_VIEWS = 8
-
-
-def adopt(tensor: Tensor, made: Tensor) -> None:
-    """Give a tensor the history of another; where its gradient is kept, it is kept from now on at the new place."""
-    retains = tensor.retains_grad
-    if retains and tensor._edge is not None:
-        node, output = tensor._edge
-        node.ensure_hooks().retaining.pop(output, None)
-    tensor._edge, tensor._requires_grad = made._edge, made._requires_grad
-    if retains and tensor._edge is not None:
-        tensor.retain_grad()
-
-
-def leaf_edge(leaf: Tensor) -> Edge:
-    """The edge to the ``AccumulateGrad`` of a leaf, made once as long as some graph holds it.
-
-    The leaf knows its accumulator weakly and the accumulator holds the leaf, so that neither is kept by a cycle.
-    """
-    extra = leaf.extra()
-    node = extra.accumulator() if extra.accumulator is not None else None
-    if node is None:
-        node = AccumulateGrad(leaf)
-        extra.accumulator = weakref.ref(node)
-    return (node, 0)
 
 
 def Variable(data: Any, requires_grad: bool = False) -> Tensor:

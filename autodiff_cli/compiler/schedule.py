@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import Primitive
+from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.compiler.tracer import BY_HAND, Cell, Instruction
 
 WORKSPACE = 8 << 20
@@ -103,7 +103,7 @@ def kernel(operation: Instruction) -> Kernel:
     primitive = operation.primitive
     assert primitive is not None
     statics = operation.given[primitive.arity :]
-    if primitive.kind == "power" and statics[0] in _POWERS:
+    if primitive.series == "power" and statics[0] in _POWERS:
         return _POWERS[statics[0]]
     function = _UFUNCS.get(primitive.forward, primitive.forward)
     writes = isinstance(function, np.ufunc)

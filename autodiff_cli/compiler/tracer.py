@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.primitives.arguments import UNFIT, mismatch
-from autodiff_cli.autograd.primitives.declare import PRIMITIVES, Primitive, argument_names
+from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import FOREIGN, AutodiffError, NotRecordable
 
 MOST_OPERATIONS = 200_000
@@ -183,7 +182,7 @@ class Tape:
 
     def _moved(self, primitive: Primitive, tensors: Sequence[Any], statics: Sequence[Any]) -> Any:
         """The result of a function that only moves, adds and multiplies elements: NumPy's, on arrays of operations."""
-        if primitive.kind not in _MOVING and primitive.name not in _UNROLLED:
+        if primitive.series not in _MOVING and primitive.name not in _UNROLLED:
             raise NotRecordable(f"'{primitive.name}' cannot be taken apart into operations on single numbers")
         try:
             return self.tensor(primitive.forward(*tensors, *statics))
@@ -260,7 +259,7 @@ class Tape:
     def _kind(self, primitive: Primitive, given: tuple[Any, ...]) -> Any:
         """The type of a result: that of the function of a few ones."""
         kinds = [value.dtype if type(value) is Instruction else type(value) for value in given[: primitive.arity]]
-        if primitive.kind != "fixed" and all(kind is self.dtype or kind is float or kind is int for kind in kinds):
+        if primitive.series != "fixed" and all(kind is self.dtype or kind is float or kind is int for kind in kinds):
             return self.dtype
         key = (primitive, *kinds)
         if key not in self._kinds:
@@ -325,7 +324,7 @@ class Tape:
         }
         values["out"] = self.tensor(operation)
         incoming = self._operand(gradient)
-        for position, (name, partial) in enumerate(primitive.partials.items()):
+        for position, (name, partial) in enumerate(primitive.vjps.items()):
             argument = operation.given[position]
             if partial is None or type(argument) is not Instruction or argument not in wanted:
                 continue
@@ -334,7 +333,7 @@ class Tape:
             reached = taken
             if primitive.selects:
                 reached = self._both(taken, self._nonzero(self._rule(primitive, partial, np.float64(1), saved)))
-            if reached is not True and primitive.kind != "linear":
+            if reached is not True and primitive.series != "linear":
                 part = self.of("where", reached, part, 0.0)
             yield argument, part, reached
 
@@ -372,9 +371,9 @@ class Tape:
 def differentiable(operation: Instruction) -> list[Instruction]:
     """The arguments of an operation that have a derivative."""
     primitive = operation.primitive
-    if primitive is None or primitive.kind == "fixed":
+    if primitive is None or primitive.series == "fixed":
         return []
-    return [operation.given[i] for i in primitive.moving if type(operation.given[i]) is Instruction]
+    return [operation.given[i] for i in primitive.differentiable_args if type(operation.given[i]) is Instruction]
 
 
 # Cells
@@ -416,7 +415,7 @@ def _is(value: Any, number: float) -> bool:
 
 def _shorter(recording: Tape, primitive: Primitive, given: tuple[Any, ...]) -> Cell | None:
     """The same number by a shorter way, where that is exact; ``None`` if there is none."""
-    rule = _SHORTER.get(primitive.name if primitive.kind != "chain" else "")  # pow is the name of three
+    rule = _SHORTER.get(primitive.name if primitive.series != "chain" else "")  # pow is the name of three
     return None if rule is None else rule(recording, *given)
 
 

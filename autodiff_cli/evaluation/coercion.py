@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.autograd.primitives.declare import PRIMITIVES
 from autodiff_cli.autograd.primitives.kinds import EXACT, MOST, counted
+from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.registry import FunctionInfo, how_many
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError

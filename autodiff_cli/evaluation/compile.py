@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff_cli.autograd.higher_order import partials
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.primitives.declare import Primitive
+from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.compiler.program import Compiled, Program, Terms, derivatives, terms
@@ -52,7 +52,15 @@ class TracingEvaluator(Evaluator):
             return lambda g: FUNCTIONS["sum"].function(g * self.within(function, body, arguments))
 
         rules = {"value": None, **{f"x{i}": partial(body) for i, body in enumerate(function.partials)}}
-        primitive = Primitive(self.within, BY_HAND, lambda value, *_: value, rules, tuple(rules), "chain", elementwise=True)
+        primitive = Primitive(
+            name=BY_HAND,
+            function=self.within,
+            forward=lambda value, *_: value,
+            vjps=rules,
+            parameters=tuple(rules),
+            series="chain",
+            elementwise=True,
+        )
         return self.tensors.keep(recorded.recording.apply(primitive, [value, *arguments]), node)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.primitives.declare import Primitive
+from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.compiler.schedule import computing, needed, resolved
 from autodiff_cli.compiler.tracer import Cell, Instruction, Tape, Tracer

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.node import Edge, Node, tensor_on
+from autodiff_cli.autograd.node import Edge, Node, leaf_edge
 from autodiff_cli.autograd.observe import Visit, nodes_behind, watching
 from autodiff_cli.autograd.reverse_mode import fit, grad
-from autodiff_cli.autograd.tensor import Tensor, leaf_edge
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.derivatives.pending import LazyNotes
 from autodiff_cli.errors import LimitError, UsageError
 from autodiff_cli.evaluation.evaluation import Evaluation
@@ -176,7 +176,9 @@ class _Explainer:
         same = [k for k, other in enumerate(node._edges) if other is not None and tuple(other) == tuple(edge)]
         place = same.index(i) + 1 if len(same) > 1 else None
         made = Contribution(self.names.of(edge), place, part, fit(part, shape, dtype), before)
-        parameter = primitive.parameters[primitive.moving[i]] if primitive is not None and not primitive.of_sequence else ""
+        parameter = (
+            primitive.parameters[primitive.differentiable_args[i]] if primitive is not None and not primitive.of_sequence else ""
+        )
         formula = of_node(node).get(parameter)
         if not self.as_factor(made, visit, i, formula):
             self.as_rule(made, visit, i, formula)

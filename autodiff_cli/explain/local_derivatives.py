@@ -18,7 +18,7 @@ import numpy as np
 
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.autograd.primitives.declare import Primitive, argument_names
+from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import AutodiffError, ParseError
 from autodiff_cli.evaluation.machine import CONSTANTS, Machine
@@ -64,7 +64,7 @@ class Formula:
 @cache
 def formulas(primitive: Primitive, node_name: str) -> dict[str, Formula]:
     """What is declared of the derivatives by each parameter, for those of which something is."""
-    by = [primitive.parameters[i] for i in primitive.moving]
+    by = [primitive.parameters[i] for i in primitive.differentiable_args]
     declared = FUNCTIONS[primitive.name].formula if primitive.name in FUNCTIONS else ""
     text = _OTHERS.get(node_name, _OTHERS.get(primitive.name, declared))
     only = re.match(r"by (\w+): ", text)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.node import Edge, Node
-from autodiff_cli.autograd.primitives.declare import PRIMITIVES, Primitive
+from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.evaluation import Evaluation, TensorRow
@@ -247,7 +247,7 @@ class Names:
         if primitive is None or primitive.of_sequence:
             return {}
         kept = saved(node)
-        edges = dict(zip(primitive.moving, node._edges, strict=False))
+        edges = dict(zip(primitive.differentiable_args, node._edges, strict=False))
         given: dict[str, tuple[Syntax, Any]] = {}
         for i, parameter in enumerate(primitive.parameters):
             edge = edges.get(i)
@@ -267,7 +267,7 @@ class Names:
         if step is None or step.op is None or PRIMITIVES.get(step.op.function) is not primitive:
             return {}
         given = {**dict(zip(step.op.parameters, step.arguments, strict=False)), **step.keywords}
-        edges = dict(zip(primitive.moving, node._edges, strict=False))
+        edges = dict(zip(primitive.differentiable_args, node._edges, strict=False))
         for i, edge in edges.items():  # an operator whose left side is a number may have turned round what it was given
             value = given.get(primitive.parameters[i])
             if edge is not None and not (isinstance(value, Tensor) and _edge(value) == edge):
@@ -368,7 +368,7 @@ def _unchanged(node: Node) -> Edge | None:
 
 
 def _edge(tensor: Tensor) -> Edge | None:
-    from autodiff_cli.autograd.tensor import leaf_edge
+    from autodiff_cli.autograd.node import leaf_edge
 
     return tensor._edge or leaf_edge(tensor)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import Primitive
+from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.compiler.schedule import computing, needed, resolved
 from autodiff_cli.compiler.tracer import Cell, Instruction
 from autodiff_cli.export.targets import Target
@@ -126,7 +126,7 @@ class Code:
             brackets = inner.startswith("-") or level < _PRODUCT or (level == _PRODUCT and self._rounds(inner))
             return (f"-({inner})", _SIGN) if brackets else (f"-{inner}", min(level, _SIGN))
         if name == "pow":
-            return self._power(*((given[1], given[0]) if primitive.arity == 1 and primitive.kind != "power" else given[:2]))
+            return self._power(*((given[1], given[0]) if primitive.arity == 1 and primitive.series != "power" else given[:2]))
         if name in _COMPARISONS:
             return f"{self._operand(given[0], _SUM)} {_COMPARISONS[name]} {self._operand(given[1], _SUM)}", _COMPARISON
         if name == "where":
@@ -157,7 +157,7 @@ class Code:
     def _is_inverse(self, cell: Cell) -> bool:
         """Whether it is ``1/x``, to be written inside of something else."""
         inverts = (
-            type(cell) is Instruction and cell.primitive is not None and cell.primitive.kind == "power" and cell.given[1] == -1
+            type(cell) is Instruction and cell.primitive is not None and cell.primitive.series == "power" and cell.given[1] == -1
         )
         return inverts and self.pieces[cell][1] != _ATOM
 

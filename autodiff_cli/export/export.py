@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.primitives.declare import Primitive
+from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.compiler.program import derivatives, output_name, terms
 from autodiff_cli.compiler.tracer import Instruction, Tape
 from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError

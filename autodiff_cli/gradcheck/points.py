@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import no_grad
-from autodiff_cli.autograd.primitives.declare import PRIMITIVES
+from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, UsageError
 from autodiff_cli.evaluation.bindings import constant, from_file, named
@@ -135,7 +135,7 @@ def _choice(step: Step) -> Any:
     arrays = [np.asarray(getattr(part, "_data", part)) for part in parts]
     chosen: list[Any] = [array.tobytes() for array in arrays if array.dtype.kind in "bi"]
     primitive = PRIMITIVES.get(op.function)
-    if primitive is not None and primitive.kind == "fixed":
+    if primitive is not None and primitive.series == "fixed":
         chosen += [array.tobytes() for array in arrays]
     elif op.kink is not None or op.second_kink is not None:
         values = [getattr(value, "_data", value) for value in (*given, *keywords.values())]

@@ -4,6 +4,7 @@ The others are installed when a function is looked up that is not there, or when
 should not wait for three hundred declarations.
 """
 
+from autodiff_cli.autograd import reverse_mode as reverse_mode  # installs Tensor.backward
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.lazy import named
 from autodiff_cli.ops.arithmetic import *  # noqa: F403

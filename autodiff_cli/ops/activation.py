@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, NUMBER, TEXT, optional
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.elementary import exp, expm1, log, sign, tanh, tanh_slope
 from autodiff_cli.ops.reduce import sum
-from autodiff_cli.ops.shape import dimension
 from autodiff_cli.ops.special import ndtr, normal_density
 
 __all__ = [
@@ -38,7 +39,7 @@ __all__ = [
     "softsign",
 ]
 
-ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+declare = Declarations(__name__, elementwise=True)
 
 _ANY = ((0.3,), (-1.7,), ([0.5, -2.0],))
 
@@ -62,7 +63,7 @@ def _sigmoid_slope(x: Any, s: Any) -> Any:
     return s * rest
 
 
-sigmoid_slope: Function = declare(
+sigmoid_slope: TensorFunction = declare(
     "sigmoid_slope",
     _sigmoid_slope,
     {"x": lambda g, x, out: g * (out * -tanh(x / 2)), "s": None},  # 1 - 2*s has no digits near 0
@@ -70,7 +71,7 @@ sigmoid_slope: Function = declare(
     public=False,
     decomposition="sigmoid(x)*sigmoid(-x)",
 )
-sigmoid: Function = declare(
+sigmoid: TensorFunction = declare(
     "sigmoid",
     _sigmoid,
     {"x": lambda g, x, out: g * sigmoid_slope(x, out)},
@@ -188,7 +189,7 @@ def _cubic_decomposition(cube: float, order: int) -> str:
     )[min(order, 4)]
 
 
-_cubic: Function = declare(
+_cubic: TensorFunction = declare(
     "gelu_cubic",  # the derivative of that order of scale*(x + cube*x**3), as far out as it matters
     _cubic_values,
     {"x": lambda g, x, cube, order: g * _cubic(x, cube, order + 1)},
@@ -251,7 +252,7 @@ def _gate_decomposition(low: float, high: float, outside: float) -> str:
     return f"{'outside*x' if outside else '0'} if {' or '.join(sides)} else x"
 
 
-_gate: Function = declare(
+_gate: TensorFunction = declare(
     "hardtanh_backward",
     lambda x, y, low, high, outside: np.where((y <= low) | (y >= high), x * outside if outside else 0.0, x)[()],
     {"x": lambda g, y, low, high, outside: _gate(g, y, low, high, outside), "y": lambda g: zeros_like(g)},
@@ -295,7 +296,7 @@ leaky_relu = declare(
     samples=(*_ANY, ([0.5, -2.0], 0.2)),
     edges=((0.0,),),
 )
-hardtanh: Function = declare(
+hardtanh: TensorFunction = declare(
     "hardtanh",
     lambda x, min_val, max_val: np.minimum(np.maximum(x, min_val), max_val),
     {"x": lambda g, x, min_val, max_val: _gate(g, x, min_val, max_val, 0.0)},
@@ -356,7 +357,7 @@ def _softsign(x: Any) -> Any:
     return np.where(np.isinf(x), np.sign(x), x / (np.abs(x) + 1))[()]
 
 
-_softsign_slope: Function = declare(
+_softsign_slope: TensorFunction = declare(
     "softsign_slope",  # (1 + abs(x))**-n: the difference of two quotients would cancel
     lambda x, n: (1 + np.abs(x)) ** float(-n),
     {"x": lambda g, x, n: g * (-n * sign(x) * _softsign_slope(x, n + 1))},
@@ -390,7 +391,7 @@ def _bent(x: Any, left: float, inner: float, right: float) -> Any:
     return np.where(x > 0, x * right, float(left) * np.expm1(np.minimum(x, 0) * inner))[()]
 
 
-_left_exp: Function = declare(
+_left_exp: TensorFunction = declare(
     "left_exp",  # exp(inner*x) where x is not positive, else 0
     lambda x, inner: np.where(x > 0, 0.0, np.exp(np.minimum(x, 0) * inner))[()],
     {"x": lambda g, x, out, inner: where(x < 0, g * (out * inner), 0.0)},

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import get_default_dtype
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import NUMBER, TENSOR, takes
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
@@ -35,7 +36,7 @@ __all__ = [
     "true_divide",
 ]
 
-ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+declare = Declarations(__name__, elementwise=True)
 
 _PAIR = ((1.5, -0.5), ([1.0, 2.0], 3.0))
 
@@ -49,7 +50,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.generic))
 
 
-add: Function = declare(
+add: TensorFunction = declare(
     "add",
     operator.add,
     {"x": lambda g: g, "y": lambda g: g},
@@ -60,7 +61,7 @@ add: Function = declare(
     formula="1, 1",
     samples=_PAIR,
 )
-mul: Function = declare(
+mul: TensorFunction = declare(
     "mul",
     operator.mul,
     {"x": lambda g, y: g * y, "y": lambda g, x: g * x},
@@ -93,7 +94,7 @@ _rsub = declare(
     public=False,
     decomposition="y - x",
 )
-sub: Function = declare(
+sub: TensorFunction = declare(
     "sub",
     operator.sub,
     {"x": lambda g: g, "y": lambda g: -g},
@@ -114,7 +115,7 @@ def pos(x: Any) -> Any:
 
 describe(pos, operator="pos", aliases=("positive",), formula="1", samples=((1.5,),))
 
-div: Function = declare(
+div: TensorFunction = declare(
     "div",
     operator.truediv,
     {"x": lambda g, y: g / y, "y": lambda g, x, y: -g * ((x / y) / y)},
@@ -273,7 +274,7 @@ def _falling_decomposition(k: int) -> str:
     return f"0 if x == 0 and ({zeros}) else {formula}" if zeros else formula
 
 
-_falling: Function = declare(
+_falling: TensorFunction = declare(
     "falling_power",  # the derivative of x**y of that order by x: y*(y - 1)*...*x**(y - k)
     _falling_values,
     {
@@ -301,7 +302,7 @@ def _number_power(x: Any, y: Any) -> Any:
     return (get_default_dtype() if x.dtype.kind != "f" else x.dtype).type(y) ** x
 
 
-_power_constant: Function = declare(
+_power_constant: TensorFunction = declare(
     "pow",
     # NumPy has a root of an array and a power of a number, which differ at -inf and in the sign of 0.
     lambda x, y: np.sqrt(x) if y == 0.5 else x**y,
@@ -366,7 +367,7 @@ describe(
 )
 
 
-def _with_alpha(operation: Function) -> Function:
+def _with_alpha(operation: TensorFunction) -> TensorFunction:
     """``x.add(y, alpha=2)``: the second operand scaled."""
 
     def scaled(x: Any, y: Any, *, alpha: Any = 1) -> Any:

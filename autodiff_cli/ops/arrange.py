@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import (
     DIMENSION,
     DIMENSIONS,
@@ -21,12 +21,14 @@ from autodiff_cli.autograd.primitives.kinds import (
     takes,
     whole_numbers,
 )
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import MOST_TURNS, check_count, check_size
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.reduce import dimensions, sum
-from autodiff_cli.ops.shape import broadcast_shape, cat, dimension, expand, flatten, reshape, unsqueeze
+from autodiff_cli.ops.shape import broadcast_shape, cat, expand, flatten, reshape, unsqueeze
 from autodiff_cli.ops.views import diagonal
 
 __all__ = [
@@ -52,6 +54,8 @@ __all__ = [
     "vstack",
 ]
 
+declare = Declarations(__name__)
+
 _V, _M = [1.0, 2.0, 3.0], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
 
@@ -61,7 +65,7 @@ def _listed(value: Any) -> tuple[int, ...]:
 
 # Turned round and shifted
 
-_flip: Function = declare(
+_flip: TensorFunction = declare(
     "flip",
     lambda x, dims: np.flip(x, dimensions(dims, x.ndim)) if dims else x.copy(),
     {"x": lambda g, dims: _flip(g, dims)},
@@ -94,7 +98,7 @@ def _roll(x: Any, shifts: Any, dims: Any) -> Any:
     return np.roll(x, shifts, tuple(dimension(d, x.ndim) for d in dims) if x.ndim else ())
 
 
-_rolled: Function = declare(
+_rolled: TensorFunction = declare(
     "roll",
     _roll,
     {"x": lambda g, shifts, dims: _rolled(g, tuple(-n for n in shifts), dims)},
@@ -134,14 +138,14 @@ describe(roll, tensors=("x",), formula="roll(g, -shifts)", samples=((_M, 1), (_M
 # Triangles and diagonals
 
 
-def _triangle(name: str, cut: Any, summary: str) -> Function:
+def _triangle(name: str, cut: Any, summary: str) -> TensorFunction:
     def forward(x: Any, diagonal: int) -> Any:
         if x.ndim < 2:
             raise ShapeError(f"{name}: input tensor must have at least 2 dimensions")
         rows, columns = x.shape[-2:]
         return cut(x, min(max(diagonal, -rows), columns))  # NumPy counts in 64 bits
 
-    made: Function = declare(
+    made: TensorFunction = declare(
         name,
         forward,
         {"x": lambda g, diagonal: made(g, diagonal)},
@@ -172,7 +176,7 @@ def _embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
     return np.moveaxis(out, (-2, -1), (first, second))
 
 
-diag_embed: Function = declare(
+diag_embed: TensorFunction = declare(
     "diag_embed",
     _embed,
     {"x": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
@@ -221,7 +225,7 @@ def _unrepeat(g: Any, shape: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
     return reshape(sum(reshape(g, pairs), tuple(range(0, len(pairs), 2))), shape) if pairs else g
 
 
-_repeated: Function = declare(
+_repeated: TensorFunction = declare(
     "repeat",
     _repeat,
     {"x": lambda g, x_shape, sizes: _unrepeat(g, x_shape, sizes)},
@@ -282,7 +286,7 @@ def _pad(x: Any, widths: tuple[int, ...], value: Any) -> Any:
     return np.pad(x[cropped], [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
 
 
-_padded: Function = declare(
+_padded: TensorFunction = declare(
     "pad",
     _pad,
     {"x": lambda g, widths: _padded(g, tuple(-n for n in widths), 0.0)},

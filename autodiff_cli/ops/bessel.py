@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import ORDER
-from autodiff_cli.autograd.primitives.registry import Function
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.ops import decompositions
 from autodiff_cli.ops.scipy_backend import from_scipy
 
 __all__ = ["bessel_i", "bessel_j", "bessel_scaled", "i0", "i0e", "i1", "i1e", "j0", "j1"]
 
-ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+declare = Declarations(__name__, elementwise=True)
 
 _ANY = ((0.3,), (-1.7,), ([4.0, -9.5],))
 
@@ -65,7 +65,7 @@ def _waves(x: Any, n: int) -> Any:
 
 
 _ORDERS: dict[str, Any] = {"statics": {"n": 0}, "kinds": {"n": ORDER}, "methods": ()}
-bessel_i: Function = declare(
+bessel_i: TensorFunction = declare(
     "bessel_i",
     _of_order("iv"),
     {"x": lambda g, x, n: g * ((bessel_i(x, abs(n - 1)) + bessel_i(x, n + 1)) / 2)},
@@ -76,7 +76,7 @@ bessel_i: Function = declare(
     samples=(*_ANY, (0.4, 2), (-1.3, 3)),
     **_ORDERS,
 )
-bessel_j: Function = declare(
+bessel_j: TensorFunction = declare(
     "bessel_j",
     _first_kind,
     {"x": lambda g, x, n: g * ((bessel_j(x, n - 1) - bessel_j(x, n + 1)) / 2) if n else -g * bessel_j(x, 1)},
@@ -87,7 +87,7 @@ bessel_j: Function = declare(
     samples=(*_ANY, (0.4, 2), (-1.3, 3)),
     **_ORDERS,
 )
-i0: Function = declare(
+i0: TensorFunction = declare(
     "i0",
     _FIRST["iv"][0],
     {"x": lambda g, x: g * i1(x)},
@@ -97,7 +97,7 @@ i0: Function = declare(
     formula="i1(x)",
     samples=_ANY,
 )
-i1: Function = declare(
+i1: TensorFunction = declare(
     "i1",
     _FIRST["iv"][1],
     {"x": lambda g, x: g * ((i0(x) + bessel_i(x, 2)) / 2)},
@@ -109,7 +109,7 @@ i1: Function = declare(
     formula="(i0(x) + bessel_i(x, 2))/2",
     samples=(*_ANY, (0.0,)),
 )
-j0: Function = declare(
+j0: TensorFunction = declare(
     "j0",
     lambda x: _first_kind(x, 0),
     {"x": lambda g, x: -g * j1(x)},
@@ -122,7 +122,7 @@ j0: Function = declare(
     formula="-j1(x)",
     samples=_ANY,
 )
-j1: Function = declare(
+j1: TensorFunction = declare(
     "j1",
     lambda x: _first_kind(x, 1),
     {"x": lambda g, x: g * ((j0(x) - bessel_j(x, 2)) / 2)},
@@ -169,7 +169,7 @@ def _far_out(x: Any, n: int, order: int) -> Any:
     return total * x ** (-0.5 - order)
 
 
-bessel_scaled: Function = declare(
+bessel_scaled: TensorFunction = declare(
     "bessel_scaled",
     _scaled_values,
     {"x": lambda g, x, n, order: g * bessel_scaled(x, n, order + 1)},

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd import selection_masks
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import FLAG, NUMBER, takes
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 
@@ -39,7 +40,7 @@ __all__ = [
     "where",
 ]
 
-ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+declare = Declarations(__name__, elementwise=True)
 
 _SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
@@ -108,38 +109,19 @@ def allclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
 
 describe(equal, tensors=("x", "y"))
 describe(allclose, tensors=("x", "y"))
-all: Function = declare("all", lambda x: np.all(x), {"x": None}, elementwise=False, summary="true if no element is zero")
-any: Function = declare("any", lambda x: np.any(x), {"x": None}, elementwise=False, summary="true if an element is not zero")
+all: TensorFunction = declare("all", lambda x: np.all(x), {"x": None}, elementwise=False, summary="true if no element is zero")
+any: TensorFunction = declare("any", lambda x: np.any(x), {"x": None}, elementwise=False, summary="true if an element is not zero")
 
 
-def _where(condition: Any, x: Any, y: Any) -> Any:
-    if np.ndim(condition) == 0 and np.ndim(x) == 0 and np.ndim(y) == 0:
-        # np.where costs ten times as much on scalars; the type must not depend on the branch.
-        chosen = x if condition else y
-        dtype = np.result_type(x, y)
-        return chosen if type(chosen) is dtype.type else dtype.type(chosen)
-    return np.where(condition, x, y)
-
-
-where: Function = declare(
-    "where",
-    _where,
-    {
-        "condition": None,
-        "x": lambda g, condition: where(condition, g, 0.0),
-        "y": lambda g, condition: where(condition, 0.0, g),
-    },
-    selects=True,
-    series="linear",
+describe(
+    where,
+    section="comparison",
     summary="x where the condition is true, else y",
     formula="1 or 0",
     methods=(),
     convention="what is not chosen gets 0 (PyTorch)",
     samples=((True, 1.5, -0.5), ([True, False], [1.0, 2.0], [3.0, 4.0])),
 )
-
-
-selection_masks.choose = where
 
 
 def _method_where(self: Any, condition: Any, other: Any) -> Any:

@@ -7,17 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, NUMBER, TENSOR, TEXT, WHOLE, WHOLES, Kind, Unfit, optional, takes
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.linalg import matmul, mm
 from autodiff_cli.ops.reduce import sum
-from autodiff_cli.ops.shape import dimension, permuted, reshape, t, transpose
+from autodiff_cli.ops.shape import permuted, reshape, t, transpose
 from autodiff_cli.ops.views import diagonal
 
 __all__ = ["addmm", "baddbmm", "chain_matmul", "cross", "einsum", "inner", "kron", "linear", "tensordot", "vdot"]
+
+declare = Declarations(__name__)
 
 _V, _W, _A, _B = [1.0, 2.0], [3.0, -4.0], [[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]]
 _C, _D = [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]], [[1.5], [0.2], [-0.7]]
@@ -35,7 +39,7 @@ def _contraction(x: Any, y: Any, of_x: _Labels, of_y: _Labels, of_out: _Labels) 
     return product(x, of_x, y, of_y, of_out, optimize=True)[()]
 
 
-_contract: Function = declare(
+_contract: TensorFunction = declare(
     "einsum",
     _contraction,
     {
@@ -349,7 +353,7 @@ def _cross(x: Any, y: Any, dim: int) -> Any:
     return np.stack(parts, dim)
 
 
-_crossed: Function = declare(
+_crossed: TensorFunction = declare(
     "cross",
     _cross,
     {"x": lambda g, y, dim: _crossed(y, g, dim), "y": lambda g, x, dim: _crossed(g, x, dim)},

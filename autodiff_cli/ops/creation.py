@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import as_dtype, get_default_dtype
-from autodiff_cli.autograd.node import tensor_on
 from autodiff_cli.autograd.primitives.kinds import NUMBER, WHOLE, WHOLES, optional, takes, whole_numbers
 from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, LimitError
 from autodiff_cli.limits import check_size
 

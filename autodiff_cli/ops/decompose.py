@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional, takes
-from autodiff_cli.autograd.primitives.multi_output import declare_several
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.arrange import diag_embed
@@ -19,10 +21,12 @@ from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.matrices import check_matrix, converged, mT, solve, symmetric
 from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.reduce import of_type, sum
-from autodiff_cli.ops.shape import cat, dimension, getitem, unsqueeze
+from autodiff_cli.ops.shape import cat, getitem, unsqueeze
 from autodiff_cli.ops.views import movedim
 
 __all__ = ["eigh", "eigvalsh", "matrix_norm", "qr", "svd", "svdvals"]
+
+declare = Declarations(__name__)
 
 _A = [[2.0, 1.0], [0.5, 3.0]]
 _TALL, _WIDE = [[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]], [[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]]
@@ -57,7 +61,7 @@ _EIGEN: dict[str, Any] = {
     "domain": "x is symmetric",
     "convention": "the symmetric part of x is what counts, and has a symmetric derivative",
 }
-eigh: Function = declare_several(
+eigh: TensorFunction = declare.several(
     "eigh",
     _eigh,
     lambda g, eigenvalues, eigenvectors: _eigh_slope(g, eigenvalues, eigenvectors),
@@ -133,7 +137,7 @@ def _svd_slope(g: list[Any], u: Any, s: Any, vh: Any, full_matrices: bool) -> An
     return total if extra is None else total + extra
 
 
-svd: Function = declare_several(
+svd: TensorFunction = declare.several(
     "svd",
     _svd,
     lambda g, U, S, Vh, full_matrices: _svd_slope(g, U, S, Vh, full_matrices),
@@ -204,7 +208,7 @@ def _tall_slope(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
     return mT(solve(r, mT(g_q + matmul(q, mirrored))))
 
 
-qr: Function = declare_several(
+qr: TensorFunction = declare.several(
     "qr",
     _qr,
     lambda g, x, Q, R, mode: _qr_slope(g, x, Q, R, mode),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import in_one_type
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import TENSOR, takes
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.ops.elementary import log, log1p
@@ -21,7 +21,7 @@ from autodiff_cli.ops.logarithms import over
 
 __all__ = ["binomial_logpmf", "normal_logpdf", "poisson_logpmf"]
 
-ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+declare = Declarations(__name__, elementwise=True)
 
 _LOG_ROOT_2_PI = math.log(2 * math.pi) / 2
 _STEPS = 15

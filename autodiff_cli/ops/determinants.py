@@ -10,15 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import declare
-from autodiff_cli.autograd.primitives.multi_output import declare_several
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.structural import unindexed
 from autodiff_cli.ops.comparison import eq, where
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.matrices import BATCH, SINGULAR, SQUARE, A, check_matrix, converged, inv, mT
-from autodiff_cli.ops.shape import getitem, reshape, unindexed, unsqueeze
+from autodiff_cli.ops.shape import getitem, reshape, unsqueeze
 
 __all__ = ["det", "logdet", "slogdet"]
+
+declare = Declarations(__name__)
 
 _MOST_CONDITION = 1e5
 
@@ -83,7 +86,7 @@ def _cofactors_slope(g: Any, x: Any) -> Any:
     return _from_minors(_lift(g * signs) * cofactors(minors), x.shape)
 
 
-_cofactors: Function = declare("cofactors", _cofactor_values, {"x": lambda g, x: _cofactors_slope(g, x)}, public=False)
+_cofactors: TensorFunction = declare("cofactors", _cofactor_values, {"x": lambda g, x: _cofactors_slope(g, x)}, public=False)
 
 
 def cofactors(x: Any) -> Any:
@@ -104,7 +107,7 @@ def _det(x: Any) -> Any:
         return _nan_kept(x, np.linalg.det(x))
 
 
-det: Function = declare(
+det: TensorFunction = declare(
     "det",
     _det,
     {"x": lambda g, x, out: _lift(g) * (_lift(out) * mT(inv(x)) if _is_sound(x) else _cofactors(x))},
@@ -128,7 +131,7 @@ def _slogdet_slope(g: list[Any], x: Any) -> Any:
     return _lift(g[1]) * (mT(inv(x)) if _is_sound(x) else _cofactors(x) / _lift(det(x)))
 
 
-slogdet: Function = declare_several(
+slogdet: TensorFunction = declare.several(
     "slogdet",
     _slogdet,
     lambda g, x: _slogdet_slope(g, x),

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import declare
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
 
@@ -51,7 +52,7 @@ __all__ = [
     "trunc",
 ]
 
-ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+declare = Declarations(__name__, elementwise=True)
 
 LN2, LN10 = math.log(2), math.log(10)
 _ANY = ((0.3,), (-1.7,), ([0.4, -2.2],))
@@ -326,7 +327,7 @@ def _over_root_values(x: Any, j: int, m: int, shift: int) -> Any:
     return np.where(far, beyond, near)[()]
 
 
-_over_root: Function = declare(
+_over_root: TensorFunction = declare(
     "over_root",  # x**j/(x**2 + shift)**(m/2), shift is 1 or -1
     _over_root_values,
     {"x": lambda g, x, j, m, shift: g * _over_root_slope(x, j, m, shift)},
@@ -347,7 +348,7 @@ def _over_root_slope(x: Any, j: int, m: int, shift: int) -> Any:
 sin = declare(
     "sin", np.sin, {"x": lambda g, x: g * cos(x)}, series="chain", summary="sine of x in radians", formula="cos(x)", samples=_ANY
 )
-cos: Function = declare(
+cos: TensorFunction = declare(
     "cos",
     np.cos,
     {"x": lambda g, x: g * -sin(x)},
@@ -461,7 +462,7 @@ def _inverse_decomposition(n: int, imaginary: bool) -> str:
     return f"0 if x**2 + y**2 == 0 else ({top or ' '.join(terms).removeprefix('+ ')})/(x**2 + y**2){f'**{n}' if n > 1 else ''}"
 
 
-_inverse: Function = declare(
+_inverse: TensorFunction = declare(
     "inverse",  # the real or the imaginary part of 1/z**n, 0 where z is 0
     _inverse_values,
     {
@@ -493,7 +494,7 @@ def _product_over_values(a: Any, b: Any, size: Any) -> Any:
     return np.where(size == 0, value.dtype.type(0), value)[()]
 
 
-_product_over: Function = declare(
+_product_over: TensorFunction = declare(
     "product_over",  # a*b/size for two shares, 0 where the size is
     _product_over_values,
     {
@@ -512,7 +513,7 @@ def _share_slope(g: Any, x: Any, y: Any, of: bool, by: bool) -> Any:
     return g * (curve if of == by else -curve)
 
 
-_share: Function = declare(
+_share: TensorFunction = declare(
     "share_of_hypot",  # x/hypot(x, y), or y/hypot(x, y) for the second, 0 where both are 0
     _share_values,
     {
@@ -541,7 +542,7 @@ atan2 = declare(
 )
 
 
-hypot: Function = declare(
+hypot: TensorFunction = declare(
     "hypot",
     np.hypot,
     {"x": lambda g, x, y: g * _share(x, y, False), "y": lambda g, x, y: g * _share(x, y, True)},
@@ -561,7 +562,7 @@ hypot: Function = declare(
 sinh = declare(
     "sinh", np.sinh, {"x": lambda g, x: g * cosh(x)}, series="chain", summary="hyperbolic sine", formula="cosh(x)", samples=_ANY
 )
-cosh: Function = declare(
+cosh: TensorFunction = declare(
     "cosh", np.cosh, {"x": lambda g, x: g * sinh(x)}, series="chain", summary="hyperbolic cosine", formula="sinh(x)", samples=_ANY
 )
 
@@ -583,7 +584,7 @@ def _tanh_slope(x: Any, t: Any) -> Any:
     return slope
 
 
-tanh_slope: Function = declare(
+tanh_slope: TensorFunction = declare(
     "tanh_slope",
     _tanh_slope,
     {"x": lambda g, t, out: g * (-2 * t * out), "t": None},
@@ -591,7 +592,7 @@ tanh_slope: Function = declare(
     public=False,
     decomposition="1/cosh(x)**2",
 )
-tanh: Function = declare(
+tanh: TensorFunction = declare(
     "tanh",
     np.tanh,
     {"x": lambda g, x, out: g * tanh_slope(x, out)},

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, WHOLE, optional, takes
-from autodiff_cli.autograd.primitives.multi_output import declare_several
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import isnan, maximum, minimum, where
 from autodiff_cli.ops.positions import dropped
 from autodiff_cli.ops.reduce import SAMPLES, STATICS, dimensions, reduction, spread, sum
-from autodiff_cli.ops.shape import dimension, reshape
+from autodiff_cli.ops.shape import reshape
 
 __all__ = [
     "amax",
@@ -32,6 +33,8 @@ __all__ = [
     "sort",
     "topk",
 ]
+
+declare = Declarations(__name__)
 
 
 def share(g: Any, x: Any, out: Any, dim: Any, nans: bool = True) -> Any:
@@ -147,7 +150,7 @@ def _back(g: Any, indices: Any, x_shape: tuple[int, ...], dim: int, keepdim: boo
     return dropped(values, x_shape, at, indices)
 
 
-def _selecting(name: str, positions: Any, summary: str, node: str | None = None, **description: Any) -> Function:
+def _selecting(name: str, positions: Any, summary: str, node: str | None = None, **description: Any) -> TensorFunction:
     """An operation with values and indices that picks one element along each lane."""
 
     def forward(x: Any, dim: int, keepdim: bool) -> Any:
@@ -155,7 +158,7 @@ def _selecting(name: str, positions: Any, summary: str, node: str | None = None,
         at = dimension(dim, x.ndim)
         return _with_positions(x, at, positions(_lanes(x), at), keepdim)
 
-    made: Function = declare_several(
+    made: TensorFunction = declare.several(
         name,
         forward,
         lambda g, indices, x_shape, dim, keepdim: _back(g, indices, x_shape, dim, keepdim),
@@ -325,8 +328,8 @@ _ORDER: dict[str, Any] = {
 _FIVE = [[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]]
 
 
-def _running_extreme(name: str, ufunc: Any, summary: str) -> Function:
-    made: Function = declare_several(
+def _running_extreme(name: str, ufunc: Any, summary: str) -> TensorFunction:
+    made: TensorFunction = declare.several(
         name,
         _running(ufunc),
         lambda g, indices, x_shape, dim: _back(g, indices, x_shape, dim),
@@ -343,7 +346,7 @@ def _running_extreme(name: str, ufunc: Any, summary: str) -> Function:
 
 cummax = _running_extreme("cummax", np.maximum, "the largest up to each element along dim, and their positions")
 cummin = _running_extreme("cummin", np.minimum, "the smallest up to each element along dim, and their positions")
-_sort_of: Function = declare_several(
+_sort_of: TensorFunction = declare.several(
     "sort",
     _sort,
     lambda g, indices, x_shape, dim: _back(g, indices, x_shape, dim),
@@ -351,7 +354,7 @@ _sort_of: Function = declare_several(
     public=False,
     **_RESULTS,
 )
-_top: Function = declare_several(
+_top: TensorFunction = declare.several(
     "topk",
     _topk,
     lambda g, indices, x_shape, dim: _back(g, indices, x_shape, dim),
@@ -359,7 +362,7 @@ _top: Function = declare_several(
     public=False,
     **_RESULTS,
 )
-_kth: Function = declare_several(
+_kth: TensorFunction = declare.several(
     "kthvalue",
     lambda x, k, dim, keepdim: _kth_of(x, k, dim, keepdim),
     lambda g, indices, x_shape, dim, keepdim: _back(g, indices, x_shape, dim, keepdim),

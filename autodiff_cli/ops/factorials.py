@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import in_one_type
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import ORDER, WHOLE, takes
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GraphError
 from autodiff_cli.ops import decompositions
@@ -20,7 +21,7 @@ from autodiff_cli.ops.scipy_backend import from_math, from_scipy
 
 __all__ = ["beta", "digamma", "gamma", "lgamma", "polygamma", "polygamma_gap", "zeta"]
 
-ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+declare = Declarations(__name__, elementwise=True)
 
 _GAMMAS = ((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],))
 
@@ -108,7 +109,7 @@ lgamma = declare(
     samples=_GAMMAS,
     edges=((0.0,), (-1.0,)),
 )
-digamma: Function = declare(
+digamma: TensorFunction = declare(
     "digamma",
     _digamma_values,
     {"x": lambda g, x: g * _polygamma(x, 1)},
@@ -159,7 +160,7 @@ def _by_exponent() -> Any:
     )
 
 
-zeta: Function = declare(
+zeta: TensorFunction = declare(
     "zeta",
     _zeta_values,
     {"x": lambda g: _by_exponent(), "q": lambda g, x, q: g * -(x * zeta(x + 1, q))},
@@ -206,7 +207,7 @@ def _polygamma_values(x: Any, n: int) -> Any:
     return np.where(reflected, np.where(offset == 0, sign * math.inf, other), value)[()]
 
 
-_polygamma: Function = declare(
+_polygamma: TensorFunction = declare(
     "polygamma",
     _polygamma_values,
     {"x": lambda g, x, n: g * _polygamma(x, n + 1)},
@@ -275,7 +276,7 @@ def _polygamma_gap_values(a: Any, b: Any, n: int) -> Any:
     return (-1.0) ** n * total
 
 
-polygamma_gap: Function = declare(
+polygamma_gap: TensorFunction = declare(
     "polygamma_gap",
     _polygamma_gap_values,
     {"a": lambda g, a, b, n: g * polygamma_gap(a, b, n + 1), "b": lambda g, a, b, n: g * _polygamma(a + b, n + 1)},

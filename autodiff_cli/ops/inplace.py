@@ -11,16 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.memory import View, mark_changed
 from autodiff_cli.autograd.modes import is_grad_enabled
-from autodiff_cli.autograd.node import mark_changed, tensor_on
-from autodiff_cli.autograd.primitives.declare import NO_GRAD_VIEW, declare
-from autodiff_cli.autograd.tensor import Tensor, View, adopt
+from autodiff_cli.autograd.primitives.calls import NO_GRAD_VIEW
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.rebase import rebase_history
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.positions import index_putted
 from autodiff_cli.ops.shape import getitem, reshape
 
 __all__: list[str] = []
+
+declare = Declarations(__name__)
 
 METHODS: tuple[str, ...]
 """The names of all methods that change a tensor."""
@@ -72,32 +76,8 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     mark_changed(tensor)
     _write(tensor, result._data)
     if recording and (result.requires_grad or tensor.requires_grad):
-        give_history(tensor, result)
+        rebase_history(tensor, result)
     return tensor
-
-
-def give_history(tensor: Tensor, made: Tensor) -> None:
-    """Give a tensor that was changed in place the history of ``made``, and all that shares its memory a new one."""
-    view = None if tensor._extra is None else tensor._extra.view
-    source = tensor
-    if view is None or not made.requires_grad:
-        adopt(tensor, made)
-    else:
-        source = view.source
-        before = tensor_on(source._data, source._edge)
-        before._requires_grad = source._requires_grad
-        adopt(source, _assigned(before, made, view))
-        adopt(tensor, view.of(source))
-    _refresh(source, tensor)
-
-
-def _refresh(source: Tensor, changed: Tensor) -> None:
-    """Lead the other views of a tensor to the history that it has now."""
-    extra = source._extra
-    for reference in (extra.views if extra is not None and extra.views is not None else ())[:]:
-        view = reference()
-        if view is not None and view is not changed and view._extra is not None and view._extra.view is not None:
-            adopt(view, view._extra.view.of(source))
 
 
 def _check_recorded(tensor: Tensor, view: View | None) -> None:
@@ -151,30 +131,6 @@ _copied: Any = declare(
     lambda x, y: np.broadcast_to(y, x.shape).astype(x.dtype),
     {"x": lambda g: zeros_like(g), "y": lambda g: g},
     node="CopyBackwards",
-    public=False,
-)
-
-
-def _place(x: Any, value: Any, view: View) -> Any:
-    """A copy of an array with other values in the place of a view of it."""
-    out = np.array(x)
-    region = view.of(out)
-    if np.may_share_memory(out, region):
-        region[...] = value
-    else:  # this view of this array is a copy: find the positions
-        out.reshape(-1)[view.of(np.arange(out.size).reshape(out.shape))] = value
-    return out
-
-
-_assigned: Any = declare(
-    "copy_slices",
-    _place,
-    {
-        "x": lambda g, view, value_shape: _assigned(g, np.zeros(value_shape), view),
-        "value": lambda g, view: view.of(g),
-    },
-    node="CopySlices",
-    statics={"view": None},
     public=False,
 )
 

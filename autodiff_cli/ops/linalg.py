@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import TENSOR, takes
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.errors import ShapeError
 from autodiff_cli.ops.shape import reshape, squeeze, t, transpose, unsqueeze
 
 __all__ = ["bmm", "dot", "matmul", "mm", "mv", "outer", "trace"]
+
+declare = Declarations(__name__)
 
 _V, _W, _A, _B = [1.0, 2.0], [3.0, -4.0], [[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]]
 
@@ -69,7 +72,7 @@ dot = declare(
     formula="y, x",
     samples=((_V, _W),),
 )
-mm: Function = declare(
+mm: TensorFunction = declare(
     "mm",
     _ranked("mm", 2, 2),
     {"x": lambda g, y: mm(g, t(y)), "y": lambda g, x: mm(t(x), g)},
@@ -78,7 +81,7 @@ mm: Function = declare(
     formula="g @ y.T, x.T @ g",
     samples=((_A, _B),),
 )
-mv: Function = declare(
+mv: TensorFunction = declare(
     "mv",
     _ranked("mv", 2, 1),
     {"x": lambda g, y: outer(g, y), "y": lambda g, x: mv(t(x), g)},
@@ -96,7 +99,7 @@ def _batched(x: Any, y: Any) -> Any:
     return _product(x, y)
 
 
-bmm: Function = declare(
+bmm: TensorFunction = declare(
     "bmm",
     _batched,
     {"x": lambda g, y: bmm(g, transpose(y, -2, -1)), "y": lambda g, x: bmm(transpose(x, -2, -1), g)},

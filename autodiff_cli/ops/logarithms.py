@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import in_one_type
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import NUMBER, optional
-from autodiff_cli.autograd.primitives.registry import Function
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.elementary import log, log1p
 
 __all__ = ["logaddexp", "logaddexp2", "logit", "xlog1py", "xlogy"]
 
-ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+declare = Declarations(__name__, elementwise=True)
 
 _PAIRS = ((0.7, 1.2), (-2.0, 0.4), ([1.5, 3.0], [0.5, 2.5]))
 
@@ -27,7 +27,7 @@ def _over_values(x: Any, y: Any) -> Any:
 
 
 # x/y, and 0 where x is 0 whatever y is.  An operation of its own, so that its derivatives are those of x/y.
-over: Function = declare(
+over: TensorFunction = declare(
     "over",
     in_one_type(_over_values),
     {"x": lambda g, y: g / y, "y": lambda g, x, y: -g * over(over(x, y), y)},
@@ -88,7 +88,7 @@ def _logit(x: Any, eps: Any) -> Any:
     return np.where(middle, 2 * np.arctanh(2 * x - 1), np.log(x / (1 - x)))[()]
 
 
-_odds_slope: Function = declare(
+_odds_slope: TensorFunction = declare(
     "odds_slope",  # 1/(x*(1 - x)), nan outside of 0 to 1
     lambda x: 1 / (x * np.where((x >= 0) & (x <= 1), 1 - x, math.nan)),
     {"x": lambda g, x, out: g * (out * out * (2 * x - 1))},
@@ -139,7 +139,7 @@ def _share_values(x: Any, y: Any, base: float) -> Any:
 
 
 # base**x/(base**x + base**y): a share and one of its derivatives are products of shares, exact in both tails.
-_share: Function = declare(
+_share: TensorFunction = declare(
     "share",
     _share_values,
     {
@@ -153,7 +153,7 @@ _share: Function = declare(
 )
 
 
-def _sum_of_powers(name: str, ufunc: Any, base: float, letter: str) -> Function:
+def _sum_of_powers(name: str, ufunc: Any, base: float, letter: str) -> TensorFunction:
     return declare(
         name,
         lambda x, y: ufunc(x, y),

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import FLAG, NUMBER, POSITIONS, TENSOR, TEXT, either, takes
 from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.structural import unindexed
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.activation import hardtanh, log_softmax, sigmoid
 from autodiff_cli.ops.comparison import clamp
 from autodiff_cli.ops.elementary import abs, exp, log, log1p, sign
 from autodiff_cli.ops.logarithms import xlogy
 from autodiff_cli.ops.reduce import mean, sum
-from autodiff_cli.ops.shape import expand, unindexed
+from autodiff_cli.ops.shape import expand
 
 __all__ = [
     "binary_cross_entropy",
@@ -29,6 +30,8 @@ __all__ = [
     "nll_loss",
     "smooth_l1_loss",
 ]
+
+declare = Declarations(__name__)
 
 _X, _TARGET = [0.5, -1.0, 2.0], [0.1, 0.7, -1.5]
 _PAIRS = ((_X, _TARGET), (_X, _TARGET, "sum"), (_X, 0.3, "none"), ([_X, [1.3, 0.2, -0.4]], _TARGET))

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import FLAG, NUMBER, TENSOR, WHOLE, optional, takes
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.errors import DtypeError, LinAlgError, ShapeError
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.linalg import matmul
@@ -23,6 +24,8 @@ __all__ = [
     "pinv",
     "solve",
 ]
+
+declare = Declarations(__name__)
 
 A = [[2.0, 1.0], [0.5, 3.0]]
 BATCH = [A, [[1.0, -2.0], [0.7, 0.4]]]
@@ -97,7 +100,7 @@ def _inv(x: Any) -> Any:
         ) from None
 
 
-inv: Function = declare(
+inv: TensorFunction = declare(
     "inv",
     _inv,
     {"x": lambda g, out: -matmul(mT(out), matmul(g, mT(out)))},
@@ -142,7 +145,7 @@ def _solve_matrix_slope(g: Any, a: Any, out: Any) -> Any:
     return -matmul(right, mT(out))
 
 
-_solve_left: Function = declare(
+_solve_left: TensorFunction = declare(
     "solve",
     _solve,
     {"x": lambda g, x, out: _solve_matrix_slope(g, x, out), "y": lambda g, x: solve(mT(x), g)},
@@ -206,7 +209,7 @@ def _cholesky_slope(g: Any, out: Any) -> Any:
     return symmetric(solve(mT(out), mT(solve(mT(out), mT(lower)))))
 
 
-_cholesky_lower: Function = declare(
+_cholesky_lower: TensorFunction = declare(
     "cholesky", _cholesky, {"x": lambda g, out: _cholesky_slope(g, out)}, node="LinalgCholeskyExBackward0", public=False
 )
 
@@ -243,7 +246,7 @@ def _pinv_slope(g: Any, x: Any, out: Any) -> Any:
     return first + columns - matmul(matmul(columns, out), x) - matmul(p, matmul(g, p))
 
 
-pinv: Function = declare(
+pinv: TensorFunction = declare(
     "pinv",
     _pinv,
     {"x": lambda g, x, out: _pinv_slope(g, x, out)},
@@ -292,7 +295,7 @@ def _exponential_slope(g: Any, x: Any) -> Any:
     return getitem(matrix_exp(block), (..., slice(0, n), slice(n, None)))
 
 
-matrix_exp: Function = declare(
+matrix_exp: TensorFunction = declare(
     "matrix_exp",
     _exponential,
     {"x": lambda g, x: _exponential_slope(g, x)},

@@ -8,19 +8,22 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import as_float
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional, takes
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.elementary import abs, exp, sign
 from autodiff_cli.ops.extremes import share
 from autodiff_cli.ops.reduce import SAMPLES, dimensions, lanes, of_type, over, recurrence, reduction, spread
-from autodiff_cli.ops.shape import dimension
 from autodiff_cli.ops.views import neighbour
 
 __all__ = ["logcumsumexp", "logsumexp", "norm", "vector_norm"]
+
+declare = Declarations(__name__)
 
 # Powers of shares of a norm, odd and even: each is the other's derivative.  At 0 the odd one is 0, of whatever order, and so is
 # its derivative by the norm, also where that by the element is infinite.
@@ -38,7 +41,7 @@ def _even(x: Any, size: Any, p: float) -> Any:
     return np.abs(ratio)[()] ** p
 
 
-def _share_slope(g: Any, x: Any, size: Any, p: float, other: Function) -> Any:
+def _share_slope(g: Any, x: Any, size: Any, p: float, other: TensorFunction) -> Any:
     return zeros_like(g) if p == 0 else g * (over(other(x, size, p - 1), size) * p)
 
 
@@ -46,7 +49,7 @@ def _size_slope(g: Any, out: Any, size: Any, p: float) -> Any:
     return zeros_like(g) if p == 0 else g * (over(out, size) * -p)
 
 
-_odd_share: Function = declare(
+_odd_share: TensorFunction = declare(
     "odd_share",  # sign(x)*abs(x/size)**p
     _odd,
     {
@@ -58,7 +61,7 @@ _odd_share: Function = declare(
     public=False,
     decomposition="0 if x == 0 else sign(x)*abs(x/size)**p",
 )
-_even_share: Function = declare(
+_even_share: TensorFunction = declare(
     "even_share",  # abs(x/size)**p
     _even,
     {
@@ -119,7 +122,7 @@ def _norm_slope(g: Any, x: Any, out: Any, p: float, dim: Any) -> Any:
     return spread(g, x.shape, dim) * (over(x, size) if p == 2 else _odd_share(x, size, p - 1))
 
 
-_vector_norm: Function = declare(
+_vector_norm: TensorFunction = declare(
     "linalg_vector_norm",
     _norm,
     {"x": lambda g, x, out, ord, dim: _norm_slope(g, x, out, ord, dim)},
@@ -216,7 +219,7 @@ def _running_slope(g: Any, x: Any, out: Any, dim: int) -> Any:
     return recurrence(g, decay, dim, True) * _weight(x, out)
 
 
-_logcumsumexp: Function = declare(
+_logcumsumexp: TensorFunction = declare(
     "logcumsumexp",
     _running_logsumexp,
     {"x": lambda g, x, out, dim: _running_slope(g, x, out, dim)},

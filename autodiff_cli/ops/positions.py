@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, FLAG, MASK, NUMBER, POSITIONS, TENSOR, VALUE, either, optional, takes
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.structural import dimension, unindexed
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import where
-from autodiff_cli.ops.shape import broadcast_shape, dimension, expand, getitem, reshape, unindexed
+from autodiff_cli.ops.shape import broadcast_shape, expand, getitem, reshape
 
 __all__ = [
     "gather",
@@ -28,6 +30,8 @@ __all__ = [
     "take",
     "take_along_dim",
 ]
+
+declare = Declarations(__name__)
 
 _V, _M = [1.0, -2.0, 3.0], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
@@ -58,14 +62,14 @@ def _drop(g: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
     return out[()]
 
 
-picked: Function = declare(
+picked: TensorFunction = declare(
     "gather",
     _pick,
     {"x": lambda g, x_shape, dim, index: dropped(g, x_shape, dim, index)},
     statics={"dim": 0, "index": None},
     public=False,
 )
-dropped: Function = declare(
+dropped: TensorFunction = declare(
     "scatter_add",
     _drop,
     {"x": lambda g, dim, index: picked(g, dim, index)},
@@ -113,7 +117,7 @@ def take_along_dim(x: Any, indices: Any, dim: Any = None) -> Any:
     return gather(x if tuple(wide) == tuple(x.shape) else expand(x, wide), at, np.broadcast_to(indices, long))
 
 
-_take: Function = declare(
+_take: TensorFunction = declare(
     "take",
     lambda x, index: x.reshape(-1)[index],
     {"x": lambda g, x_shape, index: reshape(unindexed(g, (int(np.prod(x_shape)),), (index,)), x_shape)},
@@ -136,7 +140,7 @@ def _whole(dim: int, index: Any) -> tuple[Any, ...]:
     return (*(slice(None),) * dim, index)
 
 
-_selected: Function = declare(
+_selected: TensorFunction = declare(
     "index_select",
     lambda x, dim, index: x[_whole(dim, index)],
     {"x": lambda g, x_shape, dim, index: unindexed(g, x_shape, _whole(dim, index))},
@@ -180,7 +184,7 @@ describe(index_select, tensors=("x", "index"), formula="g added up at the positi
 # Masks
 
 
-_masked: Function = declare(
+_masked: TensorFunction = declare(
     "masked_select",
     lambda x, mask: x[mask].reshape(-1),
     {"x": lambda g, x_shape, mask: unindexed(g, x_shape, (mask,))},
@@ -203,14 +207,14 @@ def _fill(x: Any, value: Any, mask: Any) -> Any:
     return filled[()]
 
 
-_fill_number: Function = declare(
+_fill_number: TensorFunction = declare(
     "masked_fill",
     lambda x, mask, value: _fill(x, x.dtype.type(value), mask),
     {"x": lambda g, mask: where(mask, 0.0, g)},
     statics={"mask": None, "value": 0.0},
     public=False,
 )
-_fill_tensor: Function = declare(
+_fill_tensor: TensorFunction = declare(
     "masked_fill",
     _fill,
     {"x": lambda g, mask: where(mask, 0.0, g), "value": lambda g, mask: where(mask, g, 0.0)},
@@ -250,9 +254,9 @@ def _put(x: Any, source: Any, key: Any, accumulate: bool) -> Any:
     return out[()]
 
 
-def _putting(name: str) -> Function:
+def _putting(name: str) -> TensorFunction:
     """Tensors put: ``x`` keeps what is not overwritten, ``source`` has the gradient at its positions."""
-    made: Function = declare(
+    made: TensorFunction = declare(
         name,
         _put,
         {
@@ -265,9 +269,9 @@ def _putting(name: str) -> Function:
     return made
 
 
-def _filling(name: str, node: str) -> Function:
+def _filling(name: str, node: str) -> TensorFunction:
     """One number put."""
-    made: Function = declare(
+    made: TensorFunction = declare(
         name,
         lambda x, key, value: _put(x, value, key, False),
         {"x": lambda g, key: _index_filled(g, key, 0.0)},

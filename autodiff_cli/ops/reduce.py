@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TYPE, Kind, either, optional, takes
 from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.ops.comparison import where
-from autodiff_cli.ops.shape import dimension, expand, reshape, to
+from autodiff_cli.ops.shape import expand, reshape, to
 from autodiff_cli.ops.views import neighbour
 
 __all__ = ["count_nonzero", "cumprod", "cumsum", "mean", "prod", "std", "sum", "var"]
+
+declare = Declarations(__name__)
 
 SAMPLES = (([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True))
 

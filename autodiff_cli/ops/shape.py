@@ -7,19 +7,28 @@ broadcasts its input returns the gradient as it is: the sweep sums it to the inp
 from __future__ import annotations
 
 import contextlib
-import math
 from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd import reverse_mode
 from autodiff_cli.autograd.dtypes import as_dtype, promote
-from autodiff_cli.autograd.primitives.declare import declare, declare_sequence
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, WHOLES, optional, shown, takes, whole_numbers
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.structural import (
+    cast,
+    dimension,
+    expanded,
+    index_key,
+    reshaped,
+    select_key,
+    slice_key,
+    stack,
+)
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError, type_name
-from autodiff_cli.limits import check_elements, check_size
+from autodiff_cli.limits import check_size
 
 __all__ = [
     "cat",
@@ -36,21 +45,7 @@ __all__ = [
     "view",
 ]
 
-
-def dimension(dim: Any, ndim: int) -> int:
-    """A dimension counted from the front; -1 is the last.
-
-    Raises:
-        IndexOutOfRange: in PyTorch's words.
-    """
-    if isinstance(dim, float) and dim.is_integer():
-        dim = int(dim)
-    if not isinstance(dim, (int, np.integer)):
-        raise ArgumentError(f"a dimension must be a whole number, not {dim!r}")
-    reach = max(ndim, 1)
-    if not -reach <= dim < reach:
-        raise IndexOutOfRange(f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {dim})")
-    return int(dim) % reach
+declare = Declarations(__name__)
 
 
 def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -65,65 +60,16 @@ def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise ShapeError(f"{name}: shapes {' and '.join(str(list(shape)) for shape in shapes)} do not broadcast") from None
 
 
-def _sum_to(x: Any, shape: tuple[int, ...]) -> Any:
-    extra = len(x.shape) - len(shape)
-    if extra > 0 and x.shape[extra:] == shape:  # the usual case: whole dimensions in front
-        return np.add.reduce(x, axis=0 if extra == 1 else tuple(range(extra)))
-    if extra < 0 or any(n != m and n != 1 for n, m in zip(shape, x.shape[extra:], strict=True)):
-        raise ShapeError(f"got a gradient of shape {list(x.shape)} where one of shape {list(shape)} was expected")
-    summed = tuple(range(extra)) + tuple(extra + i for i, (n, m) in enumerate(zip(shape, x.shape[extra:], strict=True)) if n != m)
-    return np.add.reduce(x, axis=summed, keepdims=True).reshape(shape)[()] if summed else x.reshape(shape)
-
-
-def _expand(x: Any, shape: Any) -> Any:
-    x = np.asarray(x)
-    if x.ndim == 0 and shape and min(shape) > 0:
-        check_elements(shape)
-        return np.broadcast_to(x, shape) if max(shape) > 1 else x.reshape(shape)
-    lead = len(shape) - x.ndim
-    whole = tuple(int(x.shape[i - lead] if n == -1 and i >= lead else n) for i, n in enumerate(shape))
-    if lead < 0 or any(n not in (m, 1) for n, m in zip(x.shape, whole[lead:], strict=True)):
-        raise ShapeError(f"a tensor of shape {list(x.shape)} cannot be expanded to {list(shape)}")
-    check_elements(whole)
-    # Where nothing is repeated the result can be written to.
-    return x.reshape(whole) if x.size == math.prod(whole) else np.broadcast_to(x, whole)
-
-
-sum_to: Function = declare(
-    "sum_to",
-    _sum_to,
-    {"x": lambda g, x_shape: expand(g, x_shape)},
-    series="linear",
-    node="SumBackward1",
-    statics={"shape": ()},
-    public=False,
-)
-_expanded = declare("expand", _expand, {"x": lambda g: g}, series="linear", statics={"shape": ()}, public=False, view=True)
-_cast = declare(
-    "to",
-    lambda x, dtype: x.astype(dtype),
-    {"x": lambda g: g},
-    series="linear",
-    node="ToCopyBackward0",
-    statics={"dtype": None},
-    public=False,
-    elementwise=True,
-    decomposition="x",
-)
-
-
 def to(x: Tensor, dtype: Any) -> Tensor:
     """``x`` with elements of another type, itself if it has it already."""
     dtype = as_dtype(dtype)
     if isinstance(x, Tensor) and x.dtype is dtype:
         return x
     # What is no floating-point number carries no gradient.
-    made: Tensor = _cast(x if dtype.kind == "f" else x.detach(), dtype)
+    made: Tensor = cast(x if dtype.kind == "f" else x.detach(), dtype)
     return made
 
 
-reverse_mode.sum_to = sum_to
-reverse_mode.cast = _cast
 for _name, _dtype in (("double", "float64"), ("float", "float32"), ("long", "int64"), ("bool", "bool")):
     setattr(Tensor, _name, lambda self, _dtype=_dtype: to(self, _dtype))
 setattr(Tensor, "to", to)  # noqa: B010
@@ -132,36 +78,15 @@ setattr(Tensor, "type_as", lambda self, other: to(self, other.dtype))  # noqa: B
 
 def expand(x: Any, *shape: Any) -> Any:
     """Repeated along dimensions of length 1, and along new ones in front, until the shape fits; -1 keeps a length."""
-    return _expanded(x, whole_numbers("expand", "shape", shape))
+    return expanded(x, whole_numbers("expand", "shape", shape))
 
 
 describe(expand, parameters=("x", "shape"), tensors=("x",), kinds={"shape": WHOLES}, spread=True, samples=(([1.0, 2.0], [3, 2]),))
 
 
-def _reshape(x: Any, shape: tuple[int, ...]) -> Any:
-    try:
-        return np.reshape(x, shape)
-    except ValueError:
-        raise ShapeError(
-            f"shape '{list(shape)}' is invalid for input of size {np.size(x)}", hint=f"the shape is {list(np.shape(x))}"
-        ) from None
-
-
-_view = declare(
-    "reshape",
-    _reshape,
-    {"x": lambda g, x_shape: reshape(g, x_shape)},
-    series="linear",
-    node="ViewBackward0",
-    statics={"shape": ()},
-    public=False,
-    view=True,
-)
-
-
 def reshape(x: Any, *shape: Any) -> Any:
     """The same elements in another shape; one length may be -1."""
-    return _view(x, whole_numbers("reshape", "shape", shape))
+    return reshaped(x, whole_numbers("reshape", "shape", shape))
 
 
 def view(x: Any, *shape: Any) -> Any:
@@ -204,7 +129,7 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         return x
     if first > last:
         raise ArgumentError("flatten() has invalid args: start_dim cannot come after end_dim")
-    return _view(x, (*x.shape[:first], -1, *x.shape[last + 1 :]))
+    return reshaped(x, (*x.shape[:first], -1, *x.shape[last + 1 :]))
 
 
 describe(flatten, tensors=("x",), samples=(([[1.0, 2.0], [3.0, 4.0]],),))
@@ -259,7 +184,7 @@ def _swapped(x: Any, dim0: int, dim1: int) -> Any:
     return x[...] if dim0 == dim1 else np.swapaxes(x, dim0, dim1)
 
 
-transpose: Function = declare(
+transpose: TensorFunction = declare(
     "transpose",
     lambda x, dim0, dim1: _swapped(x, dimension(dim0, x.ndim), dimension(dim1, x.ndim)),
     {"x": lambda g, dim0, dim1: transpose(g, dim0, dim1)},
@@ -280,7 +205,7 @@ def _matrix_transpose(x: Any) -> Any:
     return x.T
 
 
-t: Function = declare(
+t: TensorFunction = declare(
     "t",
     _matrix_transpose,
     {"x": lambda g: t(g)},
@@ -338,63 +263,6 @@ clone = declare(
 # Indexing.  A key is taken apart as PyTorch does it: whole numbers select, slices slice, tensors and lists gather.
 
 
-def _unindex(g: Any, shape: tuple[int, ...], key: Any) -> Any:
-    out = np.zeros(shape, g.dtype)
-    if _is_basic(key):
-        out[key] = g
-    else:
-        np.add.at(out, key, g)
-    return out
-
-
-def _is_basic(key: Any) -> bool:
-    return all(isinstance(k, (int, slice, type(None), type(Ellipsis))) for k in key)
-
-
-unindexed = declare(
-    "unindex",
-    _unindex,
-    {"x": lambda g, key: _index(g, key)},
-    series="linear",
-    node="IndexPutBackward0",
-    statics={"shape": (), "key": ()},
-    public=False,
-)
-
-
-def _rule(g: Any, x_shape: Any, key: Any) -> Any:
-    return unindexed(g, x_shape, key)
-
-
-select_key = declare(
-    "select",
-    lambda x, key: x[(*key, ...)],  # the dots make one number a view too
-    {"x": lambda g, x_shape, key: _rule(g, x_shape, key)},
-    series="linear",
-    statics={"key": ()},
-    public=False,
-    selects=True,
-    view=True,
-)
-slice_key = declare(
-    "slice",
-    lambda x, key: x[key],
-    {"x": lambda g, x_shape, key: _rule(g, x_shape, key)},
-    series="linear",
-    statics={"key": ()},
-    public=False,
-    selects=True,
-    view=True,
-)
-_index: Function = declare(
-    "index",
-    lambda x, key: x[key],
-    {"x": lambda g, x_shape, key: _rule(g, x_shape, key)},
-    statics={"key": ()},
-    public=False,
-    selects=True,
-    series="linear",
-)
 _alias = declare("alias", lambda x: x, {"x": lambda g: g}, series="linear", public=False, view=True)
 
 
@@ -449,7 +317,7 @@ def getitem(x: Any, key: Any) -> Any:
             result = select_key(result, (*before, part))
     if gathered:
         _check_gathered(result.shape, gathered)
-        return _index(result, tuple(gathered))
+        return index_key(result, tuple(gathered))
     return _alias(result) if result is x else result
 
 
@@ -502,21 +370,9 @@ def _piece(g: Any, i: int, shapes: Any, dim: int) -> Any:
     return slice_key(g, (*(slice(None),) * position, slice(start, start + shapes[i][position])))
 
 
-def _stack(arrays: Any, dim: int) -> Any:
-    if any(a.shape != arrays[0].shape for a in arrays):
-        shapes = ", ".join(str(list(a.shape)) for a in arrays)
-        raise ShapeError(f"stack expects each tensor to be equal size, but got {shapes}")
-    return np.stack(arrays, dimension(dim, arrays[0].ndim + 1))
-
-
-stack = declare_sequence(
-    "stack",
-    _stack,
-    lambda g, i, shapes, dim: select_key(g, (*(slice(None),) * dimension(dim, len(shapes[i]) + 1), i)),
-    series="linear",
-    node="StackBackward0",
-    statics={"dim": 0},
-    kinds={"dim": DIMENSION},
+describe(
+    stack,
+    section="shape",
     summary="tensors of one shape joined along a new dimension",
     samples=((1.0, 2.0),),
 )
@@ -540,7 +396,7 @@ def _cat(arrays: Any, dim: int) -> Any:
     return np.concatenate(arrays, dimension(dim, arrays[0].ndim))
 
 
-cat = declare_sequence(
+cat = declare.sequence(
     "cat",
     _cat,
     _piece,

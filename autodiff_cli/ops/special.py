@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import ORDER
-from autodiff_cli.autograd.primitives.registry import Function
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops import decompositions
 from autodiff_cli.ops.comparison import where
@@ -20,7 +20,7 @@ from autodiff_cli.ops.scipy_backend import from_math, from_scipy
 
 __all__ = ["erf", "erfc", "erfinv", "hazard", "log_ndtr", "mills_fraction", "ndtr", "ndtri", "sinc", "sinc_slope"]
 
-ELEMENTWISE = True  # all that is declared here, unless it has a dimension
+declare = Declarations(__name__, elementwise=True)
 
 _ANY = ((0.3,), (-1.7,), ([0.4, -2.2],))
 _TAILS = (*_ANY, (-5.0,), (3.0,))
@@ -37,7 +37,7 @@ def _bell_values(x: Any, scale: float) -> Any:
     return np.exp(-scale * (head * head)) * np.exp(-scale * ((x - head) * (x + head)))
 
 
-_bell: Function = declare(
+_bell: TensorFunction = declare(
     "bell",  # exp(-scale*x**2)
     _bell_values,
     {"x": lambda g, x, out, scale: g * (x * out * (-2 * scale))},
@@ -103,7 +103,7 @@ def _erfinv_slope_values(x: Any) -> Any:
     return np.where(size < 0.5, middle, np.where(size == 1, math.inf, _erfcx(np.abs(y)) / (1 - size)))[()] * (_ROOT_PI / 2)
 
 
-_erfinv_slope: Function = declare(
+_erfinv_slope: TensorFunction = declare(
     "erfinv_slope",
     _erfinv_slope_values,
     {"x": lambda g, x, out: g * (2 * erfinv(x) * (out * out))},
@@ -111,7 +111,7 @@ _erfinv_slope: Function = declare(
     public=False,
     decomposition="sqrt(pi)/2*exp(erfinv(x)**2)",
 )
-erfinv: Function = declare(
+erfinv: TensorFunction = declare(
     "erfinv",
     _erfinv,
     {"x": lambda g, x: g * _erfinv_slope(x)},
@@ -180,7 +180,7 @@ def _mills_fraction_values(x: Any, k: int) -> Any:
     return np.where(x < -3, _fraction(np.maximum(-x, 3), k), right)[()]
 
 
-hazard: Function = declare(
+hazard: TensorFunction = declare(
     "hazard",
     _hazard_values,
     {"x": lambda g, x, out: g * -(out * mills_fraction(x))},
@@ -191,7 +191,7 @@ hazard: Function = declare(
     formula="-hazard(x)*mills_fraction(x)",
     samples=_TAILS,
 )
-mills_fraction: Function = declare(
+mills_fraction: TensorFunction = declare(
     "mills_fraction",
     _mills_fraction_values,
     {"x": lambda g, x, out, k: g * where(x < -3, out * (mills_fraction(x, k + 1) - out), k - out * (out - x))},
@@ -235,7 +235,7 @@ def _ndtri_slope_values(p: Any) -> Any:
     return np.where(tail == 0, math.inf, 1 / (tail * _hazard_values(-np.abs(_ndtri(p)))))[()]
 
 
-_ndtri_slope: Function = declare(
+_ndtri_slope: TensorFunction = declare(
     "ndtri_slope",
     _ndtri_slope_values,
     {"x": lambda g, x, out: g * (ndtri(x) * (out * out))},
@@ -243,7 +243,7 @@ _ndtri_slope: Function = declare(
     public=False,
     decomposition="sqrt(2*pi)*exp(ndtri(x)**2/2)",
 )
-ndtri: Function = declare(
+ndtri: TensorFunction = declare(
     "ndtri",
     _ndtri,
     {"x": lambda g, x: g * _ndtri_slope(x)},
@@ -288,7 +288,7 @@ def _sinc(x: Any, order: int) -> Any:
     return np.where(near, series, value)[()] * power
 
 
-sinc_slope: Function = declare(
+sinc_slope: TensorFunction = declare(
     "sinc_slope",
     _sinc,
     {"x": lambda g, x, order: g * sinc_slope(x, order + 1)},

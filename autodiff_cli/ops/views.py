@@ -6,15 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import declare
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, WHOLE, WHOLES, takes
-from autodiff_cli.autograd.primitives.multi_output import declare_several
-from autodiff_cli.autograd.primitives.registry import Function, describe
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.structural import dimension, select_key, slice_key
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
-from autodiff_cli.ops.shape import cat, clone, dimension, getitem, permuted, reshape, select_key, slice_key, stack
+from autodiff_cli.ops.shape import cat, clone, getitem, permuted, reshape, stack
 
 __all__ = ["chunk", "contiguous", "diagonal", "movedim", "narrow", "ravel", "select", "split", "unbind", "unflatten"]
+
+declare = Declarations(__name__)
 
 _MATRIX = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
@@ -90,7 +93,7 @@ _undiagonal = declare(
     statics={"shape": (), "offset": 0, "dim1": 0, "dim2": 1},
     public=False,
 )
-diagonal: Function = declare(
+diagonal: TensorFunction = declare(
     "diagonal",
     _diagonal,
     {"x": lambda g, x_shape, offset, dim1, dim2: _undiagonal(g, x_shape, offset, dim1, dim2)},
@@ -153,7 +156,7 @@ def _stacked(g: list[Any], x_shape: Any, dim: int) -> Any:
     return stack([np.zeros(rest) if part is None else part for part in g], at)
 
 
-unbind: Function = declare_several(
+unbind: TensorFunction = declare.several(
     "unbind",
     _taken_apart,
     lambda g, x_shape, dim: _stacked(g, x_shape, dim),
@@ -191,8 +194,8 @@ def _joined(g: list[Any], x_shape: Any, lengths: Any, dim: int) -> Any:
     return cat([np.zeros(shape) if part is None else part for part, shape in zip(g, shapes, strict=True)], at)
 
 
-def _splitter(node: str) -> Function:
-    return declare_several(
+def _splitter(node: str) -> TensorFunction:
+    return declare.several(
         "split",
         lambda x, lengths, dim: [_piece(x, i, lengths, dim) for i in range(len(lengths))],
         lambda g, x_shape, lengths, dim: _joined(g, x_shape, lengths, dim),

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.declare import PRIMITIVES
+from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
+from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.extremes import _ordered
 from autodiff_cli.ops.loss import nll_loss
 from autodiff_cli.ops.reduce import count, dimensions, reduction
-from autodiff_cli.ops.shape import dimension
 
 _add, _maximum, _minimum = reduction(np.add), reduction(np.maximum), reduction(np.minimum)
 

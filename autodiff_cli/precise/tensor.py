@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.node import tensor_on
-from autodiff_cli.autograd.primitives.declare import Primitive
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.primitives.primitive import Primitive
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import FOREIGN, NotPrecise
 from autodiff_cli.precise.functions import computed
 from autodiff_cli.precise.number import Arithmetic, Exact, Number

@@ -16,7 +16,8 @@ import numpy as np
 
 from autodiff_cli.autograd import functional, gradient_check, modes, reverse_mode
 from autodiff_cli.autograd.dtypes import get_default_dtype, set_default_dtype
-from autodiff_cli.autograd.node import Node, RemovableHandle
+from autodiff_cli.autograd.hooks import RemovableHandle
+from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo, literal
 from autodiff_cli.autograd.tensor import Tensor, Variable
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, UnknownName

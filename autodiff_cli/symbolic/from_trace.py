@@ -93,7 +93,7 @@ class _Formulas:
             return self._product(operation)
         name = primitive.name
         if name == "pow":
-            base, exponent = given if primitive.arity == 2 or primitive.kind == "power" else given[::-1]
+            base, exponent = given if primitive.arity == 2 or primitive.series == "power" else given[::-1]
             return self.algebra.power(self.of(base), self.of(exponent))
         if name in ("sqrt", "rsqrt"):
             return self.algebra.product([(self.of(given[0]), Fraction(1 if name == "sqrt" else -1, 2))])

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.primitives.declare import PRIMITIVES
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, Function
+from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, TensorFunction
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.compiler.tracer import Cell, Instruction, Tape, Tracer
 from autodiff_cli.evaluation.lowering import is_function
@@ -41,7 +41,9 @@ def _cell(value: Any) -> Cell:
     return value.item() if isinstance(value, (Tensor, np.generic, np.ndarray)) else value
 
 
-def _value(node: Formula, values: Mapping[Formula, Any], variables: Mapping[str, Any], private: Mapping[str, Function]) -> Any:
+def _value(
+    node: Formula, values: Mapping[Formula, Any], variables: Mapping[str, Any], private: Mapping[str, TensorFunction]
+) -> Any:
     if node.kind == "symbol":
         return variables[node.name] if node.name in variables else _NAMED[node.name]
     if node.kind == "sum":

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections import namedtuple
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.memory import view_of
 from autodiff_cli.autograd.modes import is_grad_enabled
-from autodiff_cli.autograd.node import Grad, Node, restore, tensor_on
+from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge, restore
 from autodiff_cli.autograd.primitives.arguments import UNFIT, bind, mismatch
-from autodiff_cli.autograd.primitives.declare import NO_GRAD_VIEW, argument_names, node_name, shares
+from autodiff_cli.autograd.primitives.calls import NO_GRAD_VIEW, shares
 from autodiff_cli.autograd.primitives.kinds import Kind, checks_of, settled
-from autodiff_cli.autograd.primitives.registry import Function, describe
-from autodiff_cli.autograd.tensor import Tensor, leaf_edge, shared_array, view_of
+from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule, argument_names
+from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.errors import NoSeriesError
 
 MULTIPLE_VIEWS = (
@@ -22,24 +24,24 @@ MULTIPLE_VIEWS = (
 )
 
 
-class SeveralNode(Node):
-    """Its gradient is a list, with ``None`` for results that nothing used; its partial is given that list."""
+class MultiOutputNode(Node):
+    """A node with several outputs: its VJP rule receives a list of cotangents, ``None`` for outputs that nothing used."""
 
     __slots__ = ("_outputs",)
 
-    partial: ClassVar[Callable[..., Any]]
+    vjp: ClassVar[Callable[..., Any]]
     wanted: ClassVar[tuple[str, ...]]
-    """What the partial names after the gradients, in order."""
+    """The names that the VJP rule has after the cotangents."""
 
-    def apply(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         self.check_saved()
         values = [getattr(self._saved[name], "_data", self._saved[name]) for name in self.wanted]
-        return (self.partial(grad if isinstance(grad, list) else [grad], *values),)
+        return (self.vjp(grad if isinstance(grad, list) else [grad], *values),)
 
-    def apply_recorded(self, grad: Grad, needed: Collection[Node] | None) -> Sequence[Grad | None]:
+    def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         self.check_saved()
         values = [self._recorded(name, self._saved[name]) for name in self.wanted]
-        return (self.partial(grad if isinstance(grad, list) else [grad], *values),)
+        return (self.vjp(grad if isinstance(grad, list) else [grad], *values),)
 
     def _recorded(self, name: str, value: Any) -> Any:
         if name == "x":
@@ -53,52 +55,31 @@ class SeveralNode(Node):
             self._saved = None
 
 
+@dataclass(slots=True)
 class _Result:
-    """A result kept for backward, as an array: a saved tensor would be a cycle."""
+    """A result saved for backward, as an array: a saved tensor would be a reference cycle."""
 
-    __slots__ = ("_data", "differentiable", "number")
-
-    def __init__(self, data: Any, number: int, differentiable: bool) -> None:
-        self._data = data
-        self.number = number
-        self.differentiable = differentiable
+    _data: Array
+    number: int
+    differentiable: bool
 
 
-def declare_several(
+def multi_output(
     name: str,
-    forward: Callable[..., Any],
-    partial: Callable[..., Any],
-    *,
-    results: Sequence[str] = (),
-    constant: Sequence[str] = (),
-    node: str | None = None,
-    statics: Mapping[str, Any] | None = None,
-    kinds: Mapping[str, Kind] | None = None,
-    view: Callable[..., Any] | None = None,
-    public: bool = True,
-    **description: Any,
-) -> Function:
-    """Declare an operation of one tensor ``x`` with several results.
-
-    Args:
-        name: what users call it.
-        forward: the tuple of results, from the array and the ``statics``.
-        partial: the gradient of ``x``: its first argument is the list of gradients of the results, the others name what
-            is saved: ``x``, ``x_shape``, results and statics.
-        results: the names of the results, which are then returned as a named tuple.
-        constant: those of them that have no gradient.
-        kinds: what each of the ``statics`` is, where users give them.
-        node: PyTorch's name of the backward node.
-        view: ``view(x, i, *statics)`` gives the i-th result as a view of ``x``, where the results share its memory.
-        public: whether it belongs to the language.
-        description: see ``describe``.
-    """
-    wanted = argument_names(partial)[1:]
-    statics = dict(statics or {})
+    forward: Callable[..., Sequence[Array]],
+    vjp: VjpRule,
+    results: Sequence[str],
+    constant: Sequence[str],
+    node: str,
+    statics: Mapping[str, Any],
+    kinds: Mapping[str, Kind],
+    view: Callable[..., Tensor] | None,
+) -> TensorFunction:
+    """Return the function of an operation with several results; for the arguments see ``Declarations.several``."""
+    wanted = argument_names(vjp)[1:]
     parameters, defaults = ("x", *statics), tuple(statics.values())
-    node = node or node_name(name)
-    checks = checks_of(parameters, defaults, kinds or {})
-    node_type = type(node, (SeveralNode,), {"__slots__": (), "partial": staticmethod(partial), "wanted": wanted})
+    checks = checks_of(parameters, defaults, kinds)
+    node_type = type(node, (MultiOutputNode,), {"__slots__": (), "vjp": staticmethod(vjp), "wanted": wanted})
     together: Any = namedtuple(name, results) if results else tuple
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -112,7 +93,7 @@ def declare_several(
             if view is None:
                 raise NoSeriesError(f"{name} has no rule for power series")
             return tuple(view(x, i, *args[1:]) for i in range(len(forward(x._data, *args[1:]))))
-        data = x if type(x) is not Tensor else x._data if view is None else shared_array(x)
+        data: Any = x if type(x) is not Tensor else x._data if view is None else shared_array(x)
         try:
             arrays = forward(data, *args[1:])
         except UNFIT as error:
@@ -131,7 +112,7 @@ def declare_several(
                 view_of(tensor, x, _one(view, i), args[1:], barred)
         return together(*tensors) if results else tuple(tensors)
 
-    def _record(node_type: type[SeveralNode], x: Tensor, args: Any, tensors: list[Tensor]) -> None:
+    def _record(node_type: type[MultiOutputNode], x: Tensor, args: Any, tensors: list[Tensor]) -> None:
         made = node_type.__new__(node_type)
         made._edges = (x._edge or leaf_edge(x),)
         made._hooks = None
@@ -144,12 +125,7 @@ def declare_several(
             if differentiable[i]:
                 tensor._edge, tensor._requires_grad = (made, i), True
 
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = sys._getframe(1).f_globals["__name__"]
-    function.__doc__ = description.get("summary")
-    if not public:
-        return function
-    return describe(function, name=name, parameters=parameters, defaults=defaults, tensors=("x",), kinds=kinds, **description)
+    return function
 
 
 def _one(view: Callable[..., Any], i: int) -> Callable[..., Any]:

@@ -1,18 +1,20 @@
-"""What is known of each function: the registry of the language.
+"""The registry of the language: every function with its parameters, documentation, domain and test points.
 
-``describe`` puts a function into it and onto ``Tensor``.  A function is declared in one place, with everything that
-anyone asks about it; ``declare`` in the module beside this one adds how it runs and its rule.
+``describe`` puts a function into it and onto ``Tensor``; ``Declarations`` in ``primitives.declare`` adds how it runs, and
+its VJP rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
 
+from autodiff_cli.autograd.primitives.kinds import Kind
+from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, TensorFunction, argument_names
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import OnDemand
 
-Function = Callable[..., Any]
 Predicate = Callable[..., Any]
 """A mask from arrays; its parameters are some of the operation's own, by name."""
 
@@ -28,73 +30,79 @@ def how_many(least: int, most: int) -> str:
     return f"{most} argument{'s' * (most != 1)}" if least == most else f"{least} to {most} arguments"
 
 
-class FunctionInfo:
-    """What a declaration says of one function.
+class Description(TypedDict, total=False):
+    """What a declaration says of a function, beside how it runs; see ``FunctionInfo``."""
 
-    Attributes:
-        name, aliases: what it is called.
-        function: the callable.
-        parameters: names in order, with ``defaults`` for the last of them.
-        tensors: those parameters that take tensors; the others take plain numbers, flags and shapes.
-        kinds: what each of those others is, by name; see ``autograd.kinds``.
-        summary: one line of prose.
-        formula: the derivative, in the language itself, where one line can say it.
-        domain: where the value exists; ``smooth``: where the derivative does, if that is less.
-        inside: the domain as a predicate on arrays, over parameters by name; none means everywhere.
-        kink: where the value exists and the derivative does not: a predicate too, with a mask as its result.
-        second_kink: where the derivative has a kink of its own, for what is of order 2.
-        spread: whether the last parameter may be given as several arguments, as the shape of ``reshape``.
-        reflected: the function of an operator whose left side is a plain number: ``reflected(y, x)`` is ``x - y``.
-        convention: what is answered at a kink, and where that comes from.
-        samples: argument lists inside the domain, away from kinks, for generated checks.
-        edges: argument lists at the border of the domain and at kinks.
-    """
-
-    __slots__ = (
-        "aliases",
-        "convention",
-        "defaults",
-        "domain",
-        "edges",
-        "formula",
-        "function",
-        "inside",
-        "kinds",
-        "kink",
-        "name",
-        "parameters",
-        "reflected",
-        "samples",
-        "second_kink",
-        "section",
-        "smooth",
-        "spread",
-        "summary",
-        "tensors",
-        "variadic",
-    )
-
-    name: str
-    aliases: tuple[str, ...]
-    function: Function
-    parameters: tuple[str, ...]
-    defaults: tuple[Any, ...]
-    reflected: Function | None
+    aliases: Sequence[str]
+    reflected: TensorFunction | None
     spread: bool
-    tensors: tuple[str, ...]
-    kinds: Mapping[str, Any]
-    variadic: bool
     section: str
     summary: str
     formula: str
     domain: str
     smooth: str
     convention: str
-    samples: tuple[tuple[Any, ...], ...]
-    edges: tuple[tuple[Any, ...], ...]
+    samples: Sequence[tuple[Any, ...]]
+    edges: Sequence[tuple[Any, ...]]
     inside: Predicate | None
     kink: Predicate | None
     second_kink: Predicate | None
+
+
+class Registration(Description, total=False):
+    """The same, and how the function is put onto ``Tensor``; see ``describe``."""
+
+    methods: Sequence[str] | None
+    operator: str | None
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class FunctionInfo:
+    """A function of the language.
+
+    Attributes:
+        name, aliases: what it is called.
+        function: the callable.
+        parameters: names in order, with ``defaults`` for the last of them.
+        tensors: the parameters that take tensors; the others take plain numbers, flags and shapes.
+        kinds: what each of those others is, by name; see ``primitives.kinds``.
+        variadic: whether the first parameter may be given as several arguments, as the tensors of ``stack``.
+        spread: whether the last parameter may be, as the shape of ``reshape``.
+        reflected: the function of an operator whose left side is a plain number: ``reflected(y, x)`` is ``x - y``.
+        section: what it is listed under in the reference.
+        summary: one line of prose.
+        formula: the derivative, in the language itself, where one line can say it.
+        domain: where the value exists.
+        smooth: where the derivative exists; as ``domain`` if left out.
+        convention: the derivative at a kink, and where that choice comes from.
+        samples: argument lists inside the domain, away from kinks, for generated checks.
+        edges: argument lists at the border of the domain and at kinks.
+        inside: the domain as a predicate on arrays, over parameters by name; ``None`` means everywhere.
+        kink: where the value exists and the derivative does not, as such a predicate.
+        second_kink: where the derivative itself has a kink.
+    """
+
+    name: str
+    function: TensorFunction
+    parameters: tuple[str, ...]
+    defaults: tuple[Any, ...]
+    tensors: tuple[str, ...]
+    kinds: Mapping[str, Kind]
+    variadic: bool = False
+    aliases: Sequence[str] = ()
+    reflected: TensorFunction | None = None
+    spread: bool = False
+    section: str = ""
+    summary: str = ""
+    formula: str = ""
+    domain: str = ""
+    smooth: str = ""
+    convention: str = ""
+    samples: Sequence[tuple[Any, ...]] = ()
+    edges: Sequence[tuple[Any, ...]] = ()
+    inside: Predicate | None = None
+    kink: Predicate | None = None
+    second_kink: Predicate | None = None
 
     @property
     def signature(self) -> str:
@@ -127,8 +135,7 @@ class FunctionInfo:
         values = dict(zip(self.parameters[self.required :], self.defaults, strict=True))
         values.update(zip(self.parameters, given, strict=False))
         values.update(named)
-        code = predicate.__code__
-        return predicate(*[values[name] for name in code.co_varnames[: code.co_argcount]])
+        return predicate(*[values[name] for name in argument_names(predicate)])
 
     @property
     def required(self) -> int:
@@ -148,74 +155,69 @@ def literal(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else repr(value)
 
 
-def _summary(function: Function) -> str:
+def _summary(function: TensorFunction) -> str:
     """The first line of a docstring, as the middle of a sentence."""
     line = (function.__doc__ or "").strip().partition("\n")[0].rstrip(".").replace("`", "")
     return line[:1].lower() + line[1:] if line[1:2].islower() else line
 
 
 def describe(
-    function: Function,
+    function: TensorFunction,
     *,
-    tensors: Sequence[str] | None = None,
-    kinds: Mapping[str, Any] | None = None,
-    aliases: Sequence[str] = (),
-    methods: Sequence[str] | None = None,
-    operator: str | None = None,
-    reflected: Function | None = None,
     name: str | None = None,
     parameters: Sequence[str] | None = None,
     defaults: Sequence[Any] | None = None,
+    tensors: Sequence[str] | None = None,
+    kinds: Mapping[str, Kind] | None = None,
     variadic: bool = False,
-    spread: bool = False,
-    summary: str = "",
-    formula: str = "",
-    domain: str = "",
-    smooth: str = "",
-    convention: str = "",
-    samples: Sequence[tuple[Any, ...]] = (),
-    edges: Sequence[tuple[Any, ...]] = (),
-    inside: Predicate | None = None,
-    kink: Predicate | None = None,
-    second_kink: Predicate | None = None,
-) -> Function:
-    """Put a function into the language and onto ``Tensor``: as methods, and as ``operator`` with its reflected form.
+    methods: Sequence[str] | None = None,
+    operator: str | None = None,
+    **description: Unpack[Description],
+) -> TensorFunction:
+    """Put a function into the language and onto ``Tensor``.
 
-    Used directly for functions composed of others; ``declare`` calls it for operations with rules of their own.
+    Used directly for functions composed of others, whose arguments are read from their code; ``Declarations`` uses it for
+    primitives.
+
+    Args:
+        function: the callable.
+        name, parameters, defaults, tensors, kinds, variadic: see ``FunctionInfo``; from the primitive or the code if left out.
+        methods: the names of its methods; the name and the aliases if left out.
+        operator: the operator that it implements, such as ``add``; with its reflected form.
+        description: see ``FunctionInfo``.
     """
-    op = FunctionInfo()
-    op.name = name or function.__name__.rstrip("_")
-    op.aliases = tuple(aliases)
-    op.function = function
     written = getattr(function, "__wrapped__", function)
-    code = written.__code__
-    op.parameters = tuple(parameters if parameters is not None else code.co_varnames[: code.co_argcount])
-    op.defaults = tuple(defaults if defaults is not None else written.__defaults__ or ())
-    op.kinds = getattr(function, "kinds", {}) if kinds is None else kinds
-    op.tensors = tuple(tensors) if tensors is not None else op.parameters[: op.required]
-    op.variadic = variadic
-    op.reflected = reflected
-    op.spread = spread
-    op.section = function.__module__.rpartition(".")[2]
-    op.summary = summary or _summary(function)
-    op.formula = formula
-    op.domain = domain
-    op.smooth = smooth or domain
-    op.convention = convention
-    op.samples = tuple(samples)
-    op.edges = tuple(edges)
-    op.inside = inside
-    op.kink = kink
-    op.second_kink = second_kink
-    for each in (op.name, *op.aliases):
-        FUNCTIONS[each] = op
-    if op.tensors and not variadic:
-        for method in (op.name, *op.aliases) if methods is None else methods:
+    primitive = PRIMITIVES.get(function)
+    if primitive is not None:
+        variadic = primitive.of_sequence
+        name, parameters, defaults, kinds = primitive.name, primitive.parameters, primitive.defaults, primitive.kinds
+        tensors = primitive.parameters[: primitive.arity]
+    parameters = tuple(argument_names(written) if parameters is None else parameters)
+    defaults = tuple((written.__defaults__ or ()) if defaults is None else defaults)
+    description.setdefault("section", function.__module__.rpartition(".")[2])
+    function.__doc__ = function.__doc__ or description.get("summary")
+    description.setdefault("summary", _summary(function))
+    description.setdefault("smooth", description.get("domain", ""))
+    info = FunctionInfo(
+        name=name or function.__name__.rstrip("_"),
+        function=function,
+        parameters=parameters,
+        defaults=defaults,
+        tensors=parameters[: len(parameters) - len(defaults)] if tensors is None else tuple(tensors),
+        kinds=getattr(function, "kinds", {}) if kinds is None else kinds,
+        variadic=variadic,
+        **description,
+    )
+    names = (info.name, *info.aliases)
+    for each in names:
+        FUNCTIONS[each] = info
+    if info.tensors and not variadic:
+        for method in names if methods is None else methods:
             setattr(Tensor, method, function)
     if operator is not None:
         setattr(Tensor, f"__{operator}__", function)
-        if len(op.tensors) == 2 and operator not in _COMPARISONS:
-            setattr(Tensor, f"__r{operator}__", reflected or (lambda self, other: function(other, self)))
+        if len(info.tensors) == 2 and operator not in _COMPARISONS:
+            setattr(Tensor, f"__r{operator}__", info.reflected or (lambda self, other: function(other, self)))
     return function
 
 

@@ -1,0 +1,251 @@
+"""The functions that users call: forward on arrays, and a recorded node where a tensor requires grad.
+
+Given plain arrays such a function computes, and nothing else.  VJP rules are written over such functions, so one rule
+serves the fast backward pass on arrays and the recorded one on tensors, at every order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array, get_default_dtype, promote
+from autodiff_cli.autograd.memory import next_sequence_nr, view_of
+from autodiff_cli.autograd.modes import is_grad_enabled
+from autodiff_cli.autograd.node import Node, leaf_edge
+from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, bind, common, mismatch, plain
+from autodiff_cli.autograd.primitives.kinds import TENSOR, Kind, checks_of, settled
+from autodiff_cli.autograd.primitives.node_factory import NodeFactory, output_of
+from autodiff_cli.autograd.primitives.nodes import BothNode, InputNode, LinearNode, OutputNode, SequenceNode
+from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule, argument_names, dispatch
+from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
+from autodiff_cli.errors import ArgumentError, DtypeError
+
+NO_GRAD_VIEW = (
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
+    "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either "
+    "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+    "to be tracked)."
+)
+_new = object.__new__
+
+
+def _in_default_dtype(data: Array, *inputs: Any) -> Array:
+    """Return a result in the default type if it is floating-point and no input is; NumPy's type may be another one."""
+    if data.dtype.kind == "f" and not any(getattr(getattr(v, "dtype", None), "kind", "") == "f" for v in inputs):
+        return data.astype(get_default_dtype(), copy=False)
+    return data
+
+
+def _without_float16(forward: Callable[..., Array], data: Array, values: Sequence[Any]) -> Array:
+    """Return a result, computed again from integers if NumPy made float16 of booleans."""
+    if data.dtype != np.float16:
+        return data
+    return forward(*(v.astype(np.int64) if getattr(v, "dtype", None) == np.bool_ else v for v in values))
+
+
+def _as_integers(name: str, values: Array) -> Array:
+    """Return booleans as integers.
+
+    Raises:
+        DtypeError: for the operations that PyTorch refuses for them.
+    """
+    if name in NO_BOOLEANS:
+        raise DtypeError(NO_BOOLEANS[name])
+    return values.astype(np.int64)
+
+
+def unary(name: str, forward: Callable[..., Array], nodes: NodeFactory) -> TensorFunction:
+    """Return the function of an operation of one tensor and nothing else: the path that must be fast."""
+    (vjp,) = nodes.vjps
+    saves = argument_names(vjp)[1:]
+    saves_input = saves == ("x",)
+    saves_output = saves == ("out",)
+    saves_both = saves == ("x", "out")
+    if saves and not (saves_input or saves_output or saves_both):
+        return general(name, forward, nodes, {}, {})
+    base: type[Node] = InputNode if saves_input else OutputNode if saves_output else BothNode if saves_both else LinearNode
+    node_type: Any = None
+
+    def function(x: Any) -> Any:
+        nonlocal node_type
+        if type(x) is not Tensor:
+            return dispatch(function, (x,)) if isinstance(x, Tensor) else forward(x)
+        values = x._data
+        data = forward(values if values.dtype.kind != "b" else _as_integers(name, values))
+        if not x._requires_grad or not is_grad_enabled():
+            return tensor_on(_in_default_dtype(data, values))
+        if node_type is None:
+            node_type = nodes.subclass(base, vjp=staticmethod(vjp))
+        made = _new(node_type)
+        made._saved = x if saves_input else data if saves_output else (x, data) if saves_both else None
+        # As output_of does; this is the innermost loop of eager evaluation.
+        made._edges = (x._edge or leaf_edge(x),)
+        made._shape = data.shape
+        made._dtype = data.dtype
+        made.sequence_nr = next_sequence_nr()
+        made._hooks = None
+        out = _new(Tensor)
+        out._data = data
+        out._requires_grad = True
+        out._edge = (made, 0)
+        out._extra = None
+        return out
+
+    return function
+
+
+def binary(name: str, forward: Callable[..., Array], nodes: NodeFactory) -> TensorFunction:
+    """Return the function of an operation of two tensors, either of which may be a plain number."""
+    first, second = 0 in nodes.positions, 1 in nodes.positions
+
+    def function(x: Any, y: Any) -> Any:
+        if type(x) is Tensor:
+            a = x._data
+            if type(y) is Tensor:
+                b = y._data
+                if a.dtype is not b.dtype:
+                    a, b = promote(a, b)
+                    # VJP rules compute with numbers, not with booleans.
+                    x, y = tensor_on(a) if x._data.dtype.kind == "b" else x, tensor_on(b) if y._data.dtype.kind == "b" else y
+            elif isinstance(y, Tensor):
+                return dispatch(function, (x, y))
+            else:
+                b = y = plain(y, a)
+        elif isinstance(x, Tensor) or (isinstance(y, Tensor) and type(y) is not Tensor):
+            return dispatch(function, (x, y))
+        elif type(y) is Tensor:
+            b = y._data
+            a = x = plain(x, b)
+        else:
+            return forward(x, y)
+        try:
+            data = forward(a, b)
+        except UNFIT as error:
+            raise mismatch(name, error, (a, b)) from None
+        if (
+            (first and type(x) is Tensor and x._requires_grad) or (second and type(y) is Tensor and y._requires_grad)
+        ) and is_grad_enabled():
+            return nodes.record((x, y), data)
+        return tensor_on(_in_default_dtype(_without_float16(forward, data, (a, b)), a, b))
+
+    return function
+
+
+def general(
+    name: str, forward: Callable[..., Array], nodes: NodeFactory, statics: Mapping[str, Any], kinds: Mapping[str, Kind]
+) -> TensorFunction:
+    """Return the function of any other operation: of tensors first, then of plain arguments, which have defaults."""
+    arity = nodes.arity
+    parameters, defaults = nodes.tensors + tuple(statics), tuple(statics.values())
+    checks = checks_of(parameters, defaults, kinds)
+
+    def function(*call: Any, **kwargs: Any) -> Any:
+        args: Sequence[Any] = call
+        if kwargs or len(args) != len(parameters):
+            args = bind(name, parameters, defaults, args, kwargs)
+        if checks:
+            args = settled(name, checks, args)
+        raw = list(args)
+        recorded = any_tensor = False
+        for i in range(arity):
+            value = args[i]
+            if type(value) is Tensor:
+                any_tensor = True
+                raw[i] = value._data
+                recorded = recorded or (value._requires_grad and i in nodes.positions)
+            elif isinstance(value, Tensor):
+                return dispatch(function, args)
+        if not any_tensor:
+            return forward(*raw)
+        if arity > 1:
+            raw[:arity] = common(raw[:arity], nodes.positions)
+            for i in nodes.positions:  # VJP rules compute with numbers, not with booleans
+                if type(args[i]) is Tensor and args[i]._data.dtype.kind == "b" and raw[i].dtype.kind != "b":
+                    args = (*args[:i], tensor_on(raw[i]), *args[i + 1 :])
+        try:
+            data = forward(*raw)
+        except UNFIT as error:
+            raise mismatch(name, error, raw[:arity]) from None
+        if recorded and is_grad_enabled():
+            return nodes.record(args, data)
+        return tensor_on(_in_default_dtype(_without_float16(forward, data, raw), *raw[:arity]))
+
+    return function
+
+
+def viewing(
+    name: str, forward: Callable[..., Array], nodes: NodeFactory, statics: Mapping[str, Any], kinds: Mapping[str, Kind]
+) -> TensorFunction:
+    """Return the function of an operation whose result is a view of its argument."""
+    parameters, defaults = nodes.tensors + tuple(statics), tuple(statics.values())
+    checks = checks_of(parameters, defaults, kinds)
+
+    def function(*call: Any, **kwargs: Any) -> Any:
+        args: Sequence[Any] = call
+        if kwargs or len(args) != len(parameters):
+            args = bind(name, parameters, defaults, args, kwargs)
+        if checks:
+            args = settled(name, checks, args)
+        x = args[0]
+        if type(x) is not Tensor:
+            return dispatch(function, args) if isinstance(x, Tensor) else forward(*args)
+        source = shared_array(x)
+        try:
+            data = forward(source, *args[1:])
+        except UNFIT as error:
+            raise mismatch(name, error, [source]) from None
+        recording = is_grad_enabled()
+        made = nodes.record(args, data) if x._requires_grad and recording else tensor_on(data)
+        if not shares(data, source):
+            return made
+        return view_of(made, x, function, args[1:], NO_GRAD_VIEW if x._requires_grad and not recording else "")
+
+    return function
+
+
+def shares(data: Array, source: Array) -> bool:
+    """Return whether an array is a view of the memory of another."""
+    return data is source or (data.base is not None and data.base is (source if source.base is None else source.base))
+
+
+def of_sequence(
+    name: str,
+    node: str,
+    forward: Callable[..., Array],
+    vjp: VjpRule,
+    statics: Mapping[str, Any],
+    kinds: Mapping[str, Kind],
+) -> tuple[TensorFunction, type[SequenceNode]]:
+    """Return the function of an operation on a sequence of tensors, and the class of its nodes."""
+    node_type: Any = type(node, (SequenceNode,), {"__slots__": (), "vjp": staticmethod(vjp)})
+    parameters, defaults = ("tensors", *statics), tuple(statics.values())
+    checks = checks_of(parameters, defaults, kinds)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if args and not isinstance(args[0], (list, tuple)):
+            # stack(x, y) as in the language, beside PyTorch's stack([x, y]).
+            count = sum(isinstance(a, (Tensor, np.ndarray, np.generic, float)) for a in args)
+            args = (list(args[:count]), *args[count:])
+        tensors, *rest = settled(name, checks, bind(name, parameters, defaults, args, kwargs))
+        if not tensors:
+            raise ArgumentError(f"{name} expects at least one tensor")
+        if any(type(t) is not Tensor and isinstance(t, Tensor) for t in tensors):
+            return dispatch(function, (list(tensors), *rest))
+        raw = [t._data if type(t) is Tensor else np.asarray(TENSOR(t, name, "tensors")) for t in tensors]
+        try:
+            data = forward(raw, *rest)
+        except UNFIT as error:
+            raise mismatch(name, error, raw) from None
+        if not any(type(t) is Tensor for t in tensors):
+            return data
+        if not any(type(t) is Tensor and t._requires_grad for t in tensors) or not is_grad_enabled():
+            return tensor_on(data)
+        made: Any = _new(node_type)
+        made._saved = (tuple(r.shape for r in raw), *rest)
+        edges = tuple([(t._edge or leaf_edge(t)) if type(t) is Tensor and t._requires_grad else None for t in tensors])
+        return output_of(made, edges, data)
+
+    return function, node_type

@@ -1,0 +1,162 @@
+"""How a call is recorded: the node of a primitive, with its edges and the values that its VJP rules need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.memory import next_sequence_nr
+from autodiff_cli.autograd.node import Edge, Node, leaf_edge
+from autodiff_cli.autograd.primitives.nodes import NO_EDGE, OUTPUT, OpNode
+from autodiff_cli.autograd.primitives.primitive import VjpRule, argument_names
+from autodiff_cli.autograd.tensor import Tensor
+
+_new = object.__new__
+
+
+class SavedValue(NamedTuple):
+    """One value that a node saves.
+
+    Attributes:
+        kind: whether it is an argument, the shape of an argument, or the output.
+        position: which argument, -1 for the output.
+        readers: the VJP rules that need it, as positions among those there are.
+    """
+
+    kind: Literal["value", "shape", "output"]
+    position: int
+    readers: tuple[int, ...]
+
+
+class NodeFactory:
+    """Makes the nodes of one primitive.
+
+    Attributes:
+        name: the primitive's.
+        node_name: the class name of the nodes, which PyTorch prints.
+        tensors: the names of the arguments that are tensors.
+        vjps: the VJP rules, without those that are ``None``.
+        positions: the arguments that these belong to.
+        traits: further class attributes of the nodes.
+    """
+
+    __slots__ = (
+        "_node_type",
+        "arity",
+        "name",
+        "names",
+        "node_name",
+        "picks",
+        "positions",
+        "saved_values",
+        "tensors",
+        "traits",
+        "vjps",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        node_name: str,
+        statics: tuple[str, ...],
+        vjps: Mapping[str, VjpRule | None],
+        traits: dict[str, Any],
+    ) -> None:
+        self.name = name
+        self.node_name = node_name
+        self.tensors = tuple(vjps)
+        self.traits = traits
+        self.positions = tuple(i for i, vjp in enumerate(vjps.values()) if vjp is not None)
+        self.vjps = tuple(vjp for vjp in vjps.values() if vjp is not None)
+        self.arity = len(vjps)
+        self._node_type: type[OpNode] | None = None
+        wanted = [argument_names(vjp)[1:] for vjp in self.vjps]
+        self.names = tuple(dict.fromkeys(name for names in wanted for name in names))
+        self.picks = tuple(tuple(map(self.names.index, names)) for names in wanted)
+        parameters = self.tensors + statics
+        self.saved_values = tuple(
+            SavedValue(*_source(name, parameters), tuple(i for i, read in enumerate(self.picks) if k in read))
+            for k, name in enumerate(self.names)
+        )
+
+    @property
+    def node_type(self) -> type[OpNode]:
+        """The class of the nodes, made on first use."""
+        if self._node_type is None:
+            edge_of = tuple(
+                OUTPUT
+                if kind == "output"
+                else self.positions.index(position)
+                if kind == "value" and position in self.positions
+                else NO_EDGE
+                for kind, position, _ in self.saved_values
+            )
+            attributes = {
+                "vjps": self.vjps,
+                "picks": self.picks,
+                "edge_of": edge_of,
+                "saved_names": self.names,
+                "keeps_output": OUTPUT in edge_of,
+                "frees": any(kind == "output" or (kind == "value" and at < self.arity) for kind, at, _ in self.saved_values),
+            }
+            self._node_type = self.subclass(OpNode, **attributes)
+        return self._node_type
+
+    def subclass(self, base: type[Node], **attributes: Any) -> Any:
+        """Return a class of nodes with the name and the traits of this primitive."""
+        return type(self.node_name, (base,), {"__slots__": (), **attributes, **self.traits})
+
+    def record(self, values: Sequence[Any], data: Array) -> Tensor:
+        """Return the output of a call, some argument of which requires grad, as a tensor with a node.
+
+        Args:
+            values: the arguments.
+            data: the result.
+        """
+        edges: list[Edge | None] = []
+        for i in self.positions:
+            value = values[i]
+            needs = type(value) is Tensor and value._requires_grad
+            edges.append((value._edge or leaf_edge(value)) if needs else None)
+        saved: list[Any] = []
+        for kind, position, readers in self.saved_values:
+            for reader in readers:
+                if edges[reader] is not None:
+                    break
+            else:  # no VJP rule that will run needs it
+                saved.append(None)
+                continue
+            if kind == "value":
+                saved.append(values[position])
+            elif kind == "output":
+                saved.append(data)
+            else:
+                value = values[position]
+                saved.append(value.shape if hasattr(value, "shape") else ())
+        node = _new(self._node_type or self.node_type)
+        node._saved = saved
+        return output_of(node, tuple(edges), data)
+
+
+def _source(name: str, parameters: tuple[str, ...]) -> tuple[Literal["value", "shape", "output"], int]:
+    if name == "out":
+        return "output", -1
+    if name in parameters:
+        return "value", parameters.index(name)
+    return "shape", parameters.index(name.removesuffix("_shape"))
+
+
+def output_of(node: Node, edges: tuple[Edge | None, ...], data: Array) -> Tensor:
+    """Complete a node, and return its only output."""
+    node._edges = edges
+    node._shape = data.shape
+    node._dtype = data.dtype
+    node.sequence_nr = next_sequence_nr()
+    node._hooks = None
+    out = _new(Tensor)
+    out._data = data
+    out._requires_grad = True
+    out._edge = (node, 0)
+    out._extra = None
+    return out

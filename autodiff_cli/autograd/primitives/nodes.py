@@ -1,0 +1,179 @@
+"""The nodes of primitives, by what their VJP rules need: nothing, the input, the output, both, or anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, ClassVar
+
+from autodiff_cli.autograd.memory import changes_since, last_change
+from autodiff_cli.autograd.node import Cotangent, Node, restore
+from autodiff_cli.autograd.tensor import tensor_on
+
+NO_EDGE, OUTPUT = -1, -2
+
+
+class UnaryNode(Node):
+    """An operation of one tensor whose vjp names nothing, its input, or its output."""
+
+    __slots__ = ()
+
+    vjp: ClassVar[Callable[..., Any]]
+
+
+class LinearNode(UnaryNode):
+    """The vjp names nothing: nothing is saved and nothing can be freed."""
+
+    __slots__ = ()
+
+    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        return (self.vjp(grad),)
+
+    apply_recorded = apply
+
+
+class InputNode(UnaryNode):
+    """The vjp names the input, which is saved as a tensor."""
+
+    __slots__ = ()
+
+    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        saved = self._saved
+        if saved is None or last_change[0] > self.sequence_nr:
+            self.check_saved()
+        return (self.vjp(grad, saved._data),)
+
+    def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        self.check_saved()
+        return (self.vjp(grad, restore(self._saved, self._edges[0])),)
+
+    def saved_values(self) -> dict[str, Any]:
+        return {"x": self._saved}
+
+    def release(self) -> None:
+        self._saved = None
+
+
+class OutputNode(UnaryNode):
+    """The vjp names the output, which is saved as an array: a saved tensor would be a cycle."""
+
+    __slots__ = ()
+
+    keeps_output = True
+
+    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        if self._saved is None or last_change[0] > self.sequence_nr:
+            self.check_saved()
+        return (self.vjp(grad, self._saved),)
+
+    def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        self.check_saved()
+        return (self.vjp(grad, tensor_on(self._saved, (self, 0))),)
+
+    def saved_values(self) -> dict[str, Any]:
+        return {"out": tensor_on(self._saved, (self, 0))}
+
+    def release(self) -> None:
+        self._saved = None
+
+
+class BothNode(UnaryNode):
+    """The vjp names the input and the output: a pair of the tensor and the array is saved.
+
+    Where the input was changed in place since, ``recover`` finds it from the output, which alone PyTorch saves.
+    """
+
+    __slots__ = ()
+
+    keeps_output = True
+    recover: ClassVar[Callable[[Any], Any] | None] = None
+
+    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        x, out = self._pair()
+        return (self.vjp(grad, x._data, out),)
+
+    def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        x, out = self._pair()
+        return (self.vjp(grad, restore(x, self._edges[0]), tensor_on(out, (self, 0))),)
+
+    def _pair(self) -> Any:
+        pair = self._saved
+        if pair is not None and last_change[0] <= self.sequence_nr:
+            return pair
+        if self.recover is not None and isinstance(pair, tuple) and changes_since(pair[0], self.sequence_nr)[1]:
+            return tensor_on(type(self).recover(pair[1]), self._edges[0]), pair[1]  # type: ignore[misc]
+        self.check_saved()
+        return pair
+
+    def saved_values(self) -> dict[str, Any]:
+        return {"x": self._saved[0], "out": tensor_on(self._saved[1], (self, 0))}
+
+    def release(self) -> None:
+        self._saved = None
+
+
+class OpNode(Node):
+    """Any other operation: a tuple of saved values, and for each vjp which of them it names."""
+
+    __slots__ = ()
+
+    vjps: ClassVar[tuple[Callable[..., Any], ...]]
+    picks: ClassVar[tuple[tuple[int, ...], ...]]
+    """For each vjp the positions in ``saved`` of its arguments after the gradient."""
+    edge_of: ClassVar[tuple[int, ...]]
+    """For each saved value the edge of the input that it is, or ``NO_EDGE``, or ``OUTPUT``."""
+    frees: ClassVar[bool]
+    saved_names: ClassVar[tuple[str, ...]]
+
+    def saved_values(self) -> dict[str, Any]:
+        values = zip(self.saved_names, self._saved, self.edge_of, strict=True)
+        return {name: tensor_on(v, (self, 0)) if edge == OUTPUT and v is not None else v for name, v, edge in values}
+
+    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        saved = self._saved
+        if saved is None or last_change[0] > self.sequence_nr:
+            self.check_saved()
+        return self._vjps(grad, [getattr(value, "_data", value) for value in saved], needed)
+
+    def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        self.check_saved()
+        values = []
+        for value, edge in zip(self._saved, self.edge_of, strict=True):
+            if edge == OUTPUT and value is not None:
+                value = tensor_on(value, (self, 0))
+            elif edge >= 0 and hasattr(value, "_data"):
+                value = restore(value, self._edges[edge])
+            values.append(value)
+        return self._vjps(grad, values, needed)
+
+    def _vjps(self, grad: Cotangent, values: list[Any], needed: Collection[Node] | None) -> list[Cotangent | None]:
+        parts: list[Cotangent | None] = []
+        for i, edge in enumerate(self._edges):
+            if edge is None or (needed is not None and edge[0] not in needed):
+                parts.append(None)
+                continue
+            picks = self.picks[i]
+            if len(picks) == 1:
+                parts.append(self.vjps[i](grad, values[picks[0]]))
+            else:
+                parts.append(self.vjps[i](grad, *[values[k] for k in picks]))
+        return parts
+
+    def release(self) -> None:
+        if self.frees:
+            self._saved = None
+
+
+class SequenceNode(Node):
+    """An operation on a sequence of tensors (stack, cat): one vjp, told which of them is asked for."""
+
+    __slots__ = ()
+
+    vjp: ClassVar[Callable[..., Any]]
+
+    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        return [
+            None if edge is None or (needed is not None and edge[0] not in needed) else self.vjp(grad, i, *self._saved)
+            for i, edge in enumerate(self._edges)
+        ]
+
+    apply_recorded = apply

@@ -1,0 +1,237 @@
+"""The primitives that move, select, repeat and add elements: the backward pass itself is made of them.
+
+``sum_to`` and ``expanded`` are each other's adjoint, and so are indexing and ``unindexed``.  The VJP rule of an operation
+that broadcasts its input returns the cotangent as it is: the backward pass sums it to the shape of the input.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array, DType
+from autodiff_cli.autograd.memory import View
+from autodiff_cli.autograd.node import Cotangent
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.kinds import DIMENSION
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
+from autodiff_cli.limits import check_elements
+
+Shape = tuple[int, ...]
+Key = tuple[Any, ...]
+"""An index: whole numbers, slices, ``None``, and arrays of positions or booleans."""
+
+declare = Declarations(__name__)
+
+
+def dimension(dim: float, ndim: int) -> int:
+    """Return a dimension counted from the front; -1 is the last.
+
+    Raises:
+        ArgumentError: if it is not a whole number.
+        IndexOutOfRange: in PyTorch's words.
+    """
+    if isinstance(dim, float) and dim.is_integer():
+        dim = int(dim)
+    if not isinstance(dim, (int, np.integer)):
+        raise ArgumentError(f"a dimension must be a whole number, not {dim!r}")
+    reach = max(ndim, 1)
+    if not -reach <= dim < reach:
+        raise IndexOutOfRange(f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {dim})")
+    return int(dim) % reach
+
+
+def _sum_to(x: Array, shape: Shape) -> Any:
+    extra = len(x.shape) - len(shape)
+    if extra > 0 and x.shape[extra:] == shape:  # the usual case: whole dimensions in front
+        return np.add.reduce(x, axis=0 if extra == 1 else tuple(range(extra)))
+    if extra < 0 or any(n != m and n != 1 for n, m in zip(shape, x.shape[extra:], strict=True)):
+        raise ShapeError(f"got a gradient of shape {list(x.shape)} where one of shape {list(shape)} was expected")
+    summed = tuple(range(extra)) + tuple(extra + i for i, (n, m) in enumerate(zip(shape, x.shape[extra:], strict=True)) if n != m)
+    return np.add.reduce(x, axis=summed, keepdims=True).reshape(shape)[()] if summed else x.reshape(shape)
+
+
+def _expand(x: Array, shape: Shape) -> Array:
+    x = np.asarray(x)
+    if x.ndim == 0 and shape and min(shape) > 0:
+        check_elements(shape)
+        return np.broadcast_to(x, shape) if max(shape) > 1 else x.reshape(shape)
+    lead = len(shape) - x.ndim
+    whole = tuple(int(x.shape[i - lead] if n == -1 and i >= lead else n) for i, n in enumerate(shape))
+    if lead < 0 or any(n not in (m, 1) for n, m in zip(x.shape, whole[lead:], strict=True)):
+        raise ShapeError(f"a tensor of shape {list(x.shape)} cannot be expanded to {list(shape)}")
+    check_elements(whole)
+    # Where nothing is repeated the result can be written to.
+    return x.reshape(whole) if x.size == math.prod(whole) else np.broadcast_to(x, whole)
+
+
+sum_to: TensorFunction = declare(
+    "sum_to",
+    _sum_to,
+    {"x": lambda g, x_shape: expanded(g, x_shape)},
+    series="linear",
+    node="SumBackward1",
+    statics={"shape": ()},
+    public=False,
+)
+expanded: TensorFunction = declare(
+    "expand", _expand, {"x": lambda g: g}, series="linear", statics={"shape": ()}, public=False, view=True
+)
+
+
+def _cast(x: Array, dtype: DType) -> Array:
+    return x.astype(dtype)
+
+
+cast = declare(
+    "to",
+    _cast,
+    {"x": lambda g: g},
+    series="linear",
+    node="ToCopyBackward0",
+    statics={"dtype": None},
+    public=False,
+    elementwise=True,
+    decomposition="x",
+)
+
+
+def _reshape(x: Array, shape: Shape) -> Array:
+    try:
+        return np.reshape(x, shape)
+    except ValueError:
+        raise ShapeError(
+            f"shape '{list(shape)}' is invalid for input of size {np.size(x)}", hint=f"the shape is {list(np.shape(x))}"
+        ) from None
+
+
+reshaped: TensorFunction = declare(
+    "reshape",
+    _reshape,
+    {"x": lambda g, x_shape: reshaped(g, x_shape)},
+    series="linear",
+    node="ViewBackward0",
+    statics={"shape": ()},
+    public=False,
+    view=True,
+)
+
+
+# Selecting
+
+
+def _where(condition: Array, x: Array, y: Array) -> Array:
+    if np.ndim(condition) == 0 and np.ndim(x) == 0 and np.ndim(y) == 0:
+        # np.where costs ten times as much on scalars; the type must not depend on the branch.
+        chosen = x if condition else y
+        dtype = np.result_type(x, y)
+        return chosen if type(chosen) is dtype.type else dtype.type(chosen)
+    return np.where(condition, x, y)
+
+
+where: TensorFunction = declare(
+    "where",
+    _where,
+    {
+        "condition": None,
+        "x": lambda g, condition: where(condition, g, 0.0),
+        "y": lambda g, condition: where(condition, 0.0, g),
+    },
+    elementwise=True,
+    selects=True,
+    series="linear",
+    public=False,
+)
+
+
+def _unindex(g: Array, shape: Shape, key: Key) -> Array:
+    out = np.zeros(shape, g.dtype)
+    if all(isinstance(k, (int, slice, type(None), type(Ellipsis))) for k in key):
+        out[key] = g
+    else:
+        np.add.at(out, key, g)
+    return out
+
+
+unindexed: TensorFunction = declare(
+    "unindex",
+    _unindex,
+    {"x": lambda g, key: index_key(g, key)},
+    series="linear",
+    node="IndexPutBackward0",
+    statics={"shape": (), "key": ()},
+    public=False,
+)
+
+
+def _index_vjp(g: Cotangent, x_shape: Shape, key: Key) -> Cotangent:
+    return unindexed(g, x_shape, key)
+
+
+def _indexing(name: str, view: bool) -> TensorFunction:
+    return declare(
+        name,
+        # The dots make a single number a view too.
+        (lambda x, key: x[(*key, ...)]) if name == "select" else (lambda x, key: x[key]),
+        {"x": _index_vjp},
+        series="linear",
+        statics={"key": ()},
+        public=False,
+        selects=True,
+        view=view,
+    )
+
+
+select_key = _indexing("select", view=True)
+slice_key = _indexing("slice", view=True)
+index_key: TensorFunction = _indexing("index", view=False)
+
+
+# Joining
+
+
+def _stack(arrays: Sequence[Array], dim: int) -> Array:
+    if any(a.shape != arrays[0].shape for a in arrays):
+        shapes = ", ".join(str(list(a.shape)) for a in arrays)
+        raise ShapeError(f"stack expects each tensor to be equal size, but got {shapes}")
+    return np.stack(arrays, dimension(dim, arrays[0].ndim + 1))
+
+
+stack = declare.sequence(
+    "stack",
+    _stack,
+    lambda g, i, shapes, dim: select_key(g, (*(slice(None),) * dimension(dim, len(shapes[i]) + 1), i)),
+    series="linear",
+    node="StackBackward0",
+    statics={"dim": 0},
+    kinds={"dim": DIMENSION},
+    public=False,
+)
+
+
+def _copy_slices(x: Array, value: Array, view: View) -> Array:
+    """Return a copy of an array with other values in the place of a view of it."""
+    out = np.array(x)
+    region = view.of(out)
+    if np.may_share_memory(out, region):
+        region[...] = value
+    else:  # this view of this array is a copy: find the positions
+        out.reshape(-1)[view.of(np.arange(out.size).reshape(out.shape))] = value
+    return out
+
+
+copy_slices: TensorFunction = declare(
+    "copy_slices",
+    _copy_slices,
+    {
+        "x": lambda g, view, value_shape: copy_slices(g, np.zeros(value_shape), view),
+        "value": lambda g, view: view.of(g),
+    },
+    node="CopySlices",
+    statics={"view": None},
+    public=False,
+)
