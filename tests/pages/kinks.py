@@ -32,7 +32,7 @@ PART = {"slogdet": 1}
 Answer = dict[str, Any]
 """``{"value": ..., "grad": [...]}``, with ``"nan"``, ``"inf"`` and ``"-inf"`` as texts."""
 
-_HEAD = """# At kinks
+_HEAD = """# Kinks
 
 At some points the derivative of a function does not exist, or not even its value. This page lists the answers at these points,
 beside those of PyTorch {torch} and JAX {jax}. The answers of autodiff are computed from the declarations in the code, at every
