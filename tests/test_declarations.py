@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,11 +11,12 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.autograd.gradient_check import gradcheck, gradgradcheck
-from autodiff_cli.autograd.primitives.primitive import argument_names
+from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GradcheckError
+from autodiff_cli.export.targets import TARGETS
 
 assert ad.sin is not None  # declares the functions
 OPS = list({op.name: op for op in FUNCTIONS.values()}.values())
@@ -170,7 +172,15 @@ def missing(op: FunctionInfo) -> list[str]:
     if not op.samples and op.name not in WITHOUT_DERIVATIVE:
         lacks.append("samples=: arguments inside the domain and away from kinks (or put it into WITHOUT_DERIVATIVE)")
     if not op.summary:
-        lacks.append("summary=: one line that says what it is")
+        lacks.append("summary=: one line that describes the function")
+    primitive = PRIMITIVES.get(op.function)
+    if primitive is not None and primitive.elementwise:
+        if primitive.series is None:
+            lacks.append("series=: the kind of its Taylor rule, usually 'chain' (see autograd.taylor_mode)")
+        if primitive.decomposition is None and not all(target.has(op.name) for target in TARGETS.values()):
+            lacks.append("decomposition=: an expression over simpler functions, for targets of export that do not have it")
+    if op.name not in getattr(sys.modules[f"autodiff_cli.ops.{op.section}"], "__all__", [op.name]):
+        lacks.append(f"'{op.name}' in __all__ of ops/{op.section}.py, for `import autodiff_cli as ad` and type checkers")
     return lacks
 
 
