@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.memory import mark_changed
-from autodiff_cli.autograd.node import Node, leaf_edge
+from autodiff_cli.autograd.node import GradientEdge, Node, leaf_edge
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
 
 __all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version", "register_multi_grad_hook"]
-
-
-class GradientEdge(NamedTuple):
-    """Where the gradient of a tensor arrives: a node, and which of its outputs the tensor is."""
-
-    node: Node
-    output_nr: int
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.hooks import Hook, NodeHooks, RemovableHandle
@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 
 Edge = tuple["Node", int]
 """A node, and the number of one of its outputs."""
+
+
+class GradientEdge(NamedTuple):
+    """An edge as users have it: a node, and the number of one of its outputs."""
+
+    node: Node
+    output_nr: int
+
+
 Cotangent = Any
 """The gradient of the output with respect to an intermediate value: a plain array, or a Tensor with ``create_graph``.  For
 a node of several outputs it is a list, with ``None`` for an output that nothing used."""
@@ -128,6 +137,14 @@ class Node:
         parts = self.apply_recorded(gradients[0] if self._outputs == 1 else list(gradients), None)
         return parts[0] if len(parts) == 1 else tuple(parts)
 
+    def output_type(self, output: int) -> tuple[tuple[int, ...], DType]:
+        """Return the shape and the type of one output."""
+        if self._outputs == 1:
+            return self._shape, self._dtype
+        shapes: Any = self._shape
+        dtypes: Any = self._dtype
+        return shapes[output], dtypes[output]
+
     def describe_outputs(self, tensors: Sequence[Tensor | None]) -> None:
         """Set the number of outputs, and the shape and type of each, which are ``None`` for an output that is not a tensor."""
         shapes: Any = tuple(getattr(t, "shape", None) for t in tensors)
@@ -178,6 +195,11 @@ class AccumulateGrad(Node):
         self._dtype = variable.dtype
         self.sequence_nr = 0
         self._hooks = None
+
+
+def input_nodes(node: Node) -> list[Node]:
+    """Return the nodes that the edges of a node lead to."""
+    return [edge[0] for edge in node._edges if edge is not None]
 
 
 def restore(saved: Tensor, edge: Edge | None) -> Tensor:

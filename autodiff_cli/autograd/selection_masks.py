@@ -1,8 +1,9 @@
-"""Branches that were not taken contribute nothing, even where their own derivative is infinite or nan.
+"""Masked cotangents: unselected branches contribute nothing, even where their own derivative is infinite or nan.
 
-``where``, ``max``, ``clamp``, indexing and steps such as ``floor`` hand a zero to what they did not take, and zero times
-infinity is nan.  A sweep that meets such an operation remembers from there on which elements of a gradient are no
-contribution at all, and keeps them zero.  A zero that was computed is not one of them: ``sqrt(x)*sqrt(x)`` at 0 stays nan.
+``where``, ``max``, ``clamp``, indexing and steps such as ``floor`` give a zero to elements that they did not select, and
+zero times infinity is nan (the double-where problem).  From such an operation on, a backward pass knows which elements of a
+cotangent come from unselected branches, and keeps them zero.  A zero that was computed is not masked: the derivative of
+``sqrt(x)*sqrt(x)`` at 0 stays nan.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import numpy as np
 
 from autodiff_cli.autograd.node import Cotangent, Node
 from autodiff_cli.autograd.primitives.nodes import LinearNode, OpNode, SequenceNode
-from autodiff_cli.autograd.primitives.structural import where
+from autodiff_cli.autograd.primitives.structural import sum_to, where
 
 
-class Blank:
-    """Which elements of a gradient are no contribution: found when somebody asks."""
+class LazyMask:
+    """Which elements of a cotangent come from unselected branches, computed on first use."""
 
     __slots__ = ("_make", "_mask")
 
@@ -33,83 +34,85 @@ class Blank:
         return self._mask
 
 
-def follow(
-    node: Node, gradient: Cotangent, parts: Sequence[Cotangent | None], blank: Blank | None, needed: Collection[Node] | None
-) -> tuple[Sequence[Cotangent | None], list[Blank | None]]:
-    """The parts of a node with what is no contribution kept zero, and the blank elements of each.
+Contributions = Sequence[Cotangent | None]
+"""The cotangents that a node returns for its inputs."""
+
+
+def mask_contributions(
+    node: Node, cotangent: Cotangent, parts: Contributions, mask: LazyMask | None, needed: Collection[Node] | None
+) -> tuple[Contributions, list[LazyMask | None]]:
+    """Return the contributions of a node with masked elements set to zero, and the mask of each.
 
     Args:
-        node: a node that selects, or one whose gradient has blank elements.
-        gradient: what arrived at it; its ``parts`` were computed from that.
-        blank: the blank elements of ``gradient``.
+        node: a node that selects, or one whose cotangent is masked.
+        cotangent: the cotangent of its output.
+        parts: what its VJP rules made of that.
+        mask: the masked elements of ``cotangent``.
         needed: see ``Node.apply``.
     """
-    nothing: list[Blank | None] = [None] * len(parts)
-    if isinstance(gradient, list) or all(part is None for part in parts):
-        return parts, nothing
-    if node.selects or (blank is not None and _is_linear(node)):
-        return _through(node, gradient, parts, blank, needed)
-    if blank is None:
-        return parts, nothing
+    unmasked: list[LazyMask | None] = [None] * len(parts)
+    if isinstance(cotangent, list) or all(part is None for part in parts):
+        return parts, unmasked
+    if node.selects or (mask is not None and _is_linear(node)):
+        return _through(node, cotangent, parts, mask, needed)
+    if mask is None:
+        return parts, unmasked
     if node.elementwise:
-        return [_kept_zero(part, blank) for part in parts], [blank] * len(parts)
-    if np.all(blank.mask):
-        zeros = [None if part is None else part * 0 for part in parts]
-        return [_replaced(zero, True) for zero in zeros], [None if zero is None else _everything(zero) for zero in zeros]
-    return parts, nothing
+        return [_masked(part, mask) for part in parts], [mask] * len(parts)
+    if np.all(mask.mask):
+        zeros = [None if part is None else where(True, 0.0, part * 0) for part in parts]
+        return zeros, [None if zero is None else _everything(zero) for zero in zeros]
+    return parts, unmasked
 
 
 def _is_linear(node: Node) -> bool:
-    """Whether the rule only moves and adds: no local derivative, nothing saved but shapes."""
+    """Return whether the rules only move and add: they save shapes, and have no local derivative."""
     return isinstance(node, (LinearNode, SequenceNode)) or (isinstance(node, OpNode) and not node.frees)
 
 
 def _through(
-    node: Node, gradient: Cotangent, parts: Sequence[Cotangent | None], blank: Blank | None, needed: Collection[Node] | None
-) -> tuple[Sequence[Cotangent | None], list[Blank | None]]:
-    """What the rule leaves zero of a gradient of ones: that is what it did not take."""
-    data: Any = getattr(gradient, "_data", gradient)
+    node: Node, cotangent: Cotangent, parts: Contributions, mask: LazyMask | None, needed: Collection[Node] | None
+) -> tuple[Contributions, list[LazyMask | None]]:
+    """Pull back a cotangent of ones: the zeros of the result are the elements that were not selected."""
+    data: Any = getattr(cotangent, "_data", cotangent)
 
-    def reached() -> Sequence[Any]:
-        ones = np.ones(data.shape, data.dtype)[()] if blank is None else (~np.asarray(blank.mask)).astype(data.dtype)[()]
+    def pulled_back() -> Contributions:
+        ones = np.ones(data.shape, data.dtype)[()] if mask is None else (~np.asarray(mask.mask)).astype(data.dtype)[()]
         return node.apply(ones, needed)
 
-    if blank is None and _is_linear(node):
-        # An index, which is often followed by nothing that is not finite.
-        return parts, [Blank(lambda i=i: _zero(reached()[i])) for i in range(len(parts))]  # type: ignore[misc]
-    blanks = [Blank(lambda part=part: _zero(part)) for part in reached()]  # type: ignore[misc]
-    return list(map(_kept_zero, parts, blanks)), [*blanks]
+    if mask is None and _is_linear(node):
+        # An index, which is rarely followed by anything that is not finite: its mask is seldom used.
+        return parts, [LazyMask(lambda i=i: _zeros_of(pulled_back()[i])) for i in range(len(parts))]  # type: ignore[misc]
+    masks = [LazyMask(lambda part=part: _zeros_of(part)) for part in pulled_back()]  # type: ignore[misc]
+    return list(map(_masked, parts, masks)), [*masks]
 
 
-def _zero(part: Any) -> Any:
+def _zeros_of(part: Cotangent) -> Any:
     return np.asarray(part) == 0
 
 
-def _everything(part: Any) -> Blank:
-    return Blank(lambda: np.ones(part.shape, bool))
+def _everything(part: Cotangent) -> LazyMask:
+    return LazyMask(lambda: np.ones(part.shape, bool))
 
 
-def _kept_zero(part: Cotangent | None, blank: Blank) -> Cotangent | None:
-    """A part with zeros where it is blank; on tensors always, as further orders must not see what is behind."""
-    if part is None:
-        return None
-    if isinstance(part, (np.ndarray, np.generic)) and np.all(np.isfinite(part)):
+def _masked(part: Cotangent | None, mask: LazyMask) -> Cotangent | None:
+    """Return a contribution with zeros where it is masked; unchanged if it is an array of finite numbers.
+
+    A tensor is always masked: derivatives of higher orders must not see what is behind.
+    """
+    if part is None or (isinstance(part, (np.ndarray, np.generic)) and np.all(np.isfinite(part))):
         return part
-    mask = blank.mask
-    return _replaced(part, mask) if part.shape == mask.shape and np.any(mask) else part
+    found = mask.mask
+    return where(found, 0.0, part) if part.shape == found.shape and np.any(found) else part
 
 
-def _replaced(part: Any, mask: Any) -> Any:
-    return None if part is None else where(mask, 0.0, part)
+def summed(mask: LazyMask, shape: tuple[int, ...]) -> LazyMask:
+    """Return the mask of a cotangent that is summed to a shape."""
+    found = mask.mask
+    return mask if found.shape == shape else LazyMask(lambda: np.asarray(sum_to((~found).astype(float), shape)) == 0)
 
 
-def fitted(blank: Blank, shape: tuple[int, ...], sum_to: Callable[[Any, tuple[int, ...]], Any]) -> Blank:
-    """The blank elements of a gradient that is summed to a shape."""
-    mask = blank.mask
-    return blank if mask.shape == shape else Blank(lambda: np.asarray(sum_to((~mask).astype(float), shape)) == 0)
-
-
-def both(first: Blank, second: Blank) -> Blank:
-    """The blank elements of a sum: those of both."""
-    mask = first.mask & second.mask
-    return Blank(lambda: mask)
+def intersection(first: LazyMask, second: LazyMask) -> LazyMask:
+    """Return the mask of a sum: the elements that are masked in both."""
+    found = first.mask & second.mask
+    return LazyMask(lambda: found)

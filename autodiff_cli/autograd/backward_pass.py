@@ -1,0 +1,280 @@
+"""One backward pass: cotangents from the outputs through the graph to the leaves.
+
+Nodes run youngest first.  The inputs of a node are always older than the node, so when the youngest pending node is taken,
+its cotangent is complete: a heap replaces the usual topological sort, and nothing recurses.
+
+The pass works on plain arrays.  With ``create_graph`` the same VJP rules are given tensors instead, and record what they
+do.  The adjoints of broadcasting and of a change of type are applied here, once, for every rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.accumulate import (
+    accumulate,
+    run_accumulated_hooks,
+    run_leaf_hooks,
+    run_posthooks,
+    run_prehooks,
+    run_tensor_hooks,
+)
+from autodiff_cli.autograd.dtypes import DType
+from autodiff_cli.autograd.modes import is_anomaly_enabled, set_grad_enabled
+from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, Node, input_nodes
+from autodiff_cli.autograd.primitives.structural import cast, sum_to
+from autodiff_cli.autograd.selection_masks import LazyMask, intersection, mask_contributions, summed
+from autodiff_cli.errors import GraphError
+from autodiff_cli.walk import postorder
+
+
+def run_backward(
+    roots: Sequence[tuple[Edge, Cotangent]], retain_graph: bool, create_graph: bool, targets: Sequence[Edge] | None = None
+) -> dict[Edge, Cotangent]:
+    """Run the nodes that ``roots`` lead to.
+
+    Args:
+        roots: where to start, with a cotangent each.
+        retain_graph: keep the values saved for backward.
+        create_graph: record the pass; cotangents are then tensors.
+        targets: edges whose cotangents to return; ``None`` to add those of the leaves to ``.grad``.
+
+    Returns:
+        the cotangent of each target that was reached.
+    """
+    # A derivative that is infinite or nan is an answer here: NumPy must not warn of it.
+    with np.errstate(all="ignore"):
+        if not create_graph:
+            return BackwardPass(roots, retain_graph, False, targets).run(roots)
+        with set_grad_enabled(True):
+            return BackwardPass(roots, retain_graph, True, targets).run(roots)
+
+
+class BackwardPass:
+    """The state of one backward pass; for the arguments see ``run_backward``.
+
+    Attributes:
+        targets: the edges whose cotangents to return, by their node.
+        needed: the nodes on a path to a target; ``None`` if all are.
+        captured: the cotangents of targets.
+        pending: the cotangents of nodes that have not run, as far as they are accumulated.
+        heap: the pending nodes that are not leaves, youngest first.
+        leaves, leaves_with_hooks: the pending leaves.
+        pending_count: how many edges of nodes still to run lead to each leaf; known where leaves have hooks.
+        masks: for pending nodes the elements of the cotangent that come from unselected branches.
+    """
+
+    __slots__ = (
+        "captured",
+        "create_graph",
+        "fills_leaves",
+        "heap",
+        "leaves",
+        "leaves_with_hooks",
+        "masks",
+        "needed",
+        "pending",
+        "pending_count",
+        "retain_graph",
+        "targets",
+    )
+
+    def __init__(
+        self,
+        roots: Sequence[tuple[Edge, Cotangent]],
+        retain_graph: bool,
+        create_graph: bool,
+        targets: Sequence[Edge] | None,
+    ) -> None:
+        self.retain_graph = retain_graph
+        self.create_graph = create_graph
+        self.fills_leaves = targets is None
+        self.needed = None if targets is None else nodes_towards([edge[0] for edge, _ in roots], targets)
+        self.targets: dict[Node, list[Edge]] = {}
+        for edge in targets or ():
+            self.targets.setdefault(edge[0], []).append(edge)
+        self.captured: dict[Edge, Cotangent] = {}
+        self.pending: dict[Node, Cotangent] = {}
+        self.heap: list[tuple[int, Node]] = []
+        self.leaves: list[AccumulateGrad] = []
+        self.leaves_with_hooks: list[AccumulateGrad] = []
+        self.pending_count: dict[Node, int] | None = None
+        self.masks: dict[Node, LazyMask] = {}
+
+    def run(self, roots: Sequence[tuple[Edge, Cotangent]]) -> dict[Edge, Cotangent]:
+        """Run all nodes, then the leaves, and return the captured cotangents."""
+        heap, pending, needed, masks, create_graph = self.heap, self.pending, self.needed, self.masks, self.create_graph
+        accumulate_cotangent = self.accumulate_cotangent
+        check_nan = is_anomaly_enabled()
+        for edge, cotangent in roots:
+            accumulate_cotangent(edge, cotangent)
+        while heap:
+            node = heappop(heap)[1]
+            cotangent = pending.pop(node)
+            hooks = node._hooks
+            if hooks is not None:
+                cotangent = run_tensor_hooks(node, hooks, cotangent, create_graph)
+            if node in self.targets:
+                self._capture(node, cotangent)
+                if needed is not None and node not in needed.inner:
+                    continue
+            if hooks is not None and hooks.before:
+                cotangent = run_prehooks(node, hooks, cotangent, create_graph)
+            parts = node.apply_recorded(cotangent, needed) if create_graph else node.apply(cotangent, needed)
+            new_masks = None
+            if node.selects or masks:
+                mask = masks.pop(node, None)
+                if node.selects or mask is not None:
+                    parts, new_masks = mask_contributions(node, cotangent, parts, mask, needed)
+            if check_nan:
+                _check_nan(node, parts)
+            if not self.retain_graph:
+                node.release()
+            if hooks is not None and hooks.after:
+                parts = run_posthooks(hooks, parts, cotangent)
+            for i, (next_edge, part) in enumerate(zip(node._edges, parts, strict=False)):
+                if part is not None and next_edge is not None:
+                    if masks or new_masks:
+                        self._note_mask(next_edge[0], new_masks[i] if new_masks else None)
+                    accumulate_cotangent(next_edge, part)
+            if self.leaves_with_hooks:
+                self._run_complete_leaves(node)
+        for leaf in self.leaves_with_hooks[:]:  # a path to them returned no gradient
+            self.accumulate_leaf(leaf)
+        # All other leaves come last: an error in the pass leaves every .grad as it was.
+        for leaf in self.leaves:
+            if self.fills_leaves:
+                accumulate(leaf.variable, pending[leaf], create_graph)
+            else:
+                self.captured[(leaf, 0)] = pending[leaf]
+        return self.captured
+
+    def accumulate_cotangent(self, edge: Edge, part: Cotangent) -> None:
+        """Add a contribution to the cotangent that is pending at the end of an edge."""
+        target: Any = edge[0]
+        if self.needed is not None and target not in self.needed:
+            return
+        if target._outputs != 1:
+            self._accumulate_output(target, edge[1], part)
+            return
+        if part.shape != target._shape or part.dtype is not target._dtype:
+            part = fit(part, target._shape, target._dtype)
+        pending = self.pending
+        if target in pending:
+            pending[target] = pending[target] + part
+            return
+        pending[target] = part
+        if target.sequence_nr:
+            heappush(self.heap, (-target.sequence_nr, target))
+        else:
+            extra = target.variable._extra
+            with_hooks = extra.hooks or extra.after or target._hooks is not None
+            (self.leaves_with_hooks if with_hooks else self.leaves).append(target)
+
+    def _accumulate_output(self, node: Node, output: int, part: Cotangent) -> None:
+        """Add to the cotangent of one output of a node that has several: its pending cotangent is a list."""
+        shape, dtype = node.output_type(output)
+        if part.shape != shape or part.dtype is not dtype:
+            part = fit(part, shape, dtype)
+        if node not in self.pending:
+            self.pending[node] = [None] * node._outputs
+            heappush(self.heap, (-node.sequence_nr, node))
+        cotangents = self.pending[node]
+        cotangents[output] = part if cotangents[output] is None else cotangents[output] + part
+
+    def accumulate_leaf(self, leaf: AccumulateGrad) -> None:
+        """Run the hooks of a leaf whose cotangent is complete, and add it to ``.grad`` or capture it."""
+        self.leaves_with_hooks.remove(leaf)
+        cotangent = run_leaf_hooks(leaf, self.pending.pop(leaf), self.create_graph)
+        if not self.fills_leaves:
+            self.captured[(leaf, 0)] = cotangent
+            return
+        if leaf._hooks is not None:
+            cotangent = run_prehooks(leaf, leaf._hooks, cotangent, self.create_graph)
+        accumulate(leaf.variable, cotangent, self.create_graph)
+        run_accumulated_hooks(leaf, cotangent)
+
+    def _run_complete_leaves(self, node: Node) -> None:
+        """Accumulate the leaves with hooks that ``node`` has completed: before the hooks of nodes further on."""
+        if self.pending_count is None:
+            self.pending_count = count_edges_to_leaves([pending for _, pending in self.heap], self.needed)
+        else:
+            for target in input_nodes(node):
+                if target in self.pending_count:
+                    self.pending_count[target] -= 1
+        for leaf in [leaf for leaf in self.leaves_with_hooks if not self.pending_count.get(leaf)]:
+            self.accumulate_leaf(leaf)
+
+    def _capture(self, node: Node, cotangent: Cotangent) -> None:
+        for edge in self.targets[node]:
+            value = cotangent if node._outputs == 1 else cotangent[edge[1]]
+            if value is not None:
+                self.captured[edge] = value
+
+    def _note_mask(self, target: Node, mask: LazyMask | None) -> None:
+        """Keep the masked elements of a contribution; of several contributions those that all have in common."""
+        is_pending = target in self.pending
+        if mask is None or target._outputs != 1 or target.sequence_nr == 0 or (is_pending and target not in self.masks):
+            self.masks.pop(target, None)
+            return
+        mask = summed(mask, target._shape)
+        self.masks[target] = intersection(self.masks[target], mask) if is_pending else mask
+
+
+def _check_nan(node: Node, parts: Sequence[Cotangent | None]) -> None:
+    for i, part in enumerate(parts):
+        values: Any = getattr(part, "_data", part)
+        if part is not None and np.any(np.isnan(values)):
+            raise GraphError(
+                f"Function '{node.name()}' returned nan values in its {i}th output.", hint="this is the first node that did"
+            )
+
+
+def fit(part: Cotangent, shape: tuple[int, ...], dtype: DType) -> Cotangent:
+    """Return a contribution, summed and cast to the shape and the type of the value that it belongs to."""
+    if part.shape != shape:
+        part = sum_to(part, shape)
+    return part if part.dtype is dtype else cast(part, dtype)
+
+
+class NeededNodes(set[Node]):
+    """The nodes on a path to a target.
+
+    Attributes:
+        inner: the nodes whose inputs lead to a target; the others are targets themselves.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner: set[Node] = set()
+
+
+def nodes_towards(starts: Iterable[Node], targets: Iterable[Edge]) -> NeededNodes:
+    """Return the nodes on the paths from ``starts`` to ``targets``."""
+    ends = {node for node, _ in targets}
+    needed = NeededNodes()
+    for node in postorder(starts, input_nodes):
+        if any(target in needed for target in input_nodes(node)):
+            needed.inner.add(node)
+            needed.add(node)
+        elif node in ends:
+            needed.add(node)
+    return needed
+
+
+def count_edges_to_leaves(starts: Iterable[Node], needed: Collection[Node] | None) -> dict[Node, int]:
+    """Return for each leaf how many edges of ``starts`` and the nodes behind them lead to it."""
+    counts: dict[Node, int] = {}
+
+    def inputs(node: Node) -> list[Node]:
+        return [each for each in input_nodes(node) if needed is None or each in needed]
+
+    for node in postorder(starts, inputs):
+        for target in inputs(node):
+            if target.sequence_nr == 0:
+                counts[target] = counts.get(target, 0) + 1
+    return counts
