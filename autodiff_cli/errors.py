@@ -34,9 +34,9 @@ def setting(name: str, value: str = "") -> str:
 
 
 def _in_python(name: str, value: str) -> str:
-    key, equals, given = value.partition("=")
-    if equals and key.isidentifier():
-        return f"{name}={{'{key}': {given}}}"
+    pairs = [piece.partition("=") for piece in value.split(",")]
+    if all(equals and key.isidentifier() for key, equals, _ in pairs):
+        return f"{name}={{{', '.join(f'{key!r}: {given}' for key, _, given in pairs)}}}"
     return _FUNCTIONS.get(name) or (f"{name}={value}" if value else name)
 
 

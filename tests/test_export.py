@@ -17,7 +17,7 @@ import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli.main import main
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.evaluation.expression import free_names
+from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.export.export import NotInTarget, export
 from autodiff_cli.export.targets import TARGETS
 from autodiff_cli.language.parser import parse

@@ -146,7 +146,7 @@ def _functions(text: str, names: Iterable[str] = (), call: str = "(") -> Items:
     """Functions, constants and ``names`` for the word that an expression ends with."""
     from autodiff_cli import ops  # noqa: F401
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
-    from autodiff_cli.evaluation.machine import CONSTANTS
+    from autodiff_cli.evaluation.names import CONSTANTS
 
     found = _WORD.search(text)
     if found is None and call:
@@ -174,7 +174,7 @@ def _variables(line: _Line) -> list[str]:
     from autodiff_cli import ops  # noqa: F401
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
     from autodiff_cli.evaluation.bindings import RESERVED
-    from autodiff_cli.evaluation.machine import CONSTANTS
+    from autodiff_cli.evaluation.names import CONSTANTS
 
     words = re.findall(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()", line.expression)
     known = {*FUNCTIONS, *CONSTANTS, *RESERVED}

@@ -78,7 +78,7 @@ def _run(interpreter: Any, screen: Screen, text: str, quiet_notes: bool) -> None
 def _statement(name: str) -> bool:
     """Print what a function or a method of programs does, if there is one of this name."""
     from autodiff_cli.autograd.tensor import Tensor
-    from autodiff_cli.script.interpreter import ACTIONS, METHODS
+    from autodiff_cli.script.library import ACTIONS, METHODS
 
     thing = ACTIONS.get(name) or (getattr(Tensor, name, None) if name in METHODS[Tensor] else None)
     words = (getattr(thing, "__doc__", None) or "").partition("\n\n")[0]

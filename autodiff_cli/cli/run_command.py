@@ -117,9 +117,9 @@ class Screen:
     def _record(self, interpreter: Interpreter, shown: Shown) -> None:
         from autodiff_cli.evaluation.evaluation import plain_records
         from autodiff_cli.report import records
-        from autodiff_cli.script.interpreter import to_plain
+        from autodiff_cli.script.display import to_plain
 
-        start, end = shown.step.span
+        start, end = shown.statement.span
         step: dict[str, Any] = {
             "line": interpreter.source.count("\n", 0, start) + 1,
             "statement": interpreter.source[start:end],

@@ -12,7 +12,7 @@ import numpy as np
 from autodiff_cli.data.block import Block, Reader, Tally, Wish, Writer, without
 from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError
 from autodiff_cli.evaluation import compile
-from autodiff_cli.evaluation.expression import free_names
+from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.evaluation.trace import raw
 from autodiff_cli.language.parser import parse
 from autodiff_cli.suggest import suggestion

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
@@ -10,7 +10,10 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.coercion import Items, takes_sequence
 from autodiff_cli.evaluation.expression import Evaluator
-from autodiff_cli.evaluation.machine import ATTRIBUTES, CONSTANTS, UserFunction, Work
+from autodiff_cli.evaluation.machine import Pending
+from autodiff_cli.evaluation.names import CONSTANTS
+from autodiff_cli.evaluation.operations import ATTRIBUTES
+from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.tree import Syntax
 
 
@@ -92,7 +95,7 @@ class SymbolicEvaluator(Evaluator):
     def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         if not _has_symbol([*given, *named.values()]):
             return super().apply(op, given, named, node)
-        self._count(node)
+        self.count(node)
         if takes_sequence(op, given):
             given = [[self._whole(value, node) for value in given[0]], *given[1:]]
         else:
@@ -101,9 +104,8 @@ class SymbolicEvaluator(Evaluator):
         arguments, keywords = self.tensors.arguments(op, given, named, node)
         return self._made(op, arguments, keywords, node)
 
-    def keys(self, values: Iterable[Any]) -> list[Any]:
-        listed = list(values)
-        return listed if _has_symbol(listed) else super().keys(listed)
+    def keys(self, values: Sequence[object]) -> list[Any]:
+        return list(values) if _has_symbol(values) else super().keys(values)
 
     def element(self, thing: Any, keys: list[Any], node: Syntax) -> Any:
         if not _has_symbol([thing, *keys]):
@@ -118,32 +120,27 @@ class SymbolicEvaluator(Evaluator):
             return self._made(None, (thing,), {}, node)
         return super().attribute(thing, name, node)
 
-    def _choose(self, node: Syntax, extra: Any, values: list[Any], work: list[Work]) -> None:
-        values[-1] = self._whole(values[-1], node.children[1])
-        if isinstance(values[-1], Symbol):
-            work += [(self._select, node, None), (None, node.children[2], None), (None, node.children[0], None)]
-        else:
-            super()._choose(node, extra, values, work)
+    def choose(self, node: Syntax, values: list[Any]) -> Any:
+        condition = self._whole(values[0], node.children[1])
+        return self.select(node, condition) if isinstance(condition, Symbol) else super().choose(node, [condition])
 
-    def _enter(
-        self, function: UserFunction, given: list[Any], named: dict[str, Any], node: Syntax, values: list[Any], work: list[Work]
-    ) -> None:
+    def enter(self, function: UserFunction, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         given = [self._whole(value, node) for value in given]
         named = {name: self._whole(value, node) for name, value in named.items()}
         if function.name in self._active:
-            values.append(self._made(None, [*given, *named.values()], {}, node))
-            return
-        super()._enter(function, given, named, node, values, work)
-        if function.partials is None:
+            return self._made(None, [*given, *named.values()], {}, node)
+        found = super().enter(function, given, named, node)
+        if type(found) is Pending:
             self._active.append(function.name)
+        return found
 
-    def _leave(self, node: Syntax, extra: tuple[dict[str, Any], int], values: list[Any], work: list[Work]) -> None:
-        super()._leave(node, extra, values, work)
+    def leave(self, node: Syntax, before: dict[str, Any], mark: int) -> None:
+        super().leave(node, before, mark)
         self._active.pop()
 
-    def _by_hand(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
+    def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
         if not _has_symbol(given):
-            return super()._by_hand(function, given, node)
+            return super().with_own_vjp(function, given, node)
         return self._made(None, given, {}, node)
 
 

@@ -17,8 +17,9 @@ from autodiff_cli.compiler.tracer import BY_HAND, Cell, Instruction, Tape, Trace
 from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, UnknownName, UsageError
 from autodiff_cli.evaluation.bindings import variables as as_leaves
 from autodiff_cli.evaluation.evaluation import given_values
-from autodiff_cli.evaluation.expression import Evaluator, free_names
-from autodiff_cli.evaluation.machine import UserFunction, Work
+from autodiff_cli.evaluation.expression import Evaluator
+from autodiff_cli.evaluation.names import free_names
+from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.suggest import suggestion
@@ -29,19 +30,16 @@ class TracingEvaluator(Evaluator):
 
     most_nested = 1_000  # as no condition is known, a function that calls itself does not end
 
-    def _choose(self, node: Syntax, extra: Any, values: list[Any], work: list[Work]) -> None:
+    def choose(self, node: Syntax, values: list[Any]) -> Any:
         """Each row chooses for itself: both branches are written down."""
-        if isinstance(values[-1], Tracer):
-            work += [(self._select, node, None), (None, node.children[2], None), (None, node.children[0], None)]
-        else:
-            super()._choose(node, extra, values, work)
+        return self.select(node, values[0]) if isinstance(values[0], Tracer) else super().choose(node, values)
 
-    def _by_hand(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
+    def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
         """The value of the body, as an operation whose derivatives are those of ``with grad``."""
         arguments = [self.tensors.of(value) for value in given]
         recorded = next((argument for argument in arguments if isinstance(argument, Tracer)), None)
         if recorded is None:
-            return super()._by_hand(function, given, node)
+            return super().with_own_vjp(function, given, node)
         value = self.within(function, function.body, arguments)
         if any(tensor.shape for tensor in (value, *arguments)):
             raise NotRecordable(f"the derivatives of '{function.name}' are written by hand, and it is called with a tensor")

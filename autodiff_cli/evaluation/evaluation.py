@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.node import Node
@@ -19,38 +20,48 @@ from autodiff_cli.language.tree import walk
 from autodiff_cli.limits import check_printed, places
 from autodiff_cli.suggest import suggestion
 
+Array = NDArray[Any]
 
-class TensorRow:
-    """One tensor as it stands after backward."""
 
-    __slots__ = ("expression", "grad", "grad_fn", "is_leaf", "name", "next_functions", "requires_grad", "retains_grad", "value")
+class TensorRow(NamedTuple):
+    """The state of one tensor after backward.
 
-    def __init__(self, tensor: Tensor, name: str, expression: str) -> None:
-        self.name = name
-        self.expression = expression
-        self.value = tensor._data
-        self.requires_grad = tensor.requires_grad
-        self.is_leaf = tensor.is_leaf
-        self.retains_grad = tensor.retains_grad
-        self.grad_fn = None if tensor.grad_fn is None else tensor.grad_fn.name()
-        self.next_functions = [] if tensor.grad_fn is None else next_names(tensor.grad_fn)
-        extra = tensor._extra
-        self.grad = None if extra is None or extra.grad is None else extra.grad._data
+    Attributes:
+        next_functions: the names of the nodes that its node leads to.
+        value, grad: arrays; ``grad`` is ``None`` where there is none.
+    """
+
+    name: str
+    expression: str
+    value: Array
+    shape: list[int]
+    requires_grad: bool
+    is_leaf: bool
+    retains_grad: bool
+    grad_fn: str | None
+    next_functions: list[str | None]
+    grad: Array | None
+
+    @classmethod
+    def of(cls, tensor: Tensor, name: str, expression: str) -> TensorRow:
+        """Read the state of a tensor."""
+        node, extra = tensor.grad_fn, tensor._extra
+        return cls(
+            name,
+            expression,
+            tensor._data,
+            list(np.shape(tensor._data)),
+            tensor.requires_grad,
+            tensor.is_leaf,
+            tensor.retains_grad,
+            None if node is None else node.name(),
+            [] if node is None else next_names(node),
+            None if extra is None or extra.grad is None else extra.grad._data,
+        )
 
     def record(self) -> dict[str, Any]:
-        """The row by column, numbers as the arrays that they are."""
-        return {
-            "name": self.name,
-            "expression": self.expression,
-            "value": self.value,
-            "shape": list(np.shape(self.value)),
-            "requires_grad": self.requires_grad,
-            "is_leaf": self.is_leaf,
-            "retains_grad": self.retains_grad,
-            "grad_fn": self.grad_fn,
-            "next_functions": self.next_functions,
-            "grad": self.grad,
-        }
+        """Return the row by column, with arrays for numbers."""
+        return self._asdict()
 
 
 def next_names(node: Node) -> list[str | None]:
@@ -189,12 +200,12 @@ class Evaluation:
 
     def rows(self) -> list[TensorRow]:
         """Every tensor: variables first, then what the program made, in the order of evaluation."""
-        return [TensorRow(tensor, name, expression) for tensor, name, expression in self.evaluator.named()]
+        return [TensorRow.of(tensor, name, expression) for tensor, name, expression in self.evaluator.named()]
 
     def gradient_rows(self) -> list[TensorRow]:
         """The gradients of the variables as tensors of their own, with the ``grad_fn`` that ``create_graph`` gave them."""
         gradients = [(name, leaf.grad) for name, leaf in self.variables.items()]
-        return [TensorRow(gradient, f"{name}.grad", f"{name}.grad") for name, gradient in gradients if gradient is not None]
+        return [TensorRow.of(gradient, f"{name}.grad", f"{name}.grad") for name, gradient in gradients if gradient is not None]
 
     def again(self, leaves: Mapping[str, Tensor] | None = None) -> Evaluator:
         """An evaluator of the same program, with other leaves in the place of some; it keeps no list of tensors."""

@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import AutodiffError, MissingValue, ParseError, Span
+from autodiff_cli.errors import AutodiffError, ParseError
 from autodiff_cli.evaluation.coercion import holds_tensor
-from autodiff_cli.evaluation.machine import CONSTANTS, Machine
+from autodiff_cli.evaluation.machine import Machine
+from autodiff_cli.evaluation.names import free_names, without_value
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import Syntax, walk
+from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import BYTES_OF_AN_OPERATION, MOST_BYTES
-
-_MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
-
-
-def free_names(tree: Syntax, given: Iterable[str] = (), variables: Iterable[str] = ()) -> dict[str, Span]:
-    """The names that a program needs values for, in the order in which they occur, with the first place of each.
-
-    Args:
-        tree: the program.
-        given: names that have values.
-        variables: names that are variables though the language has a constant of that name.
-    """
-    found: dict[str, Span] = {}
-    known = {*given, *(set(CONSTANTS) - set(variables))}
-    for statement in tree.children:
-        parameters: set[str] = set()
-        if statement.kind.startswith("definition"):
-            call = statement.children[0]
-            parameters = {node.text for argument in call.children[1:] for node in walk(argument) if node.kind == "NAME"}
-        for node in walk(statement):
-            if node.kind == "name":
-                name = node.children[0].text
-                if name not in known and name not in parameters:
-                    found.setdefault(name, node.span)
-        if statement.kind in ("assignment", "unpack"):
-            known.update(child.text for child in statement.children if child.kind == "NAME")
-    return found
 
 
 class Evaluator(Machine):
@@ -112,28 +85,5 @@ class Evaluator(Machine):
     def _require_values(self) -> None:
         """Name all variables without a value at once."""
         missing = free_names(self.tree, self.variables)
-        if not missing:
-            return
-        names = list(missing)
-        first = names[0]
-        if first in FUNCTIONS:
-            raise MissingValue(
-                f"'{first}' is a function",
-                span=missing[first],
-                source=self.source,
-                hint=f"write {first}(...), or give it a value: --at {first}=1",
-            )
-        if first in _MODULES and self.source.startswith(".", missing[first][1]):
-            raise MissingValue(
-                f"there is no module '{first}'",
-                span=missing[first],
-                source=self.source,
-                hint=f"write functions without '{first}.', as in sin(x)",
-            )
-        listed = " and ".join([", ".join(f"'{n}'" for n in names[:-1]), f"'{names[-1]}'"] if len(names) > 1 else [f"'{first}'"])
-        raise MissingValue(
-            f"no value for {listed}",
-            span=missing[first],
-            source=self.source,
-            hint="add " + " ".join(f"--at {name}=1" for name in names),
-        )
+        if missing:
+            raise without_value(missing, self.source)

@@ -21,7 +21,8 @@ from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import AutodiffError, ParseError
-from autodiff_cli.evaluation.machine import CONSTANTS, Machine
+from autodiff_cli.evaluation.machine import Machine
+from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, walk
 

@@ -17,9 +17,9 @@ from autodiff_cli.errors import AutodiffError, UsageError
 from autodiff_cli.evaluation.bindings import constant, from_file, named
 from autodiff_cli.evaluation.evaluation import leaves
 from autodiff_cli.evaluation.expression import Evaluator
-from autodiff_cli.evaluation.machine import UserFunction
 from autodiff_cli.evaluation.ranges import COLON, ranges
 from autodiff_cli.evaluation.trace import Step
+from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, pieces
 from autodiff_cli.limits import check_count
@@ -108,7 +108,7 @@ class _Tracer(Evaluator):
         finally:
             self._scope = before
 
-    def _by_hand(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
+    def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
         arguments = [self.tensors.of(value) for value in given]
         for partial in function.partials or ():
             self.within(function, partial, arguments)

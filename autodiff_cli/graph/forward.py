@@ -12,7 +12,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.abstract import Symbol, SymbolicEvaluator
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.expression import Evaluator
-from autodiff_cli.evaluation.machine import CONSTANTS
+from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.phrasing import operands
 from autodiff_cli.evaluation.trace import Step
 from autodiff_cli.graph.model import LEAVES, Call, Graph, GraphNode, leading_to, outermost_calls

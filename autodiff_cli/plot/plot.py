@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff_cli.errors import MissingValue, UsageError
 from autodiff_cli.evaluation import compile
-from autodiff_cli.evaluation.expression import free_names
+from autodiff_cli.evaluation.names import free_names, without_value
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.language.parser import parse
@@ -216,13 +216,7 @@ def _check(
                 raise UsageError(f"'{name}' has a range and a value", hint=f"leave out --over {name} or {option} {name}")
     missing = [name for name in needed if name not in over]
     if missing:
-        listed = " and ".join([", ".join(f"'{n}'" for n in missing[:-1])] * (len(missing) > 1) + [f"'{missing[-1]}'"])
-        raise MissingValue(
-            f"no value for {listed}",
-            span=needed[missing[0]],
-            source=expression,
-            hint="add " + " ".join(f"--at {name}=1" for name in missing),
-        )
+        raise without_value({name: needed[name] for name in missing}, expression)
 
 
 def _head(expression: str, order: int, over: Sequence[Range], data: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.coercion import is_plain
 from autodiff_cli.evaluation.expression import Evaluator
-from autodiff_cli.evaluation.machine import UserFunction
 from autodiff_cli.evaluation.tensor_log import TensorLog
+from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.precise.number import Arithmetic, Exact, Number
 from autodiff_cli.precise.tensor import Precise, precise
@@ -113,8 +113,8 @@ class PreciseEvaluator(Evaluator):
             return result.item()
         return result
 
-    def _listed(self, result: Any, node: Syntax) -> Any:
-        listed = super()._listed(self.tensors.raised(result) if isinstance(result, Tensor) else result, node)
+    def listed(self, result: Any, node: Syntax) -> Any:
+        listed = super().listed(self.tensors.raised(result) if isinstance(result, Tensor) else result, node)
         if isinstance(listed, Tensor):
             return self.tensors.raised(listed)
         return listed
@@ -122,7 +122,7 @@ class PreciseEvaluator(Evaluator):
     def keys(self, values: Any) -> list[Any]:
         return super().keys([lowered(value) for value in values])
 
-    def _by_hand(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
+    def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
         value = self.within(function, function.body, [self.tensors.of(value) for value in given])
         return self.tensors.keep(value, node)
 

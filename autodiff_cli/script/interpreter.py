@@ -7,130 +7,98 @@ assignments to what exists (``x.grad = none``, ``x[0] = 1``, ``x -= 0.1*g``), fu
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.autograd import functional, gradient_check, modes, reverse_mode
+from autodiff_cli.autograd import modes
 from autodiff_cli.autograd.dtypes import get_default_dtype, set_default_dtype
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo, literal
-from autodiff_cli.autograd.tensor import Tensor, Variable
-from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, UnknownName
-from autodiff_cli.evaluation.coercion import DTYPES as NAMES
-from autodiff_cli.evaluation.coercion import described, is_plain, refused
-from autodiff_cli.evaluation.evaluation import TensorRow, plain
-from autodiff_cli.evaluation.machine import CONSTANTS, POSITIONS, Machine, UserFunction, Work
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError, AutodiffError, UnknownName
+from autodiff_cli.evaluation.coercion import described, is_plain
+from autodiff_cli.evaluation.evaluation import TensorRow
+from autodiff_cli.evaluation.indexing import set_elements
+from autodiff_cli.evaluation.machine import Machine
+from autodiff_cli.evaluation.names import CONSTANTS
+from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.operators import IN_PLACE
 from autodiff_cli.language.tree import EFFECTS, STATEMENTS, Syntax, unparse
-from autodiff_cli.ops import creation, inplace
+from autodiff_cli.ops import creation
+from autodiff_cli.script.display import display
 from autodiff_cli.script.history import History, notes_behind, swept
-from autodiff_cli.script.statements import Step, read
+from autodiff_cli.script.library import ACTIONS, AS_GIVEN, ATTRIBUTES, DTYPES, METHODS, SETTABLE, SILENT, call, kind_of
+from autodiff_cli.script.statements import Statement, read
 from autodiff_cli.suggest import suggestion
 
-Action = Callable[..., Any]
-
-ACTIONS: dict[str, Action] = {
-    **{name: getattr(creation, name) for name in creation.__all__},
-    **{
-        f.__name__: f
-        for f in (reverse_mode.grad, reverse_mode.backward, gradient_check.gradcheck, gradient_check.gradgradcheck, Variable)
-    },
-    **{name: getattr(functional, name) for name in functional.__all__},
-    "set_grad_enabled": modes.set_grad_enabled,
-    "is_grad_enabled": lambda: modes.is_grad_enabled(),  # a built-in method does not say what it takes
-    "set_default_dtype": set_default_dtype,
-}
-"""Functions of programs."""
-METHODS: dict[type, tuple[str, ...]] = {
-    Tensor: (
-        *("backward", "retain_grad", "requires_grad_", "detach", "detach_", "register_hook"),
-        *("register_post_accumulate_grad_hook", "item", "tolist", "numel", "dim", "size", "double", "float", "type_as"),
-        *inplace.METHODS,
-    ),
-    Node: ("name", "register_hook", "register_prehook"),
-    RemovableHandle: ("remove",),
-}
-ATTRIBUTES: dict[type, tuple[str, ...]] = {
-    Tensor: ("grad", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "output_nr", "dtype", "data", "_version"),
-    Node: ("next_functions", "variable"),
-}
-SETTABLE = ("grad", "requires_grad", "data")
-DTYPES = {name: np.dtype(name) for name in NAMES}
-_AS_GIVEN = ("manual_seed", "as_tensor", "from_numpy", "is_tensor", *(n for n in creation.__all__ if n.endswith("_like")))
-"""Creation functions that do not make tensors of the program's type."""
-_SILENT = ("backward", "retain_grad", "remove", "manual_seed", "set_grad_enabled", "set_default_dtype")
 _MISSING = object()
 
 
-class Shown:
-    """What a step has to say.
+class Shown(NamedTuple):
+    """The output of a statement.
 
     Attributes:
-        step: where it stands.
+        statement: the statement.
         rows: for ``show``, a row for each tensor.
-        value: for an expression or ``print``, its value; ``text`` is how a person reads it.
+        value: for an expression or ``print``, its value.
+        text: the value as it is printed.
     """
 
-    __slots__ = ("rows", "step", "text", "value")
-
-    def __init__(self, step: Step, rows: list[dict[str, Any]] | None = None, value: Any = None, text: str = "") -> None:
-        self.step = step
-        self.rows = rows
-        self.value = value
-        self.text = text
+    statement: Statement
+    rows: list[dict[str, Any]] | None = None
+    value: Any = None
+    text: str = ""
 
 
 class Interpreter(Machine):
-    """Runs steps and keeps the names between them.
+    """Runs statements and keeps the names between them.
 
     Args:
         variables: tensors by name that are there from the beginning.
         dtype: ``float64`` or ``float32``.
 
     Attributes:
-        notes: what is worth knowing about the sweeps so far, each once.
+        notes: the notes on all backward passes so far, each once.
     """
 
     def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64") -> None:
         super().__init__("", variables, np.dtype(dtype), listing=False)
         self._recording = True
-        FUNCTIONS.complete()  # whose methods are looked up on tensors too
+        FUNCTIONS.complete()  # their methods are looked up on tensors too
         self.expressions = {name: name for name in variables}
         self.notes: list[dict[str, Any]] = []
         self._history = History()
         self._definitions: dict[str, Syntax] = {}
 
     def run(self, text: str) -> Iterator[Shown]:
-        """Run more of the program; what it shows, as it happens.
+        """Run more of the program and yield its output as it runs.
 
-        The whole text is read before any of it runs.  After an error the names are as they were when it happened.
+        The whole text is parsed before any of it runs.  After an error the names keep the values that they had then.
 
         Raises:
             AutodiffError: of any kind, with its place in ``source``, to which the text is added.
         """
         start = len(self.source)
         self.tensors.source += text if text.endswith("\n") else text + "\n"
-        steps = read(self.source, start)
+        statements = read(self.source, start)
         before, mode = get_default_dtype(), modes.is_grad_enabled()
         set_default_dtype(self.dtype)
         modes.set_grad_enabled(self._recording)
         entered: list[bool] = []
         self._operations = 0
         try:
-            for step in steps:
-                if step.kind == "enter":
+            for statement in statements:
+                if statement.kind == "enter":
                     entered.append(modes.is_grad_enabled())
-                    modes.set_grad_enabled(step.mode)
-                elif step.kind == "leave":
+                    modes.set_grad_enabled(statement.mode)
+                elif statement.kind == "leave":
                     modes.set_grad_enabled(entered.pop())
                 else:
                     with np.errstate(all="ignore"):
-                        shown = self._step(step)
+                        shown = self._shown(statement)
                     if shown is not None:
                         yield shown
         finally:
@@ -140,23 +108,23 @@ class Interpreter(Machine):
             self._recording = entered[0] if entered else modes.is_grad_enabled()
             modes.set_grad_enabled(mode)
 
-    def _step(self, step: Step) -> Shown | None:
-        if step.kind == "show":
-            return Shown(step, rows=[self._row(tree) for tree in step.trees] if step.trees else self._all())
-        if step.kind == "print":
-            values = [self.evaluate(tree) for tree in step.trees]
-            return Shown(step, value=values, text=" ".join(map(display, values)))
-        (tree,) = step.trees
+    def _shown(self, statement: Statement) -> Shown | None:
+        if statement.kind == "show":
+            return Shown(statement, rows=[self._row(tree) for tree in statement.trees] if statement.trees else self._all())
+        if statement.kind == "print":
+            values = [self.evaluate(tree) for tree in statement.trees]
+            return Shown(statement, value=values, text=" ".join(map(display, values)))
+        (tree,) = statement.trees
         value = self.statement(tree)
         self._remember(tree, value)
         last = tree.children[1 if tree.kind == "method" else 0] if tree.kind in ("call", "method") else None
-        silent = last is not None and (last.text in _SILENT or last.text.endswith("_"))
+        silent = last is not None and (last.text in SILENT or last.text.endswith("_"))
         if silent or tree.kind in STATEMENTS or isinstance(value, (RemovableHandle, modes.set_grad_enabled)):
             return None
-        return Shown(step, value=value, text=display(value))
+        return Shown(statement, value=value, text=display(value))
 
     def _remember(self, tree: Syntax, value: Any) -> None:
-        """Keep what was computed, and take down the notes on a sweep."""
+        """Keep a statement that ran, and the notes on its backward passes."""
         if tree.kind.startswith("definition"):
             self._definitions[tree.children[0].children[0].text] = tree
         for root in swept(tree):
@@ -169,32 +137,32 @@ class Interpreter(Machine):
         name = unparse(tree)
         value = self.evaluate(tree)
         if value is None:
-            return {**dict.fromkeys(TensorRow.__slots__), "name": name, "expression": name, "shape": None}
+            return {**dict.fromkeys(TensorRow._fields), "name": name, "expression": name, "shape": None}
         if isinstance(value, (Node, UserFunction, RemovableHandle, tuple, str)):
             raise ArgumentError(
                 f"show is for tensors, and this is {described(value)}", span=tree.span, source=self.source, hint=f"print({name})"
             )
         try:
-            return TensorRow(self.tensors.of(value), name, self.expressions.get(name, name)).record()
+            return TensorRow.of(self.tensors.of(value), name, self.expressions.get(name, name)).record()
         except AutodiffError as error:
             raise error.at(tree.span, self.source) from None
 
     def _all(self) -> list[dict[str, Any]]:
         tensors = [(name, value) for name, value in self.names.items() if isinstance(value, Tensor)]
-        return [TensorRow(tensor, name, self.expressions[name]).record() for name, tensor in tensors]
+        return [TensorRow.of(tensor, name, self.expressions[name]).record() for name, tensor in tensors]
 
     def known(self) -> set[str]:
-        """Every name that can be written now, for completion."""
+        """Return every name with a meaning now, for completion."""
         words = ("show", "print", "with", "no_grad", "true", "false", "none")
         return {*self.names, *self.functions, *FUNCTIONS, *ACTIONS, *DTYPES, *CONSTANTS, *words}
 
     def members(self, name: str) -> set[str]:
-        """What can stand behind ``name.``, for completion."""
+        """Return the methods and attributes of ``name.``, for completion."""
         first, *rest = name.split(".")
         thing = self.names.get(first)
         for part in rest:
-            thing = getattr(thing, part) if part in ATTRIBUTES.get(_kind(thing), ()) else None
-        kind = _kind(thing)
+            thing = getattr(thing, part) if part in ATTRIBUTES.get(kind_of(thing), ()) else None
+        kind = kind_of(thing)
         functions = [n for n, op in FUNCTIONS.items() if op.tensors] if kind is Tensor else []
         return {*METHODS.get(kind, ()), *ATTRIBUTES.get(kind, ()), *functions}
 
@@ -231,19 +199,13 @@ class Interpreter(Machine):
             if not isinstance(target, Tensor):
                 raise ArgumentError(f"only a tensor has elements to set, not {described(target)}")
             keys = self.keys([self.evaluate(key) for key in node.children[1].children])
-            assigned = value if is_plain(value) else self.tensors.of(value)
-            try:
-                target[tuple(keys)] = assigned
-            except FOREIGN as error:
-                if isinstance(error, AutodiffError):
-                    raise
-                raise refused("an assignment to elements", [target, *keys, assigned], POSITIONS) from error
+            set_elements(target, keys, value if is_plain(value) else self.tensors.of(value))
         elif isinstance(target, Tensor):
             name = IN_PLACE[node.children[1].text]
             changed = getattr(target, f"{name}_", None)
             if changed is None:
                 raise ArgumentError(f"'{node.children[1].text}' has no form that changes a tensor", hint="write x = x @ y")
-            self._invoke(f"{name}_", changed, [value], {})
+            call(f"{name}_", changed, [value], {}, self._argument)
         elif node.children[0].kind == "name" and is_plain(target):
             name = node.children[0].children[0].text
             if name not in self.names:
@@ -293,24 +255,21 @@ class Interpreter(Machine):
             error.hint = suggestion(name, known) or error.hint
             raise
 
-    def call_found(
-        self, found: Any, given: list[Any], named: dict[str, Any], node: Syntax, values: list[Any], work: list[Work]
-    ) -> None:
+    def call_found(self, found: Any, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         if not isinstance(found, str):
-            super().call_found(found, given, named, node, values, work)
-        elif node.kind == "call":
-            values.append(self._act(found, given, named))
-        elif found == "apply" and isinstance(given[0], UserFunction):
-            self._enter(given[0], given[1:], named, node, values, work)
-        else:
-            values.append(self._method(found, given, named, node))
+            return super().call_found(found, given, named, node)
+        if node.kind == "call":
+            return self._act(found, given, named)
+        if found == "apply" and isinstance(given[0], UserFunction):
+            return self.enter(given[0], given[1:], named, node)
+        return self._method(found, given, named, node)
 
     def _method(self, name: str, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         thing, *rest = given
         if isinstance(thing, (list, bool, int, float)):
             thing = self.tensors.of(thing)
-        if name in METHODS.get(_kind(thing), ()):
-            return self._invoke(name, getattr(thing, name), rest, named)
+        if name in METHODS.get(kind_of(thing), ()):
+            return call(name, getattr(thing, name), rest, named, self._argument)
         if isinstance(thing, Tensor) and name in FUNCTIONS:
             return self.apply(FUNCTIONS[name], [thing, *rest], named, node)
         hint = _none_hint(node) if thing is None and node.children[0].kind == "attribute" else None
@@ -318,29 +277,12 @@ class Interpreter(Machine):
 
     def _act(self, name: str, given: list[Any], named: dict[str, Any]) -> Any:
         if name not in creation.__all__:
-            return self._invoke(name, ACTIONS[name], given, named)
+            return call(name, ACTIONS[name], given, named, self._argument)
         if name in ("tensor", "as_tensor") and given and isinstance(given[0], list):
             given = [_values(given[0]), *given[1:]]
-        if name not in _AS_GIVEN and not (name == "tensor" and given and isinstance(given[0], bool)):
+        if name not in AS_GIVEN and not (name == "tensor" and given and isinstance(given[0], bool)):
             named = {"dtype": self.dtype, **named}
-        return self._invoke(name, ACTIONS[name], given, named, converted=True)
-
-    def _invoke(self, name: str, action: Action, given: Sequence[Any], named: Mapping[str, Any], converted: bool = False) -> Any:
-        """Call a Python function with values of the language."""
-        signature = inspect.signature(action)
-        try:
-            signature.bind(*given, **named)
-        except TypeError as error:
-            raise _wrong_arguments(name, signature, str(error)) from None
-        arguments = list(given) if converted else [self._argument(value) for value in given]
-        keywords = {keyword: self._argument(value) for keyword, value in named.items()}
-        try:
-            return action(*arguments, **keywords)
-        except FOREIGN as error:
-            if isinstance(error, AutodiffError):
-                raise
-            values = [*given, *(value for value in named.values() if not isinstance(value, np.dtype))]
-            raise refused(name, values, f"it is {_shown(name, signature)}") from error
+        return call(name, ACTIONS[name], given, named, self._argument, as_given=True)
 
     def _argument(self, value: Any) -> Any:
         """A value of the language as Python code takes it."""
@@ -358,7 +300,7 @@ class Interpreter(Machine):
     def attribute(self, thing: Any, name: str, node: Syntax) -> Any:
         if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
             return super().attribute(thing, name, node)
-        known = ATTRIBUTES.get(_kind(thing), ())
+        known = ATTRIBUTES.get(kind_of(thing), ())
         found = getattr(thing, name, _MISSING) if name in known else _MISSING
         if found is not _MISSING:
             return found
@@ -374,25 +316,9 @@ class Interpreter(Machine):
             raise
 
 
-def _kind(thing: Any) -> type:
-    """The class of a value by which ``METHODS`` and ``ATTRIBUTES`` know it."""
-    return next((kind for kind in METHODS if isinstance(thing, kind)), type(thing))
-
-
 def _values(items: list[Any]) -> list[Any]:
     """A nested list with numbers in the place of tensors: a new tensor is a copy without history."""
     return [_values(v) if isinstance(v, list) else v.tolist() if isinstance(v, Tensor) else v for v in items]
-
-
-def _wrong_arguments(name: str, signature: inspect.Signature, reason: str) -> ArgumentError:
-    """What Python says of arguments that do not fit a function, in our words."""
-    about = f"it is {_shown(name, signature)}"
-    unknown = re.search(r"unexpected keyword argument '(.*)'", reason)
-    if unknown:
-        hint = suggestion(unknown[1], signature.parameters) or about
-        return ArgumentError(f"{name} has no parameter '{unknown[1]}'", hint=hint)
-    missing = re.search(r"missing a required .*argument: '(.*)'", reason)
-    return ArgumentError(f"{name} needs '{missing[1]}' too" if missing else f"{name}: {reason}", hint=about)
 
 
 def _none_hint(node: Syntax) -> str:
@@ -401,36 +327,3 @@ def _none_hint(node: Syntax) -> str:
     if written.kind == "attribute" and written.children[1].text == "grad_fn":
         return "a leaf has no grad_fn: no operation made it"
     return "backward fills it; until then it is none"
-
-
-def _shown(name: str, signature: inspect.Signature) -> str:
-    shown = []
-    for parameter in signature.parameters.values():
-        star = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else ""
-        default = "" if parameter.default is inspect.Parameter.empty else f"={literal(parameter.default)}"
-        shown.append(f"{star}{parameter.name}{default}")
-    return f"{name}({', '.join(shown)})"
-
-
-def display(value: Any) -> str:
-    """A value as it is printed: tensors as PyTorch prints them."""
-    if isinstance(value, tuple):
-        return f"({', '.join(map(display, value))}{',' * (len(value) == 1)})"
-    if isinstance(value, list):
-        return f"[{', '.join(map(display, value))}]"
-    if isinstance(value, Node):
-        return f"<{value.name()}>"
-    if isinstance(value, UserFunction):
-        return f"<function {value.name}({', '.join(value.parameters)})>"
-    if isinstance(value, FunctionInfo):
-        return f"<function {value.signature}>"
-    return str(value)
-
-
-def to_plain(value: Any) -> Any:
-    """A value for JSON: numbers and nested lists of them; texts for what is none."""
-    if isinstance(value, (tuple, list)):
-        return [to_plain(item) for item in value]
-    if isinstance(value, Tensor):
-        return plain(value._data)
-    return value if value is None or is_plain(value) else display(value)

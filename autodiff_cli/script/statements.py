@@ -1,4 +1,4 @@
-"""A program of statements as a flat list of steps: what is run, what is shown, where a grad mode begins and ends.
+"""Parse a program into a flat list of statements, with the beginning and the end of each grad mode.
 
 A line is a statement of the language, or one of these:
 
@@ -10,7 +10,9 @@ A line is a statement of the language, or one of these:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from autodiff_cli.errors import ParseError, Span
 from autodiff_cli.language.parser import parse_tokens, tokenize
@@ -20,39 +22,40 @@ _NAMESPACES = ("autograd", "functional", "nn", "linalg", "special")
 _MODE = re.compile(r"(no_grad|enable_grad)(?:\(\))?|set_grad_enabled\((true|false|True|False)\)")
 
 
-class Step:
-    """One step.
+class Statement(NamedTuple):
+    """One statement, or an end of a ``with`` block.
 
     Attributes:
         kind: ``run``, ``print``, ``show``, ``enter`` (a grad mode) or ``leave``.
+        span: its place.
         trees: the statement, or the expressions to show or print.
-        span: where it stands.
-        mode: for ``enter``, whether operations are recorded from here on.
+        mode: for ``enter``, whether operations are recorded in the block.
     """
 
-    __slots__ = ("kind", "mode", "span", "trees")
-
-    def __init__(self, kind: str, span: Span, trees: list[Syntax] | None = None, mode: bool = False) -> None:
-        self.kind = kind
-        self.span = span
-        self.trees = trees or []
-        self.mode = mode
+    kind: str
+    span: Span
+    trees: Sequence[Syntax] = ()
+    mode: bool = False
 
 
+@dataclass(slots=True)
 class _Block:
-    """A ``with`` that is open: its own column, that of the lines below it, and whether it ends with its line."""
+    """An open ``with``.
 
-    __slots__ = ("body", "column", "inline", "span")
+    Attributes:
+        column: its indentation.
+        inline: whether it ends with its line.
+        body: the indentation of the lines in it, once there is one.
+    """
 
-    def __init__(self, column: int, span: Span, inline: bool) -> None:
-        self.column = column
-        self.body: int | None = None
-        self.inline = inline
-        self.span = span
+    column: int
+    span: Span
+    inline: bool
+    body: int | None = None
 
 
-def read(source: str, start: int = 0) -> list[Step]:
-    """The steps of a program.
+def read(source: str, start: int = 0) -> list[Statement]:
+    """The statements of a program.
 
     Args:
         source: the text.
@@ -61,7 +64,7 @@ def read(source: str, start: int = 0) -> list[Step]:
     Raises:
         ParseError: before anything of a program runs that is not of the language.
     """
-    steps: list[Step] = []
+    statements: list[Statement] = []
     blocks: list[_Block] = []
     outermost: int | None = None
     for tokens, begins_line in _statements(source, start):
@@ -69,15 +72,15 @@ def read(source: str, start: int = 0) -> list[Step]:
         column = len(line) - len(line.lstrip())
         if begins_line:
             outermost = column if outermost is None else outermost
-            _close(steps, blocks, column, source)
+            _close(statements, blocks, column, source)
             _check_column(blocks, outermost, column, tokens[0], source)
         header = tokens
         while header[0].text == "with" and len(header) > 1:
-            header = _enter(steps, blocks, header, column, source)
+            header = _enter(statements, blocks, header, column, source)
         if header[0].kind != "$END":
-            steps.append(_step(header, source))
-    _close(steps, blocks, -1, source)
-    return steps
+            statements.append(_statement(header, source))
+    _close(statements, blocks, -1, source)
+    return statements
 
 
 def unfinished(source: str, start: int = 0) -> bool:
@@ -130,7 +133,7 @@ def _without_namespaces(tokens: list[Syntax]) -> list[Syntax]:
     return kept
 
 
-def _close(steps: list[Step], blocks: list[_Block], column: int, source: str) -> None:
+def _close(statements: list[Statement], blocks: list[_Block], column: int, source: str) -> None:
     """End the blocks that a line at this column is no part of."""
     while blocks and (blocks[-1].inline or column <= blocks[-1].column):
         block = blocks.pop()
@@ -138,7 +141,7 @@ def _close(steps: list[Step], blocks: list[_Block], column: int, source: str) ->
             raise ParseError(
                 "this 'with' has nothing in it", span=block.span, source=source, hint="indent the lines that belong to it"
             )
-        steps.append(Step("leave", block.span))
+        statements.append(Statement("leave", block.span))
 
 
 def _check_column(blocks: list[_Block], outermost: int, column: int, token: Syntax, source: str) -> None:
@@ -154,7 +157,7 @@ def _check_column(blocks: list[_Block], outermost: int, column: int, token: Synt
         )
 
 
-def _enter(steps: list[Step], blocks: list[_Block], tokens: list[Syntax], column: int, source: str) -> list[Syntax]:
+def _enter(statements: list[Statement], blocks: list[_Block], tokens: list[Syntax], column: int, source: str) -> list[Syntax]:
     """Open the block of a ``with``; the tokens behind its colon."""
     colon = next((i for i, token in enumerate(tokens) if token.kind == "COLON"), None)
     header = tokens[1 : -1 if colon is None else colon]
@@ -170,18 +173,18 @@ def _enter(steps: list[Step], blocks: list[_Block], tokens: list[Syntax], column
     recording = mode[1] == "enable_grad" or (mode[2] or "").lower() == "true"
     rest = tokens[colon + 1 :]
     blocks.append(_Block(column, span, inline=rest[0].kind != "$END"))
-    steps.append(Step("enter", span, mode=recording))
+    statements.append(Statement("enter", span, mode=recording))
     return rest
 
 
-def _step(tokens: list[Syntax], source: str) -> Step:
+def _statement(tokens: list[Syntax], source: str) -> Statement:
     first, second = tokens[0], tokens[1]
     span = (first.span[0], tokens[-2].span[1])
     if first.text == "show" and second.kind in ("NAME", "NUMBER", "$END"):
-        return Step("show", span, _expressions(tokens[1:], source))
+        return Statement("show", span, _expressions(tokens[1:], source))
     if first.text == "print" and second.kind == "LPAR" and _closing(tokens) == len(tokens) - 2:
         end = tokens[-2]
-        return Step("print", span, _expressions([*tokens[2:-2], new_token("$END", "", (end.span[0], end.span[0]))], source))
+        return Statement("print", span, _expressions([*tokens[2:-2], new_token("$END", "", (end.span[0], end.span[0]))], source))
     if first.text in ("for", "while", "if", "def", "class", "del", "return", "lambda"):
         raise ParseError(
             f"there is no '{first.text}' in a program",
@@ -193,7 +196,7 @@ def _step(tokens: list[Syntax], source: str) -> Step:
         raise ParseError(
             "there is nothing to import", span=span, source=source, hint="leave the line out; 'torch.log' and 'log' are the same"
         )
-    return Step("run", span, [parse_tokens(source, tokens).children[0]])
+    return Statement("run", span, [parse_tokens(source, tokens).children[0]])
 
 
 def _closing(tokens: list[Syntax]) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.script import interpreter
+from autodiff_cli.script import library
 from tests.fuzz import values
 from tests.fuzz.expressions import Writer
 from tests.fuzz.signatures import Shape
@@ -141,11 +141,11 @@ class Program:
             name = self._one_of(self.made)
             if name not in self.made and self.random.random() > self.loose:
                 return name
-        known = [*interpreter.ATTRIBUTES[Tensor], "T", "mT", "shape", "ndim"]
+        known = [*library.ATTRIBUTES[Tensor], "T", "mT", "shape", "ndim"]
         if pick < 0.5:
             return f"{name}.{self.random.choice(known)}"
         if pick < 0.8:
-            what = self.random.choice(interpreter.SETTABLE)
+            what = self.random.choice(library.SETTABLE)
             value = self._value(self.names.get(name, ()))
             if what == "requires_grad":
                 value = "true" if name in self.leaves + self.made else self.random.choice(("true", "false"))
@@ -158,7 +158,7 @@ class Program:
         return self.random.choice((values.literal(self.random, shape, 0.1), self._name(shape)))
 
     def _method(self) -> str:
-        method = self.random.choice(interpreter.METHODS[Tensor])
+        method = self.random.choice(library.METHODS[Tensor])
         changes = method.endswith("_") or method in ("item",)
         plain = [name for name, shape in self.names.items() if name not in self.leaves and (method != "item" or not shape)]
         name = self._one_of(plain if changes else self.leaves + self.made)
@@ -166,8 +166,8 @@ class Program:
         return f"with no_grad: {call}" if changes and name not in plain and self.random.random() > self.loose else call
 
     def _action(self) -> str:
-        name = self.random.choice(list(interpreter.ACTIONS))
-        call = f"{name}({self._arguments(interpreter.ACTIONS[name], ())})"
+        name = self.random.choice(list(library.ACTIONS))
+        call = f"{name}({self._arguments(library.ACTIONS[name], ())})"
         return f"{self._new(())} = {call}" if self.random.random() < 0.3 else call
 
     def _arguments(self, function: Any, shape: Shape, skip: int = 0) -> str:
@@ -196,7 +196,7 @@ class Program:
         if kind == "bool" or "bool |" in kind:
             return self.random.choice(("true", "false"))
         if name == "dtype":
-            return self.random.choice(list(interpreter.DTYPES))
+            return self.random.choice(list(library.DTYPES))
         if name in ("n", "m", "steps", "seed", "size", "start", "end", "dim") or kind == "int":
             return str(self.random.randint(0, 3))
         if name in ("func", "hook", "function"):

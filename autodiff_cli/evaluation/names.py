@@ -1,0 +1,79 @@
+"""Names of programs: constants, variables that need values, and the errors for names that mean nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.errors import MissingValue, Span, setting
+from autodiff_cli.language.tree import Syntax, walk
+from autodiff_cli.suggest import suggestion
+from autodiff_cli.text import listed
+
+CONSTANTS: dict[str, float | bool | None] = {
+    "pi": math.pi,
+    "e": math.e,
+    "inf": math.inf,
+    "nan": math.nan,
+    "True": True,
+    "False": False,
+    "None": None,
+}
+_MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
+_STATEMENTS = ("tensor", "backward", "retain_grad", "register_hook", "requires_grad_", "item", "show", "print", "gradcheck", "grad")
+"""Names of programs of statements that an expression may contain by mistake."""
+_WITHOUT_GRADIENT = ("detach", "detach_")
+
+
+def free_names(tree: Syntax, given: Iterable[str] = (), variables: Iterable[str] = ()) -> dict[str, Span]:
+    """Return the names that a program needs values for, in order of occurrence, each with its first place.
+
+    Args:
+        tree: the program.
+        given: names that have values.
+        variables: names that are variables although the language has a constant of that name.
+    """
+    found: dict[str, Span] = {}
+    known = {*given, *(set(CONSTANTS) - set(variables))}
+    for statement in tree.children:
+        parameters: set[str] = set()
+        if statement.kind.startswith("definition"):
+            call = statement.children[0]
+            parameters = {node.text for argument in call.children[1:] for node in walk(argument) if node.kind == "NAME"}
+        for node in walk(statement):
+            if node.kind == "name":
+                name = node.children[0].text
+                if name not in known and name not in parameters:
+                    found.setdefault(name, node.span)
+        if statement.kind in ("assignment", "unpack"):
+            known.update(child.text for child in statement.children if child.kind == "NAME")
+    return found
+
+
+def without_value(missing: Mapping[str, Span], source: str) -> MissingValue:
+    """Return the error that names all variables without a value.
+
+    Args:
+        missing: the names, each with its first place.
+        source: the program.
+    """
+    first, span = next(iter(missing.items()))
+    if first in FUNCTIONS:
+        message, hint = f"'{first}' is a function", f"write {first}(...), or give it a value: {setting('at', f'{first}=1')}"
+    elif first in _MODULES and source.startswith(".", span[1]):
+        message, hint = f"there is no module '{first}'", f"write functions without '{first}.', as in sin(x)"
+    else:
+        message = f"no value for {listed(map(repr, missing))}"
+        hint = f"add {setting('at', ','.join(f'{name}=1' for name in missing))}"
+    return MissingValue(message, span=span, source=source, hint=hint)
+
+
+def function_hint(name: str, known: Iterable[str]) -> str:
+    """Return a way out for a name that is not a function of an expression."""
+    if name in _STATEMENTS:
+        return "statements of autograd run with 'autodiff run' and 'autodiff repl'"
+    if name in _WITHOUT_GRADIENT:
+        constant = setting("const")
+        return f"{name} is a method of programs of statements ('autodiff run'); {constant} gives a value without derivative"
+    return suggestion(name, known) or "'autodiff functions' lists all functions"

@@ -1,0 +1,124 @@
+"""Operations on values: functions, indices and attributes, each counted, listed and traced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli import ops  # noqa: F401  installs the functions
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, LimitError, UnknownName, setting
+from autodiff_cli.evaluation.coercion import check_result, described, is_plain, refused
+from autodiff_cli.evaluation.indexing import as_keys, elements, item
+from autodiff_cli.evaluation.tensor_log import TensorLog
+from autodiff_cli.evaluation.trace import invoke
+from autodiff_cli.language.tree import Syntax
+from autodiff_cli.limits import hold, lifted
+from autodiff_cli.suggest import suggestion
+
+ATTRIBUTES = ("T", "mT", "shape", "ndim")
+MOST_OPERATIONS = 10_000_000
+
+
+class Operations:
+    """Applies functions, indices and attributes to values.
+
+    Args:
+        tensors: makes tensors of literals, and lists all.
+    """
+
+    most_operations = MOST_OPERATIONS
+
+    def __init__(self, tensors: TensorLog) -> None:
+        self.tensors = tensors
+        self.dtype = tensors.dtype
+        self._operations = 0
+
+    def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        """Return the result of a function of the language."""
+        self.count(node)
+        arguments, keywords = self.tensors.arguments(op, given, named, node)
+        tensors = [value for value in arguments if isinstance(value, Tensor)]
+        if tensors:
+            check_result(op, tensors)
+        try:
+            result = invoke(op, arguments, keywords)
+        except FOREIGN as error:
+            if isinstance(error, AutodiffError):
+                raise
+            raise refused(op.name, [*arguments, *keywords.values()], f"it is {op.signature}") from error
+        result = self.listed(result, node)
+        self.tensors.trace(op, arguments, keywords, result, node)
+        return result
+
+    def listed(self, result: Any, node: Syntax) -> Any:
+        """Return the result of a function as a value of the language, its tensors listed."""
+        if isinstance(result, Tensor):
+            hold(result._data)
+            return self.tensors.keep(result, node)
+        if isinstance(result, tuple):
+            parts = [self.listed(one, node) if isinstance(one, np.generic) else one for one in result]
+            result = type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+            for i, one in enumerate(result):
+                if not isinstance(one, Tensor):
+                    continue
+                hold(one._data)
+                self.tensors.keep(one, node, f"{self.tensors.text(node.span)}[{i}]")
+            return result
+        if isinstance(result, np.ndarray) and result.ndim:
+            return self.tensors.keep(Tensor(result, dtype=self.dtype if result.dtype.kind == "f" else None), node)
+        return result.item() if isinstance(result, (np.generic, np.ndarray)) else result
+
+    def count(self, node: Syntax) -> None:
+        """Count one operation.
+
+        Raises:
+            LimitError: for more than a program may run.
+        """
+        self._operations += 1
+        if self._operations > self.most_operations and not lifted():
+            raise LimitError(
+                f"the program runs more than {self.most_operations:,} operations",
+                span=node.span,
+                hint=f"{setting('no_limits')} allows it",
+            )
+
+    def keys(self, values: Sequence[object]) -> list[Any]:
+        """Return the values between the brackets of an index as a tensor takes them; see ``indexing.as_keys``."""
+        return as_keys(values, self.tensors)
+
+    def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
+        """Return ``thing[keys]``."""
+        if isinstance(thing, tuple):
+            return item(thing, keys)
+        tensor = self.indexed(thing, node)
+        result = self.tensors.keep(elements(tensor, keys), node)
+        self.tensors.trace(None, (tensor,), {}, result, node)
+        return result
+
+    def indexed(self, thing: object, node: Syntax) -> Tensor:
+        """Return the operand of an index as a tensor."""
+        if isinstance(thing, list):
+            thing = self.tensors.of(thing, node.children[0])
+        if not isinstance(thing, Tensor):
+            what = "a plain number" if is_plain(thing) else described(thing)
+            raise ArgumentError(f"{what} has no positions to index", span=node.span)
+        return thing
+
+    def attribute(self, thing: object, name: str, node: Syntax) -> Any:
+        """Return ``thing.name``."""
+        if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
+            return getattr(thing, name)
+        if name not in ATTRIBUTES:
+            hint = f"write .{name}() to call it" if name in FUNCTIONS else suggestion(name, ATTRIBUTES)
+            hint = hint or f"the attributes are {', '.join(ATTRIBUTES)}; functions are methods too: x.sum()"
+            raise UnknownName(f"unknown attribute '{name}'", span=node.children[1].span, hint=hint)
+        tensor = self.tensors.of(thing, node.children[0])
+        if name in ("shape", "ndim"):
+            return list(tensor.shape) if name == "shape" else tensor.ndim
+        result = self.tensors.keep(getattr(tensor, name), node)
+        self.tensors.trace(None, (tensor,), {}, result, node)
+        return result

@@ -1,0 +1,120 @@
+"""Functions that a program defines: ``f(a, b) = body``, and ``with grad (df/da, df/db)``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from autodiff_cli.autograd.function import Function, FunctionNode
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError, NoSeriesError, ParseError, ShapeError
+from autodiff_cli.language.tree import Syntax, arguments
+from autodiff_cli.text import plural
+
+
+class UserFunction:
+    """A function of a program.
+
+    Attributes:
+        name, parameters: its signature.
+        body: the expression that it computes.
+        partials: its user-written derivative with respect to each parameter; ``None`` without ``with grad``.
+    """
+
+    def __init__(self, node: Syntax) -> None:
+        call = node.children[0]
+        given = arguments(call)
+        self.name = call.children[0].text
+        self.parameters = [argument.children[0].text for argument in given if argument.kind == "name"]
+        self.body = node.children[1]
+        self.partials = node.children[3].children if node.kind == "definition_with_grad" else None
+        for argument in given:
+            if argument.kind != "name":
+                raise ParseError("a parameter of a function is a plain name", span=argument.span)
+        for partial in self.partials or ():
+            if partial.kind == "keyword":
+                raise ParseError("a derivative is an expression, without a name", span=partial.span)
+        if len(set(self.parameters)) < len(self.parameters):
+            raise ParseError(f"two parameters of '{self.name}' have the same name", span=call.span)
+        if self.partials is not None and len(self.partials) != len(self.parameters):
+            raise ParseError(
+                f"'{self.name}' needs one derivative for each of its parameters: {len(self.parameters)}, not {len(self.partials)}",
+                span=node.children[3].span,
+                hint=f"with grad ({', '.join(f'd/d{name}' for name in self.parameters)})",
+            )
+
+    def bound(self, given: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        """Return the arguments of a call in the order of the parameters.
+
+        Raises:
+            ArgumentError: if there are too many or too few, or a keyword is not a parameter.
+        """
+        together = {**named, **dict(zip(self.parameters, given, strict=False))}
+        count = len(given) + len(named)
+        if count != len(self.parameters) or set(together) != set(self.parameters):
+            raise ArgumentError(
+                f"{self.name} takes {plural(len(self.parameters), 'argument')}, not {count}",
+                hint=f"it is defined as {self.name}({', '.join(self.parameters)})",
+            )
+        return [together[name] for name in self.parameters]
+
+
+class Computes(Protocol):
+    """A machine that evaluates the body or a derivative of a function."""
+
+    @property
+    def source(self) -> str: ...
+
+    def within(self, function: UserFunction, body: Syntax, arguments: Sequence[Tensor]) -> Tensor: ...
+
+
+def call_with_own_vjp(machine: Computes, function: UserFunction, given: Sequence[Tensor]) -> Tensor:
+    """Call a function whose derivatives the user wrote: backward uses those, at every order.
+
+    Raises:
+        NoSeriesError: for a power series, which needs a rule of its own.
+    """
+    if any(type(argument) is not Tensor for argument in given):
+        raise NoSeriesError(f"the derivatives of '{function.name}' are written by hand: it has no rule for power series")
+    partials = function.partials or ()
+
+    class UserVjp(Function):
+        @staticmethod
+        def forward(ctx: FunctionNode, *args: Any, **kwargs: Any) -> Tensor:
+            ctx.save_for_backward(*args)
+            return machine.within(function, function.body, args)
+
+        @staticmethod
+        def backward(ctx: FunctionNode, *grads: Any) -> tuple[Tensor | None, ...]:
+            saved = [tensor for tensor in ctx.saved_tensors if tensor is not None]
+
+            def cotangent(partial: Syntax, argument: Tensor) -> Tensor:
+                return _cotangent(grads[0], machine.within(function, partial, saved), argument, partial, machine.source)
+
+            parts = zip(partials, saved, ctx.needs_input_grad, strict=True)
+            return tuple(cotangent(partial, argument) if needed else None for partial, argument, needed in parts)
+
+    UserVjp.__name__ = function.name
+    result: Tensor = UserVjp.apply(*given)
+    return result
+
+
+def _cotangent(gradient: Tensor, derivative: Tensor, argument: Tensor, node: Syntax, source: str) -> Tensor:
+    """Apply the chain rule; a derivative of one number holds for all elements of the argument."""
+    product = gradient * derivative
+    if product.shape == argument.shape:
+        return product
+    try:
+        shape = np.broadcast_shapes(product.shape, argument.shape)
+    except ValueError:
+        raise ShapeError(
+            f"this derivative has shape {list(derivative.shape)}, but its argument has shape {list(argument.shape)}",
+            span=node.span,
+            source=source,
+            hint="'with grad' needs the derivative of the output with respect to each element of the argument",
+        ) from None
+    spread: Tensor = FUNCTIONS["expand"].function(product, shape)
+    return spread

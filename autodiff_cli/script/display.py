@@ -1,0 +1,36 @@
+"""Values of programs as text, and as plain numbers for JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autodiff_cli.autograd.node import Node
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.evaluation.coercion import is_plain
+from autodiff_cli.evaluation.evaluation import plain
+from autodiff_cli.evaluation.user_function import UserFunction
+
+
+def display(value: object) -> str:
+    """Return the text of a value; that of a tensor is PyTorch's."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(display, value))}{',' * (len(value) == 1)})"
+    if isinstance(value, list):
+        return f"[{', '.join(map(display, value))}]"
+    if isinstance(value, Node):
+        return f"<{value.name()}>"
+    if isinstance(value, UserFunction):
+        return f"<function {value.name}({', '.join(value.parameters)})>"
+    if isinstance(value, FunctionInfo):
+        return f"<function {value.signature}>"
+    return str(value)
+
+
+def to_plain(value: object) -> Any:
+    """Return a value for JSON: numbers, nested lists of numbers, and the text of any other value."""
+    if isinstance(value, (tuple, list)):
+        return [to_plain(item) for item in value]
+    if isinstance(value, Tensor):
+        return plain(value._data)
+    return value if value is None or is_plain(value) else display(value)

@@ -1,0 +1,120 @@
+"""The functions, methods and attributes of PyTorch's autograd that programs have beside those of expressions."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd import functional, gradient_check, modes, reverse_mode
+from autodiff_cli.autograd.dtypes import set_default_dtype
+from autodiff_cli.autograd.hooks import RemovableHandle
+from autodiff_cli.autograd.node import Node
+from autodiff_cli.autograd.primitives.registry import literal
+from autodiff_cli.autograd.tensor import Tensor, Variable
+from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError
+from autodiff_cli.evaluation.coercion import DTYPES as NAMES
+from autodiff_cli.evaluation.coercion import refused
+from autodiff_cli.ops import creation, inplace
+from autodiff_cli.suggest import suggestion
+
+Action = Callable[..., Any]
+
+ACTIONS: dict[str, Action] = {
+    **{name: getattr(creation, name) for name in creation.__all__},
+    **{
+        f.__name__: f
+        for f in (reverse_mode.grad, reverse_mode.backward, gradient_check.gradcheck, gradient_check.gradgradcheck, Variable)
+    },
+    **{name: getattr(functional, name) for name in functional.__all__},
+    "set_grad_enabled": modes.set_grad_enabled,
+    "is_grad_enabled": lambda: modes.is_grad_enabled(),  # a built-in method does not say what it takes
+    "set_default_dtype": set_default_dtype,
+}
+"""Functions, by name."""
+METHODS: dict[type, tuple[str, ...]] = {
+    Tensor: (
+        *("backward", "retain_grad", "requires_grad_", "detach", "detach_", "register_hook"),
+        *("register_post_accumulate_grad_hook", "item", "tolist", "numel", "dim", "size", "double", "float", "type_as"),
+        *inplace.METHODS,
+    ),
+    Node: ("name", "register_hook", "register_prehook"),
+    RemovableHandle: ("remove",),
+}
+"""Methods of each class of values."""
+ATTRIBUTES: dict[type, tuple[str, ...]] = {
+    Tensor: ("grad", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "output_nr", "dtype", "data", "_version"),
+    Node: ("next_functions", "variable"),
+}
+"""Attributes of each class of values."""
+SETTABLE = ("grad", "requires_grad", "data")
+"""Attributes of tensors that a program may set."""
+DTYPES = {name: np.dtype(name) for name in NAMES}
+AS_GIVEN = ("manual_seed", "as_tensor", "from_numpy", "is_tensor", *(n for n in creation.__all__ if n.endswith("_like")))
+"""Creation functions that do not make tensors of the program's type."""
+SILENT = ("backward", "retain_grad", "remove", "manual_seed", "set_grad_enabled", "set_default_dtype")
+"""Functions and methods whose result is not shown."""
+
+
+def kind_of(thing: object) -> type:
+    """Return the class of a value in ``METHODS`` and ``ATTRIBUTES``."""
+    return next((kind for kind in METHODS if isinstance(thing, kind)), type(thing))
+
+
+def call(
+    name: str,
+    action: Action,
+    given: Sequence[Any],
+    named: Mapping[str, Any],
+    convert: Callable[[Any], Any],
+    as_given: bool = False,
+) -> Any:
+    """Call a Python function with values of the language.
+
+    Args:
+        name: its name in messages.
+        action: the function.
+        given, named: the arguments.
+        convert: returns an argument as Python code takes it.
+        as_given: whether positional arguments are not converted.
+
+    Raises:
+        ArgumentError: if the arguments do not fit the function, or it cannot work on them.
+    """
+    signature = inspect.signature(action)
+    try:
+        signature.bind(*given, **named)
+    except TypeError as error:
+        raise _wrong_arguments(name, signature, str(error)) from None
+    try:
+        return action(
+            *(given if as_given else map(convert, given)), **{keyword: convert(value) for keyword, value in named.items()}
+        )
+    except FOREIGN as error:
+        if isinstance(error, AutodiffError):
+            raise
+        values = [*given, *(value for value in named.values() if not isinstance(value, np.dtype))]
+        raise refused(name, values, f"it is {_shown(name, signature)}") from error
+
+
+def _wrong_arguments(name: str, signature: inspect.Signature, reason: str) -> ArgumentError:
+    """Return the error for arguments that do not fit a function; ``reason`` is Python's message."""
+    about = f"it is {_shown(name, signature)}"
+    unknown = re.search(r"unexpected keyword argument '(.*)'", reason)
+    if unknown:
+        hint = suggestion(unknown[1], signature.parameters) or about
+        return ArgumentError(f"{name} has no parameter '{unknown[1]}'", hint=hint)
+    missing = re.search(r"missing a required .*argument: '(.*)'", reason)
+    return ArgumentError(f"{name} needs '{missing[1]}' too" if missing else f"{name}: {reason}", hint=about)
+
+
+def _shown(name: str, signature: inspect.Signature) -> str:
+    shown = []
+    for parameter in signature.parameters.values():
+        star = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else ""
+        default = "" if parameter.default is inspect.Parameter.empty else f"={literal(parameter.default)}"
+        shown.append(f"{star}{parameter.name}{default}")
+    return f"{name}({', '.join(shown)})"
