@@ -13,9 +13,9 @@ import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.errors import NotPrecise, UsageError
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.precise.number import Arithmetic
+from autodiff_cli.precise.arithmetic import Arithmetic
+from autodiff_cli.precise.reference import Reference
 from autodiff_cli.precise.tensor import Precise, precise
-from autodiff_cli.precise.truth import Truth
 from tests.shell import run, streams
 
 WITHOUT = frozenset(
@@ -62,7 +62,7 @@ def test_functions_with_many_digits_are_those_of_floats(name: str) -> None:
 
 
 def _truth(expression: str, order: int = 1, **at: Any) -> Any:
-    truth = Truth(Evaluation(expression, at), order)
+    truth = Reference(Evaluation(expression, at), order)
     return truth.differences
 
 
@@ -137,7 +137,7 @@ def test_what_has_no_form_with_many_digits_is_named() -> None:
     assert "not possible, because svd " in err
     with pytest.raises(UsageError, match="not about what hooks"):
         ad.evaluate("x**2", at={"x": 1}, hooks=["x=2*grad"], verify=True)
-    with pytest.raises(UsageError, match="--digits must be from 1"):
+    with pytest.raises(UsageError, match="digits= must be from 1"):
         ad.evaluate("x**2", at={"x": 1}, digits=0)
 
 

@@ -26,7 +26,7 @@ from autodiff_cli.gradcheck.compare import Side, Verdicts, WithDigits, WithFloat
 from autodiff_cli.gradcheck.verdicts import Verdict, rounded, worst
 from autodiff_cli.limits import check_count
 from autodiff_cli.notes import shaken
-from autodiff_cli.precise.truth import MOST_SECONDS, in_time
+from autodiff_cli.precise.reference import MOST_SECONDS, in_time
 
 MOST_CHECKED = 500
 """Derivatives in one check; each takes a few evaluations of the expression."""

@@ -19,7 +19,7 @@ from autodiff_cli.errors import ShapeError
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.gradcheck.ridders import Quotient
 from autodiff_cli.gradcheck.verdicts import Judge, Verdict
-from autodiff_cli.precise.truth import Truth
+from autodiff_cli.precise.reference import Reference
 
 Verdicts = list[list[Verdict]]
 """One for each element of the variable, in that one for each element of the output."""
@@ -66,7 +66,7 @@ class WithDigits:
     def __init__(self, evaluation: Evaluation, order: int, atol: float | None = None, rtol: float | None = None) -> None:
         self._session = evaluation
         count = sum(leaf.numel() for leaf in evaluation.variables.values())
-        self._truth = Truth(evaluation, order, evaluations=4 * count if order == 1 else 8 * count * (count + 1))
+        self._truth = Reference(evaluation, order, evaluations=4 * count if order == 1 else 8 * count * (count + 1))
         elements = [name for name, leaf in evaluation.variables.items() for _ in range(leaf.numel())]
         self._judge = self._of_one = Judge(self._truth.differences, elements, atol, rtol)
         if evaluation.gradient is not None:
@@ -74,13 +74,13 @@ class WithDigits:
             self._of_one = Judge(weighted.differences, elements, atol, rtol)  # of the number that a sweep starts from
 
     def first(self, name: str, analytic: Any) -> Verdicts:
-        start = self._truth.first(name)
+        start = self._truth.elements[name].start
         return [
             [self._judge.derivative(float(value), (start + i,), j) for j, value in enumerate(row)] for i, row in enumerate(analytic)
         ]
 
     def second(self, a: str, b: str, analytic: Any) -> Verdicts:
-        of_a, of_b = self._truth.first(a), self._truth.first(b)
+        of_a, of_b = self._truth.elements[a].start, self._truth.elements[b].start
         return [
             [
                 self._of_one.derivative(float(value), (min(of_a + j, of_b + i), max(of_a + j, of_b + i)), 0)
@@ -94,7 +94,7 @@ class WithDigits:
         values, shape = self._truth.follow_up(formula)
         claimed_shape(name, shape, leaf)
         values = values * leaf.numel() if shape == () else values
-        start = self._truth.first(name)
+        start = self._truth.elements[name].start
         verdicts = [self._of_one.claim(value, (start + i,), 0) for i, value in enumerate(values)]
         return np.array([float(value) for value in values]).reshape(leaf.shape)[()], verdicts
 

@@ -24,7 +24,7 @@ from autodiff_cli.notes.rewrites import way_out
 
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Evaluation
-    from autodiff_cli.precise.truth import Truth
+    from autodiff_cli.precise.reference import Reference
 
 Note = dict[str, Any]
 MOST_ORDER = 2
@@ -97,24 +97,24 @@ class _Truths:
         self.order = order
         self.limit = math.sqrt(float(np.finfo(evaluation.dtype).eps))
         self._least = float(np.finfo(evaluation.dtype).tiny) * 10
-        self._truth: Truth | None = None
+        self._truth: Reference | None = None
         self._tried = False
 
-    def _made(self) -> Truth | None:
+    def _made(self) -> Reference | None:
         if not self._tried:
             self._tried = True
-            from autodiff_cli.precise.truth import Truth
+            from autodiff_cli.precise.reference import Reference
 
             count = sum(leaf.numel() for leaf in self.evaluation.variables.values())
             evaluations = 4 * count if self.order == 1 else 8 * count * (count + 1)
             try:
-                self._truth = Truth(self.evaluation, self.order, evaluations=evaluations)
+                self._truth = Reference(self.evaluation, self.order, evaluations=evaluations)
             except AutodiffError:
                 self._truth = None
         return self._truth
 
     def _in_time(self, part: Callable[[], list[_Wrong] | None]) -> list[_Wrong] | None:
-        from autodiff_cli.precise.truth import in_time
+        from autodiff_cli.precise.reference import in_time
 
         try:
             with in_time(MOST_SECONDS):
@@ -154,7 +154,7 @@ class _Truths:
                 index, rest, elements = [], list(position), []
                 for name, shape in zip(names, shapes, strict=True):
                     element, rest = tuple(rest[: len(shape)]), rest[len(shape) :]
-                    index.append(truth.first(name) + (int(np.ravel_multi_index(element, shape)) if shape else 0))
+                    index.append(truth.elements[name].start + (int(np.ravel_multi_index(element, shape)) if shape else 0))
                     elements.append(f"{name}[{', '.join(map(str, element))}]" if shape else name)
                 slope = truth.differences.slopes(tuple(sorted(index)))[j]
                 given = float(array[position])

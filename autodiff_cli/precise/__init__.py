@@ -1,6 +1,6 @@
-"""Arithmetic with as many digits as one likes: an engine of its own, by which the float64 one is judged.
+"""Arithmetic with any number of digits: an engine of its own, which the float64 engine is judged by.
 
-``number`` has the numbers, ``functions`` (``elementary``, ``special``) what functions do to one of them, ``shaped`` what
-functions do to arrays, ``tensor`` makes tensors of them, which go through an expression as any tensor does, and
-``differences`` takes derivatives from values alone.  mpmath is imported by the first number.
+``arithmetic`` has the numbers, ``elementary`` and ``special`` the functions of one number, ``array_functions`` those of
+arrays.  ``tensor`` makes tensors of them, which go through an expression as any tensor does.  ``differences`` takes
+derivatives from values alone, and ``reference`` does that for an evaluation.  The first number imports mpmath.
 """

@@ -1,8 +1,8 @@
-"""Derivatives from values alone, with steps so small that nothing is left of their error.
+"""Derivatives from values alone, by differences with steps so small that they leave no error.
 
-With a step of 1e-30 of the size of a variable, and digits enough that a value hardly rounds, a difference quotient has 50
-right digits whatever the units are.  The quotients to the left and to the right, each with two steps, tell what a point
-is: where they agree the function is smooth; where they disagree, and go on to do so as the step shrinks, it has a kink.
+With a step of 1e-30 of the size of a variable, and so many digits that a value hardly rounds, a difference quotient has 50
+right digits in any units.  The quotients to the left and to the right, each with two steps, tell what kind of point it is:
+where they agree the function is smooth; where they disagree, and still do so as the step shrinks, it has a kink.
 """
 
 from __future__ import annotations
@@ -10,45 +10,43 @@ from __future__ import annotations
 import itertools
 import math as floats
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import NamedTuple
 
-from autodiff_cli.precise.number import Arithmetic
+from autodiff_cli.precise.arithmetic import Arithmetic, Context, Real
 
-Evaluate = Callable[[Arithmetic, list[Any]], list[Any]]
-"""The elements of the output for elements of the inputs, all of them mpmath's numbers."""
+Evaluate = Callable[[Arithmetic, list[Real]], list[Real]]
+"""Computes the elements of the output from the elements of the inputs."""
 Index = tuple[int, ...]
-"""By which elements of the inputs a derivative is, one entry for each order: ``(0, 0)`` is the second by the first."""
+"""The elements of the inputs that a derivative is with respect to, one for each order: ``(0, 0)`` is a second derivative."""
+Steps = tuple[int, int]
+"""Digits of a step and of a smaller one, beyond those of the size of a variable."""
 
-STEPS = (30, 40)
-"""Digits of the two steps, beyond those of the size of a variable."""
-SHORTER = (130, 160)
-"""The same for a second look, at functions that change within the first steps."""
-STEPS_AT_0 = (100, 120)
-"""Digits of the steps where a variable is 0, and its size is not known."""
+STEPS: Steps = (30, 40)
+SHORTER: Steps = (130, 160)
+"""For a second look, at functions that change within the first steps."""
+STEPS_AT_0: Steps = (100, 120)
+"""Where a variable is 0, so that its size is not known."""
 MOST_DIGITS = 760
-"""Sums of any two floats are exact with so many."""
+"""Sums of any two floats are exact with so many digits."""
 
 
-class Slope:
-    """A derivative of one number, as the values have it.
+class Slope(NamedTuple):
+    """A derivative of one number, as its values have it.
 
     Attributes:
-        kind: ``smooth``; ``kink``, where the sides disagree or the function jumps; ``undefined``, where there is no value;
-            ``unclear``, where the quotients go nowhere.
-        value: the derivative, infinite where the quotients grow without bounds; nan if there is none.
-        sides: the quotients around a kink, the smallest and the largest.
+        kind: ``smooth``; ``kink``, where the sides disagree or the function jumps; ``undefined``, where it has no value;
+            ``unclear``, where the quotients have no limit.
+        value: the derivative, infinite where the quotients grow without bound; nan if there is none.
         central: the central quotient, whatever it is worth.
-        noise: what the digits of the values leave open, absolute.
+        noise: how much of it is uncertain because values have so many digits only, absolute.
+        sides: the smallest and the largest quotient around a kink.
     """
 
-    __slots__ = ("central", "kind", "noise", "sides", "value")
-
-    def __init__(self, kind: str, value: Any, central: Any, noise: Any, sides: tuple[Any, Any] | None = None) -> None:
-        self.kind = kind
-        self.value = value
-        self.central = central
-        self.noise = noise
-        self.sides = (value, value) if sides is None else sides
+    kind: str
+    value: Real
+    central: Real
+    noise: Real
+    sides: tuple[Real, Real]
 
 
 class Differences:
@@ -65,21 +63,21 @@ class Differences:
         self._evaluate = evaluate
         self._inputs = list(inputs)
         self._more = max(digits - 50, 0)
-        self._at_0 = any(x == 0 for x in inputs)
         self._order = order
-        self._enough = self._digits(STEPS_AT_0 if self._at_0 and order <= 2 else STEPS)
+        self._enough = self._digits(STEPS_AT_0 if 0 in inputs and order <= 2 else STEPS)
         self._run: _Run | None = None
         self._second: _Run | None = None
 
-    def _digits(self, steps: tuple[int, int]) -> int:
+    def _digits(self, steps: Steps) -> int:
         return (steps[1] + self._more) * (self._order + 1) + 60 + self._more
 
-    def _made(self, digits: int, steps: tuple[int, int] = STEPS) -> _Run:
-        return _Run(self._evaluate, self._inputs, digits, self._order, steps, self._more)
+    def _made(self, digits: int, steps: Steps = STEPS, inputs: Sequence[float] | None = None) -> _Run:
+        at_0 = STEPS_AT_0 if self._order <= 2 else steps
+        return _Run(self._evaluate, inputs or self._inputs, digits, *([each + self._more for each in one] for one in (steps, at_0)))
 
     @property
     def run(self) -> _Run:
-        """The evaluations, with digits enough that no sum loses a term from sight, as far as floats have terms."""
+        """The evaluations, with so many digits that no sum loses a term, as far as floats have terms."""
         if self._run is None:
             self._run = self._made(self._enough)
             self._run.value(())
@@ -93,27 +91,27 @@ class Differences:
         """The arithmetic of the results."""
         return self.run.math
 
-    def values(self) -> list[Any]:
-        """The elements of the output."""
+    def values(self) -> list[Real]:
+        """Return the elements of the output."""
         return self.run.value(())
 
     def slopes(self, index: Index) -> list[Slope]:
-        """A derivative of each element of the output."""
+        """Return a derivative of each element of the output."""
         found = self.run.slopes(index)
         if all(slope.kind == "undefined" or (slope.kind == "smooth" and not self.math.mp.isinf(slope.value)) for slope in found):
             return found
-        # What is not smooth has to be so with more digits and shorter steps too: else it was rounding, or a large step.
+        # A kink has to remain with more digits and shorter steps: if not it was rounding, or a large step.
         if self._second is None:
             self._second = self._made(max(self._enough, self._digits(SHORTER)) + 150, SHORTER)
         return [_confirmed(one, other) for one, other in zip(found, self._second.slopes(index), strict=True)]
 
     def spread(self, index: Index, seeds: Sequence[int], reads: bool) -> list[float]:
-        """How far a derivative of each element moves if all operations round as floats do.
+        """Return how far a derivative of each element moves if all operations round as floats do.
 
         Args:
             index: which derivative.
             seeds: one for each trial.
-            reads: whether to round variables wherever they are read, in the place of the results of operations.
+            reads: whether to round variables each time they are read, instead of the results of operations.
         """
         exact = [slope.value for slope in self.slopes(index)]
         most = [0.0] * len(exact)
@@ -126,37 +124,35 @@ class Differences:
         return most
 
     def around(self, index: Index, j: int, distance: float) -> float:
-        """The largest size of a derivative of an element where its variables are larger or smaller by a share of them."""
-        sizes = []
-        for side in (-1, 1):
-            inputs = [x * (1 + side * distance) if i in index else x for i, x in enumerate(self._inputs)]
-            run = _Run(self._evaluate, inputs, self._enough, self._order, STEPS, self._more)
-            sizes.append(abs(run.central(index)[j]))
+        """Return the largest size of a derivative of an element where its variables are larger or smaller by that share."""
+        moved = ([x * (1 + side * distance) if i in index else x for i, x in enumerate(self._inputs)] for side in (-1, 1))
+        sizes = [abs(self._made(self._enough, inputs=inputs).central(index)[j]) for inputs in moved]
         return max((float(size) for size in sizes if not self.math.mp.isnan(size)), default=0.0)
 
 
 class _Run:
-    """Evaluations with one number of digits, each made once."""
+    """Evaluations with one number of digits, each made once.
 
-    def __init__(
-        self, evaluate: Evaluate, inputs: Sequence[float], digits: int, order: int, steps: tuple[int, int], more: int
-    ) -> None:
+    Args:
+        steps, at_0: digits of the two steps of variables, and of those that are 0.
+    """
+
+    def __init__(self, evaluate: Evaluate, inputs: Sequence[float], digits: int, steps: Sequence[int], at_0: Sequence[int]) -> None:
         self.math = Arithmetic(digits)
         self.seed: int | None = None
         self.reads = False
         mp = self.math.mp
         self._evaluate = evaluate
         self._inputs = [mp.mpf(x) for x in inputs]
-        self._known: dict[Any, list[Any]] = {}
-        at_0 = STEPS_AT_0 if order <= 2 else steps
-        self.scales = [abs(x) if x and not mp.isnan(x) and not mp.isinf(x) else mp.mpf(1) for x in self._inputs]
+        self._known: dict[tuple[tuple[int, int, int], ...], list[Real]] = {}
+        scales = [abs(x) if x and self.math.finite(x) else mp.mpf(1) for x in self._inputs]
         self._steps = [
-            tuple(mp.mpf(10) ** -(exponent + more) * scale for exponent in (steps if x else at_0))
-            for x, scale in zip(self._inputs, self.scales, strict=True)
+            [mp.mpf(10) ** -exponent * scale for exponent in (steps if x else at_0)]
+            for x, scale in zip(self._inputs, scales, strict=True)
         ]
 
-    def value(self, moves: tuple[tuple[int, int, int], ...]) -> list[Any]:
-        """The output with inputs moved: ``(i, k, s)`` is half a step ``s`` of element ``i``, ``k`` times."""
+    def value(self, moves: tuple[tuple[int, int, int], ...]) -> list[Real]:
+        """Return the output with inputs moved: ``(i, k, s)`` moves element ``i`` by ``k`` halves of its step ``s``."""
         if moves not in self._known:
             inputs = list(self._inputs)
             if self.seed is not None:
@@ -169,68 +165,57 @@ class _Run:
                 self.math.rounding(None)
         return self._known[moves]
 
-    def _stencil(self, index: Index, step: int, sides: dict[int, int]) -> list[Any]:
-        """A difference quotient: central, or to the side of each element that ``sides`` names."""
-        mp = self.math.mp
-        orders = {i: index.count(i) for i in dict.fromkeys(index)}
-        total: list[Any] | None = None
+    def _stencil(self, index: Index, step: int, sides: dict[int, int]) -> list[Real]:
+        """Return a difference quotient: central, or to the side of each element that ``sides`` names."""
+        size = self.math.mp.mpf(1)
         parts = []
-        for i, order in orders.items():
-            side = sides.get(i, 0)
+        for i in dict.fromkeys(index):
+            order, side = index.count(i), sides.get(i, 0)
             offsets = [(2 * k - order) if side == 0 else 2 * k * side for k in range(order + 1)]
             signs = [(-1) ** (order - k) * floats.comb(order, k) * (side or 1) ** order for k in range(order + 1)]
             parts.append([(i, offset, sign) for offset, sign in zip(offsets, signs, strict=True)])
+            size *= self._steps[i][step] ** order
+        terms = []
         for choice in itertools.product(*parts):
             moves = tuple((i, offset, step) for i, offset, _ in choice if offset)
             weight = floats.prod(sign for _, _, sign in choice)
-            terms = [weight * value for value in self.value(moves)]
-            total = terms if total is None else [a + b for a, b in zip(total, terms, strict=True)]
-        assert total is not None
-        size = mp.mpf(1)
-        for i, order in orders.items():
-            size *= self._steps[i][step] ** order
-        return [value / size for value in total]
+            terms.append([weight * value for value in self.value(moves)])
+        return [sum(several[1:], several[0]) / size for several in zip(*terms, strict=True)]
 
-    def central(self, index: Index) -> list[Any]:
-        """The derivative by central differences."""
+    def central(self, index: Index) -> list[Real]:
+        """Return the derivative by central differences."""
         return self._stencil(index, 0, {}) if index else self.value(())
 
     def slopes(self, index: Index) -> list[Slope]:
-        """The derivative and what the sides say of it."""
+        """Return the derivative by central differences, judged by the differences to all sides."""
         mp = self.math.mp
-        values, central = self.value(()), self.central(index)
+        central = self.central(index)
         elements = list(dict.fromkeys(index))
         corners = list(itertools.product((1, -1), repeat=len(elements)))
         if len(index) > 2:
-            corners = [(1,) * len(elements), (-1,) * len(elements)]
+            corners = [corners[0], corners[-1]]
         sided = [[self._stencil(index, step, dict(zip(elements, corner, strict=True))) for step in (0, 1)] for corner in corners]
-        scale = mp.mpf(1)
-        for i in index:
-            scale *= self._steps[i][0]
-        ratio = mp.mpf(1)
-        for i in elements:
-            ratio = max(ratio, self._steps[i][0] / self._steps[i][1])
+        scale = floats.prod((self._steps[i][0] for i in index), start=mp.mpf(1))
+        ratio = max((self._steps[i][0] / self._steps[i][1] for i in elements), default=mp.mpf(1)) if len(index) == 1 else mp.inf
         found = []
-        for j, value in enumerate(values):
+        for j, value in enumerate(self.value(())):
             noise = abs(value) * mp.mpf(10) ** (20 - self.math.digits) / scale
-            if mp.isnan(value) or mp.isinf(value):
-                found.append(Slope("undefined", mp.nan, central[j], noise))
-                continue
-            pairs = [(far[j], near[j]) for far, near in sided]
-            limits = [_limit(mp, far, near, noise, ratio if len(index) == 1 else mp.inf) for far, near in pairs]
-            found.append(_judged(mp, central[j], limits, pairs, noise))
+            if self.math.finite(value):
+                found.append(_judged(mp, central[j], [(far[j], near[j]) for far, near in sided], noise, ratio))
+            else:
+                found.append(Slope("undefined", mp.nan, central[j], noise, (mp.nan, mp.nan)))
         return found
 
 
 JUMP = "jump"
-"""What a value does that does not come nearer as the step shrinks."""
+"""Where the quotients lead if the function has different values on both sides."""
 
 
-def _limit(mp: Any, far: Any, near: Any, noise: Any, ratio: Any) -> Any:
-    """Where two quotients to one side lead, the first with a step that is ``ratio`` times that of the second.
+def _limit(mp: Context, far: Real, near: Real, noise: Real, ratio: Real) -> Real | str | None:
+    """Return where two quotients to one side lead, the first with a step that is ``ratio`` times that of the second.
 
     Returns:
-        the limit, nan outside of the domain, ``JUMP``, or ``None`` where they lead nowhere.
+        the limit, nan outside of the domain, ``JUMP``, or ``None`` if there is none.
     """
     if mp.isnan(far) or mp.isnan(near):
         return mp.nan
@@ -248,44 +233,47 @@ def _limit(mp: Any, far: Any, near: Any, noise: Any, ratio: Any) -> Any:
     return mp.sign(near) * mp.inf if growth > 1 else None
 
 
-def _outside(mp: Any, limit: Any) -> bool:
-    return limit is not None and limit != JUMP and bool(mp.isnan(limit))
+def _judged(mp: Context, central: Real, pairs: list[tuple[Real, Real]], noise: Real, ratio: Real) -> Slope:
+    """Return the derivative that the quotients to all sides allow, each with a step and a smaller one."""
 
+    def slope(kind: str, value: Real = mp.nan, sides: tuple[Real, Real] | None = None) -> Slope:
+        return Slope(kind, value, central, noise, sides or (value, value))
 
-def _judged(mp: Any, central: Any, limits: list[Any], pairs: list[tuple[Any, Any]], noise: Any) -> Slope:
-    """What the limits from all sides say together."""
-    both = [(limit, pair) for limit, pair in zip(limits, pairs, strict=True) if not _outside(mp, limit)]
-    numbers = [limit for limit, _ in both if limit is not None and limit != JUMP]
-    if not both:
-        return Slope("undefined", mp.nan, central, noise)
-    if any(limit == JUMP for limit, _ in both):
-        return Slope("kink", mp.nan, central, noise, (-mp.inf, mp.inf))
-    if len(numbers) < len(both):
-        return Slope("unclear", mp.nan, central, noise)
+    limits = [_limit(mp, far, near, noise, ratio) for far, near in pairs]
+    inside = [not (limit is not None and not isinstance(limit, str) and mp.isnan(limit)) for limit in limits]
+    limits, pairs = list(itertools.compress(limits, inside)), list(itertools.compress(pairs, inside))
+    numbers = [limit for limit in limits if limit is not None and not isinstance(limit, str)]
+    if not limits:
+        return slope("undefined")
+    if JUMP in limits:
+        return slope("kink", sides=(-mp.inf, mp.inf))
+    if len(numbers) < len(limits):
+        return slope("unclear")
     low, high = min(numbers), max(numbers)
-    everywhere = len(both) == len(limits) and not mp.isnan(central)
     if mp.isinf(low) or mp.isinf(high):
-        return Slope("smooth", low, central, noise) if low == high else Slope("kink", mp.nan, central, noise, (low, high))
+        return slope("smooth", low) if low == high else slope("kink", sides=(low, high))
     size = max(abs(low), abs(high)) * mp.mpf("1e-12")
-    apart = [max(quotients) - min(quotients) for quotients in zip(*[pair for _, pair in both], strict=True)]
+    apart = [max(quotients) - min(quotients) for quotients in zip(*pairs, strict=True)]
     if high - low > size and apart[0] / 2 < apart[1] < apart[0] * 2:
-        return Slope("kink", mp.nan, central, noise, (low, high))
+        return slope("kink", sides=(low, high))
+    everywhere = all(inside) and not mp.isnan(central)
     if everywhere and low == high == 0:
         # Either it shrinks with the step, or sides that agree meet at a corner.
-        corner = abs(central) > noise and abs(central) > max(abs(far) for _, (far, _) in both) * 1000
-        return Slope("kink", mp.nan, central, noise, (low, high)) if corner else Slope("smooth", mp.mpf(0), central, noise)
+        corner = abs(central) > noise and abs(central) > max(abs(far) for far, _ in pairs) * 1000
+        return slope("kink", sides=(low, high)) if corner else slope("smooth", mp.mpf(0))
     if not everywhere:
-        return Slope("smooth", numbers[0], central, noise)
+        return slope("smooth", numbers[0])
     if abs(central - low) > max(size, high - low) * 1000 + noise:
-        return Slope("kink", mp.nan, central, noise, (low, high))
-    return Slope("smooth", central, central, noise)
+        return slope("kink", sides=(low, high))
+    return slope("smooth", central)
 
 
 def _confirmed(one: Slope, other: Slope) -> Slope:
-    """What two runs say together, the second one with more digits: what shrinks with the digits was rounding."""
+    """Return one of two judgements, the second with more digits: a difference that shrinks with the digits was rounding."""
+    smooth = one._replace(kind="smooth", value=other.central, central=other.central, sides=(other.central, other.central))
     if other.kind != "undefined" and abs(one.central) > 0 and abs(other.central) < abs(one.central) * 1e-60:
-        return Slope("smooth", other.central, other.central, one.noise)
+        return smooth
     if one.kind == other.kind == "kink":
         alike = all(a == b or abs(a - b) <= (abs(a) + abs(b)) / 100 for a, b in zip(one.sides, other.sides, strict=True))
-        return one if alike else Slope("smooth", (other.sides[0] + other.sides[1]) / 2, other.central, one.noise)
+        return one if alike else smooth._replace(value=(other.sides[0] + other.sides[1]) / 2)
     return other

@@ -1,284 +1,245 @@
-"""What the functions of the language do to single numbers of many digits: one table, from the names of the declarations.
+"""Functions of single numbers of many digits, by the names of their declarations: elementary functions and activations.
 
-Each entry takes the arithmetic and mpmath's numbers, then the plain arguments, and returns one of mpmath's numbers.  No
-entry knows of derivatives: those are taken from values.  Where IEEE arithmetic answers with an infinity or with nan, so
-does the entry.
+Each takes the arithmetic, numbers of mpmath, and then the plain arguments, and returns a number of mpmath or a boolean.
+None has a derivative, since derivatives are taken from values.  Infinities and nan are those of IEEE arithmetic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from autodiff_cli.precise.number import Arithmetic
+from autodiff_cli.precise.arithmetic import MOST_EXPONENT, Arithmetic, Context, Number, Real
 
 Entry = Callable[..., Any]
-FUNCTIONS: dict[str, Entry] = {}
+OfOne = Callable[[Arithmetic, Real], Real]
+Plain = Number | float
+"""A plain argument, such as a slope or a bound."""
 
 
-def named(*names: str) -> Callable[[Entry], Entry]:
-    def decorate(function: Entry) -> Entry:
-        for name in names:
-            FUNCTIONS[name] = function
-        return function
+def of_mpmath(
+    name: str, exists: Callable[[Real], bool] = lambda x: True, far: Callable[[Context, Real], object] | None = None
+) -> OfOne:
+    """Return the function that mpmath has by a name.
 
-    return decorate
+    Args:
+        exists: whether it is a real number there; it is nan elsewhere.
+        far: its value, from mpmath's context and the argument, where mpmath has none or takes too long for it: at infinities,
+            and where the exponential overflows.
+    """
 
-
-def _plain(*names: str, of: Callable[[Any], bool] | None = None) -> None:
-    """Functions that mpmath has by these names; ``of`` says where they exist, nan elsewhere."""
-
-    def entry(name: str) -> Entry:
-        def function(m: Arithmetic, x: Any) -> Any:
-            return m.mp.nan if of is not None and not of(x) else getattr(m.mp, name)(x)
-
-        return function
-
-    for name in names:
-        FUNCTIONS[name] = entry(name)
-
-
-def finite(m: Arithmetic, x: Any) -> bool:
-    return not (m.mp.isnan(x) or m.mp.isinf(x))
-
-
-# Elementary functions
-
-_plain("sin", "cos", "tan", "sinh", "cosh", "tanh", "atan", "asinh", "sign", "floor", "ceil", "erf", "erfc")
-_plain("asin", "acos", of=lambda x: abs(x) <= 1)
-_plain("acosh", of=lambda x: x >= 1)
-_plain("sqrt", of=lambda x: x >= 0)
-
-
-def _bounded(*names: str) -> None:
-    """What is too expensive, or not there, for arguments whose exponentials are no numbers."""
-    for name in names:
-        inner = FUNCTIONS[name]
-
-        def function(m: Arithmetic, x: Any, inner: Entry = inner, name: str = name) -> Any:
-            mp = m.mp
-            if mp.isnan(x):
-                return mp.nan
-            if mp.isinf(x) or (x and mp.mag(x) > 4000):
-                at_infinity = {"sinh": x, "cosh": abs(x), "tanh": mp.sign(x), "erf": mp.sign(x), "erfc": mp.mpf(1 - mp.sign(x))}
-                return at_infinity.get(name, mp.nan)
-            return m.rounded(inner(m, x), x)
-
-        FUNCTIONS[name] = function
-
-
-_bounded("sin", "cos", "tan", "sinh", "cosh", "tanh", "erf", "erfc")
-FUNCTIONS["sgn"] = FUNCTIONS["sign"]
-FUNCTIONS["abs"] = lambda m, x: abs(x)
-FUNCTIONS["neg"] = lambda m, x: -x
-FUNCTIONS["exp"] = lambda m, x: m.exp(x)
-FUNCTIONS["add"] = lambda m, x, y: m.add(x, y).value
-FUNCTIONS["sub"] = lambda m, x, y: m.add(x, -y).value
-FUNCTIONS["rsub"] = lambda m, x, y: m.add(m.mp.mpf(y), -x).value
-FUNCTIONS["mul"] = lambda m, x, y: x * y
-FUNCTIONS["div"] = lambda m, x, y: m.div(x, y).value
-FUNCTIONS["reciprocal"] = lambda m, x: m.div(m.mp.mpf(1), x).value
-FUNCTIONS["pow"] = lambda m, x, y: m.power(x, m.of(y).value).value
-FUNCTIONS["exp2"] = lambda m, x: m.exp(x * m.mp.ln2)
-FUNCTIONS["hypot"] = lambda m, x, y: m.mp.inf if m.mp.isinf(x) or m.mp.isinf(y) else m.mp.hypot(x, y)
-FUNCTIONS["deg2rad"] = lambda m, x: x * m.mp.pi / 180
-FUNCTIONS["rad2deg"] = lambda m, x: x * 180 / m.mp.pi
-FUNCTIONS["rsqrt"] = lambda m, x: m.mp.nan if x < 0 else m.div(m.mp.mpf(1), m.mp.sqrt(x)).value
-FUNCTIONS["to"] = lambda m, x, dtype: x
-
-
-def log(m: Arithmetic, x: Any) -> Any:
-    mp = m.mp
-    return mp.log(x) if x > 0 else -mp.inf if x == 0 else mp.nan
-
-
-def log1p(m: Arithmetic, x: Any) -> Any:
-    mp = m.mp
-    return mp.log1p(x) if x > -1 else -mp.inf if x == -1 else mp.nan
-
-
-FUNCTIONS["log"] = log
-FUNCTIONS["log1p"] = log1p
-FUNCTIONS["log2"] = lambda m, x: log(m, x) / m.mp.ln2
-FUNCTIONS["log10"] = lambda m, x: log(m, x) / m.mp.ln10
-FUNCTIONS["atanh"] = lambda m, x: (log1p(m, x) - log1p(m, -x)) / 2 if abs(x) <= 1 else m.mp.nan
-
-
-@named("expm1")
-def _expm1(m: Arithmetic, x: Any) -> Any:
-    mp = m.mp
-    if mp.isnan(x) or mp.isinf(x) or (x and mp.mag(x) > 10):
-        return m.exp(x) - 1
-    return mp.expm1(x)
-
-
-@named("cbrt")
-def _cbrt(m: Arithmetic, x: Any) -> Any:
-    return x if not x or not finite(m, x) else m.mp.sign(x) * m.mp.cbrt(abs(x))
-
-
-@named("atan2")
-def _atan2(m: Arithmetic, y: Any, x: Any) -> Any:
-    return m.mp.nan if m.mp.isnan(x) or m.mp.isnan(y) else m.mp.atan2(y, x)
-
-
-@named("round")
-def _round(m: Arithmetic, x: Any) -> Any:
-    return m.mp.nint(x) if finite(m, x) else x
-
-
-def _trunc(m: Arithmetic, x: Any) -> Any:
-    if not finite(m, x):
-        return x
-    return m.mp.floor(x) if x >= 0 else m.mp.ceil(x)
-
-
-FUNCTIONS["trunc"] = _trunc
-FUNCTIONS["frac"] = lambda m, x: x - _trunc(m, x)
-
-
-def _sinc(m: Arithmetic, x: Any) -> Any:
-    if not finite(m, x):
-        return m.mp.nan if m.mp.isnan(x) else m.zero
-    return m.mp.sincpi(x)
-
-
-FUNCTIONS["sinc"] = _sinc
-
-
-def _quotient(rounded: Callable[[Arithmetic, Any], Any], remainder: bool) -> Entry:
-    def function(m: Arithmetic, x: Any, y: Any) -> Any:
-        y = m.of(y).value
-        if not y or not finite(m, x) or m.mp.isnan(y):
-            return m.mp.nan if remainder or y else m.div(x, y).value
-        whole = rounded(m, x / y)
-        return x - y * whole if remainder else whole
+    def function(m: Arithmetic, x: Real) -> Real:
+        mp = m.mp
+        if far is None:
+            return getattr(mp, name)(x) if exists(x) else mp.nan
+        if mp.isnan(x):
+            return mp.nan
+        if mp.isinf(x) or (x and mp.mag(x) > MOST_EXPONENT):
+            return mp.mpf(far(mp, x))
+        return m.rounded(getattr(mp, name)(x), x)
 
     return function
 
 
-def _floor(m: Arithmetic, x: Any) -> Any:
-    return m.mp.floor(x)
+def log1p(m: Arithmetic, x: Real) -> Real:
+    return m.mp.log1p(x) if x > -1 else -m.mp.inf if x == -1 else m.mp.nan
 
 
-FUNCTIONS["floor_divide"] = _quotient(_floor, False)
-FUNCTIONS["remainder"] = _quotient(_floor, True)
-FUNCTIONS["fmod"] = _quotient(_trunc, True)
-
-# Comparisons and logic: Python's values, not numbers
-
-FUNCTIONS["lt"] = lambda m, x, y: x < y
-FUNCTIONS["le"] = lambda m, x, y: x <= y
-FUNCTIONS["gt"] = lambda m, x, y: x > y
-FUNCTIONS["ge"] = lambda m, x, y: x >= y
-FUNCTIONS["eq"] = lambda m, x, y: x == y
-FUNCTIONS["ne"] = lambda m, x, y: x != y
-FUNCTIONS["logical_and"] = lambda m, x, y: bool(x) and bool(y)
-FUNCTIONS["logical_or"] = lambda m, x, y: bool(x) or bool(y)
-FUNCTIONS["logical_xor"] = lambda m, x, y: bool(x) != bool(y)
-FUNCTIONS["logical_not"] = lambda m, x: not x
-FUNCTIONS["isnan"] = lambda m, x: bool(m.mp.isnan(x))
-FUNCTIONS["isinf"] = lambda m, x: bool(m.mp.isinf(x))
-FUNCTIONS["isfinite"] = lambda m, x: finite(m, x)
-FUNCTIONS["where"] = lambda m, condition, x, y: x if condition else y
+def expm1(m: Arithmetic, x: Real) -> Real:
+    mp = m.mp
+    if not m.finite(x) or (x and mp.mag(x) > 10):
+        return m.exp(x) - 1
+    return mp.expm1(x)
 
 
-@named("isclose")
-def _isclose(m: Arithmetic, x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> bool:
+def _cbrt(m: Arithmetic, x: Real) -> Real:
+    return x if not x or not m.finite(x) else m.mp.sign(x) * m.mp.cbrt(abs(x))
+
+
+def _trunc(m: Arithmetic, x: Real) -> Real:
+    if not m.finite(x):
+        return x
+    return m.mp.floor(x) if x >= 0 else m.mp.ceil(x)
+
+
+def _sinc(m: Arithmetic, x: Real) -> Real:
+    return m.mp.sincpi(x) if m.finite(x) else m.mp.nan if m.mp.isnan(x) else m.zero
+
+
+def _quotient(m: Arithmetic, x: Real, y: Plain, rounded: OfOne, remainder: bool) -> Real:
+    """Return the rounded quotient of two numbers, or what remains of the first."""
+    divisor = m.of(y).value
+    if not divisor or not m.finite(x) or m.mp.isnan(divisor):
+        nan = m.mp.nan
+        return nan if remainder or divisor else m.div(x, divisor).value
+    whole = rounded(m, x / divisor)
+    return x - divisor * whole if remainder else whole
+
+
+def _isclose(m: Arithmetic, x: Real, y: Real, rtol: float, atol: float, equal_nan: bool) -> bool:
     if m.mp.isnan(x) or m.mp.isnan(y):
         return bool(equal_nan and m.mp.isnan(x) and m.mp.isnan(y))
-    return bool(x == y or (finite(m, x) and finite(m, y) and abs(x - y) <= atol + rtol * abs(y)))
+    return bool(x == y or (m.finite(x) and m.finite(y) and abs(x - y) <= atol + rtol * abs(y)))
 
 
-def _larger(m: Arithmetic, x: Any, y: Any) -> Any:
+def _maximum(m: Arithmetic, x: Real, y: Real) -> Real:
     return m.mp.nan if m.mp.isnan(x) or m.mp.isnan(y) else max(x, y)
 
 
-def _smaller(m: Arithmetic, x: Any, y: Any) -> Any:
+def _minimum(m: Arithmetic, x: Real, y: Real) -> Real:
     return m.mp.nan if m.mp.isnan(x) or m.mp.isnan(y) else min(x, y)
 
 
-FUNCTIONS["maximum"], FUNCTIONS["minimum"] = _larger, _smaller
-
-
-@named("clamp", "hardtanh")
-def _clamp(m: Arithmetic, x: Any, low: Any, high: Any) -> Any:
-    raised = x if low is None else _larger(m, x, m.of(low).value)
-    return raised if high is None else _smaller(m, raised, m.of(high).value)
+def _clamp(m: Arithmetic, x: Real, low: Plain | None, high: Plain | None) -> Real:
+    raised = x if low is None else _maximum(m, x, m.of(low).value)
+    return raised if high is None else _minimum(m, raised, m.of(high).value)
 
 
 # Logarithms of sums, and logarithms with a factor
 
 
-def softplus(m: Arithmetic, x: Any) -> Any:
-    """log(1 + exp(x)) without overflow."""
+def _log1p_exp(m: Arithmetic, x: Real) -> Real:
+    """Return log(1 + exp(x)) without overflow."""
     return (x if x > 0 else m.zero) + log1p(m, m.exp(-abs(x)))
 
 
-def _logaddexp(m: Arithmetic, x: Any, y: Any, base: Any = None) -> Any:
+def _logaddexp(m: Arithmetic, x: Real, y: Real, base: int | None = None) -> Real:
     if x == y and m.mp.isinf(x):
         return x
-    scale = 1 if base is None else m.mp.log(base)
-    return _larger(m, x, y) + log1p(m, m.exp(-abs(x - y) * scale)) / scale
+    scale = m.mp.mpf(1) if base is None else m.mp.log(base)
+    return _maximum(m, x, y) + log1p(m, m.exp(-abs(x - y) * scale)) / scale
 
 
-FUNCTIONS["logaddexp"] = _logaddexp
-FUNCTIONS["logaddexp2"] = lambda m, x, y: _logaddexp(m, x, y, 2)
-FUNCTIONS["xlogy"] = lambda m, x, y: m.zero if x == 0 and not m.mp.isnan(y) else x * log(m, y)
-FUNCTIONS["xlog1py"] = lambda m, x, y: m.zero if x == 0 and not m.mp.isnan(y) else x * log1p(m, y)
+def xlogy(m: Arithmetic, x: Real, y: Real, log: OfOne = Arithmetic.log) -> Real:
+    """Return x*log(y), 0 where x is 0; ``log`` may be another function, such as log1p."""
+    return m.zero if x == 0 and not m.mp.isnan(y) else x * log(m, y)
 
 
-@named("logit")
-def _logit(m: Arithmetic, x: Any, eps: Any) -> Any:
+def _logit(m: Arithmetic, x: Real, eps: float | None) -> Real:
     p = x if eps is None else _clamp(m, x, eps, 1 - eps)
-    return log(m, m.div(p, 1 - p).value) if 0 <= p <= 1 else m.mp.nan
+    return m.log(m.div(p, 1 - p).value) if 0 <= p <= 1 else m.mp.nan
 
 
 # Activations
 
 
-def _sigmoid(m: Arithmetic, x: Any) -> Any:
+def _sigmoid(m: Arithmetic, x: Real) -> Real:
     if x >= 0:
         return 1 / (1 + m.exp(-x))
     size = m.exp(x)
     return size / (1 + size)
 
 
-FUNCTIONS["sigmoid"] = _sigmoid
-FUNCTIONS["silu"] = lambda m, x: x * _sigmoid(m, x)
-FUNCTIONS["softsign"] = lambda m, x: m.mp.sign(x) if m.mp.isinf(x) else x / (1 + abs(x))
-FUNCTIONS["relu"] = lambda m, x: _larger(m, x, m.zero)
-FUNCTIONS["leaky_relu"] = lambda m, x, slope: x if x > 0 else x * m.of(slope).value
-FUNCTIONS["hardsigmoid"] = lambda m, x: _clamp(m, x / 6 + m.mp.mpf(1) / 2, 0, 1)
-FUNCTIONS["logsigmoid"] = lambda m, x: -softplus(m, -x)
-FUNCTIONS["mish"] = lambda m, x: x * m.mp.tanh(softplus(m, x))
+def _celu(m: Arithmetic, x: Real, alpha: Plain) -> Real:
+    return x if x > 0 else m.of(alpha).value * expm1(m, x / m.of(alpha).value)
 
 
-@named("elu")
-def _elu(m: Arithmetic, x: Any, alpha: Any) -> Any:
-    return x if x > 0 else m.of(alpha).value * _expm1(m, x)
-
-
-@named("celu")
-def _celu(m: Arithmetic, x: Any, alpha: Any) -> Any:
-    return x if x > 0 else m.of(alpha).value * _expm1(m, x / m.of(alpha).value)
-
-
-@named("selu")
-def _selu(m: Arithmetic, x: Any) -> Any:
+def _selu(m: Arithmetic, x: Real) -> Real:
     scale = m.mp.mpf(1.0507009873554804934193349852946)
-    return scale * (x if x > 0 else m.mp.mpf(1.6732632423543772848170429916717) * _expm1(m, x))
+    return scale * (x if x > 0 else m.mp.mpf(1.6732632423543772848170429916717) * expm1(m, x))
 
 
-@named("softplus")
-def _softplus(m: Arithmetic, x: Any, beta: Any, threshold: Any) -> Any:
+def _softplus(m: Arithmetic, x: Real, beta: Plain, threshold: float | None) -> Real:
     scaled = x * m.of(beta).value
-    return x if threshold is not None and scaled > threshold else softplus(m, scaled) / m.of(beta).value
+    return x if threshold is not None and scaled > threshold else _log1p_exp(m, scaled) / m.of(beta).value
 
 
-@named("gelu")
-def _gelu(m: Arithmetic, x: Any, approximate: str) -> Any:
+def ndtr(m: Arithmetic, x: Real) -> Real:
+    """Return the distribution function of the normal distribution."""
+    return _erfc(m, -x / m.mp.sqrt(2)) / 2
+
+
+def _gelu(m: Arithmetic, x: Real, approximate: str) -> Real:
     if approximate == "none":
-        return x * FUNCTIONS["ndtr"](m, x)
+        return x * ndtr(m, x)
     mp = m.mp
     return x * _sigmoid(m, 2 * mp.sqrt(2 / mp.pi) * (x + mp.mpf(0.044715) * x**3))
+
+
+_erfc = of_mpmath("erfc", far=lambda mp, x: 1 - mp.sign(x))
+_floor, _sign = of_mpmath("floor"), of_mpmath("sign")
+
+ELEMENTARY: dict[str, Entry] = {
+    **{name: of_mpmath(name) for name in ("atan", "asinh", "ceil")},
+    **{name: of_mpmath(name, far=lambda mp, x: mp.nan) for name in ("sin", "cos", "tan")},
+    **{name: of_mpmath(name, far=lambda mp, x: mp.sign(x)) for name in ("tanh", "erf")},
+    **{name: of_mpmath(name, lambda x: abs(x) <= 1) for name in ("asin", "acos")},
+    "sinh": of_mpmath("sinh", far=lambda mp, x: x),
+    "cosh": of_mpmath("cosh", far=lambda mp, x: abs(x)),
+    "erfc": _erfc,
+    "acosh": of_mpmath("acosh", lambda x: x >= 1),
+    "sqrt": of_mpmath("sqrt", lambda x: x >= 0),
+    "abs": lambda m, x: abs(x),
+    "neg": lambda m, x: -x,
+    "add": lambda m, x, y: m.add(x, y).value,
+    "sub": lambda m, x, y: m.sub(x, y).value,
+    "rsub": lambda m, x, y: m.sub(m.mp.mpf(y), x).value,
+    "mul": lambda m, x, y: x * y,
+    "div": lambda m, x, y: m.div(x, y).value,
+    "reciprocal": lambda m, x: m.div(m.mp.mpf(1), x).value,
+    "pow": lambda m, x, y: m.power(x, m.of(y).value).value,
+    "exp": Arithmetic.exp,
+    "exp2": lambda m, x: m.exp(x * m.mp.ln2),
+    "expm1": expm1,
+    "log": Arithmetic.log,
+    "log1p": log1p,
+    "log2": lambda m, x: m.log(x) / m.mp.ln2,
+    "log10": lambda m, x: m.log(x) / m.mp.ln10,
+    "atanh": lambda m, x: (log1p(m, x) - log1p(m, -x)) / 2 if abs(x) <= 1 else m.mp.nan,
+    "atan2": lambda m, y, x: m.mp.nan if m.mp.isnan(x) or m.mp.isnan(y) else m.mp.atan2(y, x),
+    "hypot": lambda m, x, y: m.mp.inf if m.mp.isinf(x) or m.mp.isinf(y) else m.mp.hypot(x, y),
+    "deg2rad": lambda m, x: x * m.mp.pi / 180,
+    "rad2deg": lambda m, x: x * 180 / m.mp.pi,
+    "rsqrt": lambda m, x: m.mp.nan if x < 0 else m.div(m.mp.mpf(1), m.mp.sqrt(x)).value,
+    "cbrt": _cbrt,
+    "sinc": _sinc,
+    "to": lambda m, x, dtype: x,
+    "sign": _sign,
+    "sgn": _sign,
+    "floor": _floor,
+    "round": lambda m, x: m.mp.nint(x) if m.finite(x) else x,
+    "trunc": _trunc,
+    "frac": lambda m, x: x - _trunc(m, x),
+    "floor_divide": partial(_quotient, rounded=_floor, remainder=False),
+    "remainder": partial(_quotient, rounded=_floor, remainder=True),
+    "fmod": partial(_quotient, rounded=_trunc, remainder=True),
+    "lt": lambda m, x, y: x < y,
+    "le": lambda m, x, y: x <= y,
+    "gt": lambda m, x, y: x > y,
+    "ge": lambda m, x, y: x >= y,
+    "eq": lambda m, x, y: x == y,
+    "ne": lambda m, x, y: x != y,
+    "logical_and": lambda m, x, y: bool(x) and bool(y),
+    "logical_or": lambda m, x, y: bool(x) or bool(y),
+    "logical_xor": lambda m, x, y: bool(x) != bool(y),
+    "logical_not": lambda m, x: not x,
+    "isnan": lambda m, x: bool(m.mp.isnan(x)),
+    "isinf": lambda m, x: bool(m.mp.isinf(x)),
+    "isfinite": Arithmetic.finite,
+    "isclose": _isclose,
+    "where": lambda m, condition, x, y: x if condition else y,
+    "maximum": _maximum,
+    "minimum": _minimum,
+    "clamp": _clamp,
+    "hardtanh": _clamp,
+    "logaddexp": _logaddexp,
+    "logaddexp2": partial(_logaddexp, base=2),
+    "xlogy": xlogy,
+    "xlog1py": partial(xlogy, log=log1p),
+    "logit": _logit,
+    "sigmoid": _sigmoid,
+    "silu": lambda m, x: x * _sigmoid(m, x),
+    "softsign": lambda m, x: m.mp.sign(x) if m.mp.isinf(x) else x / (1 + abs(x)),
+    "relu": lambda m, x: _maximum(m, x, m.zero),
+    "leaky_relu": lambda m, x, slope: x if x > 0 else x * m.of(slope).value,
+    "hardsigmoid": lambda m, x: _clamp(m, x / 6 + m.mp.mpf(1) / 2, 0, 1),
+    "logsigmoid": lambda m, x: -_log1p_exp(m, -x),
+    "mish": lambda m, x: x * m.mp.tanh(_log1p_exp(m, x)),
+    "elu": lambda m, x, alpha: x if x > 0 else m.of(alpha).value * expm1(m, x),
+    "celu": _celu,
+    "selu": _selu,
+    "softplus": _softplus,
+    "ndtr": ndtr,
+    "gelu": _gelu,
+}

@@ -1,13 +1,13 @@
-"""An expression evaluated with many digits: the same program, on numbers that hardly round.
+"""Evaluation of an expression with many digits: the same program, on numbers that hardly round.
 
-The inputs are the float64 or float32 numbers that they are, and so are the literals of the program: ``0.1`` is the number
-that ``eval`` computes with.  What is computed of constants (``1/3``, ``sqrt(2)``) and the names ``pi`` and ``e`` are exact:
-that a float64 has only 16 digits of them is an error of the answer.
+The inputs are exactly the float64 or float32 numbers given, and so are the literals of the program: ``0.1`` is the number
+that ``eval`` computes with.  Results of constants (``1/3``, ``sqrt(2)``) and the names ``pi`` and ``e`` are exact: that a
+float64 has only 16 digits of them is an error of the answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,14 @@ from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.tree import Syntax
-from autodiff_cli.precise.number import Arithmetic, Exact, Number
+from autodiff_cli.precise.arithmetic import Arithmetic, Exact, Number, Real
 from autodiff_cli.precise.tensor import Precise, precise
 
 
 class _TensorLog(TensorLog):
     """Makes literals into tensors of many digits."""
 
-    def __init__(self, source: str, math: Arithmetic, given: Any, listing: bool) -> None:
+    def __init__(self, source: str, math: Arithmetic, given: Iterable[Tensor], listing: bool) -> None:
         super().__init__(source, np.dtype(np.float64), given, listing)
         self.math = math
 
@@ -44,7 +44,7 @@ class _TensorLog(TensorLog):
         return exact
 
     def raised(self, tensor: Tensor) -> Tensor:
-        """A tensor of floats as one of many digits; any other as it is."""
+        """Return a tensor of floats as one of many digits; any other as it is."""
         if isinstance(tensor, Precise) or not tensor.is_floating_point():
             return tensor
         return precise(self.math, tensor._data)
@@ -52,30 +52,30 @@ class _TensorLog(TensorLog):
     def _argument(self, op: FunctionInfo, parameter: str, value: Any, node: Syntax) -> Any:
         found = super()._argument(op, parameter, value, node)
         if op.kinds.get(parameter) in (POSITIONS, MASK):
-            return lowered(found)
+            return _lowered(found)
         return self.raised(found) if isinstance(found, Tensor) else found
 
 
-def lowered(value: Any) -> Any:
-    """What stands for positions, as plain arrays have it."""
+def _lowered(value: Any) -> Any:
+    """Return positions, which may be tensors of many digits, as ordinary tensors."""
     if isinstance(value, Precise):
         return Tensor(value._data.astype(np.float64))
-    return [lowered(item) for item in value] if isinstance(value, list) else value
+    return [_lowered(item) for item in value] if isinstance(value, list) else value
 
 
 class PreciseEvaluator(Evaluator):
-    """Runs a program on numbers of many digits; derivatives by hand are left aside, as only values are computed.
+    """Runs a program on numbers of many digits, without its user-written derivatives, as only values are computed.
 
     Args:
         source, tree: the program.
         math: the arithmetic.
-        inputs: for each variable an array of numbers.
+        inputs: a tensor or an array of numbers for each variable.
         listing: whether to keep a list of all tensors.
     """
 
     tensors: _TensorLog
 
-    def __init__(self, source: str, tree: Syntax, math: Arithmetic, inputs: Mapping[str, Any], listing: bool = False) -> None:
+    def __init__(self, source: str, tree: Syntax, math: Arithmetic, inputs: Mapping[str, object], listing: bool = False) -> None:
         leaves = {name: value if isinstance(value, Tensor) else precise(math, value) for name, value in inputs.items()}
         super().__init__(source, leaves, np.dtype(np.float64), tree)
         self.math = math
@@ -89,7 +89,7 @@ class PreciseEvaluator(Evaluator):
         return value
 
     def output(self) -> Tensor:
-        """The result of the program."""
+        """Run the program and return its result."""
         return self.tensors.raised(self.as_tensor(self.run()))
 
     def name(self, node: Syntax) -> Any:
@@ -109,27 +109,20 @@ class PreciseEvaluator(Evaluator):
         with self.tensors.unlisted():
             raised = [precise(self.math, v) if i < count and not isinstance(v, bool) else v for i, v in enumerate(given)]
             result = super().apply(op, raised, named, node)
-        if isinstance(result, Tensor) and not result.shape:
-            return result.item()
-        return result
+        return result.item() if isinstance(result, Tensor) and not result.shape else result
 
     def listed(self, result: Any, node: Syntax) -> Any:
         listed = super().listed(self.tensors.raised(result) if isinstance(result, Tensor) else result, node)
-        if isinstance(listed, Tensor):
-            return self.tensors.raised(listed)
-        return listed
+        return self.tensors.raised(listed) if isinstance(listed, Tensor) else listed
 
-    def keys(self, values: Any) -> list[Any]:
-        return super().keys([lowered(value) for value in values])
+    def keys(self, values: Iterable[Any]) -> list[Any]:
+        return super().keys([_lowered(value) for value in values])
 
     def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
         value = self.within(function, function.body, [self.tensors.of(value) for value in given])
         return self.tensors.keep(value, node)
 
 
-def numbers(tensor: Tensor) -> list[Any]:
-    """The elements as mpmath's numbers."""
+def numbers(tensor: Tensor) -> list[Real | float]:
+    """Return the elements of a tensor, those of many digits as mpmath's numbers."""
     return [cell.value if isinstance(cell, Number) else float(cell) for cell in np.ravel(tensor._data)]
-
-
-__all__: Sequence[str] = ("PreciseEvaluator", "lowered", "numbers")

@@ -1,4 +1,4 @@
-"""How many digits of an answer are right: its numbers beside the same ones computed with 50 digits."""
+"""How many digits of an answer are right: its numbers compared with the same numbers computed with 50 digits."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from autodiff_cli.errors import UsageError
+from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.precise.arithmetic import Real
 from autodiff_cli.precise.differences import Slope
 from autodiff_cli.precise.evaluator import numbers
-from autodiff_cli.precise.truth import MOST_SECONDS, Truth, in_time
+from autodiff_cli.precise.reference import MOST_SECONDS, Reference, in_time
 
 DIGITS = 50
 MOST_DIGITS = 1000
@@ -22,12 +24,13 @@ MOST_RIGHT = 16.0
 """More right digits than this are not told apart."""
 
 Path = tuple[str, ...]
-"""What a number is: ``("value",)``, ``("grad", "x")``, ``("hessian", "x", "y")``, ``("coefficients",)``, ``("tensors", "%1")``."""
+"""Names a number: ``("value",)``, ``("grad", "x")``, ``("hessian", "x", "y")``, ``("coefficients",)``, ``("tensors", "%1")``."""
+COEFFICIENTS: Path = ("coefficients",)
 
 
 @contextmanager
 def verifying(evaluation: Evaluation, order: int, digits: int | None, entries: int = 1) -> Iterator[Verified]:
-    """The numbers of an answer, which are to be taken in within the time that there is.
+    """Give a ``Verified`` that the numbers of an answer are added to, in limited time.
 
     Raises:
         NotPrecise: if that takes longer, or they cannot be computed with many digits.
@@ -37,126 +40,140 @@ def verifying(evaluation: Evaluation, order: int, digits: int | None, entries: i
 
 
 class Verified:
-    """Numbers of an answer, and what they are to many digits.
+    """Numbers of an answer, compared with the same numbers of many digits.
+
+    Args:
+        evaluation: what was evaluated.
+        order: the highest order of its derivatives.
+        digits: how many digits of the numbers are shown; ``None`` to show them as usual.
+        entries: how many numbers there are.
 
     Attributes:
-        digits: how many are shown; ``None`` if the numbers are shown as usual.
-        right: for each number the count of its right decimal digits, in the shape of the number; ``None`` in it where there is
-            no such number, as at a kink.
+        digits: as given.
+        right: the count of right decimal digits of each number, in the shape of the number; ``None`` in it where the number
+            does not exist, as at a kink.
         texts: the numbers to ``digits`` digits.
+
+    Raises:
+        UsageError: for less than one digit, or more than 1,000.
     """
 
     def __init__(self, evaluation: Evaluation, order: int, digits: int | None, entries: int = 1) -> None:
         if digits is not None and not 1 <= digits <= MOST_DIGITS:
-            raise UsageError(f"--digits must be from 1 to {MOST_DIGITS}, not {digits}", hint="--digits 30, for example")
+            raise UsageError(
+                f"{setting('digits')} must be from 1 to {MOST_DIGITS}, not {digits}", hint=f"{setting('digits', '30')}, for example"
+            )
         self.digits = digits
         self.right: dict[Path, Any] = {}
         self.texts: dict[Path, Any] = {}
-        self._session = evaluation
+        self._evaluation = evaluation
         self._dtype = np.dtype(evaluation.dtype)
-        wanted = max(DIGITS, (digits or 0) + 10)
-        evaluations = entries * (order + 1) ** 2 * 2
-        self._plain = Truth(evaluation, order, wanted, evaluations)
+        self._reference = Reference(evaluation, order, max(DIGITS, (digits or 0) + 10), entries * (order + 1) ** 2 * 2)
         weights = evaluation.gradient
-        self._truth = self._plain if weights is None else self._plain.weighted(weights._data)
-        self._mp = self._plain.differences.math.mp
+        self._differentiated = self._reference if weights is None else self._reference.weighted(weights._data)
+        self._mp = self._reference.differences.math.mp
 
-    def value(self, found: Any) -> None:
-        """Take in the value of the expression."""
-        self._add(("value",), found, self._plain.differences.values())
+    def value(self, found: ArrayLike) -> None:
+        """Add the value of the expression."""
+        self._add(("value",), found, self._reference.differences.values())
 
     def tensors(self) -> None:
-        """Take in what the program computes on the way, step by step."""
-        given = [(tensor, name) for tensor, name, _ in self._session.evaluator.named() if name not in self._session.leaves]
-        truth = self._plain.tensors()[len(self._session.leaves) :]
-        if [tensor.shape for tensor, _ in given] != [tensor.shape for tensor in truth]:
-            return  # numbers without digits to lose, such as positions, may be tensors on one side only
-        for (tensor, name), true in zip(given, truth, strict=True):
-            self._add(("tensors", name), tensor._data, map(self._mp.mpf, numbers(true)))
+        """Add the tensors that the program computes, step by step."""
+        leaves = self._evaluation.leaves
+        given = [(tensor, name) for tensor, name, _ in self._evaluation.evaluator.named() if name not in leaves]
+        exact = self._reference.tensors()[len(leaves) :]
+        if [tensor.shape for tensor, _ in given] != [tensor.shape for tensor in exact]:
+            return  # tensors that have no digits, such as positions, may be on one side only
+        for (tensor, name), other in zip(given, exact, strict=True):
+            self._add(("tensors", name), tensor._data, map(self._mp.mpf, numbers(other)))
 
-    def derivative(self, path: Path, names: Sequence[str], found: Any) -> None:
-        """Take in a derivative by variables, one for each order; its shape is theirs, one after the other."""
-        if self._session.gradient is None and self._session.output.numel() != 1:
-            return  # it depends on no variable, or there is nothing in it
-        places = [range(self._truth.first(name), self._truth.first(name) + self._truth.size(name)) for name in names]
-        slopes = [self._truth.differences.slopes(tuple(sorted(index)))[0] for index in itertools.product(*places)]
-        self._add(path, found, map(_value, slopes))
+    def derivative(self, path: Path, names: Sequence[str], found: ArrayLike) -> None:
+        """Add a derivative with respect to variables, one for each order; its shape is theirs, one after the other."""
+        if self._evaluation.gradient is None and self._evaluation.output.numel() != 1:
+            return  # it does not depend on a variable, or has no elements
+        places = itertools.product(*[self._differentiated.elements[name] for name in names])
+        self._add(path, found, [_number(self._differentiated.differences.slopes(tuple(sorted(index)))[0]) for index in places])
 
-    def coefficients(self, found: Any) -> None:
-        """Take in the coefficients of a Taylor series in the one variable."""
-        truth = self._plain.along()
-        values: list[Any] = []
-        for k in range(len(found)):
-            slopes = truth.slopes((0,) * k) if k else [Slope("smooth", v, v, 0) for v in truth.values()]
-            values += [None if slope.kind != "smooth" else slope.value / math.factorial(k) for slope in slopes]
-        self._add(("coefficients",), found, values)
+    def coefficients(self, found: NDArray[np.float64]) -> None:
+        """Add the coefficients of a Taylor series in the one variable."""
+        differences = self._reference.along()
+        exact: list[Real | None] = list(differences.values())
+        for k in range(1, len(found)):
+            derivatives = map(_number, differences.slopes((0,) * k))
+            exact += [None if number is None else number / math.factorial(k) for number in derivatives]
+        self._add(COEFFICIENTS, found, exact)
 
-    def _add(self, path: Path, found: Any, truth: Iterable[Any]) -> None:
+    def _add(self, path: Path, found: ArrayLike, exact: Iterable[Real | None]) -> None:
         array = np.asarray(found)
-        true = list(truth)
-        right = np.empty(array.size, object)
-        texts = np.empty(array.size, object)
-        for i, (one, other) in enumerate(zip(array.ravel(), true, strict=True)):
-            right[i] = self._count(one, other)
-            texts[i] = None if other is None else self._text(other)
-        self.right[path], self.texts[path] = (cells.reshape(array.shape).tolist() for cells in (right, texts))
+        pairs = list(zip(array.ravel(), exact, strict=True))
+        self.right[path] = _nest([self._count(number, other) for number, other in pairs], array.shape)
+        self.texts[path] = _nest([None if other is None else self._text(other) for _, other in pairs], array.shape)
 
-    def _count(self, found: Any, true: Any) -> float | None:
+    def _count(self, found: float, exact: Real | None) -> float | None:
         mp = self._mp
-        if true is None or mp.isnan(true):
+        if exact is None or mp.isnan(exact):
             return None
         with np.errstate(all="ignore"):
-            rounded = self._dtype.type(float(true))
+            rounded = self._dtype.type(float(exact))
         if found == rounded and (rounded == 0 or np.isinf(rounded)):
             return MOST_RIGHT
-        if not np.isfinite(found) or mp.isinf(true) or not true:
+        if not np.isfinite(found) or mp.isinf(exact) or not exact:
             return 0.0
-        error = abs(mp.mpf(float(found)) - true) / abs(true)
+        error = abs(mp.mpf(float(found)) - exact) / abs(exact)
         return MOST_RIGHT if not error else round(min(MOST_RIGHT, max(0.0, float(-mp.log10(error)))), 1)
 
-    def _text(self, true: Any) -> str:
-        mp = self._mp
-        if mp.isnan(true) or mp.isinf(true):
-            return "nan" if mp.isnan(true) else "inf" if true > 0 else "-inf"
-        return str(mp.nstr(true, self.digits or DIGITS, strip_zeros=True, min_fixed=-5, max_fixed=max(self.digits or DIGITS, 20)))
+    def _text(self, exact: Real) -> str:
+        mp, digits = self._mp, self.digits or DIGITS
+        if mp.isnan(exact) or mp.isinf(exact):
+            return str(float(exact))
+        return mp.nstr(exact, digits, strip_zeros=True, min_fixed=-5, max_fixed=max(digits, 20))
 
-    def to_dict(self) -> dict[str, Any]:
-        """What they add to the JSON of an answer: the right digits, and the numbers that are shown to many digits."""
+    def to_dict(self) -> dict[str, object]:
+        """Return what it adds to the JSON of an answer: the right digits, and numbers in place of those with less digits."""
         shown = {path: right for path, right in self.right.items() if path[0] != "tensors"}
-        return {"verified": nested(shown), **({} if self.digits is None else nested(self.texts))}
+        return {"verified": _nested(shown), **({} if self.digits is None else _nested(self.texts))}
 
-    def rows(self) -> list[tuple[Path, tuple[int, ...], Any, Any]]:
-        """For each single number what it is, its place in an array, its right digits, and its text."""
-        found = []
+    def rows(self) -> list[tuple[Path, tuple[int, ...], float | None, str | None]]:
+        """Return for each single number its path, its place in an array, its right digits, and its text."""
+        found: list[tuple[Path, tuple[int, ...], Any, Any]] = []
         for path, right in self.right.items():
-            cells, texts = _cells(right), _cells(self.texts[path])
+            cells, texts = np.array(right, dtype=object), np.array(self.texts[path], dtype=object)
             found += [(path, place, cells[place], texts[place]) for place in np.ndindex(*cells.shape)]
         return found
 
-    def lines(self) -> list[tuple[str, Any, Any]]:
-        """For each single number its name, its right digits and its text."""
-        return [(label(path, place), right, text) for path, place, right, text in self.rows()]
+    def lines(self) -> list[tuple[str, float | None, str | None]]:
+        """Return for each single number its name, its right digits and its text."""
+        return [(_label(path, place), right, text) for path, place, right, text in self.rows()]
 
-    def beside(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Records with the right digits of their values, and of their gradients, and with the numbers to many digits."""
-        known = {label(path): path for path in self.right if path[0] != "tensors"}
+    def mark(self, record: dict[str, object], column: str, path: Path, right: str = "right_digits") -> None:
+        """Put the right digits of a number into a record, and the number to many digits, if they are known.
+
+        Args:
+            column: where the number stands in the record.
+            right: the column of the right digits.
+        """
+        if path in self.right:
+            record[right] = self.right[path]
+            if self.digits is not None:
+                record[column] = self.texts[path]
+
+    def beside(self, records: list[dict[str, object]]) -> list[dict[str, object]]:
+        """Return records with the right digits of their values and gradients, and with the numbers to many digits."""
+        known = {_label(path): path for path in self.right if path[0] != "tensors"}
         for record in records:
-            name = record["name"]
-            # A tensor may have any name, that of a derivative too.
-            paths = {"value": ("tensors", name), "grad": ("grad", name)} if "grad" in record else {"value": known.get(name, ())}
-            for column, path in paths.items():
-                if path not in self.right:
-                    continue
-                record["right_digits" if column == "value" else "grad_right_digits"] = self.right[path]
-                if self.digits is not None:
-                    record[column] = self.texts[path]
+            name = str(record["name"])
+            if "grad" in record:  # a tensor, which may have the name of a derivative
+                self.mark(record, "value", ("tensors", name))
+                self.mark(record, "grad", ("grad", name), "grad_right_digits")
+            else:
+                self.mark(record, "value", known.get(name, ()))
         return records
 
     def bare(self, kinds: Sequence[str]) -> list[str | None]:
-        """The texts of numbers of some kinds in the order in which bare output has them: each mixed derivative once."""
-        names = list(self._session.variables)
-        wanted = {*kinds, *(("hessian", "derivatives") if "grad" in kinds else ())}
+        """Return the texts of numbers of some kinds, in the order of bare output: each mixed derivative once."""
+        names = list(self._evaluation.variables)
         once = "grad" in kinds
+        wanted = {*kinds, *(("hessian", "derivatives") if once else ())}
         return [
             text
             for path, _, _, text in self.rows()
@@ -164,41 +181,45 @@ class Verified:
         ]
 
     def summary(self) -> str:
-        """All of it in one line; of an array the fewest digits."""
+        """Return the right digits in one line; the fewest of each array."""
         parts = []
         for path, right in self.right.items():
-            if path[0] == "tensors":
-                continue
-            known = [one for one in _cells(right).flat if one is not None]
-            parts.append(f"{label(path)} {min(known):g}" if known else f"{label(path)} none")
+            if path[0] != "tensors":
+                known = [one for one in np.array(right, dtype=object).flat if one is not None]
+                parts.append(f"{_label(path)} {min(known):g}" if known else f"{_label(path)} none")
         return f"right digits: {', '.join(parts)}"
 
 
-def _cells(nest: Any) -> Any:
-    return np.array(nest, dtype=object)
+def _nest(cells: Sequence[object], shape: tuple[int, ...]) -> object:
+    """Return nested lists of a shape, a single cell for the shape ``()``."""
+    array = np.empty(len(cells), object)
+    array[:] = cells
+    nest: object = array.reshape(shape).tolist()
+    return nest
 
 
-def _value(slope: Slope) -> Any:
+def _number(slope: Slope) -> Real | None:
     return slope.value if slope.kind == "smooth" else None
 
 
-def nested(flat: Mapping[Path, Any]) -> dict[str, Any]:
-    """``{("grad", "x"): 1}`` as ``{"grad": {"x": 1}}``."""
-    tree: dict[str, Any] = {}
+def _nested(flat: Mapping[Path, object]) -> dict[str, object]:
+    """Return ``{"grad": {"x": 1}}`` for ``{("grad", "x"): 1}``."""
+    tree: dict[str, object] = {}
     for path, value in flat.items():
         branch = tree
         for name in path[:-1]:
-            branch = branch.setdefault(name, {})
+            inner = branch.setdefault(name, {})
+            assert isinstance(inner, dict)
+            branch = inner
         branch[path[-1]] = value
     return tree
 
 
-def label(path: Path, place: tuple[int, ...] = ()) -> str:
-    """What a number is called: ``value``, ``d_x``, ``d_x_y[0, 1]``, and a tensor by its name."""
+def _label(path: Path, place: tuple[int, ...] = ()) -> str:
+    """Return the name of a number: ``value``, ``d_x``, ``d_x_y[0, 1]``, and of a tensor its own."""
     kind, *names = path
-    if kind == "tensors":
-        kind, names = names[0], []
-    if kind == "coefficients":
-        return f"order {place[0]}" + (f" [{', '.join(map(str, place[1:]))}]" if len(place) > 1 else "") if place else "coefficients"
-    text = "_".join(["d", *names]) if names else kind
+    if path == COEFFICIENTS and place:
+        kind, place = f"order {place[0]}", place[1:]
+        return f"{kind} [{', '.join(map(str, place))}]" if place else kind
+    text = names[0] if kind == "tensors" else "_".join(["d", *names]) if names else kind
     return f"{text}[{', '.join(map(str, place))}]" if place else text

@@ -1,44 +1,34 @@
-"""Special functions and densities of numbers with many digits; the entries are as in ``elementary``."""
+"""Special functions and densities of single numbers of many digits; see ``elementary``."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 from autodiff_cli.errors import NotPrecise
-from autodiff_cli.precise.elementary import FUNCTIONS, Entry, finite, log, log1p, named
-from autodiff_cli.precise.number import Arithmetic
-
-__all__ = ["FUNCTIONS"]
+from autodiff_cli.precise.arithmetic import Arithmetic, Real
+from autodiff_cli.precise.elementary import Entry, log1p, ndtr, xlogy
 
 # The normal distribution
 
 
-def ndtr(m: Arithmetic, x: Any) -> Any:
-    """The distribution function of the normal distribution."""
-    return FUNCTIONS["erfc"](m, -x / m.mp.sqrt(2)) / 2
-
-
-FUNCTIONS["ndtr"] = ndtr
-
-
-@named("log_ndtr")
-def _log_ndtr(m: Arithmetic, x: Any) -> Any:
+def _log_ndtr(m: Arithmetic, x: Real) -> Real:
     mp = m.mp
     if x > 0:
         return log1p(m, -ndtr(m, -x))
-    if not finite(m, x) or x > -1000:
-        return log(m, ndtr(m, x))
+    if not m.finite(x) or x > -1000:
+        return m.log(ndtr(m, x))
     # The asymptotic series of the tail, whose terms shrink by far more than a digit each.
-    total, term, k = mp.mpf(1), mp.mpf(1), 1
+    total = mp.mpf(1)
+    term, k = total, 1
     while abs(term) > mp.eps and k < 10000:
         term *= -(2 * k - 1) / (x * x)
         total += term
         k += 1
-    return -x * x / 2 - log(m, -x) - log(m, 2 * mp.pi) / 2 + log(m, total)
+    return -x * x / 2 - m.log(-x) - m.log(2 * mp.pi) / 2 + m.log(total)
 
 
-def _quantile(m: Arithmetic, p: Any) -> Any:
-    """The normal quantile of a probability of at most one half, by Newton's method for its logarithm."""
+def _quantile(m: Arithmetic, p: Real) -> Real:
+    """Return the normal quantile of a probability of at most one half, by Newton's method for its logarithm."""
     mp = m.mp
     target = mp.log(p)
     x = -mp.sqrt(-2 * target) if target < -2 else mp.erfinv(2 * mp.mpf(float(p)) - 1) * mp.sqrt(2)
@@ -52,8 +42,7 @@ def _quantile(m: Arithmetic, p: Any) -> Any:
     return x
 
 
-@named("ndtri")
-def _ndtri(m: Arithmetic, p: Any) -> Any:
+def _ndtri(m: Arithmetic, p: Real) -> Real:
     mp = m.mp
     if not 0 < p < 1:
         return -mp.inf if p == 0 else mp.inf if p == 1 else mp.nan
@@ -62,11 +51,10 @@ def _ndtri(m: Arithmetic, p: Any) -> Any:
     return _quantile(m, p) if p < 0.5 else -_quantile(m, 1 - p)
 
 
-@named("erfinv")
-def _erfinv(m: Arithmetic, x: Any) -> Any:
+def _erfinv(m: Arithmetic, x: Real) -> Real:
     mp = m.mp
     if not abs(x) < 1:
-        return mp.inf * x if abs(x) == 1 else mp.nan
+        return mp.inf * mp.sign(x) if abs(x) == 1 else mp.nan
     if not x:
         return m.zero
     if abs(x) < 0.5:  # around 0 the quantile of x/2 + 1/2 would cancel
@@ -80,10 +68,9 @@ def _erfinv(m: Arithmetic, x: Any) -> Any:
     return -mp.sign(x) * _quantile(m, (1 - abs(x)) / 2) / mp.sqrt(2)
 
 
-@named("hazard")
-def _hazard(m: Arithmetic, x: Any) -> Any:
+def _hazard(m: Arithmetic, x: Real) -> Real:
     mp = m.mp
-    if not finite(m, x) or abs(x) > 1e8:
+    if not m.finite(x) or abs(x) > 1e8:
         raise NotPrecise("hazard")
     return mp.npdf(x) / (mp.erfc(-x / mp.sqrt(2)) / 2)
 
@@ -91,56 +78,44 @@ def _hazard(m: Arithmetic, x: Any) -> Any:
 # Factorials
 
 
-def _pole(m: Arithmetic, x: Any) -> bool:
+def _pole(m: Arithmetic, x: Real) -> bool:
     return bool(x <= 0 and not m.mp.isinf(x) and m.mp.isint(x))
 
 
-@named("lgamma")
-def _lgamma(m: Arithmetic, x: Any) -> Any:
+def _lgamma(m: Arithmetic, x: Real) -> Real:
     mp = m.mp
-    if mp.isnan(x) or mp.isinf(x) or _pole(m, x):
-        return mp.nan if mp.isnan(x) else mp.inf
-    return mp.re(mp.loggamma(x))
+    finite = m.finite(x) and not _pole(m, x)
+    return mp.re(mp.loggamma(x)) if finite else mp.nan if mp.isnan(x) else mp.inf
 
 
-@named("gamma")
-def _gamma(m: Arithmetic, x: Any) -> Any:
+def _gamma(m: Arithmetic, x: Real) -> Real:
     mp = m.mp
-    if mp.isnan(x) or x == -mp.inf or _pole(m, x):
-        return mp.inf if x == 0 else mp.nan
     if x > 1e6:
         return m.exp(_lgamma(m, x))
-    return mp.gamma(x)
+    exists = not (mp.isnan(x) or x == -mp.inf or _pole(m, x))
+    return mp.gamma(x) if exists else mp.inf if x == 0 else mp.nan
 
 
-@named("digamma")
-def _digamma(m: Arithmetic, x: Any) -> Any:
+def _digamma(m: Arithmetic, x: Real) -> Real:
     mp = m.mp
-    if mp.isnan(x) or mp.isinf(x) or _pole(m, x):
-        return x if x == mp.inf else -mp.inf if x == 0 else mp.nan
-    return mp.digamma(x)
+    exists = m.finite(x) and not _pole(m, x)
+    return mp.digamma(x) if exists else x if x == mp.inf else -mp.inf if x == 0 else mp.nan
 
 
-@named("polygamma")
-def _polygamma(m: Arithmetic, x: Any, n: int) -> Any:
+def _polygamma(m: Arithmetic, x: Real, n: int) -> Real:
     mp = m.mp
-    if not finite(m, x) or _pole(m, x):
-        return m.zero if x == mp.inf else mp.inf if n % 2 and not mp.isnan(x) else mp.nan
-    return mp.psi(int(n), x)
+    exists = m.finite(x) and not _pole(m, x)
+    return mp.psi(int(n), x) if exists else m.zero if x == mp.inf else mp.inf if n % 2 and not mp.isnan(x) else mp.nan
 
 
-@named("zeta")
-def _zeta(m: Arithmetic, x: Any, q: Any) -> Any:
+def _zeta(m: Arithmetic, x: Real, q: Real) -> Real:
     mp = m.mp
-    if x == 1:
-        return mp.inf
-    return mp.zeta(x, q) if x > 1 and q > 0 else mp.nan
+    return mp.inf if x == 1 else mp.zeta(x, q) if x > 1 and q > 0 else mp.nan
 
 
-@named("beta")
-def _beta(m: Arithmetic, a: Any, b: Any) -> Any:
+def _beta(m: Arithmetic, a: Real, b: Real) -> Real:
     mp = m.mp
-    if not (finite(m, a) and finite(m, b)) or _pole(m, a) or _pole(m, b):
+    if not (m.finite(a) and m.finite(b)) or _pole(m, a) or _pole(m, b):
         raise NotPrecise("beta at its poles")
     sign = mp.sign(mp.rgamma(a)) * mp.sign(mp.rgamma(b)) * mp.sign(mp.rgamma(a + b))
     return sign * m.exp(_lgamma(m, a) + _lgamma(m, b) - _lgamma(m, a + b)) if sign else m.zero
@@ -149,45 +124,58 @@ def _beta(m: Arithmetic, a: Any, b: Any) -> Any:
 # Bessel functions
 
 
-def _bessel(name: str, order: int, scaled: bool = False) -> Entry:
-    def function(m: Arithmetic, x: Any) -> Any:
-        mp = m.mp
-        if not finite(m, x):
-            if mp.isnan(x):
-                return mp.nan
-            return (m.zero if scaled else mp.inf * mp.sign(x) ** order) if name == "besseli" else m.zero
-        value = getattr(mp, name)(order, x)
-        return value * m.exp(-abs(x)) if scaled else value
-
-    return function
+def _bessel_j(m: Arithmetic, x: Real, n: int) -> Real:
+    return m.mp.besselj(n, x) if m.finite(x) else m.mp.nan if m.mp.isnan(x) else m.zero
 
 
-for _order in (0, 1):
-    FUNCTIONS[f"j{_order}"] = _bessel("besselj", _order)
-    FUNCTIONS[f"i{_order}"] = _bessel("besseli", _order)
-    FUNCTIONS[f"i{_order}e"] = _bessel("besseli", _order, scaled=True)
-FUNCTIONS["bessel_i"] = lambda m, x, n: _bessel("besseli", n)(m, x)
-FUNCTIONS["bessel_j"] = lambda m, x, n: _bessel("besselj", n)(m, x)
+def _bessel_i(m: Arithmetic, x: Real, n: int) -> Real:
+    mp = m.mp
+    return mp.besseli(n, x) if m.finite(x) else mp.nan if mp.isnan(x) else mp.inf * mp.sign(x) ** n
+
+
+def _bessel_scaled(m: Arithmetic, x: Real, n: int) -> Real:
+    """Return the modified Bessel function times exp(-abs(x))."""
+    return m.zero if m.mp.isinf(x) else _bessel_i(m, x, n) * m.exp(-abs(x))
+
 
 # Densities
 
 
-@named("normal_logpdf")
-def _normal_logpdf(m: Arithmetic, x: Any, mean: Any, std: Any) -> Any:
+def _normal_logpdf(m: Arithmetic, x: Real, mean: Real, std: Real) -> Real:
     z = m.div(x - mean, std).value
-    return -z * z / 2 - log(m, std) - log(m, 2 * m.mp.pi) / 2
+    return -z * z / 2 - m.log(std) - m.log(2 * m.mp.pi) / 2
 
 
-@named("binomial_logpmf")
-def _binomial_logpmf(m: Arithmetic, k: Any, n: Any, p: Any) -> Any:
+def _binomial_logpmf(m: Arithmetic, k: Real, n: Real, p: Real) -> Real:
     if not 0 <= k <= n:
         return m.mp.nan
     choices = _lgamma(m, n + 1) - _lgamma(m, k + 1) - _lgamma(m, n - k + 1)
-    return choices + FUNCTIONS["xlogy"](m, k, p) + FUNCTIONS["xlog1py"](m, n - k, -p)
+    return choices + xlogy(m, k, p) + xlogy(m, n - k, -p, log1p)
 
 
-@named("poisson_logpmf")
-def _poisson_logpmf(m: Arithmetic, k: Any, rate: Any) -> Any:
+def _poisson_logpmf(m: Arithmetic, k: Real, rate: Real) -> Real:
     if k < 0:
         return m.mp.nan
-    return FUNCTIONS["xlogy"](m, k, rate) - rate - _lgamma(m, k + 1)
+    return xlogy(m, k, rate) - rate - _lgamma(m, k + 1)
+
+
+SPECIAL: dict[str, Entry] = {
+    "log_ndtr": _log_ndtr,
+    "ndtri": _ndtri,
+    "erfinv": _erfinv,
+    "hazard": _hazard,
+    "lgamma": _lgamma,
+    "gamma": _gamma,
+    "digamma": _digamma,
+    "polygamma": _polygamma,
+    "zeta": _zeta,
+    "beta": _beta,
+    **{f"j{n}": partial(_bessel_j, n=n) for n in (0, 1)},
+    **{f"i{n}": partial(_bessel_i, n=n) for n in (0, 1)},
+    **{f"i{n}e": partial(_bessel_scaled, n=n) for n in (0, 1)},
+    "bessel_i": _bessel_i,
+    "bessel_j": _bessel_j,
+    "normal_logpdf": _normal_logpdf,
+    "binomial_logpmf": _binomial_logpmf,
+    "poisson_logpmf": _poisson_logpmf,
+}

@@ -1,8 +1,8 @@
 """Tensors of numbers of many digits, which go through an expression as any tensor does.
 
-An elementwise function looks its name up in ``functions``.  A function that moves, adds and multiplies elements is run by
-NumPy on arrays of objects, as its declaration says; the few that ask their array for more than that have a form in
-``shaped``.  What has neither raises ``NotPrecise``.
+Functions are looked up by their names: one that works element by element in ``elementary`` and ``special``, another in
+``array_functions``.  A function of arrays that is not there is run by NumPy on arrays of objects, as its declaration says.
+If that fails it raises ``NotPrecise``.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import FOREIGN, NotPrecise
-from autodiff_cli.precise.functions import computed
-from autodiff_cli.precise.number import Arithmetic, Exact, Number
-from autodiff_cli.precise.shaped import SHAPED
+from autodiff_cli.precise.arithmetic import Arithmetic, Exact, Number
+from autodiff_cli.precise.array_functions import ARRAY_FUNCTIONS, Cells, boxed
+from autodiff_cli.precise.elementary import ELEMENTARY
+from autodiff_cli.precise.special import SPECIAL
 
 _UNROUNDED = frozenset(["abs", "neg", "where", "maximum", "minimum", "clamp", "hardtanh", "relu", "sign", "floor", "ceil"])
 """Functions that choose or change a sign: a float64 does that without an error."""
@@ -40,36 +42,36 @@ class Precise(Tensor):
         return np.dtype(np.float64)
 
     def is_floating_point(self) -> bool:
-        """True: what is no real number is an ordinary tensor."""
+        """Return True: booleans and positions are ordinary tensors."""
         return True
 
     def applied(self, primitive: Primitive, given: Sequence[Any]) -> Any:
-        """The result of a declared function of it.
+        """Return the result of a declared function of it.
 
         Raises:
-            NotPrecise: if the function has no form here.
+            NotPrecise: if the function cannot be computed with many digits.
         """
         return applied(self.math, primitive, given)
 
     def of_several(self, name: str, forward: Callable[..., Any], given: Sequence[Any]) -> list[Tensor]:
-        """The results of a function that has several, such as ``sort``."""
-        made = _computed(name, SHAPED.get(name, forward), [self._data, *given])
+        """Return the results of a function that has several, such as ``sort``."""
+        made = _computed(name, ARRAY_FUNCTIONS.get(name, forward), [self._data, *given])
         return [tensor(self.math, part) for part in made]
 
     def item(self) -> Any:
-        """The only element as a plain number that remembers its digits."""
+        """Return the only element as a plain number that remembers its digits."""
         if self._data.size != 1:
             return super().item()
         return Exact(self._data.reshape(())[()])
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Itself: it has one type only."""
+        """Return itself: it has one type only."""
         return self
 
 
-def tensor(math: Arithmetic, cells: Any) -> Tensor:
-    """A tensor of what an operation gave: of numbers, or an ordinary one of booleans and positions."""
-    array = cells if isinstance(cells, np.ndarray) else _boxed(cells)
+def tensor(math: Arithmetic, result: NDArray[Any] | Number | bool) -> Tensor:
+    """Return the result of an operation as a tensor: an ordinary one of booleans and positions."""
+    array = result if isinstance(result, np.ndarray) else boxed(result)
     if array.dtype != object:
         return precise(math, array) if array.dtype.kind == "f" else tensor_on(array[()], None)
     kinds = {type(cell) for cell in array.flat}
@@ -78,9 +80,9 @@ def tensor(math: Arithmetic, cells: Any) -> Tensor:
     return precise(math, array)
 
 
-def precise(math: Arithmetic, values: Any) -> Precise:
-    """A tensor of any numbers, taken as exactly what they are."""
-    array = _boxed(values) if isinstance(values, float) else np.asarray(values)
+def precise(math: Arithmetic, values: object) -> Precise:
+    """Return a tensor of numbers of any kind, without rounding them."""
+    array = boxed(values) if isinstance(values, float) else np.asarray(values)
     cells = array
     if array.dtype != object or any(type(cell) is not Number for cell in array.flat):
         cells = np.empty(array.shape, object)
@@ -94,61 +96,64 @@ def precise(math: Arithmetic, values: Any) -> Precise:
     return made
 
 
-def _boxed(value: Any) -> Any:
-    box = np.empty((), object)
-    box[()] = value
-    return box
-
-
-def cells_of(value: Any) -> Any:
-    """The elements of a tensor, an array or a number as an array."""
+def _elements(value: object) -> NDArray[Any]:
+    """Return the elements of a tensor, an array or a number as an array."""
     if isinstance(value, Tensor):
         value = value._data
-    return value if isinstance(value, np.ndarray) else _boxed(value)
+    return value if isinstance(value, np.ndarray) else boxed(value)
 
 
 def applied(math: Arithmetic, primitive: Primitive, given: Sequence[Any]) -> Any:
-    """The result of a declared function, where one of its tensors is of many digits."""
+    """Return the result of a declared function, one of whose tensors is of many digits."""
     if primitive.of_sequence:
-        arrays: list[Any] = [[_objects(math, one) for one in given[0]]]
-        return tensor(math, _computed(primitive.name, primitive.forward, [*arrays, *given[1:]]))
+        arrays = [_cells(math, one) for one in given[0]]
+        return tensor(math, _computed(primitive.name, primitive.forward, [arrays, *given[1:]]))
+    operands = given[: primitive.arity]
     statics = [value.item() if isinstance(value, Tensor) and not value.shape else value for value in given[primitive.arity :]]
     if primitive.elementwise:
-        return _element_by_element(math, primitive, [cells_of(value) for value in given[: primitive.arity]], statics)
-    operands = [None if value is None else _objects(math, value) for value in given[: primitive.arity]]
-    forward = SHAPED.get(primitive.name, primitive.forward)
-    return tensor(math, _computed(primitive.name, forward, [*operands, *statics]))
+        return _element_by_element(math, primitive.name, [_elements(value) for value in operands], statics)
+    cells = [None if value is None else _cells(math, value) for value in operands]
+    forward = ARRAY_FUNCTIONS.get(primitive.name, primitive.forward)
+    return tensor(math, _computed(primitive.name, forward, [*cells, *statics]))
 
 
-def _objects(math: Arithmetic, value: Any) -> Any:
-    """Floating-point elements as numbers; booleans and positions as they are."""
-    array = cells_of(value)
-    if array.dtype == object and all(type(cell) is Number for cell in array.flat):
+def _cells(math: Arithmetic, value: object) -> NDArray[Any]:
+    """Return floating-point elements as numbers of many digits; booleans and positions as they are."""
+    array = _elements(value)
+    if array.dtype.kind in "bi" or (array.dtype == object and all(type(cell) is Number for cell in array.flat)):
         return array
-    if array.dtype.kind in "bi":
-        return array
-    return precise(math, array)._data
+    cells: Cells = precise(math, array)._data
+    return cells
 
 
-def _computed(name: str, forward: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+def _computed(
+    name: str, forward: Callable[..., Any], arguments: Sequence[Any], errors: tuple[type[Exception], ...] = FOREIGN
+) -> Any:
     try:
         return forward(*arguments)
     except NotPrecise:
         raise
-    except FOREIGN:  # floats have gone this way before: only numbers of another kind cannot
+    except errors:  # the same arguments worked as floats: numbers of this kind do not
         raise NotPrecise(name) from None
 
 
-def _element_by_element(math: Arithmetic, primitive: Primitive, arrays: Sequence[Any], statics: Sequence[Any]) -> Any:
-    name = primitive.name
+_FUNCTIONS = ELEMENTARY | SPECIAL
+_OF_MPMATH = (ArithmeticError, ValueError, NotImplementedError, MemoryError, TypeError)
+
+
+def _element_by_element(math: Arithmetic, name: str, arrays: Sequence[NDArray[Any]], statics: Sequence[object]) -> Tensor:
+    function = _FUNCTIONS.get(name)
     spread = np.broadcast_arrays(*arrays)
     result = np.empty(spread[0].shape, object)
-    rounded = name not in _UNROUNDED
     for i, row in enumerate(zip(*[cells.ravel() for cells in spread], strict=True)):
+        if function is None:
+            raise NotPrecise(name)
         given = [cell if isinstance(cell, (bool, np.bool_)) else math.of(cell).value for cell in row]
-        value = computed(name, math, [*given, *statics])
+        value = _computed(name, function, [math, *given, *statics], _OF_MPMATH)
+        if isinstance(value, math.mp.mpc):
+            value = math.mp.nan if value.imag else value.real
         if isinstance(value, (bool, np.bool_)):
             result.flat[i] = bool(value)
         else:
-            result.flat[i] = math.made(value) if rounded else Number(math, math.mp.mpf(value))
+            result.flat[i] = Number(math, math.mp.mpf(value)) if name in _UNROUNDED else math.made(value)
     return tensor(math, result)

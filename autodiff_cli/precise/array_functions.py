@@ -1,6 +1,6 @@
-"""Functions of arrays that ask more of their elements than to be moved, added and multiplied.
+"""Functions of arrays of many digits that do more than move, add and multiply elements.
 
-Each has the arguments of the forward computation in its declaration.
+Each takes the arguments of the forward computation in its declaration, with arrays of ``Number`` as its tensors.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.structural import dimension
@@ -17,67 +18,71 @@ from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.extremes import _ordered
 from autodiff_cli.ops.loss import nll_loss
 from autodiff_cli.ops.reduce import count, dimensions, reduction
+from autodiff_cli.precise.arithmetic import Number
+
+Cells = NDArray[Any]
+"""An array of ``Number``."""
+Dim = int | tuple[int, ...] | None
 
 _add, _maximum, _minimum = reduction(np.add), reduction(np.maximum), reduction(np.minimum)
 
 
-def _array(value: Any) -> Any:
-    """What a reduction gives as an array, also where that is one element."""
-    if isinstance(value, np.ndarray):
-        return value
-    box = np.empty((), object)
+def boxed(value: object) -> Cells:
+    """Return an array without dimensions."""
+    box = np.empty((), np.object_)
     box[()] = value
     return box
 
 
-def _each(function: Callable[[Any], Any], x: Any) -> Any:
-    result = np.empty(np.shape(x), object)
-    for i, value in enumerate(_array(x).flat):
+def _array(value: Cells | Number) -> Cells:
+    """Return the result of a reduction as an array, also where that is one element."""
+    return value if isinstance(value, np.ndarray) else boxed(value)
+
+
+def _each(function: Callable[[Number], Number], x: Cells | Number) -> Cells:
+    array = _array(x)
+    result = np.empty(array.shape, np.object_)
+    for i, value in enumerate(array.flat):
         result.flat[i] = function(value)
     return result
 
 
-def _exp(x: Any) -> Any:
-    return _each(lambda value: value.exp(), x)
+def _exp(x: Cells | Number) -> Cells:
+    return _each(Number.exp, x)
 
 
-def _log(x: Any) -> Any:
-    return _each(lambda value: value.log(), x)
+def _log(x: Cells | Number) -> Cells:
+    return _each(Number.log, x)
 
 
-def _sqrt(x: Any) -> Any:
-    return _each(lambda value: value.sqrt(), x)
-
-
-def _mean(x: Any, dim: Any, keepdim: bool) -> Any:
+def _mean(x: Cells, dim: Dim, keepdim: bool) -> Cells:
     return _array(_add(x, dim, keepdim)) / count(x.shape, dim)
 
 
-def _var(x: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+def _var(x: Cells, dim: Dim, correction: float, keepdim: bool) -> Cells:
     rest = x - _mean(x, dim, True)
     return _array(_add(rest * rest, dim, keepdim)) / max(count(x.shape, dim) - correction, 0)
 
 
-def _std(x: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    return _sqrt(_var(x, dim, correction, keepdim))
+def _std(x: Cells, dim: Dim, correction: float, keepdim: bool) -> Cells:
+    return _each(Number.sqrt, _var(x, dim, correction, keepdim))
 
 
-def _norm(x: Any, p: float, dim: Any, keepdim: bool) -> Any:
+def _norm(x: Cells, p: float, dim: Dim, keepdim: bool) -> Cells:
     size = abs(x)
     if math.isinf(p):
-        return (_maximum if p > 0 else _minimum)(size, dim, keepdim)
+        return _array((_maximum if p > 0 else _minimum)(size, dim, keepdim))
     if p == 0:
         return np.asarray(_add((x != 0).astype(np.int64), dim, keepdim), dtype=object)
     if p == 1:
-        return _add(size, dim, keepdim)
+        return _array(_add(size, dim, keepdim))
     if p == 2:
-        return _sqrt(_add(size * size, dim, keepdim))
+        return _each(Number.sqrt, _add(size * size, dim, keepdim))
     total = _array(_add(size**p, dim, keepdim))
-    one = _array(next(iter(x.flat)).math.of(1.0))
-    return total ** (one / p)
+    return _array(total ** (boxed(next(iter(x.flat)).math.of(1.0)) / p))
 
 
-def _logsumexp(x: Any, dim: Any, keepdim: bool) -> Any:
+def _logsumexp(x: Cells, dim: Dim, keepdim: bool) -> Cells:
     axes = dimensions(dim, x.ndim)
     largest = _array(_maximum(x, dim, True))
     largest = _each(lambda value: value - value if value != 0 and value + value == value else value, largest)
@@ -85,68 +90,68 @@ def _logsumexp(x: Any, dim: Any, keepdim: bool) -> Any:
     return total if keepdim else np.squeeze(total, axes)
 
 
-def _shares(x: Any, dim: int) -> tuple[Any, Any]:
+def _distances(x: Cells, dim: int) -> tuple[Cells, Cells]:
+    """Return each element less the largest one, and the sum of the exponentials of that."""
     if not x.ndim:
-        return _array(x.item() - x.item()), _array(x.item() - x.item())
+        return boxed(x.item() - x.item()), boxed(x.item() - x.item())
     at = dimension(dim, x.ndim)
     distance = x - _array(_maximum(x, at, True))
     return distance, _array(_add(_exp(distance), at, True))
 
 
-def _softmax(x: Any, dim: int) -> Any:
-    distance, total = _shares(x, dim)
+def _softmax(x: Cells, dim: int) -> Cells:
+    distance, total = _distances(x, dim)
     return _exp(distance) / (total if x.ndim else _exp(total))
 
 
-def _log_softmax(x: Any, dim: int) -> Any:
-    distance, total = _shares(x, dim)
+def _log_softmax(x: Cells, dim: int) -> Cells:
+    distance, total = _distances(x, dim)
     return distance - _log(total) if x.ndim else distance
 
 
-def _reduced(values: Any, how: str) -> Any:
+def _reduced(values: Cells, how: str) -> Cells | Number:
     if how == "none":
         return values
-    total = np.add.reduce(values, axis=None)
+    total: Number = np.add.reduce(values, axis=None)
     return total / np.size(values) if how == "mean" else total
 
 
-def _mse_loss(x: Any, target: Any, how: str) -> Any:
+def _mse_loss(x: Cells, target: Cells, how: str) -> Cells | Number:
     return _reduced((x - target) * (x - target), how)
 
 
-def _smooth_l1_loss(x: Any, target: Any, how: str, beta: float) -> Any:
-    def one(size: Any) -> Any:
+def _smooth_l1_loss(x: Cells, target: Cells, how: str, beta: float) -> Cells | Number:
+    def one(size: Number) -> Number:
         return size * size / (2 * size.math.of(beta)) if size < beta else size - size.math.of(beta) / 2
 
     return _reduced(_each(one, abs(_array(x - target))), how)
 
 
-def _huber_loss(x: Any, target: Any, how: str, delta: float) -> Any:
-    def one(size: Any) -> Any:
+def _huber_loss(x: Cells, target: Cells, how: str, delta: float) -> Cells | Number:
+    def one(size: Number) -> Number:
         return size * size / 2 if size <= delta else (size - size.math.of(delta) / 2) * delta
 
     return _reduced(_each(one, abs(_array(x - target))), how)
 
 
-def _binary_cross_entropy(x: Any, target: Any, how: str) -> Any:
+def _binary_cross_entropy(x: Cells, target: Cells, how: str) -> Cells | Number:
     if not all(0 <= value <= 1 for value in _array(x).flat):
         raise ArgumentError("all elements of input should be between 0 and 1")
-    positive, negative = (_each(lambda value: max(value.log(), -100), part) for part in (_array(x), 1 - _array(x)))
+    positive, negative = (_each(lambda value: max(value.log(), value.math.of(-100)), part) for part in (_array(x), 1 - _array(x)))
     return _reduced(-(target * positive + (1 - target) * negative), how)
 
 
-def _logits(x: Any, target: Any, how: str) -> Any:
+def _binary_cross_entropy_with_logits(x: Cells, target: Cells, how: str) -> Cells | Number:
     size = _array(abs(x))
     return _reduced(np.maximum(x, 0) - x * target + _log(1 + _exp(-size)), how)
 
 
-def _middle(x: Any) -> Any:
-    """The element in the middle, the lower one of two."""
-    flat = x.reshape(-1)
-    return flat[_ordered(flat, 0, False)[(flat.size - 1) // 2]]
-
-
-def _middles(x: Any, dim: int, keepdim: bool) -> Any:
+def _median(x: Cells, *along: Any) -> Any:
+    """Return the median of all elements, or with a dimension and ``keepdim`` those along it and where they are."""
+    if not along:
+        flat = x.reshape(-1)
+        return flat[_ordered(flat, 0, False)[(flat.size - 1) // 2]]
+    dim, keepdim = along
     at = dimension(dim, x.ndim)
     lanes = x if x.ndim else x.reshape(1)
     index = np.take(_ordered(lanes, at, False), [(lanes.shape[at] - 1) // 2], at)
@@ -156,8 +161,8 @@ def _middles(x: Any, dim: int, keepdim: bool) -> Any:
     return (values, index) if keepdim else (np.squeeze(values, at), np.squeeze(index, at))
 
 
-def _running(better: Callable[[Any, Any], bool]) -> Any:
-    def forward(x: Any, dim: int) -> Any:
+def _running(better: Callable[[Number, Number], bool]) -> Callable[[Cells, int], tuple[Cells, Cells]]:
+    def forward(x: Cells, dim: int) -> tuple[Cells, Cells]:
         at = dimension(dim, x.ndim)
         lanes = np.moveaxis(np.array(x if x.ndim else x.reshape(1)), at, 0)
         values, indices = lanes.copy(), np.zeros(lanes.shape, np.int64)
@@ -166,12 +171,13 @@ def _running(better: Callable[[Any, Any], bool]) -> Any:
                 taken = better(lanes[(k, *place)], values[(k - 1, *place)])
                 values[(k, *place)] = lanes[(k, *place)] if taken else values[(k - 1, *place)]
                 indices[(k, *place)] = k if taken else indices[(k - 1, *place)]
-        return tuple(np.moveaxis(part, 0, at).reshape(x.shape) for part in (values, indices))
+        first, second = (np.moveaxis(part, 0, at).reshape(x.shape) for part in (values, indices))
+        return first, second
 
     return forward
 
 
-def _logcumsumexp(x: Any, dim: int) -> Any:
+def _logcumsumexp(x: Cells, dim: int) -> Cells:
     lanes = np.moveaxis(np.array(x), dimension(dim, x.ndim), 0)
     result = np.empty(lanes.shape, object)
     for k in range(len(lanes)):
@@ -179,17 +185,18 @@ def _logcumsumexp(x: Any, dim: int) -> Any:
     return np.moveaxis(result, 0, dimension(dim, x.ndim))
 
 
-def _nll_loss(x: Any, target: Any, how: str) -> Any:
-    return PRIMITIVES[nll_loss].forward(x, target.astype(np.float64), how)
+def _nll_loss(x: Cells, target: Cells, how: str) -> Cells | Number:
+    found: Cells | Number = PRIMITIVES[nll_loss].forward(x, target.astype(np.float64), how)
+    return found
 
 
-def _determinant(x: Any) -> Any:
-    """By elimination with the largest pivot, in batches."""
+def _determinant(x: Cells) -> Cells:
+    """Return the determinants of a stack of matrices, by elimination with the largest pivot."""
     stack = np.array(x).reshape(-1, *x.shape[-2:])
     found = np.empty(len(stack), object)
     for i, rows in enumerate(stack):
         n, sign = len(rows), 1
-        product: Any = rows.flat[0].math.of(1.0) if n else 1
+        product: Number | int = rows.flat[0].math.of(1.0) if n else 1
         for k in range(n):
             pivot = max(range(k, n), key=lambda row: abs(rows[row, k].value))
             if rows[pivot, k] == 0:
@@ -204,8 +211,9 @@ def _determinant(x: Any) -> Any:
     return found.reshape(x.shape[:-2])
 
 
-SHAPED: dict[str, Callable[..., Any]] = {
+ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mean": _mean,
+    "median": _median,
     "var": _var,
     "std": _std,
     "linalg_vector_norm": _norm,
@@ -217,17 +225,10 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "smooth_l1_loss": _smooth_l1_loss,
     "huber_loss": _huber_loss,
     "binary_cross_entropy": _binary_cross_entropy,
-    "binary_cross_entropy_with_logits": _logits,
+    "binary_cross_entropy_with_logits": _binary_cross_entropy_with_logits,
     "nll_loss": _nll_loss,
     "cummax": _running(lambda one, other: one >= other),
     "cummin": _running(lambda one, other: one <= other),
     "det": _determinant,
 }
 """By the names of the declarations."""
-
-
-def _median(x: Any, *along: Any) -> Any:
-    return _middles(x, *along) if along else _middle(x)
-
-
-SHAPED["median"] = _median

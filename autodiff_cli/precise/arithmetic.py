@@ -1,0 +1,308 @@
+"""Real numbers of many digits, which treat infinities and nan as IEEE arithmetic does.
+
+A ``Number`` wraps a number of mpmath, so that NumPy can add and multiply arrays of them, and so that every operation
+passes through one place.  There the rounding errors of a float64 can be added (``Arithmetic.rounding``): a derivative that
+moves when every operation is off by half a unit in the last place cannot be more exact in floats.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from autodiff_cli.lazy import library
+
+UNIT = 2.0**-53
+"""The rounding error of a float64, relative to its size."""
+MOST_EXPONENT = 4000
+"""Bits of the logarithm of a number; the exponential of a larger one is infinite, or 0."""
+_LEAST = 2.0**-1074
+
+
+class Real(Protocol):
+    """A number of mpmath, which has no types of its own."""
+
+    @property
+    def man_exp(self) -> tuple[int, int]: ...
+    @property
+    def _mpf_(self) -> tuple[int, int, int, int]: ...
+    def __add__(self, other: Real | float, /) -> Real: ...
+    def __radd__(self, other: float, /) -> Real: ...
+    def __sub__(self, other: Real | float, /) -> Real: ...
+    def __rsub__(self, other: float, /) -> Real: ...
+    def __mul__(self, other: Real | float, /) -> Real: ...
+    def __rmul__(self, other: float, /) -> Real: ...
+    def __truediv__(self, other: Real | float, /) -> Real: ...
+    def __rtruediv__(self, other: float, /) -> Real: ...
+    def __pow__(self, other: int, /) -> Real: ...
+    def __neg__(self) -> Real: ...
+    def __abs__(self) -> Real: ...
+    def __bool__(self) -> bool: ...
+    def __int__(self) -> int: ...
+    def __float__(self) -> float: ...
+    def __lt__(self, other: Real | float, /) -> bool: ...
+    def __le__(self, other: Real | float, /) -> bool: ...
+    def __gt__(self, other: Real | float, /) -> bool: ...
+    def __ge__(self, other: Real | float, /) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+
+class Context(Protocol):
+    """A context of mpmath: its constants and, by name, its functions."""
+
+    dps: int
+    prec: int
+    e: Real
+    eps: Real
+    inf: Real
+    ln2: Real
+    ln10: Real
+    nan: Real
+    pi: Real
+    mpc: type[Any]
+
+    def mpf(self, value: object, /) -> Real: ...
+    def isnan(self, value: Real, /) -> bool: ...
+    def isinf(self, value: Real, /) -> bool: ...
+    def isint(self, value: Real, /) -> bool: ...
+    def mag(self, value: Real, /) -> int: ...
+    def nstr(self, value: Real, digits: int, **options: object) -> str: ...
+    def __getattr__(self, name: str) -> Callable[..., Real]: ...
+
+
+class Arithmetic:
+    """Numbers of one precision.
+
+    Args:
+        digits: decimal digits.
+
+    Attributes:
+        mp: mpmath's context of that precision, not the global one.
+        operations: how many operations were done.
+        short: whether more digits might give another result, because a term of a sum, most digits of it, or the difference
+            of a function from 1 was lost.
+    """
+
+    def __init__(self, digits: int) -> None:
+        self.mp: Context = library("mpmath.ctx_mp", "arithmetic with more digits").MPContext()
+        self.mp.dps = digits
+        self.digits = digits
+        self.operations = 0
+        self.short = False
+        self.zero: Real = self.mp.mpf(0)
+        self._gap = int(self.mp.prec) // 2
+        self._random: random.Random | None = None
+        self._reads = False
+
+    def rounding(self, seed: int | None, reads: bool = False) -> None:
+        """Begin to round as a float64 does, in random directions; ``None`` ends that.
+
+        Args:
+            seed: the seed of the directions.
+            reads: whether to round a variable each time it is read, instead of the results of operations.
+        """
+        self._random = None if seed is None else random.Random(seed)
+        self._reads = reads
+
+    @property
+    def reading(self) -> bool:
+        """Whether variables are rounded when they are read."""
+        return self._random is not None and self._reads
+
+    def read(self, value: Number) -> Number:
+        """Return the number of a variable, rounded."""
+        return Number(self, value.value * (1 + self._jitter()))
+
+    def _jitter(self) -> float:
+        assert self._random is not None
+        error = self._random.uniform(-1, 1)
+        return UNIT * (error + (0.3 if error >= 0 else -0.3))
+
+    def of(self, value: Number | Real | float) -> Number:
+        """Return a number of Python, NumPy or mpmath without rounding it."""
+        if type(value) is Number:
+            return value
+        if isinstance(value, Exact):
+            return Number(self, value.exact.value)
+        return Number(self, self.mp.mpf(value.item() if hasattr(value, "item") else value))
+
+    def made(self, value: Real) -> Number:
+        """Return the result of an operation: count it, and round it if that was begun."""
+        self.operations += 1
+        if self._random is not None and value and not self._reads:
+            value = value * (1 + self._jitter())
+            if abs(value) < 2.0**-1021:
+                value = value + self._random.choice((-_LEAST, _LEAST)) / 2
+        return Number(self, value)
+
+    def finite(self, x: Real) -> bool:
+        """Whether a number is neither nan nor infinite."""
+        return not (self.mp.isnan(x) or self.mp.isinf(x))
+
+    def add(self, x: Real, y: Real) -> Number:
+        """Return x + y."""
+        total = x + y
+        if x and y and not self.short:
+            # The third entry of a finite number is its exponent, the fourth the number of bits of its mantissa.
+            a, b, c = x._mpf_, y._mpf_, total._mpf_
+            if a[1] and b[1]:
+                absorbs = abs(a[2] + a[3] - b[2] - b[3]) > self._gap
+                rounded = max(a[3], b[3]) > self._gap  # numbers of few bits are exact, and so is their difference
+                cancels = rounded and (not c[1] or a[2] + a[3] - c[2] - c[3] > self._gap)
+                self.short = absorbs or cancels
+        return self.made(total)
+
+    def sub(self, x: Real, y: Real) -> Number:
+        """Return x - y."""
+        return self.add(x, -y)
+
+    def mul(self, x: Real, y: Real) -> Number:
+        """Return x*y."""
+        return self.made(x * y)
+
+    def div(self, x: Real, y: Real) -> Number:
+        """Return x/y."""
+        if y:
+            return self.made(x / y)
+        if not x or self.mp.isnan(x):
+            return self.made(self.mp.nan)
+        return self.made(self.mp.inf if x > 0 else -self.mp.inf)
+
+    def power(self, x: Real, y: Real) -> Number:
+        """Return x**y, nan where that is not a real number."""
+        mp = self.mp
+        if not y or x == 1:
+            return self.made(mp.mpf(1))
+        if mp.isnan(x) or mp.isnan(y):
+            return self.made(mp.nan)
+        whole = not mp.isinf(y) and mp.isint(y)
+        odd = whole and y.man_exp[1] == 0  # mantissas are odd; as an int it may fill the memory
+        if not x or mp.isinf(x) or mp.isinf(y):
+            if mp.isinf(y):
+                size = abs(x)
+                return self.made(mp.mpf(1) if size == 1 else mp.inf if (size > 1) == (y > 0) else self.zero)
+            large = (not x) == (y < 0)
+            return self.made((-mp.inf if odd and x < 0 else mp.inf) if large else self.zero)
+        if x < 0 and not whole:
+            return self.made(mp.nan)
+        if whole and abs(y) < 10000:
+            return self.made(x ** int(y))
+        size = self.exp(y * mp.log(abs(x)))
+        return self.made(-size if odd and x < 0 else size)
+
+    def exp(self, x: Real) -> Real:
+        """Return e**x."""
+        mp = self.mp
+        if not x or not self.finite(x) or mp.mag(x) <= MOST_EXPONENT:
+            return self.rounded(mp.exp(x), x)
+        return mp.inf if x > 0 else self.zero
+
+    def log(self, x: Real) -> Real:
+        """Return the logarithm of x: -inf at 0, nan for a negative number."""
+        return self.mp.log(x) if x > 0 else -self.mp.inf if x == 0 else self.mp.nan
+
+    def rounded(self, value: Real, x: Real) -> Real:
+        """Return the value of a function at ``x``; if it is near 1 or 2 only because of rounding, digits are short."""
+        if value in (1, -1, 2) and x and not self.mp.isinf(x):
+            self.short = True
+        return value
+
+
+_Result = TypeVar("_Result")
+
+
+def _operator(combine: Callable[[Arithmetic, Real, Real], _Result], reflected: bool = False) -> Callable[[Number, Any], _Result]:
+    def operator(self: Number, other: Number | Real | float) -> Any:
+        try:
+            y = other.value if type(other) is Number else self.math.of(other).value
+        except (TypeError, ValueError):
+            return NotImplemented
+        return combine(self.math, y, self.value) if reflected else combine(self.math, self.value, y)
+
+    return operator
+
+
+class Number:
+    """One real number.
+
+    Attributes:
+        math: the arithmetic that it belongs to.
+        value: mpmath's number.
+    """
+
+    __slots__ = ("math", "value")
+
+    def __init__(self, math: Arithmetic, value: Real) -> None:
+        self.math = math
+        self.value = value
+
+    __add__ = _operator(Arithmetic.add)
+    __radd__ = _operator(Arithmetic.add, reflected=True)
+    __sub__ = _operator(Arithmetic.sub)
+    __rsub__ = _operator(Arithmetic.sub, reflected=True)
+    __mul__ = _operator(Arithmetic.mul)
+    __rmul__ = _operator(Arithmetic.mul, reflected=True)
+    __truediv__ = _operator(Arithmetic.div)
+    __rtruediv__ = _operator(Arithmetic.div, reflected=True)
+    __pow__ = _operator(Arithmetic.power)
+    __rpow__ = _operator(Arithmetic.power, reflected=True)
+    __lt__ = _operator(lambda _, x, y: x < y)
+    __le__ = _operator(lambda _, x, y: x <= y)
+    __gt__ = _operator(lambda _, x, y: x > y)
+    __ge__ = _operator(lambda _, x, y: x >= y)
+    __eq__ = _operator(lambda _, x, y: x == y)
+    __ne__ = _operator(lambda _, x, y: x != y)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __neg__(self) -> Number:
+        return Number(self.math, -self.value)
+
+    def __pos__(self) -> Number:
+        return self
+
+    def __abs__(self) -> Number:
+        return Number(self.math, abs(self.value))
+
+    def __bool__(self) -> bool:
+        return bool(self.value != 0)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __repr__(self) -> str:
+        return f"Number({self.value})"
+
+    def __getitem__(self, key: tuple[()]) -> Number:
+        return self  # NumPy indexes a sum of all elements with ()
+
+    # NumPy calls these for ``np.sqrt``, ``np.exp`` and the like on an array of objects.
+
+    def sqrt(self) -> Number:
+        return self.math.made(self.math.mp.sqrt(self.value) if self.value >= 0 else self.math.mp.nan)
+
+    def exp(self) -> Number:
+        return self.math.made(self.math.exp(self.value))
+
+    def log(self) -> Number:
+        return self.math.made(self.math.log(self.value))
+
+    def conjugate(self) -> Number:
+        return self
+
+
+class Exact(float):
+    """A float that remembers the number it was rounded from: a plain number of a program, such as ``1/3``.
+
+    Attributes:
+        exact: that number.
+    """
+
+    exact: Number
+
+    def __new__(cls, exact: Number) -> Exact:
+        made = super().__new__(cls, float(exact.value))
+        made.exact = exact
+        return made

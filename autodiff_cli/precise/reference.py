@@ -1,0 +1,152 @@
+"""The values and derivatives of an evaluation to 50 digits or more: the independent reference that answers are compared with."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.deadline import Late, within
+from autodiff_cli.errors import FOREIGN, AutodiffError, LimitError, NotPrecise
+from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.language.parser import parse
+from autodiff_cli.limits import lifted
+from autodiff_cli.precise.arithmetic import Arithmetic, Real
+from autodiff_cli.precise.differences import Differences
+from autodiff_cli.precise.evaluator import PreciseEvaluator, numbers
+from autodiff_cli.precise.tensor import precise
+
+MOST_OPERATIONS = 200_000
+"""Operations with many digits, a few seconds."""
+MOST_SECONDS = 3.0
+"""Processor time for one answer."""
+
+
+@contextmanager
+def in_time(seconds: float) -> Iterator[None]:
+    """Limit the processor time of evaluations with many digits, which their number of operations does not tell.
+
+    Raises:
+        NotPrecise: when the time is over.
+    """
+    try:
+        with nullcontext() if lifted() else within(seconds):
+            yield
+    except Late:
+        raise NotPrecise("an expression that takes so long") from None
+
+
+class Reference:
+    """The program of an evaluation at its point, computed with many digits, and its derivatives by differences.
+
+    Args:
+        evaluation: the evaluation; its leaves are taken as exact numbers.
+        order: the highest order of derivative that will be asked for.
+        digits: how many right digits are wanted.
+        evaluations: about how many evaluations will be made; if left out, as many as all derivatives up to ``order`` take.
+
+    Attributes:
+        differences: the derivatives; an index counts the elements of the variables, one variable after the other.
+        elements: the indices of the elements of each variable.
+
+    Raises:
+        NotPrecise: if a function cannot be computed with many digits, or the expression is too large for that.
+    """
+
+    def __init__(self, evaluation: Evaluation, order: int = 1, digits: int = 50, evaluations: int | None = None) -> None:
+        self.evaluation = evaluation
+        self._tree = evaluation.evaluator.tree
+        self._shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
+        self._constants = {name: leaf._data for name, leaf in evaluation.leaves.items() if name not in evaluation.variables}
+        ends = itertools.accumulate((math.prod(shape) for shape in self._shapes.values()), initial=0)
+        self.elements = dict(zip(self._shapes, itertools.starmap(range, itertools.pairwise(ends)), strict=True))
+        self._inputs = [float(x) for leaf in evaluation.variables.values() for x in np.ravel(leaf._data)]
+        self._order, self._digits = order, digits
+        count = len(self._inputs)
+        if evaluations is None:
+            evaluations = 4 * count if order == 1 else 8 * count * (count + 1)
+        if count * evaluations > MOST_OPERATIONS:  # before they become numbers of many digits
+            raise NotPrecise("an expression of so many numbers")
+        self.differences = Differences(self._evaluate, self._inputs, order, digits)
+        self.differences.values()
+        if self.differences.math.operations * evaluations > MOST_OPERATIONS:
+            raise NotPrecise("an expression of so many operations")
+
+    def _program(self, arithmetic: Arithmetic, inputs: Sequence[Real | float], listing: bool = False) -> PreciseEvaluator:
+        values: dict[str, object] = dict(self._constants)
+        for name, shape in self._shapes.items():
+            cells = np.empty(shape, object)
+            for i, element in enumerate(self.elements[name]):
+                cells.flat[i] = inputs[element]
+            values[name] = precise(arithmetic, cells)
+        return PreciseEvaluator(self.evaluation.expression, self._tree, arithmetic, values, listing)
+
+    def _evaluate(self, arithmetic: Arithmetic, inputs: list[Real]) -> list[Real]:
+        return _numbers(arithmetic, lambda: self._program(arithmetic, inputs).output())[0]
+
+    def weighted(self, weights: ArrayLike) -> Reference:
+        """Return the reference of the sum of the outputs, each times its weight."""
+
+        def evaluate(arithmetic: Arithmetic, inputs: list[Real]) -> list[Real]:
+            values = self._evaluate(arithmetic, inputs)
+            parts = [value * float(weight) for value, weight in zip(values, np.ravel(weights), strict=True)]
+            return [sum(parts, arithmetic.zero)]
+
+        other = copy.copy(self)
+        other.differences = Differences(evaluate, self._inputs, self._order, self._digits)
+        return other
+
+    def along(self) -> Differences:
+        """Return the derivatives in the direction in which all elements of the one variable move by the same amount."""
+        if len(self._inputs) == 1:
+            return self.differences
+
+        def evaluate(arithmetic: Arithmetic, inputs: list[Real]) -> list[Real]:
+            return self._evaluate(arithmetic, [arithmetic.mp.mpf(x) + inputs[0] for x in self._inputs])
+
+        return Differences(evaluate, [0.0], self._order, self._digits)
+
+    def follow_up(self, formula: str) -> tuple[list[Real], tuple[int, ...]]:
+        """Return the elements of another expression over the names and functions of the program, and its shape.
+
+        Raises:
+            NotPrecise: as the program itself.
+        """
+        arithmetic = self.differences.math
+
+        def compute() -> Tensor:
+            program = self._program(arithmetic, self._inputs)
+            program.run()
+            names = {n: v for n, v in program.names.items() if isinstance(v, Tensor)}
+            other = PreciseEvaluator(formula.strip(), parse(formula.strip()), arithmetic, names)
+            other.functions.update(program.functions)
+            return other.output()
+
+        return _numbers(arithmetic, compute)
+
+    def tensors(self) -> list[Tensor]:
+        """Return all tensors of the program, in the order of evaluation, as ``Evaluator.named`` has them."""
+        program = self._program(self.differences.math, self._inputs, listing=True)
+        program.output()
+        return [tensor for tensor, _, _ in program.named()]
+
+
+def _numbers(arithmetic: Arithmetic, compute: Callable[[], Tensor]) -> tuple[list[Real], tuple[int, ...]]:
+    """Return the elements of a tensor, and its shape.
+
+    Raises:
+        NotPrecise: for errors of any kind: the same program worked with floats.
+    """
+    try:
+        tensor = compute()
+        return [arithmetic.mp.mpf(number) for number in numbers(tensor)], tensor.shape
+    except (NotPrecise, LimitError):
+        raise
+    except (AutodiffError, *FOREIGN) as error:
+        raise NotPrecise("this expression") from error
