@@ -137,7 +137,7 @@ def test_what_has_no_form_with_many_digits_is_named() -> None:
     assert "not possible, because svd " in err
     with pytest.raises(UsageError, match="not about what hooks"):
         ad.evaluate("x**2", at={"x": 1}, hooks=["x=2*grad"], verify=True)
-    with pytest.raises(UsageError, match="digits= must be from 1"):
+    with pytest.raises(UsageError, match="digits must be from 1"):
         ad.evaluate("x**2", at={"x": 1}, digits=0)
 
 
