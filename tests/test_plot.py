@@ -20,7 +20,8 @@ from autodiff_cli.data import output
 from autodiff_cli.errors import FileError
 from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.plot.layout import arrows, clipped
-from autodiff_cli.plot.plot import Field, plot
+from autodiff_cli.plot.model import Field
+from autodiff_cli.plot.plot import plot
 from tests.shell import run
 
 BRAILLE = re.compile("[\u2801-\u28ff]")
@@ -330,12 +331,12 @@ def test_there_are_no_arrows_where_there_is_no_value() -> None:
     assert (np.hypot(x, y) < 1).all()
 
 
-def test_a_field_is_torn_at_jumps_and_poles_only() -> None:
+def test_a_field_is_discontinuous_at_jumps_and_poles_only() -> None:
     for smooth in ("x*y", "sin(3*x)*cos(2*y)", "exp(x + y)", "abs(x) + y", "x**5"):
-        assert not field(smooth).torn.any()
-    torn = field("floor(x/2) + y/9").torn
-    assert torn.any(0).sum() == 3  # at -2, 0 and 2
-    assert torn.any(1).all()
+        assert not field(smooth).discontinuous.any()
+    found = field("floor(x/2) + y/9").discontinuous
+    assert found.any(0).sum() == 3  # at -2, 0 and 2
+    assert found.any(1).all()
     low, high = field("1/(x - y/7)").window
     assert -30 < low < -1 < 1 < high < 30
 

@@ -15,7 +15,8 @@ from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.plot.discontinuities import Extent, Limit, limit
 from autodiff_cli.plot.layout import bands, clipped, panels, runs, thinned, tick_labels, ticks
-from autodiff_cli.plot.plot import Plot, plot
+from autodiff_cli.plot.model import Plot
+from autodiff_cli.plot.plot import plot
 
 
 def sampled(expression: str, low: float = -3.0, high: float = 3.0, order: int = 1, samples: int | None = None) -> Plot:
@@ -80,7 +81,7 @@ SMOOTH = [
 
 @pytest.mark.parametrize(("expression", "kind", "places"), KNOWN, ids=lambda v: v if isinstance(v, str) else "")
 def test_breaks_are_found_where_they_are(expression: str, kind: str, places: list[float]) -> None:
-    found = sampled(expression).breaks
+    found = sampled(expression).samples.discontinuities
     assert [b.kind for b in found] == [kind] * len(places)
     np.testing.assert_allclose([b.at for b in found], places, rtol=1e-11, atol=1e-11)
 
@@ -88,7 +89,7 @@ def test_breaks_are_found_where_they_are(expression: str, kind: str, places: lis
 @pytest.mark.parametrize("expression", SMOOTH)
 @pytest.mark.parametrize("order", [1, 2])
 def test_smooth_curves_have_no_breaks(expression: str, order: int) -> None:
-    assert sampled(expression, order=order).breaks == []
+    assert sampled(expression, order=order).samples.discontinuities == []
 
 
 OVERFLOWS = [
@@ -106,30 +107,30 @@ OVERFLOWS = [
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_what_is_too_large_is_no_pole(expression: str, low: float, high: float, places: list[float], order: int) -> None:
     found = sampled(expression, low, high, order)
-    assert [b.kind for b in found.breaks] == ["overflow"] * len(places)
-    np.testing.assert_allclose([b.at for b in found.breaks], places, rtol=1e-9)
+    assert [b.kind for b in found.samples.discontinuities] == ["overflow"] * len(places)
+    np.testing.assert_allclose([b.at for b in found.samples.discontinuities], places, rtol=1e-9)
     (said,) = [note["message"] for note in found.notes]
     assert said == f"too large to be drawn (over 1e+306) beyond x = {' and '.join(f'{place:.6g}' for place in places)}"
 
 
 def test_poles_of_large_curves_are_poles() -> None:
     for expression in ("1e200*tan(x)", "1e250/x**2", "1e280/x"):
-        assert {b.kind for b in sampled(expression).breaks} == {"pole"}
+        assert {b.kind for b in sampled(expression).samples.discontinuities} == {"pole"}
 
 
 def test_the_second_derivative_has_breaks_of_its_own() -> None:
-    assert sampled("x*abs(x)").breaks == []
-    (found,) = sampled("x*abs(x)", order=2).breaks
-    assert (found.kind, found.at, found.joined) == ("bend", 0.0, (True, True, False))
+    assert sampled("x*abs(x)").samples.discontinuities == []
+    (found,) = sampled("x*abs(x)", order=2).samples.discontinuities
+    assert (found.kind, found.at, found.joined) == ("kink of the derivative", 0.0, (True, True, False))
 
 
 def test_rounding_beside_a_hole_is_no_break() -> None:
     """The derivatives of sin(x)/x lose their digits near 0, where they are 0 and -1/3."""
     found = sampled("sin(x)/x", order=2)
-    (hole,) = found.breaks
+    (hole,) = found.samples.discontinuities
     assert (hole.kind, hole.joined) == ("hole", (True, True, True))
-    near = np.abs(found.xs) < 0.01
-    np.testing.assert_allclose(found.ys[:, near], [[1], [0], [-1 / 3]] * np.ones(near.sum()), atol=4e-3)
+    near = np.abs(found.samples.xs) < 0.01
+    np.testing.assert_allclose(found.samples.ys[:, near], [[1], [0], [-1 / 3]] * np.ones(near.sum()), atol=4e-3)
 
 
 @given(
@@ -144,7 +145,7 @@ def test_breaks_anywhere(place: float, form: tuple[str, str], samples: int) -> N
     expression, kind = form
     if kind == "jump" and abs(place) < 0.01:
         return  # too small to be seen
-    found = sampled(expression.format(c=f"({place!r})"), samples=samples).breaks
+    found = sampled(expression.format(c=f"({place!r})"), samples=samples).samples.discontinuities
     assert [b.kind for b in found] == [kind]
     assert abs(found[0].at - place) < 1e-11
 
@@ -152,16 +153,16 @@ def test_breaks_anywhere(place: float, form: tuple[str, str], samples: int) -> N
 @pytest.mark.parametrize("expression", ["tan(x)", "1/x", "1/x**2", "floor(x)", "atan(1/x)", "sign(x)", "sqrt(x**2 - 1)"])
 def test_no_line_crosses_a_break_of_the_value(expression: str) -> None:
     found = sampled(expression)
-    assert found.breaks
-    for piece in runs(found.ys[0]):
-        for b in found.breaks:
-            assert not found.xs[piece][0] < b.left < b.right < found.xs[piece][-1]
+    assert found.samples.discontinuities
+    for piece in runs(found.samples.ys[0]):
+        for b in found.samples.discontinuities:
+            assert not found.samples.xs[piece][0] < b.left < b.right < found.samples.xs[piece][-1]
 
 
 def test_the_value_is_joined_at_a_kink_and_the_derivative_is_not() -> None:
     found = sampled("abs(x)")
-    assert len(runs(found.ys[0])) == 1
-    slopes = [found.ys[1][piece] for piece in runs(found.ys[1])]
+    assert len(runs(found.samples.ys[0])) == 1
+    slopes = [found.samples.ys[1][piece] for piece in runs(found.samples.ys[1])]
     assert [(y.min(), y.max()) for y in slopes] == [(-1, -1), (1, 1)]  # not the 0 that is the convention at 0
 
 
@@ -170,30 +171,30 @@ def test_the_line_through_the_samples_is_the_curve() -> None:
         found = sampled(expression)
         program = compile.compile(expression)
         for k, name in enumerate(("value", "d_x")):
-            low, high = found.windows[k]
-            for piece in runs(found.ys[k]):
-                x = np.linspace(found.xs[piece][0], found.xs[piece][-1], 20_001)[1:-1]
+            low, high = found.samples.windows[k]
+            for piece in runs(found.samples.ys[k]):
+                x = np.linspace(found.samples.xs[piece][0], found.samples.xs[piece][-1], 20_001)[1:-1]
                 truth = np.clip(program(x=x)[name], low, high)
-                drawn = np.clip(np.interp(x, found.xs[piece], found.ys[k][piece]), low, high)
+                drawn = np.clip(np.interp(x, found.samples.xs[piece], found.samples.ys[k][piece]), low, high)
                 assert np.abs(truth - drawn).max() < 0.005 * (high - low), (expression, name)
 
 
 def test_derivatives_are_drawn_only_where_there_is_a_value() -> None:
     found = sampled("log(x)")
-    assert np.isnan(found.ys[:, found.xs < 0]).all()
+    assert np.isnan(found.samples.ys[:, found.samples.xs < 0]).all()
     assert found.data()["d_x"][0] == -1 / 3  # the table says what the program computes
 
 
 def test_what_is_seen_of_a_curve() -> None:
-    assert sampled("exp(x)").windows[0] == pytest.approx([math.exp(-3), math.exp(3)])
-    low, high = sampled("tan(x)").windows[0]
+    assert sampled("exp(x)").samples.windows[0] == pytest.approx([math.exp(-3), math.exp(3)])
+    low, high = sampled("tan(x)").samples.windows[0]
     assert -20 < low < -3 < 3 < high < 20
-    assert np.isnan(sampled("log(-1 - x**2)").windows).all()
+    assert np.isnan(sampled("log(-1 - x**2)").samples.windows).all()
 
 
 def test_many_breaks_are_summed_up() -> None:
     found = sampled("floor(100*x)")
-    assert len(found.breaks) == 599
+    assert len(found.samples.discontinuities) == 599
     (said,) = found.notes
     assert said["message"] == "jumps near x = -2.99, -2.98, -2.97, -2.96, -2.95, -2.94, -2.93, -2.92 and 591 more places"
 

@@ -40,7 +40,7 @@ def command(
     autodiff plot "sin(x)*cos(y)" --over x=-3:3,y=-2:2 -o field.png
     """
     from autodiff_cli.derivatives.evaluate import check_finite
-    from autodiff_cli.plot.plot import Plot
+    from autodiff_cli.plot.model import Plot
 
     style = options.chosen_format(style, as_json)
     path = switches["path"]

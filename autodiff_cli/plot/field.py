@@ -1,10 +1,10 @@
-"""A value over two variables on a terminal: bands of colour, or of shades without it, and the gradient as arrows."""
+"""A value over two variables on a terminal: bands of colours, or of shades, with the gradient as arrows."""
 
 from __future__ import annotations
 
 import math
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,16 +12,22 @@ from autodiff_cli.plot.layout import arrows, bands, shape_of, ticks, value_range
 from autodiff_cli.plot.terminal import size
 from autodiff_cli.report.table import console
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from autodiff_cli.plot.discontinuities import Floats
+    from autodiff_cli.plot.model import Field
+
 BLUES = (17, 18, 24, 25, 31, 32, 74, 110, 117, 153, 195)
-"""Of 256 colours, from dark to light; each band has one."""
+"""The colours of bands from dark to light, of 256."""
 LIGHT = 74
-"""From here on arrows are black."""
+"""On this colour and lighter ones, arrows are black."""
 SHADES = "·░▒▓█"
 ARROWS = "→↗↑↖←↙↓↘"
 
 
-def show(field: Any, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> None:
-    """Draw a ``language.plotting.Field`` on standard output."""
+def show(field: Field, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> None:
+    """Draw a field on standard output."""
     colorless = console(color).no_color
     columns, rows = size(width, height)
     y_places, y_labels = ticks(field.y[0], field.y[-1], max(3, rows // 3))
@@ -42,19 +48,19 @@ def show(field: Any, width: int | None, height: int | None, y_range: tuple[float
     sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
 
 
-def _at(points: Any, count: int) -> Any:
-    """The positions of the samples in the middle of so many cells."""
+def _at(points: Floats, count: int) -> NDArray[np.intp]:
+    """Return the positions of the samples in the middle of ``count`` cells."""
     return np.floor((np.arange(count) + 0.5) / count * len(points)).astype(int)
 
 
-def _bands(field: Any, columns: int, rows: int, levels: list[float]) -> Any:
-    """The number of the band in each cell, the top row first; -1 where there is no value."""
+def _bands(field: Field, columns: int, rows: int, levels: list[float]) -> NDArray[np.intp]:
+    """Return the number of the band in each cell, the top row first; -1 where there is no value."""
     value = field.value[np.ix_(_at(field.y, rows)[::-1], _at(field.x, columns))]
     band = np.clip(np.searchsorted(levels, value, "right") - 1, 0, len(levels) - 2)
     return np.where(np.isfinite(value), band, -1)
 
 
-def _cells(field: Any, columns: int, rows: int, levels: list[float], colorless: bool) -> list[list[str]]:
+def _cells(field: Field, columns: int, rows: int, levels: list[float], colorless: bool) -> list[list[str]]:
     if colorless:
         found = _bands(field, columns, rows, levels)
         return [[_shade(band, levels) for band in row] for row in found.tolist()]
@@ -71,7 +77,7 @@ def _blue(band: int, levels: list[float]) -> int:
 
 
 def _halves(above: int, below: int, levels: list[float]) -> str:
-    """One character for two cells, one above the other; what has no value is left as the terminal is."""
+    """Return one character for two cells, one above the other; a cell without a value is blank."""
     if above < 0 and below < 0:
         return " "
     if below < 0:
@@ -81,7 +87,7 @@ def _halves(above: int, below: int, levels: list[float]) -> str:
     return f"\x1b[38;5;{_blue(above, levels)};48;5;{_blue(below, levels)}m▀\x1b[0m"
 
 
-def _point(field: Any, cells: list[list[str]], colorless: bool, levels: list[float]) -> None:
+def _point(field: Field, cells: list[list[str]], colorless: bool, levels: list[float]) -> None:
     """Put the arrows of the gradient into the cells."""
     rows, columns = len(cells), len(cells[0])
     band = _bands(field, columns, rows, levels)
@@ -101,7 +107,7 @@ def _point(field: Any, cells: list[list[str]], colorless: bool, levels: list[flo
 
 
 def _beside(places: list[float], labels: list[str], low: float, high: float, rows: int, margin: int) -> list[str]:
-    """The labels and the axis to the left of each row."""
+    """Return the labels and the axis to the left of each row."""
     lines = [" " * margin + "│"] * rows
     for place, label in zip(places, labels, strict=True):
         row = rows - 1 - min(rows - 1, int((place - low) / (high - low) * rows))
@@ -109,21 +115,21 @@ def _beside(places: list[float], labels: list[str], low: float, high: float, row
     return lines
 
 
-def _columns(field: Any, columns: int) -> list[tuple[int, str]]:
-    """The column of each label below."""
+def _columns(field: Field, columns: int) -> list[tuple[int, str]]:
+    """Return the column and the text of each label below."""
     low, high = field.x[0], field.x[-1]
     places, labels = ticks(low, high, max(3, columns // 10))
     return [(min(columns - 1, int((p - low) / (high - low) * columns)), t) for p, t in zip(places, labels, strict=True)]
 
 
-def _axis(field: Any, columns: int) -> str:
+def _axis(field: Field, columns: int) -> str:
     line = ["─"] * columns
     for column, _ in _columns(field, columns):
         line[column] = "┬"
     return "".join(line)
 
 
-def _below(field: Any, columns: int) -> str:
+def _below(field: Field, columns: int) -> str:
     line = [" "] * (columns + 8)
     for column, label in _columns(field, columns):
         start = min(max(0, column - len(label) // 2), columns - len(label) + 1)
@@ -132,7 +138,7 @@ def _below(field: Any, columns: int) -> str:
 
 
 def _key(levels: list[float], labels: list[str], columns: int, colorless: bool) -> str:
-    """What the bands mean: their limits between samples of them, as many of the limits as there is room for."""
+    """Return the legend: samples of the bands, with as many of their limits as fit."""
     for every in range(1, len(levels) + 1):
         texts = [f" {label} " if k % every == 0 else "" for k, label in enumerate(labels)]
         if len("value") + 2 * (len(levels) - 1) + sum(map(len, texts)) <= columns:

@@ -1,14 +1,15 @@
-"""Plots as SVG, PNG and PDF, with matplotlib's figures alone: no display, no state, the same bytes every time."""
+"""Plots as SVG, PNG and PDF files, drawn with matplotlib's figures: without a display, and reproducible to the byte."""
 
 from __future__ import annotations
 
 import io
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from autodiff_cli.errors import setting
 from autodiff_cli.lazy import library
 from autodiff_cli.plot.layout import (
     Panel,
@@ -26,39 +27,65 @@ from autodiff_cli.plot.layout import (
     value_range,
     vertical,
 )
+from autodiff_cli.plot.model import Field, Plot
 from autodiff_cli.report.visible import visible
+from autodiff_cli.text import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDTH, HEIGHT = 800, 480
 MORE = 220
 """Pixels that every panel after the first adds to the height."""
 ALIKE = 1.6
-"""Two ranges that differ less than this in length are drawn to the same scale."""
+"""Two ranges are drawn to the same scale if neither is longer than the other by more than this factor."""
 DENSITY = {"png": 192, "svg": 96, "pdf": 96}
-"""Dots per inch, where a pixel of a style sheet is 1/96 inch: a PNG has two for each, as today's screens."""
-DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1, 1.6)))
+"""Dots per inch.  A CSS pixel is 1/96 inch; a PNG has two dots for each, for screens of high resolution."""
+DASHES: tuple[Literal["solid"] | tuple[float, tuple[float, float]], ...] = ("solid", (0, (5, 2)), (0, (1, 1.6)))
+
+
+class Theme(NamedTuple):
+    """The colours of a picture; ``bands`` are those of a field, from low to high values."""
+
+    paper: str
+    ink: str
+    dim: str
+    grid: str
+    curves: tuple[str, str, str]
+    bands: tuple[str, ...]
+
+
 THEMES = {
-    "light": {
-        "paper": "#ffffff",
-        "ink": "#24292f",
-        "dim": "#6e7781",
-        "grid": "#eaeef2",
-        "curves": ("#0969da", "#bc4c00", "#8250df"),
-        "map": ("#f3f9ff", "#d6eafb", "#b3d8f6", "#8ac3f0", "#60abe8", "#3a91db", "#2177c4"),
-    },
-    "dark": {
-        "paper": "#0d1117",
-        "ink": "#e6edf3",
-        "dim": "#8b949e",
-        "grid": "#21262d",
-        "curves": ("#58a6ff", "#f0883e", "#bc8cff"),
-        "map": ("#12243b", "#163456", "#1a4573", "#1f5790", "#266aae", "#3080ca", "#4596de"),
-    },
+    "light": Theme(
+        paper="#ffffff",
+        ink="#24292f",
+        dim="#6e7781",
+        grid="#eaeef2",
+        curves=("#0969da", "#bc4c00", "#8250df"),
+        bands=("#f3f9ff", "#d6eafb", "#b3d8f6", "#8ac3f0", "#60abe8", "#3a91db", "#2177c4"),
+    ),
+    "dark": Theme(
+        paper="#0d1117",
+        ink="#e6edf3",
+        dim="#8b949e",
+        grid="#21262d",
+        curves=("#58a6ff", "#f0883e", "#bc8cff"),
+        bands=("#12243b", "#163456", "#1a4573", "#1f5790", "#266aae", "#3080ca", "#4596de"),
+    ),
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Looks:
-    """How a picture should be: ``svg``, ``png`` or ``pdf``, its size in pixels of a style sheet, its colours."""
+    """The look of a picture.
+
+    Attributes:
+        kind: ``svg``, ``png`` or ``pdf``.
+        width, height: in CSS pixels; ``None`` for the default.
+        theme: ``light`` or ``dark``.
+        transparent: whether to leave out the background.
+    """
 
     kind: str
     width: int | None = None
@@ -67,115 +94,115 @@ class Looks:
     transparent: bool = False
 
 
-def drawn(plot: Any, looks: Looks, y_range: tuple[float, float] | None) -> bytes:
-    """The file with a ``language.plotting.Plot`` or ``Field``.
+def drawn(plot: Plot | Field, looks: Looks, y_range: tuple[float, float] | None) -> bytes:
+    """Return the file with a picture.
 
     Raises:
-        MissingPackage: without matplotlib.
+        MissingPackage: if matplotlib is not installed.
     """
-    mpl = library("matplotlib", "a picture", "write a table with --format csv")
+    mpl = library("matplotlib", "a picture", f"write a table with {setting('format', 'csv')}")
     from matplotlib.figure import Figure
 
-    colors: dict[str, Any] = THEMES[looks.theme]
-    settings: Any = {
+    colors = THEMES[looks.theme]
+    settings = {
         "svg.hashsalt": "autodiff",
         "font.family": "DejaVu Sans",
         "font.size": 10,
         "text.parse_math": False,
-        "text.color": colors["ink"],
+        "text.color": colors.ink,
         "axes.facecolor": "none",
-        "axes.edgecolor": colors["dim"],
-        "axes.labelcolor": colors["ink"],
+        "axes.edgecolor": colors.dim,
+        "axes.labelcolor": colors.ink,
         "axes.linewidth": 0.8,
         "axes.spines.top": False,
         "axes.spines.right": False,
-        "xtick.color": colors["dim"],
-        "ytick.color": colors["dim"],
-        "xtick.labelcolor": colors["ink"],
-        "ytick.labelcolor": colors["ink"],
+        "xtick.color": colors.dim,
+        "ytick.color": colors.dim,
+        "xtick.labelcolor": colors.ink,
+        "ytick.labelcolor": colors.ink,
         "legend.frameon": False,
     }
     out = io.BytesIO()
     with mpl.rc_context(settings), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of matplotlib: a picture too small for its labels, a letter that its font lacks
-        curves = hasattr(plot, "columns")
-        found = panels(plot, y_range) if curves else []
-        height = looks.height or HEIGHT + MORE * max(0, len(found) - 1)
-        alike = not curves and looks.height is None and 1 / ALIKE <= shape_of(plot) <= ALIKE
-        if alike:
-            height = round(0.8 * (looks.width or WIDTH) * shape_of(plot)) + 80
-        figure = Figure(figsize=((looks.width or WIDTH) / 96, height / 96), layout="constrained", facecolor=colors["paper"])
-        if curves:
+        warnings.simplefilter("ignore")  # matplotlib's, of labels that do not fit and letters that its font lacks
+        width, height = looks.width or WIDTH, looks.height or HEIGHT
+        figure = Figure(layout="constrained", facecolor=colors.paper)
+        if isinstance(plot, Plot):
+            found = panels(plot, y_range)
+            height = looks.height or HEIGHT + MORE * (len(found) - 1)
+            figure.set_size_inches(width / 96, height / 96)
             _curves(figure, plot, found, colors)
         else:
+            alike = looks.height is None and 1 / ALIKE <= shape_of(plot) <= ALIKE
+            height = round(0.8 * width * shape_of(plot)) + 80 if alike else height
+            figure.set_size_inches(width / 96, height / 96)
             _field(figure, plot, y_range, alike, colors)
         undated = {"Date": None} if looks.kind == "svg" else {"CreationDate": None} if looks.kind == "pdf" else None
         figure.savefig(out, format=looks.kind, dpi=DENSITY[looks.kind], transparent=looks.transparent, metadata=undated)
     return out.getvalue()
 
 
-def _curves(figure: Any, plot: Any, found: list[Panel], colors: dict[str, Any]) -> None:
-    """One panel below the other, over the same range."""
+def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: Theme) -> None:
+    """Draw one panel below the other, over the same range."""
     rows = figure.subplots(len(found), sharex=True, squeeze=False)[:, 0]
     called = names(plot)
-    rows[0].set_title(_shortened(plot.expression), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors["ink"])
+    rows[0].set_title(shortened(visible(plot.expression)), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
     for axes, panel in zip(rows, found, strict=True):
         low, high = margin(panel, 0.04)
         axes.set_ylim(low, high)
         axes.set_xlim(plot.over.low, plot.over.high)
         axes.set_yticks(*ticks(low, high, 9 if len(found) == 1 else 6))
         axes.set_xticks(*ticks(plot.over.low, plot.over.high, 13))
-        axes.grid(color=colors["grid"], linewidth=0.8)
+        axes.grid(color=colors.grid, linewidth=0.8)
         axes.set_axisbelow(True)
         if low < 0 < high:
-            axes.axhline(0, color=colors["dim"], linewidth=0.8, zorder=1)
+            axes.axhline(0, color=colors.dim, linewidth=0.8, zorder=1)
         _marks(axes, plot, panel, colors)
         for k in reversed(panel.curves):
-            _curve(axes, plot, k, (low, high), colors["curves"][k], called[k])
+            _curve(axes, plot, k, (low, high), colors.curves[k], called[k])
         handles, labels = axes.get_legend_handles_labels()
-        place = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 0.2, "handlelength": 2.0}
-        axes.legend(handles[::-1], labels[::-1], ncols=3, **place)
+        axes.legend(
+            handles[::-1], labels[::-1], ncols=3, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, handlelength=2.0
+        )
     rows[-1].set_xlabel(plot.over.name)
 
 
-def _curve(axes: Any, plot: Any, k: int, window: tuple[float, float], color: str, name: str) -> None:
-    xs, ys = clipped(plot.xs, plot.ys[k], *window)
+def _curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], color: str, name: str) -> None:
+    xs, ys = clipped(plot.samples.xs, plot.samples.ys[k], *window)
     pieces = thinned(xs, ys, plot.over.low, plot.over.high, 2000)
-    # One line for all pieces, with a gap after each, so that dashes and the legend are those of one curve.
+    # One line for all pieces, with a gap after each, so that they share dashes and a legend.
     gap = np.array([np.nan])
     x = np.concatenate([part for piece, _ in pieces for part in (piece, gap)] or [gap])
     y = np.concatenate([part for _, piece in pieces for part in (piece, gap)] or [gap])
-    width = (2.0, 1.7, 1.9)[k]
-    style = {"color": color, "linewidth": width, "linestyle": DASHES[k], "zorder": 4 - k / 4, "solid_capstyle": "round"}
-    axes.plot(x, y, label=name, gid=plot.columns[k], **style)
+    (line,) = axes.plot(x, y, color=color, linewidth=(2.0, 1.7, 1.9)[k], zorder=4 - k / 4, label=name, gid=plot.columns[k])
+    line.set_linestyle(DASHES[k])
+    line.set_solid_capstyle("round")
 
 
-def _marks(axes: Any, plot: Any, panel: Panel, colors: dict[str, Any]) -> None:
-    """A dotted line at each pole, a circle at each kink, hole and end of a jump."""
+def _marks(axes: Axes, plot: Plot, panel: Panel, colors: Theme) -> None:
+    """Draw a dotted line at each pole, a circle at each kink, hole and end of a jump."""
     shown = marks(plot)
     for found in shown:
         if vertical(found):
-            axes.axvline(found.at, color=colors["dim"], linewidth=0.9, linestyle=(0, (1, 3)), zorder=1)
+            axes.axvline(found.at, color=colors.dim, linewidth=0.9, linestyle=(0, (1, 3)), zorder=1)
     places = [place for found in shown for place in circles(found)]
     if 0 in panel.curves and places:
         x, y = zip(*places, strict=True)
-        axes.scatter(x, y, s=22, facecolor=colors["paper"], edgecolor=colors["curves"][0], linewidth=1.2, zorder=5)
+        axes.scatter(x, y, s=22, facecolor=colors.paper, edgecolor=colors.curves[0], linewidth=1.2, zorder=5)
 
 
-def _field(figure: Any, plot: Any, y_range: tuple[float, float] | None, alike: bool, colors: dict[str, Any]) -> None:
-    """The value in bands with contour lines between, the gradient as arrows at right angles to them."""
+def _field(figure: Figure, plot: Field, y_range: tuple[float, float] | None, alike: bool, colors: Theme) -> None:
+    """Draw the value in bands between contour lines, and the gradient as arrows."""
     from matplotlib.colors import LinearSegmentedColormap
 
     axes = figure.subplots()
-    axes.set_title(_shortened(plot.expression), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors["ink"])
+    axes.set_title(shortened(visible(plot.expression)), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
     levels, labels = bands(*value_range(plot, y_range), 12)
-    shown = np.ma.masked_invalid(np.where(plot.torn, np.nan, np.clip(plot.value, levels[0], levels[-1])))
-    shades = LinearSegmentedColormap.from_list("shades", colors["map"])
+    shown = np.ma.masked_invalid(np.where(plot.discontinuous, np.nan, np.clip(plot.value, levels[0], levels[-1])))
+    shades = LinearSegmentedColormap.from_list("shades", colors.bands)
     if shown.count():
         filled = axes.contourf(plot.x, plot.y, shown, levels=levels, cmap=shades)
-        axes.contour(
-            plot.x, plot.y, shown, levels=levels[1:-1], colors=colors["paper"], linewidths=0.7, linestyles="solid", alpha=0.8
-        )
+        axes.contour(plot.x, plot.y, shown, levels=levels[1:-1], colors=colors.paper, linewidths=0.7, linestyles="solid", alpha=0.8)
         bar = figure.colorbar(filled, cax=axes.inset_axes((1.025, 0, 0.035, 1)))
         bar.set_ticks(levels, labels=labels)
         bar.set_label("value")
@@ -190,14 +217,9 @@ def _field(figure: Any, plot: Any, y_range: tuple[float, float] | None, alike: b
     if alike:
         axes.set_aspect("equal")
     if plot.gradient is not None:
-        figure.draw_without_rendering()  # the arrows need to know how large the axes are
+        figure.draw_without_rendering()  # arrows depend on the size of the axes
         box = axes.get_window_extent()
         across = 22
         x, y, u, v = arrows(plot, across, max(6, round(across * box.height / box.width)), box.height / box.width)
-        style = {"width": 0.0026, "headwidth": 4.2, "headlength": 5, "headaxislength": 4.4, "minlength": 0.6}
-        axes.quiver(x, y, u, v, pivot="mid", zorder=3, color=colors["ink"], units="width", scale=1.35 * across, alpha=0.85, **style)
-
-
-def _shortened(text: str) -> str:
-    text = visible(" ".join(text.split()))
-    return text if len(text) <= 60 else f"{text[:28]} ... {text[-27:]}"
+        style: dict[str, Any] = {"width": 0.0026, "headwidth": 4.2, "headlength": 5, "headaxislength": 4.4, "minlength": 0.6}
+        axes.quiver(x, y, u, v, pivot="mid", zorder=3, color=colors.ink, units="width", scale=1.35 * across, alpha=0.85, **style)

@@ -1,36 +1,41 @@
-"""Curves on a terminal, with plotext: lines of braille dots, solid, dashed and dotted, so that colour is not needed."""
+"""Curves on a terminal, drawn with plotext: solid, dashed and dotted lines of braille dots, legible without colour."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autodiff_cli.errors import setting
 from autodiff_cli.lazy import library
 from autodiff_cli.plot.layout import Panel, circles, clipped, marks, names, panels, thinned, ticks, vertical
 from autodiff_cli.report.table import console
 
+if TYPE_CHECKING:
+    from autodiff_cli.plot.discontinuities import Floats
+    from autodiff_cli.plot.model import Plot
+
 COLORS = (32, 166, 133)
-"""Of 256: blue, orange and purple, which can be read on black and on white."""
+"""Blue, orange and purple, of 256: legible on black and on white."""
 DASHES = ((1, 0), (6, 4), (1, 3))
-"""Dots that are drawn and dots that are left out, along the curve."""
+"""The dots that are drawn and the dots that are left out, in turn."""
 SAMPLES = ("━━━━", "━ ━ ", "· · ")
 WIDEST, NARROWEST = 120, 24
 DIM = 244
 
 
 def size(width: int | None, height: int | None) -> tuple[int, int]:
-    """Columns and rows: as wide as the terminal up to 120, 80 in a pipe; a quarter as high, and lower than the terminal."""
+    """Return columns and rows: the width of the terminal up to 120, 80 in a pipe; a quarter of it in height, if that fits."""
     columns, lines = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else (80, 24)
     columns = max(NARROWEST, min(columns, WIDEST) if width is None else width)
     rows = min(max(18, columns // 4), lines - 4) if height is None else height
     return columns, max(8, rows)
 
 
-def show(plot: Any, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> None:
-    """Draw a ``language.plotting.Plot`` on standard output."""
+def show(plot: Plot, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> None:
+    """Draw curves on standard output."""
     colorless = console(color).no_color
     columns, rows = size(width, height)
     found = panels(plot, y_range)
@@ -41,14 +46,14 @@ def show(plot: Any, width: int | None, height: int | None, y_range: tuple[float,
     sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
 
 
-def _legend(plot: Any, panel: Panel, colorless: bool) -> str:
+def _legend(plot: Plot, panel: Panel, colorless: bool) -> str:
     called = names(plot)
     samples = [SAMPLES[k] if colorless else f"\x1b[38;5;{COLORS[k]}m{SAMPLES[k]}\x1b[0m" for k in panel.curves]
     return "   " + "   ".join(f"{sample} {called[k]}" for sample, k in zip(samples, panel.curves, strict=True))
 
 
-def _drawn(plot: Any, panel: Panel, columns: int, rows: int, colorless: bool) -> list[str]:
-    """The axes and what is in them, line by line."""
+def _drawn(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -> list[str]:
+    """Return the lines of one panel."""
     plotext = _plotext()
     low, high = plot.over.low, plot.over.high
     y_ticks, labels = ticks(panel.low, panel.high, max(3, rows // 4))
@@ -73,14 +78,14 @@ def _drawn(plot: Any, panel: Panel, columns: int, rows: int, colorless: bool) ->
     for x, y in (place for found in marks(plot) for place in circles(found)):
         if 0 in panel.curves and panel.low <= y <= panel.high:
             figure.draw(figure.signal([x], [y], marker=plotext.marker("○", COLORS[0])))
-    # plotext paints axes on white, whatever the terminal is; nothing here asks for a background.
+    # plotext paints axes on white; remove the background.
     return str(figure.build().string(colorless)).replace("\x1b[48;5;15m", "").rstrip("\n").split("\n")
 
 
-def _draw_curve(plotext: Any, plot: Any, panel: Panel, k: int, inner: tuple[int, int]) -> None:
+def _draw_curve(plotext: Any, plot: Plot, panel: Panel, k: int, inner: tuple[int, int]) -> None:
     low, high = plot.over.low, plot.over.high
-    xs, ys = clipped(plot.xs, plot.ys[k], panel.low, panel.high)
-    # Points of the whole curve, in units of braille dots.
+    xs, ys = clipped(plot.samples.xs, plot.samples.ys[k], panel.low, panel.high)
+    # Braille dots per unit.
     scale = np.array([2 * inner[0] / (high - low), 4 * inner[1] / (panel.high - panel.low)])
     marker = plotext.marker("braille", COLORS[k])
     for x, y in thinned(xs, ys, low, high, 2 * inner[0]):
@@ -90,11 +95,11 @@ def _draw_curve(plotext: Any, plot: Any, panel: Panel, k: int, inner: tuple[int,
 
 
 _LONGEST = 1e6
-"""Dots of a curve that are drawn in dashes."""
+"""A longer curve, in dots, is not dashed."""
 
 
-def _dashed(x: Any, y: Any, scale: Any, drawn: int, left_out: int) -> list[tuple[Any, Any]]:
-    """A curve in pieces, by its length in dots."""
+def _dashed(x: Floats, y: Floats, scale: Floats, drawn: int, left_out: int) -> list[tuple[Floats, Floats]]:
+    """Split a curve into dashes along its length in dots."""
     if not left_out or len(x) < 2:
         return [(x, y)]
     length = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x) * scale[0], np.diff(y) * scale[1]))])
@@ -111,6 +116,6 @@ def _dashed(x: Any, y: Any, scale: Any, drawn: int, left_out: int) -> list[tuple
 
 
 def _plotext() -> Any:
-    plotext = library("plotext", "a plot on a terminal", "write a table with --format csv")
+    plotext = library("plotext", "a plot on a terminal", f"write a table with {setting('format', 'csv')}")
     plotext.terminal.limit(False, False)
     return plotext

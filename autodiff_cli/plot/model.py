@@ -1,0 +1,117 @@
+"""The model of ``autodiff plot``: the samples of a curve over one variable, or of a field over two, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.compiler.program import output_name
+from autodiff_cli.evaluation.ranges import Range
+from autodiff_cli.plot.refine import Samples
+
+if TYPE_CHECKING:
+    from autodiff_cli.plot.discontinuities import Bools, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A value and its derivatives over one variable.
+
+    Attributes:
+        expression: the program.
+        over: the range.
+        order: the highest order of derivative.
+        points: points in equal steps, ``(m,)``.
+        table: the value and its derivatives there, ``(order + 1, m)``.
+        samples: the same curves for drawing; derivatives are nan where there is no value.
+        notes: what the user should know, ``{"kind", "span", "message"}``.
+    """
+
+    expression: str
+    over: Range
+    order: int
+    points: Floats
+    table: Floats
+    samples: Samples
+    notes: list[dict[str, object]]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the curves: ``value``, ``d_x``, ``d_x_x``."""
+        return [output_name((self.over.name,) * k) for k in range(self.order + 1)]
+
+    def data(self) -> dict[str, Floats]:
+        """Return the samples in equal steps by column."""
+        return {self.over.name: self.points, **dict(zip(self.columns, self.table, strict=True))}
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON object."""
+        marks = [{"kind": found.kind, "at": found.at} for found in self.samples.discontinuities]
+        return {**_head(self.expression, self.order, [self.over], self.data()), "marks": marks, "notes": self.notes}
+
+    def numbers(self) -> list[tuple[str, Floats]]:
+        """Return every column with its description."""
+        return [
+            ("the value" if k == 0 else f"the derivative {column}", y)
+            for k, (column, y) in enumerate(zip(self.columns, self.table, strict=True))
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A value and its gradient over two variables.
+
+    Attributes:
+        expression: the program.
+        over: the two ranges, the horizontal one first.
+        order: 0, or 1 with the gradient.
+        x, y: points in equal steps, ``(m,)`` and ``(n,)``.
+        table: the value and the gradient there, ``(1, n, m)`` or ``(3, n, m)``.
+        value: the value for drawing, ``(n, m)``.
+        gradient: the gradient for drawing, ``(2, n, m)``; ``None`` for order 0.
+        discontinuous: whether a neighbour contradicts the gradient, as beside jumps and poles, ``(n, m)``.
+        window: the range of values to show.
+        notes: what the user should know, ``{"kind", "span", "message"}``.
+    """
+
+    expression: str
+    over: Sequence[Range]
+    order: int
+    x: Floats
+    y: Floats
+    table: Floats
+    value: Floats
+    gradient: Floats | None
+    discontinuous: Bools
+    window: tuple[float, float]
+    notes: list[dict[str, object]]
+
+    def data(self) -> dict[str, Floats]:
+        """Return the samples by column; the second variable changes slowest."""
+        grid = np.meshgrid(self.x, self.y)
+        named = {r.name: part.ravel() for r, part in zip(self.over, grid, strict=True)}
+        columns = ["value", *(output_name((r.name,)) for r in self.over)]
+        return named | {name: part.ravel() for name, part in zip(columns, self.table, strict=False)}
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON object."""
+        return {**_head(self.expression, self.order, self.over, self.data()), "notes": self.notes}
+
+    def numbers(self) -> list[tuple[str, Floats]]:
+        """Return every column with its description."""
+        return [(f"the column {name}", column) for name, column in list(self.data().items())[2:]]
+
+
+def _head(expression: str, order: int, over: Sequence[Range], data: Mapping[str, Floats]) -> dict[str, object]:
+    return {
+        "schema": 1,
+        "command": "plot",
+        "expression": expression,
+        "dtype": "float64",
+        "order": order,
+        "over": {r.name: [r.low, r.high] for r in over},
+        "columns": {name: column.tolist() for name, column in data.items()},
+    }
