@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.graph.backward import backward_graph, gradient_of, run_backward
-from autodiff_cli.graph.collapse import WAYS, collapse, cut, deepest, overlooked
+from autodiff_cli.graph.collapse import WAYS, collapse, cut, deepest, readable
 from autodiff_cli.graph.forward import graph_of_text, graph_of_values
 from autodiff_cli.graph.model import Graph, GraphNode
 from autodiff_cli.graph.tree import branches
@@ -260,7 +260,7 @@ def test_what_is_shown_by_default_is_bounded_in_both_directions() -> None:
 def test_long_edges_are_bounded_too() -> None:
     horner = graph_of_text("(" * 300 + "x" + "*x+1)" * 300)
     assert horner.length() > 80_000  # x is used on each of 600 layers
-    assert 15_000 < overlooked(horner, 10**9, 10**9, 20_000).length() <= 20_000
+    assert 15_000 < readable(horner, 10**9, 10**9, 20_000).length() <= 20_000
     assert graph_of_text("sin(x) + x").length() == 4
 
 
@@ -346,7 +346,7 @@ def test_leaves_keep_their_names_in_narrow_terminals(columns: int) -> None:
 
     from rich.console import Console
 
-    from autodiff_cli.graph.tree import tree_table
+    from autodiff_cli.graph.terminal import tree_table
 
     graph = backward("log(first**3)*second + sqrt(first**2)*sin(second)", {"first": 5.123456, "second": 2.654321})
     screen = io.StringIO()

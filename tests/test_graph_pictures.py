@@ -268,7 +268,7 @@ def test_a_graph_that_is_too_large_for_a_picture_is_one_error(tmp_path: Path, mo
     said = run(f"autodiff graph 'x{'+1' * 10}' --depth all -o {tmp_path}/g.svg")
     assert said == (
         "error: a picture of 21 nodes is too large: its edges span 20 layers, and 10 is the most\n"
-        "  hint: show less with --depth N or --collapse; --format dot, mermaid and json have no limit\n"
+        "  hint: show less with --depth N or --collapse; DOT, Mermaid and JSON have no limit\n"
         "[exit code 3]\n"
     )
     assert not list(tmp_path.iterdir())
@@ -291,12 +291,12 @@ def test_parts_that_no_edge_joins_stand_side_by_side() -> None:
     assert layout.width == pytest.approx(xs[4] + 20)
 
 
-def test_nothing_at_all_and_edges_in_a_circle() -> None:
+def test_nothing_at_all_and_edges_in_a_cycle() -> None:
     assert place([], []) == Layout(0.0, 0.0, [], [])
     assert place([(40, 30)], []) == Layout(40.0, 30.0, [(20.0, 15.0)], [])
-    for circle in ([(0, 0)], [(0, 1), (1, 0)], [(0, 1), (1, 2), (2, 1)]):
-        with pytest.raises(ValueError, match="circle"):
-            place([(40, 30)] * 3, circle)
+    for cycle in ([(0, 0)], [(0, 1), (1, 0)], [(0, 1), (1, 2), (2, 1)]):
+        with pytest.raises(ValueError, match="cycle"):
+            place([(40, 30)] * 3, cycle)
 
 
 @pytest.mark.parametrize(

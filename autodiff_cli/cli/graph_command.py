@@ -35,7 +35,9 @@ def _levels(context: click.Context, parameter: click.Parameter, value: str | Non
 @options.gradient
 @click.option("--backward", is_flag=True, help="The graph that backward goes through: grad_fn and next_functions.")
 @click.option("--of", metavar="NAME", help="The graph of a named step, or with x.grad of the gradient by x.")
-@click.option("--depth", callback=_levels, metavar="N|all", help="Levels below the output.  [default: what can be overlooked]")
+@click.option(
+    "--depth", callback=_levels, metavar="N|all", help="Levels below the output.  [default: as many as fit a readable overview]"
+)
 @click.option("--collapse", metavar="functions,names,chains", help="Show calls, steps without a name, runs as one node.")
 @click.option("-o", "--output", metavar="FILE", help="Write .svg, .png, .dot, .mmd, .json, .txt, .csv, ...")
 @options.format_of(FORMATS)
@@ -54,7 +56,7 @@ def command(expr: str, style: str, as_json: bool, **switches: Any) -> None:
     autodiff graph "y = x**3; log(y)*y" --at x=5 -o graph.svg
     """
     from autodiff_cli.evaluation.phrasing import note
-    from autodiff_cli.graph.collapse import collapse, cut, overlooked
+    from autodiff_cli.graph.collapse import collapse, cut, readable
     from autodiff_cli.graph.size_limits import LIMITS, Limits
 
     output = switches["output"]
@@ -62,7 +64,7 @@ def command(expr: str, style: str, as_json: bool, **switches: Any) -> None:
     graph, notes = _graph(expr, **switches)
     graph = collapse(graph, options.names(switches["collapse"]) or ())
     depth = switches["depth"]
-    graph = overlooked(graph, *LIMITS.get(style, Limits())) if depth is None else cut(graph, depth)
+    graph = readable(graph, *LIMITS.get(style, Limits())) if depth is None else cut(graph, depth)
     if graph.hidden and depth is None:
         way_out = "--depth all shows all, --collapse shows several as one" if style != "png" else "--depth N shows more"
         notes.append(note("left_out", f"{graph.hidden:,} nodes further from the output are left out; {way_out}"))
@@ -125,11 +127,11 @@ def _rendered(
 ) -> str | bytes:
     """The graph in one of the formats; nothing if it was printed already."""
     if style == "table":
-        from autodiff_cli.graph import tree
+        from autodiff_cli.graph.terminal import tree_table
         from autodiff_cli.report import table
 
         ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
-        table.show([tree.tree_table(graph, precision, table.console().width, ascii_only)], color)
+        table.show([tree_table(graph, precision, table.console().width, ascii_only)], color)
         return ""
     if style == "plain":
         from autodiff_cli.graph.tree import plain_tree

@@ -1,9 +1,9 @@
-"""The backward graph: the nodes that a sweep goes through, with the gradients that arrive at them."""
+"""The backward graph: the nodes of a backward pass, with the gradients that arrive at them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,57 +11,57 @@ from autodiff_cli.autograd.graph import get_gradient_edge
 from autodiff_cli.autograd.node import AccumulateGrad, Node
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import GraphError, UnknownName
+from autodiff_cli.errors import GraphError, UnknownName, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.graph.model import Call, Graph, GraphNode, outermost_calls
+from autodiff_cli.text import listed
+from autodiff_cli.walk import postorder
+
+if TYPE_CHECKING:
+    from autodiff_cli.graph.model import Value
 
 
 def run_backward(evaluation: Evaluation, output: Tensor) -> bool:
-    """Fill the gradients of everything that leads to the output; whether that was possible.
+    """Compute the gradients of all tensors that lead to the output, and return whether that is possible.
 
-    An output of several elements needs the evaluation's gradient, as in every sweep.
+    It is not for an output that requires no grad, or has several elements and no gradient to start from.
     """
-    if not output.requires_grad or (evaluation.gradient is None and output.numel() != 1):
+    start = evaluation.gradient if output is evaluation.output else None
+    if not output.requires_grad or (start is None and output.numel() != 1):
         return False
     for tensor, _ in evaluation.evaluator.tensors.made:
         if tensor.requires_grad:
             tensor.retain_grad()
-    start = evaluation.gradient if output is evaluation.output else None
-    if start is None and output.numel() != 1:
-        return False
     with np.errstate(all="ignore"):
         output.backward(start)
     return True
 
 
 def gradient_of(evaluation: Evaluation, name: str) -> Tensor:
-    """The gradient by a variable, recorded, so that it has a graph of its own.
+    """Return the gradient with respect to a variable, recorded, so that it has a graph.
 
     Raises:
         UnknownName: if there is no such variable.
         ShapeError: if the output has several elements and no gradient to start from.
         GraphError: if the gradient does not depend on any variable.
     """
-    if name not in evaluation.variables:
-        raise UnknownName(
-            f"--of names the gradient by '{name}', which is not a variable",
-            hint=f"the variables are {', '.join(evaluation.variables)}" if evaluation.variables else "give one with --at x=1",
-        )
+    variables = evaluation.variables
+    if name not in variables:
+        hint = f"the variables are {listed(variables)}" if variables else f"give one with {setting('at', 'x=1')}"
+        raise UnknownName(f"there is no gradient with respect to '{name}', which is not a variable", hint=hint)
     evaluation.require_scalar()
     with np.errstate(all="ignore"):
-        found = grad(
-            evaluation.output, [evaluation.variables[name]], evaluation.gradient, create_graph=True, materialize_grads=True
-        )[0]
+        (found,) = grad(evaluation.output, [variables[name]], evaluation.gradient, create_graph=True, materialize_grads=True)
     assert isinstance(found, Tensor)
     if not found.requires_grad:
-        raise GraphError(f"the gradient by {name} has no graph: it does not depend on a variable")
+        raise GraphError(f"the gradient with respect to {name} has no graph: it does not depend on a variable")
     return found
 
 
 def backward_graph(evaluation: Evaluation, output: Tensor) -> Graph:
-    """The graph that a sweep from this tensor goes through, each node with the gradient that arrives there.
+    """Return the graph of a backward pass from a tensor, with the gradient that arrives at each node.
 
-    Gradients are left out if the output has several elements and none is given to start from.
+    There are no gradients if the output has several elements and no gradient to start from.
 
     Raises:
         GraphError: if the output depends on no variable.
@@ -69,13 +69,13 @@ def backward_graph(evaluation: Evaluation, output: Tensor) -> Graph:
     if not output.requires_grad:
         raise GraphError(
             "there is no backward graph: the output does not depend on a variable through recorded operations",
-            hint="give the variables with --at; a --const requires no grad",
+            hint=f"give the variables with {setting('at')}; a constant requires no grad",
         )
     root = get_gradient_edge(output).node
-    nodes = sorted(_reached(root), key=lambda node: node.sequence_nr)
-    at = {id(node): i for i, node in enumerate(nodes)}
-    arrived: dict[int, Any] = {}
-    handles = [node.register_prehook(_keeping(arrived, id(node))) for node in nodes if not isinstance(node, AccumulateGrad)]
+    nodes = sorted(postorder([root], _inputs), key=lambda node: node.sequence_nr)
+    at = {node: i for i, node in enumerate(nodes)}
+    arrived: dict[Node, Value] = {}
+    handles = [node.register_prehook(_keeping(arrived, node)) for node in nodes if not isinstance(node, AccumulateGrad)]
     names = _names(evaluation)
     run_backward(evaluation, output)
     for handle in handles:
@@ -83,56 +83,55 @@ def backward_graph(evaluation: Evaluation, output: Tensor) -> Graph:
     calls = _calls(evaluation, nodes)
     made = []
     for node in nodes:
-        inputs = [None if following is None else at[id(following)] for following, _ in node.next_functions]
-        kind = "variable" if isinstance(node, AccumulateGrad) else "operation"
-        name, text = names.get(id(node), ("", ""))
+        inputs = [None if following is None else at[following] for following, _ in node.next_functions]
         if isinstance(node, AccumulateGrad):
-            variable = node.variable
-            name = text = next((n for n, leaf in evaluation.leaves.items() if leaf is variable), "")
-            arrived[id(node)] = None if variable.grad is None else variable.grad._data
-        shown = GraphNode("named" if kind == "operation" and name.isidentifier() else kind, node.name(), name, text, inputs)
-        shown.grad, shown.requires_grad, shown.call = arrived.get(id(node)), True, calls.get(id(node))
-        made.append(shown)
+            kind, gradient = "variable", node.variable.grad
+            name = text = next((n for n, leaf in evaluation.leaves.items() if leaf is node.variable), "")
+            if gradient is not None:
+                arrived[node] = gradient._data
+        else:
+            name, text = names.get(node, ("", ""))
+            kind = "named" if name.isidentifier() else "operation"
+        made.append(
+            GraphNode(kind, node.name(), name, text, inputs, grad=arrived.get(node), requires_grad=True, call=calls.get(node))
+        )
     if made[-1].kind != "variable":
         made[-1].kind = "output"
     return Graph(made, evaluation.expression, "backward", evaluated=True)
 
 
-def _reached(root: Node) -> list[Node]:
-    reached, seen = [root], {id(root)}
-    for node in reached:  # grows while it is read
-        for following, _ in node.next_functions:
-            if following is not None and id(following) not in seen:
-                seen.add(id(following))
-                reached.append(following)
-    return reached
+def _inputs(node: Node) -> list[Node]:
+    return [following for following, _ in node.next_functions if following is not None]
 
 
-def _keeping(arrived: dict[int, Any], key: int) -> Any:
-    def hook(gradients: Iterable[Any]) -> None:
-        first = next((g for g in gradients if g is not None), None)
-        arrived[key] = getattr(first, "_data", first)
+def _keeping(arrived: dict[Node, Value], node: Node) -> Callable[[Sequence[Tensor | None]], None]:
+    """Return a hook that keeps the first gradient that arrives at a node."""
+
+    def hook(gradients: Sequence[Tensor | None]) -> None:
+        first = next((gradient for gradient in gradients if gradient is not None), None)
+        if first is not None:
+            arrived[node] = first._data
 
     return hook
 
 
-def _names(evaluation: Evaluation) -> dict[int, tuple[str, str]]:
-    """For each node the name and the expression of the tensor that it made; the first of several."""
-    names: dict[int, tuple[str, str]] = {}
+def _names(evaluation: Evaluation) -> dict[Node, tuple[str, str]]:
+    """Return for each node the name and the expression of the first tensor that it made."""
+    names: dict[Node, tuple[str, str]] = {}
     for tensor, name, text in evaluation.evaluator.named():
         if tensor._edge is not None:
-            names.setdefault(id(tensor._edge[0]), (name, text))
+            names.setdefault(tensor._edge[0], (name, text))
     return names
 
 
-def _calls(evaluation: Evaluation, nodes: Sequence[Node]) -> dict[int, Call | None]:
-    """For each node, in order, the call that it was recorded in: a step records the nodes up to that of its result."""
-    found: dict[int, Call | None] = {}
+def _calls(evaluation: Evaluation, nodes: Sequence[Node]) -> dict[Node, Call | None]:
+    """Return the call that each node was recorded in: a step records the nodes up to the node of its result."""
+    found: dict[Node, Call | None] = {}
     waiting = iter([node for node in nodes if node.sequence_nr])
     node = next(waiting, None)
     for step, call in zip(evaluation.trace, outermost_calls(evaluation.evaluator.tensors), strict=True):
         edge = step.result._edge if isinstance(step.result, Tensor) else None
         while edge is not None and node is not None and node.sequence_nr <= edge[0].sequence_nr:
-            found[id(node)] = call
+            found[node] = call
             node = next(waiting, None)
     return found

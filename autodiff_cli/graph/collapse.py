@@ -1,8 +1,9 @@
-"""Large graphs made small: several nodes as one, and what is far from the output left out."""
+"""Making graphs smaller: show several nodes as one, and leave out nodes that are far from the output."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from autodiff_cli.errors import UsageError
 from autodiff_cli.graph.model import LEAVES, Graph, GraphNode
@@ -13,12 +14,12 @@ _MOST_LABELS = 3
 
 
 def collapse(graph: Graph, ways: Sequence[str]) -> Graph:
-    """Several nodes as one.
+    """Show several nodes as one.
 
     Args:
-        ways: any of ``functions`` (a call of a function of the program is one node), ``names`` (only variables and what
-            has a name are left; the steps between belong to what they lead to) and ``chains`` (a run of operations that
-            take one node each, and constants, is one).
+        ways: any of ``functions`` (a call of a function of the program becomes one node), ``names`` (only variables and
+            named results remain; other steps become part of the node that uses them) and ``chains`` (a sequence of
+            operations with one input each, apart from constants, becomes one node).
 
     Raises:
         UsageError: for another way.
@@ -73,7 +74,7 @@ def _chains(graph: Graph) -> Graph:
 
 
 def _with_users(graph: Graph, stays: Sequence[bool]) -> list[int]:
-    """Each node in the group of all that use it, if that is one group; else one of its own."""
+    """Return the group of each node: that of the nodes that use it if they are in one group, else its own."""
     group = list(range(len(graph.nodes)))
     of_users: list[set[int]] = [set() for _ in graph.nodes]
     for i in range(len(graph.nodes) - 1, -1, -1):
@@ -86,7 +87,7 @@ def _with_users(graph: Graph, stays: Sequence[bool]) -> list[int]:
 
 
 def _take_constants(graph: Graph, group: list[int]) -> None:
-    """A literal belongs to the group that uses it."""
+    """Add literals to the groups that use them."""
     sizes: dict[int, int] = {}
     for head in group:
         sizes[head] = sizes.get(head, 0) + 1
@@ -97,7 +98,7 @@ def _take_constants(graph: Graph, group: list[int]) -> None:
 
 
 def _grouped(graph: Graph, group: Sequence[int], labels: dict[int, str]) -> Graph:
-    """One node for each group, which is called after its last."""
+    """Return a graph with one node for each group, named after the last member."""
     inputs: dict[int, list[int | None]] = {}
     counts: dict[int, int] = {}
     for i, node in enumerate(graph.nodes):
@@ -113,18 +114,17 @@ def _grouped(graph: Graph, group: Sequence[int], labels: dict[int, str]) -> Grap
         node = graph.nodes[head]
         alone = counts[head] == node.count and head not in labels
         wanted = inputs[head] if alone else [i for i in dict.fromkeys(inputs[head]) if i is not None]
-        new = node.moved([None if i is None else at[i] for i in wanted])
-        new.count = counts[head]
+        new = replace(node, inputs=[None if i is None else at[i] for i in wanted], count=counts[head])
         if not alone:
             new.label = labels.get(head, new.expression or new.label)
             new.expression = new.expression if node.call is None or head not in labels else new.label
             new.kind = "group" if new.kind == "operation" else new.kind
         made.append(new)
-    return graph.like(made)
+    return replace(graph, nodes=made)
 
 
 def cut(graph: Graph, depth: int) -> Graph:
-    """What is at most so many steps from the output; what is further away is counted where it hangs."""
+    """Return the nodes within ``depth`` steps of the output; a node for each branch counts the nodes left out behind it."""
     levels = graph.levels()
     if max(levels) <= depth:
         return graph
@@ -138,11 +138,8 @@ def cut(graph: Graph, depth: int) -> Graph:
     stubs: dict[int, int] = {}
     for i, count in hidden.items():
         if count:
-            stub = GraphNode("more", f"{count:,} more")
-            stub.count = count
-            stub.requires_grad = _flows(graph, i, levels, depth)
             stubs[i] = len(made)
-            made.append(stub)
+            made.append(GraphNode("more", f"{count:,} more", count=count, requires_grad=_flows(graph, i, levels, depth)))
     for i, node in enumerate(graph.nodes):
         if levels[i] > depth:
             continue
@@ -153,12 +150,12 @@ def cut(graph: Graph, depth: int) -> Graph:
             elif stubs[owner[given]] not in inputs:
                 inputs.append(stubs[owner[given]])
         at[i] = len(made)
-        made.append(node.moved(inputs))
-    return graph.like(made, sum(hidden.values()))
+        made.append(replace(node, inputs=inputs))
+    return replace(graph, nodes=made, hidden=graph.hidden + sum(hidden.values()))
 
 
 def _claim(graph: Graph, start: int, levels: Sequence[int], depth: int, owner: list[int]) -> int:
-    """Mark what is hidden behind a node and behind no node before it."""
+    """Mark hidden nodes behind a node that have no owner yet, and return their number."""
     stack, count = [start], 0
     while stack:
         for given in graph.nodes[stack.pop()].inputs:
@@ -170,13 +167,13 @@ def _claim(graph: Graph, start: int, levels: Sequence[int], depth: int, owner: l
 
 
 def _flows(graph: Graph, i: int, levels: Sequence[int], depth: int) -> bool | None:
-    """Whether a gradient flows to what is hidden behind a node; ``None`` where nobody knows."""
+    """Return whether a gradient flows to the hidden inputs of a node; ``None`` if that is unknown."""
     flows = [graph.nodes[given].requires_grad for given in graph.nodes[i].inputs if given is not None and levels[given] > depth]
     return None if None in flows else any(flows)
 
 
-def overlooked(graph: Graph, most_edges: int, most_levels: int, most_length: int) -> Graph:
-    """What of a graph can be shown, so that it has no more than so many edges and levels, and ``length``."""
+def readable(graph: Graph, most_edges: int, most_levels: int, most_length: int) -> Graph:
+    """Return the part of a graph that can be read: near the output, within limits of edges, levels and ``Graph.length``."""
     depth = deepest(graph, most_edges, most_levels)
     small = cut(graph, depth)
     while depth > 1 and small.length() > most_length:
@@ -186,7 +183,7 @@ def overlooked(graph: Graph, most_edges: int, most_levels: int, most_length: int
 
 
 def deepest(graph: Graph, most_edges: int, most_levels: int) -> int:
-    """How deep a graph may be shown, so that it has no more than so many edges and levels; one level at least."""
+    """Return the greatest depth within limits of edges and levels, at least 1."""
     below: dict[int, int] = {}
     for node, level in zip(graph.nodes, graph.levels(), strict=True):
         below[level] = below.get(level, 0) + len(node.inputs)

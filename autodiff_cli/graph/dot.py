@@ -1,12 +1,11 @@
-"""A graph in the language of Graphviz, and Graphviz itself where it is installed."""
+"""A graph in DOT, the language of Graphviz, and running Graphviz."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 
-from autodiff_cli.errors import MissingPackage, ProgramError
-from autodiff_cli.graph.labels import flow, lines, printable, shortened
+from autodiff_cli.errors import MissingPackage, ProgramError, setting
+from autodiff_cli.graph.labels import LONGEST_TIP, fitted, flow, lines, printable
 from autodiff_cli.graph.model import Graph, GraphNode
 from autodiff_cli.graph.size_limits import HURRY, LONG
 from autodiff_cli.graph.theme import Theme, theme_of
@@ -20,11 +19,10 @@ _SHAPES = {
     "output": "shape=box, style=filled, peripheries=2",
     "more": 'shape=box, style="filled,dotted"',
 }
-_LONGEST_TIP = 200
 
 
 def to_dot(graph: Graph, precision: int, theme: str = "auto") -> str:
-    """The text of a ``.dot`` file."""
+    """Return the text of a ``.dot`` file."""
     colors = theme_of(theme)
     ground = "transparent" if theme == "auto" else colors.ground
     text = [
@@ -47,7 +45,7 @@ def to_dot(graph: Graph, precision: int, theme: str = "auto") -> str:
 def _attributes(graph: Graph, node: GraphNode, precision: int, colors: Theme) -> str:
     marks = {"title": "<b>{}</b>", "detail": "{}", "value": "{}", "grad": f'<font color="{colors.grad}">{{}}</font>'}
     label = "<br/>".join(marks[line.role].format(_html(line.text)) for line in lines(graph, node, precision))
-    tip = printable(shortened(node.expression or node.label, _LONGEST_TIP))
+    tip = printable(fitted(node.expression or node.label, LONGEST_TIP))
     for character, written in (("\\", "\\\\"), ('"', '\\"'), ("&", "&amp;")):
         tip = tip.replace(character, written)
     return f'[label=<{label}>, tooltip="{tip}", class="{node.kind}"]'
@@ -57,13 +55,8 @@ def _html(text: str) -> str:
     return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def has_graphviz() -> bool:
-    """Whether the program ``dot`` is there."""
-    return shutil.which("dot") is not None
-
-
 def run_graphviz(dot: str, style: str, *options: str) -> bytes:
-    """What ``dot`` makes of a text.
+    """Return the output of the program ``dot``.
 
     Args:
         style: ``png``, ``plain``, ``json``, ...
@@ -82,6 +75,7 @@ def run_graphviz(dot: str, style: str, *options: str) -> bytes:
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         raise ProgramError(
-            f"Graphviz could not draw this graph{': ' + said[0] if said else ''}", hint="show less of it with --depth or --collapse"
+            f"Graphviz could not draw this graph{': ' + said[0] if said else ''}",
+            hint=f"show less of it with {setting('depth')} or {setting('collapse')}",
         )
     return done.stdout

@@ -1,4 +1,4 @@
-"""The forward graph, from the steps of an evaluation; or, without values, of a run on symbols."""
+"""The forward graph, from the trace of an evaluation, or of an abstract evaluation without values."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _MOST_TEXT = 32
 
 
 def graph_of_text(source: str) -> Graph:
-    """The graph of a program whose variables have no values.
+    """Return the graph of a program whose variables have no values.
 
     Raises:
-        AutodiffError: for what cannot be parsed, an unknown function, a wrong number of arguments.
+        AutodiffError: for a syntax error, an unknown function, a wrong number of arguments.
     """
     evaluator = SymbolicEvaluator(source, np.dtype(np.float64))
     with np.errstate(all="ignore"):
@@ -55,7 +55,7 @@ def graph_of_text(source: str) -> Graph:
 
 
 def graph_of_values(evaluation: Evaluation, output: Tensor) -> Graph:
-    """The graph of an evaluation that leads to one of its tensors, with values, and gradients where backward left some."""
+    """Return the graph that leads to a tensor of an evaluation, with values, and with gradients after a backward pass."""
     return _Builder(evaluation.evaluator, evaluated=True).graph(output)
 
 
@@ -86,7 +86,7 @@ class _Builder:
         if not fresh:
             return
         label = self._label(op, tree)
-        inputs = [self._of(value, text) for value, text in _operands(step, label)]
+        inputs: list[int | None] = [self._of(value, text) for value, text in _operands(step, label)]
         fields = getattr(result, "_fields", None)
         for i, one in fresh:
             part = "" if not several else f".{fields[i]}" if fields else f"[{i}]"
@@ -108,7 +108,7 @@ class _Builder:
         return len(self._nodes) - 1
 
     def _of(self, value: Any, tree: Syntax | None) -> int:
-        """The node of an argument: of one that no step made, a leaf."""
+        """Return the position of the node of an argument; it is a leaf if no step made it."""
         if not isinstance(value, Tensor):
             return self._constant(value, tree)
         known = self._at.get(id(value))
@@ -121,7 +121,7 @@ class _Builder:
         return self._append(GraphNode("constant", name or text, name, text), value)
 
     def _constant(self, value: Any, tree: Syntax | None) -> int:
-        """A plain number: a named one is one node, any other has one for each use."""
+        """Return the position of a plain number: a name has one node, a literal one for each use."""
         name = tree.children[0].text if tree is not None and tree.kind == "name" else ""
         text = "" if tree is None or not self._is_constant(tree) else unparse(tree)
         name = name if text else ""
@@ -136,13 +136,13 @@ class _Builder:
         return len(self._nodes) - 1
 
     def _is_constant(self, tree: Syntax) -> bool:
-        """Whether a text says what it is outside of the function that it stands in too."""
+        """Return whether a text means the same outside of the function around it."""
         names = {node.children[0].text for node in walk(tree) if node.kind == "name"}
         known = self._evaluator.names
         return all(not isinstance(known[name], Tensor) if name in known else name in CONSTANTS for name in names)
 
     def _label(self, op: FunctionInfo | None, tree: Syntax) -> str:
-        """What is done: a sign, or a name with those arguments that are no tensors, such as ``sum(dim=0)``."""
+        """Return the operation as text: a symbol, or a name with the arguments that are not tensors, ``sum(dim=0)``."""
         if op is None and tree.kind == "index":
             return unparse(Syntax("list", tree.children[1].children, "", tree.span))
         if op is None and tree.kind == "attribute":
@@ -157,11 +157,11 @@ class _Builder:
 
 
 _JOINED = "stack"
-"""What a list with tensors in it does."""
+"""The operation of a list of tensors."""
 
 
 def _operands(step: Step, label: str) -> Iterator[tuple[Any, Syntax | None]]:
-    """The arguments that nodes are made of, each with its text where that is known; shapes and flags are in the label."""
+    """Yield the arguments that become inputs, each with its tree if it is known; shapes and flags are part of the label."""
     op, arguments, keywords, _, node = step
     trees: Sequence[Syntax | None] = [] if label == _JOINED and node.kind != "list" else operands(step)
     if node.kind == "comparison" and len(node.children) == 3:
@@ -179,6 +179,7 @@ def _operands(step: Step, label: str) -> Iterator[tuple[Any, Syntax | None]]:
 
 
 def _static(op: FunctionInfo, tree: Syntax) -> str:
+    """Return the arguments of a call that are not tensors, as text."""
     method = tree.kind == "method"
     given = tree.children[2 if method else 1 :]
     arguments = given[0].children if given else []

@@ -1,32 +1,37 @@
-"""What is written on the nodes of a graph, whoever draws them."""
+"""The labels of the nodes of a graph, independent of the drawing."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from autodiff_cli.graph.model import Graph, GraphNode
 from autodiff_cli.report.numbers import human, shape_text
 from autodiff_cli.report.visible import visible
+from autodiff_cli.text import shortened
+
+if TYPE_CHECKING:
+    from autodiff_cli.graph.model import Value
 
 MOST_ELEMENTS = 4
-"""A tensor of more elements is abbreviated in a picture."""
+"""A tensor with more elements is abbreviated."""
 WIDEST = 28
-"""A longer text is cut in a picture."""
+"""A longer text on a node is shortened."""
+LONGEST_TIP = 200
 
 
-class Line(NamedTuple):
+class LabelLine(NamedTuple):
     """One line on a node; its role is ``title``, ``detail``, ``value`` or ``grad``."""
 
     text: str
     role: str
 
 
-def brief(value: Any, precision: int) -> str:
-    """A number or a short array; of a longer one the ends and the shape."""
+def brief(value: Value | None, precision: int) -> str:
+    """Return a number or a short array as text; of a longer array only the ends and the shape."""
     array = np.asarray(value)
     if array.ndim == 0 or array.size <= MOST_ELEMENTS:
         return human(value, precision)
@@ -35,22 +40,18 @@ def brief(value: Any, precision: int) -> str:
     return f"[{first}, {second}, ..., {last}] {shape_text(array.shape)}"
 
 
-def shortened(text: str, most: int = WIDEST) -> str:
-    """A text on one line, its middle left out where it is long."""
-    text = visible(text)
-    if len(text) <= most:
-        return text
-    tail = (most - 3) // 2
-    return f"{text[: most - 3 - tail]}...{text[-tail:]}"
+def fitted(text: str, most: int = WIDEST) -> str:
+    """Return a text on one line, with visible control characters, and without its middle if it is long."""
+    return shortened(visible(text), most, "...")
 
 
 def width(text: str) -> int:
-    """How many columns a text takes in a font whose characters are equally wide."""
+    """Return the number of columns of a text in a monospaced font."""
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def literal(node: GraphNode) -> bool:
-    """Whether a node's label is its value already."""
+    """Return whether the label of a node is its value."""
     if node.kind != "constant":
         return False
     try:
@@ -61,44 +62,44 @@ def literal(node: GraphNode) -> bool:
 
 
 def constant_text(node: GraphNode, precision: int) -> str:
-    """What a constant is called: its own text, if there is one and it is short, else its value."""
+    """Return the text of a constant: its label if that is short, else its value."""
     if node.label and len(node.label) <= WIDEST:
-        return str(node.label)
-    return brief(node.value, precision) if node.value is not None else shortened(node.label)
+        return node.label
+    return brief(node.value, precision) if node.value is not None else fitted(node.label)
 
 
-def lines(graph: Graph, node: GraphNode, precision: int) -> list[Line]:
-    """What is written on a node in a picture."""
+def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
+    """Return the text on a node of a picture."""
     if node.kind == "more":
-        return [Line(f"… {node.label}", "title")]
+        return [LabelLine(f"… {node.label}", "title")]
     if node.kind == "constant":
-        shown = [Line(constant_text(node, precision), "title")]
+        shown = [LabelLine(constant_text(node, precision), "title")]
         known = literal(node) or node.value is None or shown[0].text != node.label
-        return shown if known else [*shown, Line(f"= {brief(node.value, precision)}", "value")]
+        return shown if known else [*shown, LabelLine(f"= {brief(node.value, precision)}", "value")]
     backward = graph.direction == "backward"
     named = node.has_name and not backward
-    written = [Line(shortened(node.name if named else node.label), "title")]
+    found = [LabelLine(fitted(node.name if named else node.label), "title")]
     if backward and node.name:
         stands_for = f"{node.name} = {node.expression}" if node.has_name and node.name != node.expression else node.expression
-        written.append(Line(shortened(stands_for), "detail"))
-    elif node.expression not in ("", written[0].text) and (named or len(node.expression) <= WIDEST):
-        written.append(Line(shortened(node.expression), "detail"))
+        found.append(LabelLine(fitted(stands_for), "detail"))
+    elif node.expression not in ("", found[0].text) and (named or len(node.expression) <= WIDEST):
+        found.append(LabelLine(fitted(node.expression), "detail"))
     if node.count > 1:
-        written.append(Line(f"{node.count:,} nodes", "detail"))
+        found.append(LabelLine(f"{node.count:,} nodes", "detail"))
     if node.value is not None:
-        written.append(Line(f"= {brief(node.value, precision)}", "value"))
+        found.append(LabelLine(f"= {brief(node.value, precision)}", "value"))
     if node.grad is not None:
-        written.append(Line(f"grad {brief(node.grad, precision)}", "grad"))
-    return written
+        found.append(LabelLine(f"grad {brief(node.grad, precision)}", "grad"))
+    return found
 
 
 def printable(text: str) -> str:
-    """Text without characters that have no place in a picture."""
+    """Return a text with spaces in place of control characters."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
 def flow(graph: Graph) -> Iterator[tuple[int, int, bool]]:
-    """The edges as arrows are drawn, the way that values or gradients go; and whether a gradient flows there."""
+    """Yield the arrows in the direction of values or gradients: start, end, and whether a gradient flows there."""
     for given, user in graph.edges():
         start, end = (user, given) if graph.direction == "backward" else (given, user)
         yield start, end, graph.nodes[given].requires_grad is not False

@@ -1,9 +1,8 @@
-"""The layers of a graph, and the order of what stands in each: the first half of a layered layout.
+"""The layers of a graph, and the order inside of each layer: the first half of a layered layout.
 
-The method is that of Sugiyama, Tagawa and Toda: give every box a layer so that edges go down, cut long edges into lines
-of one layer each, and order the layers so that few edges cross.  All edges of one box share their lines: they leave it as
-a trunk, and branch off where they are wanted.  So a variable that is used on a hundred layers has one line beside them,
-rather than a hundred.
+The method is that of Sugiyama, Tagawa and Toda: give every box a layer so that edges go down, split long edges into lines of
+one layer each, and order the layers so that few edges cross.  The edges that leave a box share their lines, a trunk, and
+branch off at their ends.  So a variable that is used in a hundred layers has one line beside them rather than a hundred.
 """
 
 from __future__ import annotations
@@ -13,22 +12,22 @@ from collections.abc import Sequence
 
 Edges = Sequence[tuple[int, int]]
 _SHIFTS = 20
-"""How often all layers are gone through to improve them a little; few graphs need so many."""
+"""The most passes over all layers for small improvements; few graphs need all."""
 _STARTS, _PATIENCE = 6, 4
-"""How many orders are improved, and how many sweeps without success are the last."""
+"""The number of orders that are improved, and of passes without an improvement after which that ends."""
 _WORK = 60_000
-"""How many slots the sweeps of a graph visit, about."""
+"""About the most slots that the passes over one graph visit."""
 
 
 class Layers:
     """Boxes and lines in layers.
 
     Attributes:
-        rows: the slots of each layer from left to right.  Slot ``i`` is box ``i`` if there is one, and a line if not.
-        orders: what ``rows`` may be with equally few crossings.
-        layer: of each slot.
-        upper, lower: what each slot is joined to in the layer above and in that below.
-        trunks: the lines of each box, one for each layer below it that an edge of it passes.
+        rows: the slots of each layer from left to right.  Slot ``i < count`` is a box, any other a line.
+        orders: candidates for ``rows`` with the same number of crossings.
+        layer: the layer of each slot.
+        upper, lower: the slots in the layers above and below that each slot is joined to.
+        trunks: the lines of each box, one for each layer below it that its edges pass.
     """
 
     def __init__(self, count: int, edges: Edges, layer: Sequence[int]) -> None:
@@ -45,7 +44,7 @@ class Layers:
         self.rows = self.orders[0]
 
     def path(self, a: int, b: int) -> list[int]:
-        """The slots of an edge, from box to box."""
+        """Return the slots of an edge, from box to box."""
         return [a, *self.trunks[a][: self.layer[b] - self.layer[a] - 1], b]
 
     def _extend(self, a: int) -> None:
@@ -61,25 +60,25 @@ class Layers:
         self.upper[below].append(above)
 
     def _ordered(self) -> list[list[list[int]]]:
-        """The orders of fewest crossings that were found from some starts, the first of which is that of the inputs."""
+        """Return the orders with the fewest crossings, from several starts; the first start is the order of the inputs."""
         found: list[list[list[int]]] = []
         fewest, work = -1, 0
         for start in range(_STARTS):
-            rows, crossings, sweeps = self._improved(self._walked(start))
+            rows, crossings, passes = self._improved(self._walked(start))
             if fewest < 0 or crossings < fewest:
                 found, fewest = [], crossings
             if crossings == fewest and rows not in found:
                 found.append(rows)
-            work += (sweeps + _SHIFTS) * len(self.layer)
+            work += (passes + _SHIFTS) * len(self.layer)
             if work > _WORK:
                 break
         return found
 
     def _walked(self, start: int) -> list[list[int]]:
-        """The order of a walk from the last boxes up, in which no edges of a tree cross.
+        """Return the order of a walk from the last boxes up, in which the edges of a tree do not cross.
 
         Args:
-            start: of 0 inputs come from left to right; of others in orders that are as good as any.
+            start: for 0, inputs come from left to right; for other numbers, in an arbitrary order.
         """
         rows: list[list[int]] = [[] for _ in range(max(self.layer) + 1)]
         seen = [False] * len(self.layer)
@@ -93,29 +92,29 @@ class Layers:
         return rows
 
     def _improved(self, rows: list[list[int]]) -> tuple[list[list[int]], int, int]:
-        """A better order: of each layer by the mean position of what it is joined to, up and down in turn.
+        """Improve an order: sort each layer by the mean position of its neighbours above and below, in turn.
 
         Returns:
-            the order, its crossings, and how many sweeps that took.
+            the order, its crossings, and the number of passes.
         """
         at = [0] * len(self.layer)
         for row in rows:
             _number(row, at)
         best, fewest, found_at = [list(row) for row in rows], self._crossings(rows, at), 0
-        sweep = 0
-        while fewest and sweep < found_at + _PATIENCE and sweep * len(self.layer) < _WORK:
-            upward = sweep % 2 == 0
+        done = 0
+        while fewest and done < found_at + _PATIENCE and done * len(self.layer) < _WORK:
+            upward = done % 2 == 0
             for row in reversed(rows) if upward else rows:
-                _order_by_mean(row, at, self.lower if upward else self.upper, last_first=sweep % 4 > 1)
+                _order_by_mean(row, at, self.lower if upward else self.upper, last_first=done % 4 > 1)
             self._transpose(rows, at)
-            sweep += 1
+            done += 1
             crossings = self._crossings(rows, at)
             if crossings < fewest:
-                best, fewest, found_at = [list(row) for row in rows], crossings, sweep
-        return best, fewest, sweep
+                best, fewest, found_at = [list(row) for row in rows], crossings, done
+        return best, fewest, done
 
     def _transpose(self, rows: list[list[int]], at: list[int]) -> None:
-        """Swap neighbours as long as that saves crossings."""
+        """Swap neighbours while that removes crossings."""
         waiting = set(range(len(rows)))
         for _ in range(_SHIFTS):
             changed: set[int] = set()
@@ -132,7 +131,7 @@ class Layers:
                 return
 
     def _saved(self, left: int, right: int, at: Sequence[int]) -> int:
-        """How many crossings it saves to swap two neighbours."""
+        """Return the number of crossings that swapping two neighbours removes."""
         saved = 0
         for joined in (self.upper, self.lower):
             lefts, rights = joined[left], joined[right]
@@ -162,10 +161,10 @@ def _number(row: Sequence[int], at: list[int]) -> None:
 
 
 def _order_by_mean(row: list[int], at: list[int], joined: Sequence[Sequence[int]], last_first: bool) -> None:
-    """Sort what is joined to something; the rest stays where it is.
+    """Sort the slots of a layer by the mean of ``joined``; slots without neighbours keep their places.
 
     Args:
-        last_first: whether slots with the same mean change places, which finds orders that sorting alone does not.
+        last_first: whether slots with the same mean change places, which leads to further orders.
     """
     free = [slot for slot in row if joined[slot]]
     mean = {slot: sum(at[other] for other in joined[slot]) / len(joined[slot]) for slot in free}
@@ -175,10 +174,10 @@ def _order_by_mean(row: list[int], at: list[int], joined: Sequence[Sequence[int]
 
 
 def layers_of(count: int, edges: Edges) -> list[int]:
-    """The layer of each box, so that edges go down and are short.
+    """Return the layer of each box, so that edges go down and are short.
 
     Raises:
-        ValueError: for edges that go round in a circle.
+        ValueError: if the edges have a cycle.
     """
     above: list[list[int]] = [[] for _ in range(count)]
     below: list[list[int]] = [[] for _ in range(count)]
@@ -199,7 +198,7 @@ def layers_of(count: int, edges: Edges) -> list[int]:
 
 
 def _sorted(above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> list[int]:
-    """All boxes, each after those above it."""
+    """Return the boxes in topological order."""
     missing = [len(boxes) for boxes in above]
     order = [i for i, number in enumerate(missing) if not number]
     for i in order:  # grows while it is read
@@ -208,12 +207,12 @@ def _sorted(above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> l
             if not missing[b]:
                 order.append(b)
     if len(order) < len(above):
-        raise ValueError("edges go round in a circle")
+        raise ValueError("the edges have a cycle")
     return order
 
 
 def _shorten(layer: list[int], order: Sequence[int], above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> None:
-    """Move each box to the side where it has more edges, as far as it can go."""
+    """Move each box as far as possible to the side where it has more edges."""
     for _ in range(_SHIFTS):
         before = list(layer)
         for i in reversed(order):
@@ -227,7 +226,7 @@ def _shorten(layer: list[int], order: Sequence[int], above: Sequence[Sequence[in
 
 
 def lines_needed(edges: Edges, layer: Sequence[int]) -> int:
-    """How many lines the edges of all boxes take, if those that leave a box share them."""
+    """Return the number of lines of all edges, if the edges that leave a box share them."""
     lowest: dict[int, int] = {}
     for a, b in edges:
         lowest[a] = max(lowest.get(a, layer[b]), layer[b])
@@ -235,7 +234,7 @@ def lines_needed(edges: Edges, layer: Sequence[int]) -> int:
 
 
 def components(count: int, edges: Edges) -> list[list[int]]:
-    """The boxes that edges lead to from each other, in order."""
+    """Return the connected components, each in order."""
     parent = list(range(count))
 
     def root(i: int) -> int:
@@ -254,11 +253,11 @@ def components(count: int, edges: Edges) -> list[list[int]]:
 
 
 def straight_blocks(layers: Layers, rows: Sequence[Sequence[int]]) -> list[int]:
-    """The block of each slot; the slots of a block stand exactly below each other.
+    """Return the block of each slot; the slots of a block stand exactly below each other.
 
-    A trunk is one as far as it can be.  A box stands below the input that the most has been done for and above the user
-    that the most is still done with, so that the main line of a computation is straight; boxes that take equal parts are
-    centred.  No two of the edges that are straight cross.
+    Trunks are straight where possible.  A box stands below its input with the longest path behind it, and above its user with
+    the longest path ahead, so that the main line of a computation is straight; in case of a tie it is centred.  Straight edges
+    do not cross each other.
     """
     done, left = _longest(layers, layers.upper, 1), _longest(layers, layers.lower, -1)
     at = [0] * len(layers.layer)
@@ -286,12 +285,12 @@ def straight_blocks(layers: Layers, rows: Sequence[Sequence[int]]) -> list[int]:
             block[below] = above
     for row in rows:
         for slot in row:
-            block[slot] = block[block[slot]]  # that above it has its own already
+            block[slot] = block[block[slot]]  # the slot above has its block already
     return block
 
 
 def _longest(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list[int]:
-    """The most boxes on a way to each slot, with itself."""
+    """Return the most boxes on a path to each slot, including itself."""
     length = [0] * len(layers.layer)
     for row in layers.rows[::step]:
         for slot in row:
@@ -300,7 +299,7 @@ def _longest(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list
 
 
 def _chief(slots: Sequence[int], length: Sequence[int]) -> int | None:
-    """The one slot of the greatest length, if there is one."""
+    """Return the slot of the greatest length, or ``None`` in case of a tie."""
     longest = max((length[slot] for slot in slots), default=0)
     chief = [slot for slot in slots if length[slot] == longest]
     return chief[0] if len(chief) == 1 else None

@@ -1,7 +1,7 @@
-"""Where the boxes of a graph stand: the second half of a layered layout.
+"""The positions of the boxes of a graph: the second half of a layered layout.
 
-This is geometry only: sizes of boxes in, positions and curves out.  Boxes do not overlap, as neighbours keep their
-distance in whatever is optimized, and edges run through none, by construction: see ``graph_routes``.
+This is geometry only: it takes the sizes of boxes, and returns positions and curves.  Boxes do not overlap, as the distance
+of neighbours is a constraint of the optimization; edges do not cross boxes by construction, see ``routes``.
 """
 
 from __future__ import annotations
@@ -17,24 +17,25 @@ from autodiff_cli.graph.layers import Edges, Layers, components, layers_of, line
 from autodiff_cli.graph.routes import Point, Routes
 
 _BESIDE = 26.0
-"""Between boxes."""
+"""The distance between boxes."""
 _BESIDE_LINE = 16.0
 _BELOW, _FURTHEST_BELOW = 36.0, 64.0
-"""Between layers, at least and at most."""
+"""The distance between layers, at least and at most."""
 _STEEPNESS = 0.3
 """The distance of two layers for each pixel that an edge between them goes to the side."""
 _AS_SHORT = 1.1
-"""The order of the inputs is kept if edges go no further to the side than so many times what they must."""
+"""The order of the inputs is kept if that makes edges longer by at most this factor."""
 _STEPS, _STILL = 2_000, 0.005
-"""The most steps to the best columns, and what moves less than this has arrived."""
+"""The most iterations for the columns, and the movement below which they have converged."""
 
 
 class Layout(NamedTuple):
-    """Positions in pixels from the upper left.
+    """Positions in pixels from the upper left corner.
 
     Attributes:
-        centers: of the boxes.
-        curves: for each edge the points of cubic Bezier curves, ``3*k + 1`` of them.
+        width, height: of the picture.
+        centers: the centers of the boxes.
+        curves: for each edge the ``3*k + 1`` points of ``k`` cubic Bezier curves.
     """
 
     width: float
@@ -44,13 +45,15 @@ class Layout(NamedTuple):
 
 
 def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float] | None = None) -> Layout:
-    """Boxes of these sizes in layers, so that edges go down; parts that no edge joins stand side by side.
+    """Place boxes in layers so that edges go down, with connected components side by side.
 
     Args:
-        flats: how wide the part of each box is where edges may end; all of it if this is left out.
+        sizes: width and height of each box.
+        edges: from box to box.
+        flats: the width of the part of each box where edges may end; the default is the whole width.
 
     Raises:
-        ValueError: for edges that go round in a circle.
+        ValueError: if the edges have a cycle.
     """
     flats = flats or [w for w, _ in sizes]
     centers: list[Point] = [(0.0, 0.0)] * len(sizes)
@@ -76,10 +79,10 @@ def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float] | None = 
 
 
 def _part(sizes: Sequence[Point], flats: Sequence[float], edges: Edges) -> Layout:
-    """The layout of boxes that all hang together.
+    """Return the layout of one connected component.
 
-    Edges that leave a box share their lines.  Where it is rather those that arrive at a box that should, as in a graph
-    of gradients that add up, the layout is made upside down.
+    Edges that leave a box share their lines.  If sharing lines between the edges that arrive at a box needs fewer of them, as
+    in a graph of gradients that add up, the layout is made upside down.
     """
     layer = layers_of(len(sizes), edges)
     turned = [(b, a) for a, b in edges]
@@ -121,10 +124,7 @@ def _downward(sizes: Sequence[Point], flats: Sequence[float], edges: Edges, laye
 
 
 def _columns(layers: Layers, rows: Sequence[Sequence[int]], sizes: Sequence[Point]) -> list[float]:
-    """The middle of each slot from the left, if they stand in this order.
-
-    The squares of how far edges go to the side are the least that the distances between neighbours allow.
-    """
+    """Return the middle of each slot for this order: the sum of squared horizontal lengths of edges is minimal."""
     block = straight_blocks(layers, rows)
     number = {head: i for i, head in enumerate(dict.fromkeys(slot for row in rows for slot in (block[s] for s in row)))}
     of_slot = [number[block[slot]] for slot in range(len(block))]
@@ -147,10 +147,15 @@ def _apart(a: int, b: int, count: int, sizes: Sequence[Point]) -> float:
 
 
 def relaxed(count: int, apart: dict[tuple[int, int], float], pulls: dict[tuple[int, int], float]) -> list[float]:
-    """The positions of least ``sum(pull*(x[a] - x[b])**2)`` with ``x[b] - x[a] >= apart``.
+    """Minimize ``sum(pull*(x[a] - x[b])**2)`` with the constraints ``x[b] - x[a] >= apart``.
 
-    A primal-dual iteration with a step for each variable (Condat and Vu): each pair that must stand apart has a force
-    that grows as long as it does not.  What is left undone in the end, hundredths of a pixel, is done by pushing.
+    This is a primal-dual iteration with a step for each variable (Condat and Vu): each constraint has a force that grows
+    while it is violated.  ``_pushed`` removes the last violations, hundredths of a pixel.
+
+    Args:
+        count: the number of variables.
+        apart: the least distance for pairs ``(a, b)``.
+        pulls: the weights of pairs ``(a, b)``.
     """
     start = _pushed(count, apart, [0.0] * count)
     if not (apart and pulls):
@@ -176,7 +181,7 @@ def relaxed(count: int, apart: dict[tuple[int, int], float], pulls: dict[tuple[i
 
 
 def _pushed(count: int, apart: dict[tuple[int, int], float], x: Sequence[float]) -> list[float]:
-    """Positions as far apart as they must be: the mean of pushing to the right and of pushing to the left."""
+    """Return positions that satisfy the constraints: the mean of pushing to the right and of pushing to the left."""
     after: list[list[tuple[int, float]]] = [[] for _ in range(count)]
     missing = [0] * count
     for (a, b), gap in apart.items():

@@ -1,4 +1,4 @@
-"""A graph in the language of Mermaid, which many pages draw from a ``mermaid`` block."""
+"""A graph in the language of Mermaid, which many sites draw from a ``mermaid`` block."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,=
 
 
 def to_mermaid(graph: Graph, precision: int, theme: str = "auto") -> str:
-    """The text of a ``.mmd`` file."""
+    """Return the text of a ``.mmd`` file."""
     text = ["flowchart TB"]
     for i, node in enumerate(graph.nodes):
         left, right = _SHAPES[node.kind]
-        written = lines(graph, node, precision)
-        label = "<br/>".join(f"<b>{_escaped(w.text)}</b>" if w.role == "title" else _escaped(w.text) for w in written)
+        marked = ((_escaped(line.text), line.role == "title") for line in lines(graph, node, precision))
+        label = "<br/>".join(f"<b>{shown}</b>" if is_title else shown for shown, is_title in marked)
         text.append(f"  n{i}{left}{label}{right}:::{node.kind}")
     text += [f"  n{a} {'-->' if flows else '-.->'} n{b}" for a, b, flows in flow(graph)]
     present = {node.kind for node in graph.nodes}
@@ -36,5 +36,5 @@ def to_mermaid(graph: Graph, precision: int, theme: str = "auto") -> str:
 
 
 def _escaped(text: str) -> str:
-    """Whatever could mean something to Mermaid or to Markdown as the number of its character."""
+    """Escape every character that may have a meaning in Mermaid or Markdown."""
     return "".join(c if c in _PLAIN or ord(c) > 127 else f"#{ord(c)};" for c in printable(text))

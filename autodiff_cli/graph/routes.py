@@ -1,8 +1,8 @@
-"""How the edges of a graph run from box to box: the last step of a layered layout.
+"""The routes of edges from box to box: the last step of a layered layout.
 
-In each layer that an edge passes it has a stretch of its own, between what stands beside it.  The edge is a string that is
-pulled tight through these stretches, with its corners rounded.  Between two points the curve does not leave the strip
-between their positions, so it touches no box, however it is rounded.
+In each layer that an edge passes, a stretch between its neighbours is free for it.  The edge is the shortest line through
+these stretches, with rounded corners.  Between two points, the curve stays in the range of their x positions, so that
+rounding cannot make it touch a box.
 """
 
 from __future__ import annotations
@@ -15,27 +15,29 @@ from autodiff_cli.graph.layers import Edges, Layers
 
 Point = tuple[float, float]
 Stretch = tuple[float, float, float]
-"""A height, and from where to where an edge may pass there."""
+"""A height, and the left and right ends of the free range there."""
 _CLEAR = 9.0
-"""From an edge to the boxes that it passes."""
+"""The distance from an edge to the boxes that it passes."""
 _HALF_CLEAR = 4.0
-"""From an edge to the middle between it and the next."""
+"""Half of the distance between two edges side by side."""
 _PORT = 14.0
-"""Between the ends of edges at one box."""
+"""The distance between the ends of edges at one box."""
 _FLATTEST = 1.6
-"""How far an edge goes to the side for each pixel down, where it leaves a box and where it arrives."""
+"""The most pixels to the side for each pixel down, at both ends of an edge."""
 _NOTHING = 0.01
 _STRAIGHT, _FIRM = 0.5, 1e6
-"""An edge that is as straight as this stays so: it has this weight against the others."""
+"""An edge that goes less than ``_STRAIGHT`` pixels to the side becomes vertical, with the weight ``_FIRM``."""
 
 
 class Routes:
     """The curves of edges.
 
     Args:
-        sizes: of the boxes.
-        flats: how wide the part of each box is where edges may end.
+        layers: the boxes and lines in their order.
+        sizes: width and height of each box.
+        flats: the width of the part of each box where edges may end.
         x: the middle of each slot.
+        edges: from box to box.
     """
 
     def __init__(self, layers: Layers, sizes: Sequence[Point], flats: Sequence[float], x: Sequence[float], edges: Edges) -> None:
@@ -50,7 +52,7 @@ class Routes:
         self._starts, self._ends = self._ports(flats)
 
     def aside(self) -> list[float]:
-        """How far edges go to the side below each layer, at most."""
+        """Return the greatest horizontal length of edges below each layer."""
         aside = [0.0] * len(self._layers.rows)
         for (a, _), path, start, end in zip(self._edges, self._paths, self._starts, self._ends, strict=True):
             first, steps = self._layers.layer[a], len(path) - 1
@@ -62,7 +64,7 @@ class Routes:
         return aside
 
     def curves(self, bands: Sequence[Point]) -> list[list[Point]]:
-        """The points of cubic Bezier curves for each edge.
+        """Return the points of the cubic Bezier curves of each edge.
 
         Args:
             bands: top and bottom of each layer.
@@ -74,7 +76,7 @@ class Routes:
         (top_a, bottom_a), (top_b, bottom_b) = bands[layer[a]], bands[layer[b]]
         start, end = (top_a + bottom_a + self._sizes[a][1]) / 2, (top_b + bottom_b - self._sizes[b][1]) / 2
         found: list[Stretch] = [(start, self._starts[k], self._starts[k])]
-        if bottom_a > start + _NOTHING:  # below a box that is less high than its layer
+        if bottom_a > start + _NOTHING:  # below a box that is lower than its layer
             found.append((bottom_a, *self._stretch(a)))
         for slot in path[1:-1]:
             room = self._stretch(slot) if self._used[slot] == 1 else (self._x[slot], self._x[slot])
@@ -88,7 +90,7 @@ class Routes:
         return self._room[k][i]
 
     def _stretches(self, row: Sequence[int]) -> list[tuple[float, float]]:
-        """From where to where the edges of each slot of a layer may run, so that those of two slots do not meet."""
+        """Return the free range of each slot of a layer; the ranges of two slots do not overlap."""
         half = [self._sizes[slot][0] / 2 if slot < self._layers.count else 0.0 for slot in row]
         borders = []
         for i, (a, b) in enumerate(pairwise(row)):
@@ -103,7 +105,7 @@ class Routes:
         return list(zip([-inf, *(b for _, b in borders)], [*(a for a, _ in borders), inf], strict=True))
 
     def _ports(self, flats: Sequence[float]) -> tuple[list[float], list[float]]:
-        """Where each edge leaves its box and where it arrives: towards where it goes, and apart from the others."""
+        """Return the x positions where each edge leaves its box and where it arrives, apart from the other edges."""
         leaving: dict[int, dict[int, list[int]]] = {}
         arriving: dict[int, list[int]] = {}
         for k, ((a, b), path) in enumerate(zip(self._edges, self._paths, strict=True)):
@@ -122,7 +124,7 @@ class Routes:
         return starts, ends
 
     def _side_by_side(self, box: int, flat: float, towards: Sequence[float]) -> list[float]:
-        """Places on one side of a box, as near as can be to others from left to right, and apart."""
+        """Return places on one side of a box: as near as possible to ``towards``, in the same order, and apart."""
         room = flat / 2
         aside = [min(max(x - self._x[box], -room), room) for x in towards]
         straight = [abs(x - self._x[box]) < _STRAIGHT for x in towards]
@@ -136,7 +138,7 @@ class Routes:
 
 
 def spread(wanted: Sequence[float], weights: Sequence[float], step: float) -> list[float]:
-    """The places nearest to those wanted that are in the same order and so far apart: an isotonic regression."""
+    """Return the places nearest to ``wanted`` in the same order that are ``step`` apart: an isotonic regression."""
     pools: list[tuple[float, float, int]] = []
     for i, (place, weight) in enumerate(zip(wanted, weights, strict=True)):
         mean, total, size = place - i * step, weight, 1
@@ -150,32 +152,36 @@ def spread(wanted: Sequence[float], weights: Sequence[float], step: float) -> li
 
 
 def _tight(stretches: Sequence[Stretch]) -> tuple[list[Point], list[int]]:
-    """The shortest line through stretches of which the first and the last are points: a point in each, and where it bends."""
-    xs, bends = [stretches[0][1]], [0]
+    """Return the shortest line through stretches, the first and the last of which are points.
+
+    Returns:
+        a point in each stretch, and the positions of the corners in that list.
+    """
+    xs, corners = [stretches[0][1]], [0]
     here, last = 0, len(stretches) - 1
     while here < last:
         y, x = stretches[here][0], xs[here]
         low, high = (-inf, last), (inf, last)
-        bend, slope = last, 0.0
+        corner, slope = last, 0.0
         for k in range(here + 1, last + 1):
             down = stretches[k][0] - y
             left, right = (stretches[k][1] - x) / down, (stretches[k][2] - x) / down
             if left > high[0] or right < low[0]:
-                slope, bend = high if left > high[0] else low
+                slope, corner = high if left > high[0] else low
                 break
             low, high = max(low, (left, k)), min(high, (right, -k))
             slope = left
-        bend = abs(bend)
-        xs += [x + slope * (stretches[k][0] - y) for k in range(here + 1, bend + 1)]
-        bends.append(bend)
-        here = bend
-    return [(x, y) for x, (y, _, _) in zip(xs, stretches, strict=True)], bends
+        corner = abs(corner)
+        xs += [x + slope * (stretches[k][0] - y) for k in range(here + 1, corner + 1)]
+        corners.append(corner)
+        here = corner
+    return [(x, y) for x, (y, _, _) in zip(xs, stretches, strict=True)], corners
 
 
 def rounded(stretches: Sequence[Stretch]) -> list[Point]:
-    """The shortest line with its corners rounded as far as the stretches allow."""
-    points, bends = _tight(stretches)
-    chosen = set(bends)
+    """Return the shortest line with its corners rounded as far as the stretches allow."""
+    points, corners = _tight(stretches)
+    chosen = set(corners)
     while True:
         stops = sorted(chosen)
         curve = _monotone([points[k] for k in stops])
@@ -189,14 +195,14 @@ def rounded(stretches: Sequence[Stretch]) -> list[Point]:
 
 
 def _at(curve: Sequence[Point], y: float) -> float:
-    """Where a curve is at a height; its heights are evenly spaced."""
+    """Return the x position of a Bezier curve at a height; the heights of its points are evenly spaced."""
     (x0, top), (x1, _), (x2, _), (x3, bottom) = curve
     t = (y - top) / (bottom - top)
     return (1 - t) ** 3 * x0 + 3 * t * (1 - t) ** 2 * x1 + 3 * t * t * (1 - t) * x2 + t**3 * x3
 
 
 def _monotone(points: Sequence[Point]) -> list[Point]:
-    """Cubic curves through points that go down, by Fritsch and Carlson: between two points x does not leave their range."""
+    """Return cubic curves through points that go down, by Fritsch and Carlson: between two points, x stays in their range."""
     slopes = [(to_x - x) / (to_y - y) for (x, y), (to_x, to_y) in pairwise(points)]
     tangents = [_limited(slopes[0])]
     for (_, y0), (_, y1), (_, y2), before, after in zip(points, points[1:], points[2:], slopes, slopes[1:], strict=False):

@@ -1,12 +1,12 @@
-"""A graph as an SVG: one picture for dark and for light pages, and the same on every machine."""
+"""A graph as an SVG: one picture for dark and light pages, with the same bytes on every machine."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from autodiff_cli.errors import LimitError
-from autodiff_cli.graph.labels import Line, flow, lines, printable, shortened, width
+from autodiff_cli.errors import LimitError, setting
+from autodiff_cli.graph.labels import LONGEST_TIP, LabelLine, fitted, flow, lines, printable, width
 from autodiff_cli.graph.layout import Layout, place
 from autodiff_cli.graph.model import Graph, GraphNode
 from autodiff_cli.graph.routes import Point
@@ -16,24 +16,23 @@ from autodiff_cli.graph.theme import DARK, LIGHT, Theme
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _SIZE, _SMALL = 13.0, 11.5
 _CHARACTER = 0.62
-"""The width of a character by its height; those of the fonts above are 0.55 to 0.61."""
+"""The width of a character relative to its height; in the fonts above it is 0.55 to 0.61."""
 _LINE = 17.0
 _PAD_X, _PAD_Y = 12.0, 7.0
 _MARGIN = 12.0
 _STACK = 4.0
-"""How far the second sheet of a group, and the second border of an output, are off."""
+"""The distance of the second sheet of a group, and of the second border of an output."""
 _ARROW = 8.0
-"""The length of an arrow, and its distance from the corners of a box at least."""
+"""The length of an arrowhead, and its least distance from the corners of a box."""
 _MOST_ARROWS = 40
-"""For so many side by side a box is made wide enough."""
-_LONGEST_TIP = 200
+"""A box is wide enough for at most this number of arrows side by side."""
 
 
 def to_svg(graph: Graph, precision: int, theme: str = "auto") -> str:
-    """The text of an ``.svg`` file.
+    """Return the text of an ``.svg`` file.
 
     Args:
-        theme: ``light`` or ``dark``, or ``auto`` for a picture without a ground of its own that asks the page.
+        theme: ``light`` or ``dark``; or ``auto``, without a background, for the colour scheme of the page.
 
     Raises:
         LimitError: for a graph that is too large to be laid out.
@@ -42,23 +41,30 @@ def to_svg(graph: Graph, precision: int, theme: str = "auto") -> str:
     if length > LONGEST:
         raise LimitError(
             f"a picture of {len(graph.nodes):,} nodes is too large: its edges span {length:,} layers, and {LONGEST:,} is the most",
-            hint="show less with --depth N or --collapse; --format dot, mermaid and json have no limit",
+            hint=f"show less with {setting('depth', 'N')} or {setting('collapse')}; DOT, Mermaid and JSON have no limit",
         )
-    written = [lines(graph, node, precision) for node in graph.nodes]
-    sizes = [_size(node, text) for node, text in zip(graph.nodes, written, strict=True)]
+    labels = [lines(graph, node, precision) for node in graph.nodes]
+    sizes = [_size(node, label) for node, label in zip(graph.nodes, labels, strict=True)]
     arrows = list(flow(graph))
     flats = [_flat(node.kind, size) for node, size in zip(graph.nodes, sizes, strict=True)]
     layout = place(sizes, [(a, b) for a, b, _ in arrows], flats)
-    return drawn(graph, written, sizes, arrows, layout, theme)
+    return drawn(graph, labels, sizes, arrows, layout, theme)
 
 
-def drawn(graph: Graph, written: Any, sizes: Any, arrows: Any, layout: Layout, theme: str) -> str:
-    """The picture of a layout."""
+def drawn(
+    graph: Graph,
+    labels: Sequence[Sequence[LabelLine]],
+    sizes: Sequence[Point],
+    arrows: Sequence[tuple[int, int, bool]],
+    layout: Layout,
+    theme: str,
+) -> str:
+    """Return the picture of a layout."""
     wide, high = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
     text = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{high:.0f}" '
         f'viewBox="{-_MARGIN:.0f} {-_MARGIN:.0f} {wide:.2f} {high:.2f}" role="img">',
-        f"<title>{_text(shortened(graph.expression, _LONGEST_TIP))}</title>",
+        f"<title>{_text(fitted(graph.expression, LONGEST_TIP))}</title>",
         f"<style>{_style(theme)}</style>",
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
         'markerUnits="userSpaceOnUse" orient="auto"><path class="head" d="M0 0.5L8 4L0 7.5Z"/></marker></defs>',
@@ -67,36 +73,36 @@ def drawn(graph: Graph, written: Any, sizes: Any, arrows: Any, layout: Layout, t
         text.append(f'<rect class="ground" x="{-_MARGIN:.0f}" y="{-_MARGIN:.0f}" width="{wide:.2f}" height="{high:.2f}"/>')
     for (_, _, flows), curve in zip(arrows, layout.curves, strict=True):
         text.append(f'<path class="edge{"" if flows else " none"}" marker-end="url(#arrow)" d="{_path(curve)}"/>')
-    for node, shown, size, center in zip(graph.nodes, written, sizes, layout.centers, strict=True):
-        text += _node(node, shown, size, center)
+    for node, label, size, center in zip(graph.nodes, labels, sizes, layout.centers, strict=True):
+        text += _node(node, label, size, center)
     return "\n".join([*text, "</svg>"]) + "\n"
 
 
-def _size(node: GraphNode, written: list[Line]) -> Point:
-    longest = max(width(line.text) * _font_size(line) for line in written) * _CHARACTER
+def _size(node: GraphNode, label: Sequence[LabelLine]) -> Point:
+    longest = max(width(line.text) * _font_size(line) for line in label) * _CHARACTER
     round_ends = 8.0 if node.kind == "variable" else _STACK if node.kind in ("group", "output") else 0.0
     arrows = min(len(node.inputs), _MOST_ARROWS) * _ARROW
-    high = len(written) * _LINE + 2 * (_PAD_Y + (_STACK if node.kind == "output" else 0))
+    high = len(label) * _LINE + 2 * (_PAD_Y + (_STACK if node.kind == "output" else 0))
     return max(longest, arrows) + 2 * (_PAD_X + round_ends), high
 
 
 def _corner(kind: str, height: float) -> float:
-    """The radius of the corners."""
+    """Return the radius of the corners."""
     return {"variable": min(height / 2, 22.0), "operation": 7.0, "named": 7.0}.get(kind, 0.0)
 
 
 def _flat(kind: str, size: Point) -> float:
-    """How much of the upper and the lower side of a box is straight, so that an arrow may end there."""
+    """Return the length of the straight part of the upper and lower sides of a box, where arrows may end."""
     return size[0] - 2 * max(_corner(kind, size[1]), _ARROW)
 
 
-def _font_size(line: Line) -> float:
+def _font_size(line: LabelLine) -> float:
     return _SIZE if line.role == "title" else _SMALL
 
 
-def _node(node: GraphNode, written: list[Line], size: Point, center: Point) -> list[str]:
+def _node(node: GraphNode, label: Sequence[LabelLine], size: Point, center: Point) -> list[str]:
     (w, h), (x, y) = size, center
-    tip = shortened(node.expression or node.label, _LONGEST_TIP)
+    tip = fitted(node.expression or node.label, LONGEST_TIP)
     text = [f'<g class="node {node.kind}"><title>{_text(tip)}</title>']
     if node.kind == "group":
         text.append(_rect(x + _STACK / 2, y + _STACK / 2, w - _STACK, h - _STACK, 0.0))
@@ -105,8 +111,8 @@ def _node(node: GraphNode, written: list[Line], size: Point, center: Point) -> l
         text.append(_rect(x, y, w, h, _corner(node.kind, h)))
     if node.kind == "output":
         text.append(_rect(x, y, w - 2 * _STACK, h - 2 * _STACK, 0.0))
-    first = y - (len(written) - 1) / 2 * _LINE
-    for i, line in enumerate(written):
+    first = y - (len(label) - 1) / 2 * _LINE
+    for i, line in enumerate(label):
         base = first + i * _LINE + _font_size(line) * 0.35
         text.append(f'<text class="{line.role}" x="{x:.2f}" y="{base:.2f}">{_text(line.text)}</text>')
     return [*text, "</g>"]

@@ -1,4 +1,4 @@
-"""Colours of a graph on light and on dark ground; shapes say the same, for whoever sees no colours."""
+"""The colours of a graph on light and dark backgrounds; shapes show the same without colours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Colors(NamedTuple):
-    """Of one kind of node."""
+    """The colours of one kind of node."""
 
     fill: str
     border: str
@@ -14,7 +14,7 @@ class Colors(NamedTuple):
 
 
 class Theme(NamedTuple):
-    """All colours of a picture."""
+    """The colours of a picture."""
 
     ground: str
     edge: str
@@ -53,9 +53,8 @@ DARK = Theme(
         "more": Colors("#161b22", "#6e7681", "#9ea7b3"),
     },
 )
-THEMES = ("auto", "light", "dark")
 
 
 def theme_of(name: str) -> Theme:
-    """The colours of a theme; ``auto``, where nobody can look which it is, is light."""
+    """Return the colours of a theme; ``auto`` is light where the background is unknown."""
     return DARK if name == "dark" else LIGHT
