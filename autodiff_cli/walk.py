@@ -17,13 +17,15 @@ def postorder(roots: Iterable[Item], inputs: Callable[[Item], Iterable[Item]]) -
     """
     order: list[Item] = []
     met: set[Item] = set()
-    stack = [(root, False) for root in reversed(list(roots))]
+    path: list[Item] = []
+    stack: list[Item | None] = [*reversed([*roots])]  # None: the inputs of the last item of the path are done
     while stack:
-        item, done = stack.pop()
-        if done:
-            order.append(item)
+        item = stack.pop()
+        if item is None:
+            order.append(path.pop())
         elif item not in met:
             met.add(item)
-            stack.append((item, True))
-            stack.extend((each, False) for each in reversed(list(inputs(item))) if each not in met)
+            path.append(item)
+            stack.append(None)
+            stack += reversed([*inputs(item)])
     return order

@@ -258,11 +258,13 @@ def nodes_towards(starts: Iterable[Node], targets: Iterable[Edge]) -> NeededNode
     ends = {node for node, _ in targets}
     needed = NeededNodes()
     for node in postorder(starts, input_nodes):
-        if any(target in needed for target in input_nodes(node)):
-            needed.inner.add(node)
+        if node in ends:
             needed.add(node)
-        elif node in ends:
-            needed.add(node)
+        for edge in node._edges:
+            if edge is not None and edge[0] in needed:
+                needed.add(node)
+                needed.inner.add(node)
+                break
     return needed
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import next_sequence_nr
@@ -15,18 +15,10 @@ from autodiff_cli.autograd.tensor import Tensor
 _new = object.__new__
 
 
-class SavedValue(NamedTuple):
-    """One value that a node saves.
-
-    Attributes:
-        kind: whether it is an argument, the shape of an argument, or the output.
-        position: which argument, -1 for the output.
-        readers: the VJP rules that need it, as positions among those there are.
-    """
-
-    kind: Literal["value", "shape", "output"]
-    position: int
-    readers: tuple[int, ...]
+Source = Literal["value", "shape", "output"]
+SavedValue = tuple[Source, int, tuple[int, ...]]
+"""One value that a node saves: an argument, the shape of one, or the output; the position of the argument, or -1; and
+which of the VJP rules need it.  A plain tuple, as unpacking a named one costs 2 % of an eager operation."""
 
 
 class NodeFactory:
@@ -75,8 +67,8 @@ class NodeFactory:
         self.names = tuple(dict.fromkeys(name for names in wanted for name in names))
         self.picks = tuple(tuple(map(self.names.index, names)) for names in wanted)
         parameters = self.tensors + statics
-        self.saved_values = tuple(
-            SavedValue(*_source(name, parameters), tuple(i for i, read in enumerate(self.picks) if k in read))
+        self.saved_values: tuple[SavedValue, ...] = tuple(
+            (*_source(name, parameters), tuple(i for i, read in enumerate(self.picks) if k in read))
             for k, name in enumerate(self.names)
         )
 
@@ -139,7 +131,7 @@ class NodeFactory:
         return output_of(node, tuple(edges), data)
 
 
-def _source(name: str, parameters: tuple[str, ...]) -> tuple[Literal["value", "shape", "output"], int]:
+def _source(name: str, parameters: tuple[str, ...]) -> tuple[Source, int]:
     if name == "out":
         return "output", -1
     if name in parameters:
