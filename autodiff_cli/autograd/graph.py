@@ -1,21 +1,23 @@
-"""The graph itself: PyTorch's ``torch.autograd.graph``."""
+"""The recorded graph: PyTorch's ``torch.autograd.graph``, and a log of the nodes that a backward pass runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal, NamedTuple
 
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.memory import mark_changed
-from autodiff_cli.autograd.node import GradientEdge, Node, leaf_edge
+from autodiff_cli.autograd.node import GradientEdge, Node, input_nodes, leaf_edge
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
+from autodiff_cli.walk import postorder
 
 __all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version", "register_multi_grad_hook"]
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge of a tensor; for a leaf it leads to its ``AccumulateGrad``.
+    """Return the edge of a tensor; for a leaf it leads to its ``AccumulateGrad``.
 
     Raises:
         GraphError: if the tensor does not require grad.
@@ -26,13 +28,13 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Count a change in place that was made behind the back of autograd."""
+    """Count an in-place change that was made to the memory of a tensor without autograd."""
     for one in [tensor] if isinstance(tensor, Tensor) else tensor:
         mark_changed(one)
 
 
 class _Handles:
-    """The hooks on several tensors, removed together."""
+    """The handles of several hooks, which are removed together."""
 
     def __init__(self, handles: list[RemovableHandle]) -> None:
         self._handles = handles
@@ -42,15 +44,17 @@ class _Handles:
             handle.remove()
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> _Handles:
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all"
+) -> _Handles:
     """Call ``fn`` when the gradients of these tensors are known.
 
     Args:
-        tensors: which ones; each must require grad.
-        fn: for ``all`` it takes the list of gradients, for ``any`` the first of them.
-        mode: whether to wait for ``all`` of a sweep or call at once for ``any``.
+        tensors: each must require grad.
+        fn: takes the list of gradients for ``all``, the first of them for ``any``.
+        mode: whether to wait for ``all`` gradients of a backward pass, or to call at the first (``any``).
     """
-    found: dict[int, Any] = {}
+    found: dict[int, Tensor] = {}
 
     def hook(index: int) -> Callable[[Tensor], None]:
         def call(gradient: Tensor) -> None:
@@ -66,3 +70,39 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
         return call
 
     return _Handles([tensor.register_hook(hook(i)) for i, tensor in enumerate(tensors)])
+
+
+class Visit(NamedTuple):
+    """One node that a backward pass ran.
+
+    Attributes:
+        node: the node.
+        gradients: the gradient of each output, ``None`` for an output that nothing used.
+        parts: for each edge the contribution to the gradient of the input, ``None`` where it was not needed; it may still
+            have the shape of the output that the input was broadcast to.
+    """
+
+    node: Node
+    gradients: Sequence[Tensor | None]
+    parts: Sequence[Tensor | None]
+
+
+@contextmanager
+def watching(output: Tensor) -> Iterator[list[Visit]]:
+    """Record the nodes that backward passes from ``output`` run inside the block, in the order in which they run."""
+    visits: list[Visit] = []
+
+    def watch(node: Node) -> RemovableHandle:
+        return node.register_hook(lambda parts, gradients: visits.append(Visit(node, gradients, parts)))
+
+    handles = _Handles([watch(node) for node in nodes_behind(output)])
+    try:
+        yield visits
+    finally:
+        handles.remove()
+
+
+def nodes_behind(output: Tensor) -> list[Node]:
+    """Return every node that a tensor was made by, the oldest first, without the nodes of leaves."""
+    found = postorder([] if output.grad_fn is None else [output.grad_fn], input_nodes)
+    return sorted((node for node in found if node.sequence_nr), key=lambda node: node.sequence_nr)

@@ -1,0 +1,259 @@
+"""An expansion: all series of one evaluation, which grow together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.modes import no_grad
+from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
+from autodiff_cli.autograd.taylor_mode import recurrences
+from autodiff_cli.autograd.taylor_mode.series import (
+    Coefficient,
+    Operand,
+    Recurrence,
+    Series,
+    as_coefficient,
+    degree_of,
+    flat,
+    primal_of,
+    shape_of,
+    value_of,
+)
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.errors import NoSeriesError
+from autodiff_cli.limits import check_bytes, check_count
+
+MOST_PRODUCTS = 5_000_000_000
+"""Multiplications of all convolutions of an expansion in vectors, some seconds."""
+
+
+class Expansion:
+    """The Taylor series of an evaluation in one variable.
+
+    Args:
+        order: the highest power of the variable.
+    """
+
+    def __init__(self, order: int) -> None:
+        self.order = order
+        self._levels: list[list[Series]] = [[] for _ in range(order + 1)]
+        self._known: dict[tuple[Any, ...], Tensor] = {}
+        self._kept: list[Sequence[Operand]] = []  # alive, so that no other object gets the identity of an argument
+        self._bytes = self._products = 0
+        self._needed_order = order  # of the series that are made now
+
+    def variable(self, value: Array) -> Series:
+        """Return the variable around ``value``; every element of an array moves by the same amount."""
+        series = self._made(value, None, (), recurrences.variable, min(self.order, 1))
+        if self.order:
+            series.coefficients.append(1.0)
+            series.scaled_coefficients.append(1.0)
+        return series
+
+    def coefficients(self, output: Tensor) -> Array:
+        """Return the coefficients of a result, of shape (order + 1, *shape of the result).  They use up the expansion."""
+        shape, dtype = output.shape, output.dtype if output.dtype.kind == "f" else np.dtype(np.float64)
+        found: Array = np.zeros((self.order + 1, *shape), dtype)
+        found[0] = output._data
+        if isinstance(output, Series):
+            with np.errstate(all="ignore"), no_grad():
+                self._find_local_derivatives()
+                self._find_constants()
+                self._grow()
+            for k in range(1, self.order + 1):
+                found[k] = output.coefficients[k]
+        for level in self._levels:
+            for series in level:  # reference cycles, which would be freed late
+                series.args, series.local_derivatives = (), []
+        self._levels.clear()
+        self._known.clear()
+        return found
+
+    def apply(self, primitive: Primitive, args: Sequence[Operand]) -> Tensor:
+        """Return the result of an operation with a series among its arguments; the same one for the same arguments."""
+        key: tuple[Any, ...] | None = (primitive, *map(_identity, args))
+        try:
+            if key in self._known:
+                return self._known[key]
+        except TypeError:  # a list, for example
+            key = None
+        made: Tensor = self._result(primitive, args, primitive.function(*map(primal_of, args)))
+        if key is not None:
+            self._known[key] = made
+            self._kept.append(args)
+        return made
+
+    def _result(self, primitive: Primitive, args: Sequence[Operand], result: Tensor) -> Operand:
+        kind: Any = primitive.series
+        if kind is None:
+            raise NoSeriesError(f"{primitive.name} has no rule for power series")
+        if kind == "fixed" or not _depends_on_variable(primitive, args):
+            return result
+        if callable(kind):
+            return kind(*args)
+        value = result._data[()]
+        if kind == "linear":
+            return self._linear(primitive, args, value)
+        if kind in ("product", "bilinear"):
+            for one, other in (args, reversed(args)):
+                if kind == "product" and type(one) in (int, float) and one == 1:
+                    return other
+            recurrence = recurrences.product if kind == "product" else recurrences.bilinear
+            return self._made(value, primitive, _as_coefficients(args), recurrence, degree_of(args[0]) + degree_of(args[1]))
+        if kind == "quotient":
+            over, under = args if len(args) == 2 else (1.0, args[0])
+            degree = self.order if type(under) is Series else degree_of(over)
+            return self._made(value, primitive, _as_coefficients((over, under)), recurrences.quotient, degree)
+        degree = self.order
+        if kind == "power":
+            exponent = args[1]
+            if exponent == 1:
+                return args[0]
+            if exponent >= 0 and float(exponent).is_integer():
+                degree = int(exponent) * degree_of(args[0])
+        is_total = kind == "total" and value.shape != np.broadcast_shapes(*map(shape_of, args))
+        return self._made(value, primitive, args, recurrences.total if is_total else recurrences.chain, degree)
+
+    def _linear(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
+        if primitive.name == "where" and np.ndim(value_of(args[0])) == 0:
+            chosen = args[1] if value_of(args[0]) else args[2]
+            if shape_of(chosen) == value.shape:
+                return chosen
+        degree = max(degree_of(each) for each in flat(primitive, args))
+        return self._made(value, primitive, _linear_args(primitive, args), recurrences.linear, degree)
+
+    def _made(
+        self, value: Array, primitive: Primitive | None, args: Sequence[Operand], recurrence: Recurrence, degree: int
+    ) -> Series:
+        series = Series.__new__(Series)
+        series._data = value
+        if np.ndim(value):
+            self._count(np.size(value), min(degree, self._needed_order) + 1)
+        series._requires_grad = True
+        series._edge = series._extra = None
+        series.coefficients = [as_coefficient(value)]
+        series.scaled_coefficients = [0.0]
+        series.degree = min(degree, self.order)
+        series.expansion = self
+        series.args = args
+        series.primal = tensor_on(value)
+        series.primitive = primitive
+        series.needed_order = self._needed_order
+        series.local_derivatives = []
+        series.recurrence = recurrence
+        self._levels[self._needed_order].append(series)
+        return series
+
+    def _count(self, size: int, terms: int) -> None:
+        """Check the cost of the coefficients of a series: a pair of arrays and a convolution for each."""
+        self._bytes += 16 * size * terms
+        self._products += size * terms**2 // 2
+        check_bytes(self._bytes)
+        check_count(self._products, MOST_PRODUCTS, "the series need {} multiplications, more than the limit of {}")
+
+    def _find_local_derivatives(self) -> None:
+        """Find the local derivatives of all series, those needed to the highest order first.
+
+        A series that is requested again is then never too short.
+        """
+        for order in range(self.order, 0, -1):
+            self._needed_order = order - 1
+            for series in self._levels[order]:
+                if series.recurrence is recurrences.chain or series.recurrence is recurrences.total:
+                    series.local_derivatives = self._local_derivatives(series, order)
+
+    def _local_derivatives(self, series: Series, needed_order: int) -> list[tuple[Series, Series | Coefficient]]:
+        primitive = series.primitive
+        assert primitive is not None
+        # Only the value is needed of the last derivative: it is computed with numbers.
+        last = needed_order == 1
+        pairs = zip(primitive.parameters, series.args, strict=True)
+        values = {name: value_of(arg) if last or type(arg) is Tensor else arg for name, arg in pairs}
+        for name, vjp in primitive.vjps.items():  # VJP rules compute with numbers, not with booleans
+            if vjp is not None and getattr(values[name], "dtype", None) == np.bool_:
+                values[name] = values[name].astype(np.int64)
+        values["out"] = series._data if last else series
+        found = []
+        for name, vjp in primitive.vjps.items():
+            argument = series.args[primitive.parameters.index(name)]
+            if vjp is None or type(argument) is not Series:
+                continue
+            wanted = argument_names(vjp)[1:]
+            derivative = vjp(1.0, *[values[n] if n in values else shape_of(values[n.removesuffix("_shape")]) for n in wanted])
+            if type(derivative) is not Series:
+                derivative = as_coefficient(value_of(derivative))
+                if type(derivative) is float and derivative == 0:
+                    continue  # an argument that was not selected contributes nothing, whatever it is
+            found.append((argument, derivative))
+        if not found:
+            series.degree = 0
+        return found
+
+    def _find_constants(self) -> None:
+        """Find the series that are constant: they contribute nothing, even where the derivative with respect to them is nan.
+
+        That a local derivative is the constant 0, as that of ``hardtanh`` outside its bounds, is known only now.
+        """
+        changed = True
+        while changed:
+            changed = False
+            for level in reversed(self._levels):
+                for series in level:
+                    degree = recurrences.degree_now(series)
+                    if degree < series.degree:
+                        series.degree, changed = degree, True
+
+    def _grow(self) -> None:
+        """Compute all coefficients, order by order; within an order a series needs older ones only."""
+        for k in range(1, self.order + 1):
+            for order in range(self.order, k - 1, -1):
+                for series in self._levels[order]:
+                    coefficient = series.recurrence(series, k) if k <= series.degree else 0.0
+                    if len(series.coefficients) == k:
+                        series.coefficients.append(coefficient)
+                        series.scaled_coefficients.append(k * coefficient)
+
+
+def _depends_on_variable(primitive: Primitive, args: Sequence[Operand]) -> bool:
+    """Return whether a differentiable argument is a series."""
+    if primitive.of_sequence:
+        return True
+    for i in primitive.differentiable_args:  # noqa: SIM110  the innermost loop
+        if type(args[i]) is Series:
+            return True
+    return False
+
+
+def _as_coefficients(args: Sequence[Operand]) -> list[Series | Coefficient]:
+    return [each if type(each) is Series else as_coefficient(value_of(each)) for each in args]
+
+
+_NUMBERS = (bool, int, float, np.float64, np.float32)
+
+
+def _identity(operand: Operand) -> Any:
+    """Return a key that two operands have in common if they are the same."""
+    kind = type(operand)
+    if kind is Series or kind is Tensor or kind is np.ndarray:
+        return id(operand)
+    if kind in _NUMBERS and not operand:
+        return (kind, repr(operand))  # 0.0 is not -0.0
+    return (kind, operand)
+
+
+def _linear_args(primitive: Primitive, args: Sequence[Operand]) -> list[Operand]:
+    """Return the arguments of a linear operation, with zeros for constants: the operation is applied to coefficients."""
+    if primitive.of_sequence:
+        return [[each if type(each) is Series else np.zeros(shape_of(each)) for each in args[0]], *args[1:]]
+    found: list[Operand] = []
+    for name, value in zip(primitive.parameters, args, strict=True):
+        differentiable = primitive.vjps.get(name) is not None
+        if differentiable and type(value) is Series:
+            found.append(value)
+        else:
+            found.append(np.zeros(shape_of(value))[()] if differentiable else value_of(value))
+    return found

@@ -1,0 +1,122 @@
+"""Recurrences: the coefficient of order k of a series, from lower orders and from its arguments."""
+
+from __future__ import annotations
+
+from operator import mul
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.primitives.primitive import Primitive
+from autodiff_cli.autograd.taylor_mode.series import (
+    Coefficient,
+    Series,
+    as_coefficient,
+    coefficient_of,
+    degree_of,
+    flat,
+    is_zero,
+    shape_of,
+)
+
+
+def variable(series: Series, k: int) -> Coefficient:
+    """The variable itself: its coefficient of order 1 is set when it is made."""
+    return 0.0
+
+
+def product(series: Series, k: int) -> Coefficient:
+    """The product of two arguments, element by element."""
+    a, b = series.args
+    if type(a) is not Series:
+        return a * b.coefficients[k]
+    if type(b) is not Series:
+        return a.coefficients[k] * b
+    return _convolution(a.coefficients, b.coefficients, k, max(0, k - b.degree), min(k, a.degree))
+
+
+def quotient(series: Series, k: int) -> Coefficient:
+    """The first argument divided by the second."""
+    a, b = series.args
+    rest = a.coefficients[k] if type(a) is Series else 0.0
+    if type(b) is Series:
+        rest = rest - _convolution(b.coefficients, series.coefficients, k, 1, min(k, b.degree))
+        b = b.coefficients[0]
+    try:
+        return rest / b
+    except ZeroDivisionError:
+        return float(np.divide(rest, b))
+
+
+def chain(series: Series, k: int) -> Coefficient:
+    """The chain rule, element by element."""
+    found: Any = 0.0
+    for u, w in series.local_derivatives:
+        if type(w) is Series:
+            found = found + _convolution(u.scaled_coefficients, w.coefficients, k, max(1, k - w.degree), min(k, u.degree))
+        elif k <= u.degree:
+            found = found + _weighted(w, u.scaled_coefficients[k])
+    return found / k
+
+
+def total(series: Series, k: int) -> Coefficient:
+    """The chain rule for a scalar that depends on all elements of the arguments."""
+    found = 0.0
+    for u, w in series.local_derivatives:
+        coefficients, degree = (w.coefficients, w.degree) if type(w) is Series else ([w], 0)
+        shape = np.broadcast_shapes(shape_of(w), u._data.shape)
+        for j in range(max(1, k - degree), min(k, u.degree) + 1):
+            found += float(np.sum(np.broadcast_to(_weighted(coefficients[k - j], u.scaled_coefficients[j]), shape)))
+    return found / k
+
+
+def linear(series: Series, k: int) -> Coefficient:
+    """The operation itself, applied to the coefficients."""
+    primitive = _primitive_of(series)
+    args: Any = series.args
+    if primitive.of_sequence:
+        return primitive.forward([coefficient_of(v, k) for v in args[0]], *args[1:])
+    return as_coefficient(primitive.forward(*[coefficient_of(v, k) for v in args]))
+
+
+def bilinear(series: Series, k: int) -> Coefficient:
+    """The sum of the operation's results on the pairs of coefficients that belong to an order."""
+    primitive = _primitive_of(series)
+    a, b = series.args
+    low = max(0, k - b.degree) if type(b) is Series else k
+    high = min(k, a.degree) if type(a) is Series else 0
+    found: Any = 0.0
+    for j in range(low, high + 1):
+        found = found + primitive.forward(coefficient_of(a, j), coefficient_of(b, k - j))
+    return as_coefficient(found)
+
+
+def degree_now(series: Series) -> int:
+    """Return the degree of a series as far as the degrees of its arguments are known now."""
+    args, recurrence = series.args, series.recurrence
+    if recurrence is chain or recurrence is total:
+        if any(not u.degree or is_zero(w) for u, w in series.local_derivatives):
+            series.local_derivatives = [(u, w) for u, w in series.local_derivatives if u.degree and not is_zero(w)]
+        return series.degree if series.local_derivatives else 0
+    if recurrence is product or recurrence is bilinear:
+        return 0 if any(map(is_zero, args)) else degree_of(args[0]) + degree_of(args[1])
+    if recurrence is quotient:
+        return series.degree if degree_of(args[1]) else degree_of(args[0])
+    if recurrence is linear:
+        return max(map(degree_of, flat(_primitive_of(series), args)))
+    return series.degree
+
+
+def _primitive_of(series: Series) -> Primitive:
+    assert series.primitive is not None
+    return series.primitive
+
+
+def _convolution(a: list[Coefficient], b: list[Coefficient], k: int, low: int, high: int) -> Coefficient:
+    """Return the sum of a[j]*b[k-j] for j from low to high."""
+    stop = k - high - 1
+    return sum(map(mul, a[low : high + 1], b[k - low : stop if stop >= 0 else None : -1])) if low <= high else 0.0
+
+
+def _weighted(weight: Coefficient, scaled: Coefficient) -> Coefficient:
+    return weight * scaled if type(weight) is float else np.where(weight == 0, 0.0, weight * scaled)

@@ -1,0 +1,117 @@
+"""Truncated Taylor series in the place of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.primitive import Primitive
+from autodiff_cli.autograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.taylor_mode.expansion import Expansion
+
+Operand = Any
+"""An argument of an operation: a series, a tensor, an array, a number, or a list of them."""
+Coefficient = Any
+"""A Python float for a scalar, whose arithmetic is the fastest; else an array that broadcasts to the shape."""
+Recurrence = Callable[["Series", int], Coefficient]
+"""The coefficient of one order, from the lower orders of a series and from its arguments."""
+
+
+class Series(Tensor):
+    """A tensor that depends on the variable of an expansion.
+
+    Attributes:
+        coefficients: those of the orders that are known.
+        scaled_coefficients: k times the coefficient of order k.
+        degree: the coefficients of higher orders are 0.
+        expansion: the expansion that it belongs to.
+        primitive, args: the operation and its arguments.
+        primal: its value, as a tensor that is not a series.
+        needed_order: the highest order that other series need.
+        local_derivatives: pairs of an argument and the derivative with respect to it.
+        recurrence: computes the next coefficient.
+    """
+
+    __slots__ = (
+        "args",
+        "coefficients",
+        "degree",
+        "expansion",
+        "local_derivatives",
+        "needed_order",
+        "primal",
+        "primitive",
+        "recurrence",
+        "scaled_coefficients",
+    )
+
+    coefficients: list[Coefficient]
+    scaled_coefficients: list[Coefficient]
+    degree: int
+    expansion: Expansion
+    args: Sequence[Operand]
+    primal: Tensor
+    primitive: Primitive | None
+    needed_order: int
+    local_derivatives: list[tuple[Series, Series | Coefficient]]
+    recurrence: Recurrence
+
+    def applied(self, primitive: Primitive, args: Sequence[Operand]) -> Tensor:
+        """Return the result of a primitive, at least one of whose arguments is a series.
+
+        Raises:
+            NoSeriesError: if it has no rule for series.
+        """
+        return self.expansion.apply(primitive, args)
+
+
+def as_coefficient(value: Coefficient) -> Coefficient:
+    """Return a value as it is kept in a series: a number as a Python float."""
+    return float(value) if np.ndim(value) == 0 else value
+
+
+def value_of(operand: Operand) -> Any:
+    """Return the array of a tensor or a series; anything else unchanged."""
+    return operand._data if isinstance(operand, Tensor) else operand
+
+
+def primal_of(operand: Operand) -> Operand:
+    """Return the primal of a series, also in a list; anything else unchanged."""
+    if type(operand) is Series:
+        return operand.primal
+    return [primal_of(each) for each in operand] if type(operand) is list else operand
+
+
+def shape_of(operand: Operand) -> tuple[int, ...]:
+    """Return the shape of an operand, ``()`` for a number."""
+    return operand.shape if hasattr(operand, "shape") else ()
+
+
+def degree_of(operand: Operand) -> int:
+    """Return the degree of a series, 0 for a constant."""
+    return operand.degree if type(operand) is Series else 0
+
+
+def is_zero(operand: Operand) -> bool:
+    """Return whether a series is 0 around the point of expansion."""
+    return type(operand) is Series and not operand.degree and not np.any(operand._data)
+
+
+def coefficient_of(operand: Operand, k: int) -> Array | Operand:
+    """Return the coefficient of order ``k`` of a series in its full shape; anything else unchanged."""
+    if type(operand) is not Series:
+        return operand
+    found = operand.coefficients[k]
+    if operand._data.shape == ():
+        return np.float64(found)
+    return np.broadcast_to(found, operand._data.shape)
+
+
+def flat(primitive: Primitive, args: Sequence[Operand]) -> Sequence[Operand]:
+    """Return the arguments of a primitive, the elements of a sequence one by one."""
+    return [*args[0], *args[1:]] if primitive.of_sequence else args
