@@ -155,7 +155,7 @@ class NotPrecise(GraphError):
     def __init__(self, what: str) -> None:
         super().__init__(
             f"not possible, because {what} cannot be computed to more digits than a float64 has",
-            hint=f"leave out {setting('verify')} and {setting('digits')}; here gradcheck compares with differences in float64",
+            hint=f"leave out {setting('verify')} and {setting('digits')}; gradcheck compares with differences in float64 here",
         )
         self.what = what
 

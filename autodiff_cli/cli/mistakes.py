@@ -14,8 +14,13 @@ from autodiff_cli.suggest import suggestion
 _HINT = "\n  hint: "
 
 
+_ONE_AT_A_TIME = {"claims": "claim", "hooks": "hook"}
+"""Settings with several values, which are options to be given several times."""
+
+
 def option(name: str, value: str = "") -> str:
     """Spell a setting of the library as an option; see ``errors.setting``."""
+    name = _ONE_AT_A_TIME.get(name, name)
     return f"--{name.replace('_', '-')}{' ' * bool(value)}{value}"
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Evaluation
-
-Note = dict[str, Any]
+    from autodiff_cli.evaluation.phrasing import Note
 
 
 class LazyNotes:

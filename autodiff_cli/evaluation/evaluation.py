@@ -214,6 +214,11 @@ class Evaluation:
         evaluator.tensors.listing = False
         return evaluator
 
+    def recomputed(self, leaves: Mapping[str, Tensor] | None = None) -> Tensor:
+        """Return the output of another run of the program, with other leaves in the place of some."""
+        evaluator = self.again(leaves)
+        return evaluator.as_tensor(evaluator.run())
+
     def notes(self) -> list[dict[str, Any]]:
         """What a person should know before anything was differentiated."""
         used = {node.text for node in walk(self.evaluator.tree) if node.kind == "NAME"}

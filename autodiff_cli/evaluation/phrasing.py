@@ -11,16 +11,19 @@ from autodiff_cli.errors import Span
 from autodiff_cli.evaluation.trace import Step, raw
 from autodiff_cli.language.tree import Syntax
 
+Note = dict[str, Any]
+"""What ``note`` makes, as the JSON has it."""
+
 _MOST_TEXT = 48
 
 
-def note(kind: str, message: str, span: Span | None = None, order: int | None = None) -> dict[str, Any]:
+def note(kind: str, message: str, span: Span | None = None, order: int | None = None) -> Note:
     """What is worth knowing, and where in the expression that is.
 
     Args:
         order: what it is about: 0 for the value, 1 for a first derivative and so on; ``None`` where that says nothing.
     """
-    made: dict[str, Any] = {"kind": kind, "span": None if span is None else list(span), "message": message}
+    made: Note = {"kind": kind, "span": None if span is None else list(span), "message": message}
     return made if order is None else {**made, "order": order}
 
 

@@ -39,6 +39,20 @@ class Step(NamedTuple):
         """Arguments by position, keywords by name."""
         return [*enumerate(self.arguments), *self.keywords.items()]
 
+    @property
+    def results(self) -> tuple[Any, ...]:
+        """All results."""
+        return self.result if isinstance(self.result, tuple) else (self.result,)
+
+    def arrays(self) -> tuple[list[Any], dict[str, Any]]:
+        """Return the arguments and the keywords, tensors as arrays."""
+        return [raw(value) for value in self.arguments], {name: raw(value) for name, value in self.keywords.items()}
+
+    def again(self, given: Mapping[int | str, Any]) -> Any:
+        """Call the function with other arguments, by position and keyword as in ``slots``."""
+        assert self.op is not None
+        return invoke(self.op, [given[i] for i in range(len(self.arguments))], {name: given[name] for name in self.keywords})
+
 
 Trace = list[Step]
 

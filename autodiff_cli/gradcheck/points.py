@@ -1,24 +1,26 @@
-"""Several points in one ``--at``: lists of values, and ranges that are sampled, with the places where a program switches."""
+"""Points for ``gradcheck``: lists of values, and ranges that are sampled, with the places where a program switches."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import AutodiffError, UsageError
+from autodiff_cli.errors import AutodiffError, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant, from_file, named
 from autodiff_cli.evaluation.evaluation import leaves
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.ranges import COLON, ranges
-from autodiff_cli.evaluation.trace import Step
+from autodiff_cli.evaluation.trace import Step, raw
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, pieces
@@ -26,52 +28,56 @@ from autodiff_cli.limits import check_count
 
 MOST_POINTS = 10_000
 MOST_SWITCHES = 20
-"""Places where a program switches that are looked for in one range."""
+"""Switches of a program that are searched in one range."""
 _HALVINGS = 120
 _COMMA = re.compile(",")
+_AT = setting("at")
 
 Point = dict[str, Any]
 
 
 class At:
-    """What ``--at`` of ``gradcheck`` says: ``x=1``, ``x=1,2,3`` or ``x=-2:2``, or a name that is given several times.
+    """Values of variables: ``x=1``, ``x=1,2,3`` or ``x=-2:2``; lists of values may be given in several texts.
 
     Attributes:
-        values: for each variable the values it takes.
-        ranges: for each variable that is sampled its ends.
+        values: the values of each variable.
+        ranges: the ends of each variable that is sampled.
+
+    Raises:
+        UsageError: for a variable without a value, and one with a range and anything else.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.values: dict[str, list[Any]] = {}
         self.ranges: dict[str, tuple[float, float]] = {}
         for text in texts:
-            for name, given in named(text, "--at"):
+            for name, given in named(text, _AT):
                 if not given:
-                    raise UsageError(f"--at gives '{name}' no value", hint=f"write --at {name}=1")
+                    raise UsageError(f"{_AT} gives '{name}' no value", hint=f"write {setting('at', f'{name}=1')}")
                 file = given.startswith("@")
-                if not file and len(pieces(given, COLON)) > 1:
-                    if name in self.ranges or name in self.values:
-                        raise UsageError(f"'{name}' is given twice with --at", hint="give each variable one range, or values")
-                    (found,) = ranges([f"{name}={given}"], "--at")
+                is_range = not file and len(pieces(given, COLON)) > 1
+                if name in self.ranges or (is_range and name in self.values):
+                    raise UsageError(f"'{name}' is given twice with {_AT}", hint="give each variable one range, or values")
+                if is_range:
+                    (found,) = ranges([f"{name}={given}"], _AT)
                     self.ranges[name] = found.low, found.high
-                    continue
-                if name in self.ranges:
-                    raise UsageError(f"'{name}' is given twice with --at", hint="give each variable one range, or values")
-                self.values.setdefault(name, []).extend(_value(part, name) for part in ([given] if file else pieces(given, _COMMA)))
+                else:
+                    parts = [from_file(given[1:])] if file else [constant(part, _AT, name) for part in pieces(given, _COMMA)]
+                    self.values.setdefault(name, []).extend(parts)
 
     def points(self, expression: str, const: Mapping[str, Any], samples: int, seed: int = 0) -> list[Point]:
-        """Every combination of the values; with ranges, ``samples`` points of each, their ends, and around each switch.
+        """Return every combination of the values; of ranges ``samples`` points, with both ends and both sides of each switch.
 
         Args:
-            expression: the program, in which switches are looked for.
+            expression: the program, whose switches are searched.
             const: its constants.
-            samples: how many points there are at least in ranges.
-            seed: of the samples.
+            samples: the least number of points in ranges.
+            seed: the seed of the samples.
 
         Raises:
             LimitError: for more than 10,000 points.
         """
-        count = int(np.prod([len(listed) for listed in self.values.values()], dtype=np.int64)) * (samples if self.ranges else 1)
+        count = math.prod(map(len, self.values.values())) * (samples if self.ranges else 1)
         check_count(count, MOST_POINTS, "gradcheck would look at {} points, more than the limit of {}")
         fixed = [dict(zip(self.values, chosen, strict=True)) for chosen in itertools.product(*self.values.values())]
         if not self.ranges:
@@ -83,8 +89,8 @@ class At:
             found += [*sampled, *_around_switches(expression, const, sampled, list(self.ranges))]
         return found
 
-    def _drawn(self, samples: int, seed: int) -> Any:
-        """Both ends, and one number from each part of each range, in the order of the first one: (samples, ranges)."""
+    def _drawn(self, samples: int, seed: int) -> NDArray[np.float64]:
+        """Draw one number from each part of each range, in the order of the first one, and both ends: (samples, ranges)."""
         generator = np.random.default_rng(seed)
         columns = []
         for i, (low, high) in enumerate(self.ranges.values()):
@@ -94,12 +100,8 @@ class At:
         return np.array(columns).T
 
 
-def _value(text: str, name: str) -> Any:
-    return from_file(text[1:]) if text.startswith("@") else constant(text, "--at", name)
-
-
-class _Tracer(Evaluator):
-    """Evaluates a program with all its branches in the trace, those of derivatives by hand too."""
+class _BranchEvaluator(Evaluator):
+    """Evaluates a program with the bodies of functions in the trace, and their user-written derivatives too."""
 
     def within(self, function: UserFunction, body: Syntax, arguments: Iterable[Any]) -> Tensor:
         before, self._scope = self._scope, dict(zip(function.parameters, arguments, strict=True))
@@ -116,8 +118,8 @@ class _Tracer(Evaluator):
 
 
 def _signature(expression: str, const: Mapping[str, Any], tree: Syntax, point: Point) -> Any:
-    """What a program chose at a point: equal where no comparison, sign or step came out differently."""
-    evaluator = _Tracer(expression, leaves(point, const, "float64"), np.dtype(np.float64), tree)
+    """Return the choices of a program at a point: they differ if a comparison, a sign or a step does; ``None`` for an error."""
+    evaluator = _BranchEvaluator(expression, leaves(point, const, "float64"), np.dtype(np.float64), tree)
     evaluator.tensors.steps = []
     with no_grad(), np.errstate(all="ignore"):
         try:
@@ -128,18 +130,18 @@ def _signature(expression: str, const: Mapping[str, Any], tree: Syntax, point: P
 
 
 def _choice(step: Step) -> Any:
-    op, given, keywords, result, _ = step
+    op = step.op
     if op is None:
         return None
-    parts = result if isinstance(result, tuple) else (result,)
-    arrays = [np.asarray(getattr(part, "_data", part)) for part in parts]
+    parts = step.result if isinstance(step.result, tuple) else (step.result,)
+    arrays = [np.asarray(raw(part)) for part in parts]
     chosen: list[Any] = [array.tobytes() for array in arrays if array.dtype.kind in "bi"]
     primitive = PRIMITIVES.get(op.function)
     if primitive is not None and primitive.series == "fixed":
         chosen += [array.tobytes() for array in arrays]
     elif op.kink is not None or op.second_kink is not None:
-        values = [getattr(value, "_data", value) for value in (*given, *keywords.values())]
-        numbers = [np.asarray(value) for value in values if np.asarray(value).dtype.kind in "bif"]
+        given = [np.asarray(raw(value)) for value in step.given]
+        numbers = [number for number in given if number.dtype.kind in "bif"]
         chosen += [np.sign(number).tobytes() for number in numbers]
         with contextlib.suppress(ValueError):  # shapes that do not fit together are not compared
             chosen += [np.sign(a - b).tobytes() for a, b in itertools.combinations([n.astype(float) for n in numbers], 2)]
@@ -147,7 +149,7 @@ def _choice(step: Step) -> Any:
 
 
 def _around_switches(expression: str, const: Mapping[str, Any], sampled: Sequence[Point], names: Sequence[str]) -> list[Point]:
-    """Both sides of each place between neighbouring samples where the program switches, and the middle between such places."""
+    """Return both sides of each switch between neighbouring samples, and the middle between two switches."""
     tree = parse(expression)
 
     def signature(point: Point) -> Any:
@@ -174,7 +176,7 @@ def _around_switches(expression: str, const: Mapping[str, Any], sampled: Sequenc
                 high, above = middle, here
         switches += 1
         found += [low, high]
-        if above != at_end:  # there is one more before the end
+        if above != at_end:  # another switch lies before the end
             work.insert(0, (high, end, above, at_end))
         found.append(between(high, end))
     return found

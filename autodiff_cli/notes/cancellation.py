@@ -1,7 +1,7 @@
-"""Where an evaluation lost its digits: an error bound carried along the trace.
+"""Where an evaluation lost its digits: an error bound that is carried along the trace.
 
-Each value has an error in units of the type's precision: what was given is exact, an operation that rounds adds one half of
-its result, and errors of arguments are multiplied by the derivative; in proportion to the values that is the condition number
+Each value has an error in units of the type's precision: given values are exact, an operation that rounds adds half of its
+result, and errors of arguments are multiplied by the derivative; relative to the values that is the condition number
 ``abs(x*f'(x)/f(x))``.  Whether an addition, product, quotient or root rounded at all is computed, so that ``5 - 5`` and
 ``x**2 - 2*x + 1`` at 1 are exact.
 """
@@ -9,21 +9,31 @@ its result, and errors of arguments are multiplied by the derivative; in proport
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
-from autodiff_cli.evaluation.trace import Step, Trace, flat, invoke, pointwise, raw
+from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Error = Array | float
+"""Errors of the elements of a value, or one number for all of them."""
+Key = int | str
+"""An argument of a step: its position or its keyword."""
+Sample = tuple[NDArray[np.int64], ...] | None
+"""Positions in a large tensor, ``None`` for a tensor that is looked at as a whole."""
 
 MOST_STEPS = 2_000
-"""Longer programs are not looked at: that would take longer than the evaluation."""
+"""Longer programs have no notes on digits: they would take longer than the evaluation."""
 MOST_ELEMENTS, SAMPLE = 10_000, 1_000
-"""Of larger tensors a sample is looked at."""
+"""In larger tensors a sample is looked at."""
 
 _EXACT = {
     *("neg", "pos", "abs", "maximum", "minimum", "max", "min", "clamp", "where", "relu", "floor", "ceil", "round", "trunc"),
@@ -32,31 +42,37 @@ _EXACT = {
 """Operations that do not round."""
 
 
-class Lost:
+class Lost(NamedTuple):
     """A step after which less than half of the digits are left.
 
     Attributes:
-        mask: at which elements; ``place`` is where it is worst.
-        digits: how many of ``total`` were lost.
+        mask: at which elements; ``place`` is the worst of them.
+        digits: how many digits were lost.
         sampled: how many elements were looked at, if not all.
     """
 
-    def __init__(self, step: Step, mask: Any, place: tuple[int, ...], error: float, eps: float, sampled: int | None) -> None:
-        self.step = step
-        self.mask = mask
-        self.place = place
-        self.sampled = sampled
-        self.total = round(-math.log10(eps))
-        relative = min(error * eps, 1.0)
-        self.digits = self.total - min(max(int(-math.log10(relative)), 0), self.total)
+    step: Step
+    mask: Mask
+    place: tuple[int, ...]
+    digits: int
+    sampled: int | None
+
+
+def total_digits(eps: float) -> int:
+    """Return the number of decimal digits of a type."""
+    return round(-math.log10(eps))
+
+
+def digits_lost(relative: float, total: int) -> int:
+    """Return how many of so many digits a relative error takes."""
+    return total - min(max(int(-math.log10(min(relative, 1.0))), 0), total)
 
 
 def lost_digits(trace: Trace, output: Tensor, dtype: str) -> tuple[list[Lost], bool]:
-    """The steps that lost more than half of the digits, and whether the output did too."""
+    """Return the steps that lost more than half of the digits, and whether the output did too."""
     if len(trace) > MOST_STEPS or output.dtype.kind != "f":
         return [], False
-    eps = float(np.finfo(dtype).eps)
-    errors = _Errors(trace, 1 / math.sqrt(eps), eps)
+    errors = _Errors(trace, float(np.finfo(dtype).eps))
     for step in trace:
         if type(step.result) is Tensor or isinstance(step.result, float):
             errors.add(step)
@@ -67,34 +83,35 @@ def lost_digits(trace: Trace, output: Tensor, dtype: str) -> tuple[list[Lost], b
 class _Errors:
     """The error of each value so far."""
 
-    def __init__(self, trace: Trace, limit: float, eps: float) -> None:
-        self.limit = limit
+    def __init__(self, trace: Trace, eps: float) -> None:
+        self.limit = 1 / math.sqrt(eps)
         self.lost: list[Lost] = []
         self._eps = eps
-        self._of: dict[int, Any] = {}
-        self._plain: dict[float, Any] = {}
+        self._of: dict[int, Error] = {}
+        self._plain: dict[float, float] = {}
         self._made = {id(step.result): step for step in reversed(trace)}
 
-    def of(self, value: Any) -> Any:
+    def of(self, value: object) -> Error:
         if type(value) is Tensor:
             return self._of.get(id(value), 0.0)
         return self._plain.get(value, 0.0) if isinstance(value, float) else 0.0
 
-    def made(self, value: Any) -> bool:
-        """Whether a step made it."""
+    def made(self, value: object) -> bool:
+        """Whether a step made a value."""
         return id(value) in self._made
 
     def add(self, step: Step) -> None:
         """Find the error of a step's result."""
-        op, _, _, result, _ = step
+        op, result = step.op, step.result
         if type(result) is Tensor and (result.dtype.kind != "f" or id(result) in self._of):
             return
         shape = np.shape(raw(result))
-        places = _sample(shape) if op is not None and pointwise(step) else None
+        places: Sample = None
         if op is not None and pointwise(step):
-            error, before = self._pointwise(step, places)
+            places = _sample(shape)
+            error, before = self._pointwise(step, op, places)
         elif op is not None and op.name in ("sum", "mean"):
-            error, before = self._sum(step)
+            error, before = self._sum(step, op.name == "mean")
         else:
             error, before = self._other(step)
         if places is None and not np.ndim(error):
@@ -103,7 +120,7 @@ class _Errors:
         relative = np.broadcast_to(_relative(error, numbers), numbers.shape)
         mask = (relative > self.limit) & (before <= self.limit)
         if mask.any():
-            self._found(step, mask, relative, places)
+            self.lost.append(self._found(step, mask, relative, places))
         if places is not None:
             error = np.float64(np.max(error, initial=0.0))
         if type(result) is Tensor:
@@ -111,39 +128,32 @@ class _Errors:
         else:
             self._plain[result] = max(float(np.max(error)), self._plain.get(result, 0.0))
 
-    def _found(self, step: Step, mask: Any, relative: Any, places: tuple[Any, ...] | None) -> None:
+    def _found(self, step: Step, mask: Mask, relative: Array, places: Sample) -> Lost:
         worst = int(np.argmax(np.where(mask, relative, -1.0)))
+        digits = digits_lost(float(np.ravel(relative)[worst]) * self._eps, total_digits(self._eps))
         if places is None:
-            place = tuple(int(i) for i in np.unravel_index(worst, mask.shape))
-            whole = mask
-        else:
-            place = tuple(int(p[worst]) for p in places)
-            whole = np.zeros(np.shape(raw(step.result)), bool)
-            whole[tuple(p[mask] for p in places)] = True
-        self.lost.append(
-            Lost(step, whole, place, float(np.ravel(relative)[worst]), self._eps, None if places is None else mask.size)
-        )
+            return Lost(step, mask, tuple(int(i) for i in np.unravel_index(worst, mask.shape)), digits, None)
+        whole = np.zeros(np.shape(raw(step.result)), bool)
+        whole[tuple(p[mask] for p in places)] = True
+        return Lost(step, whole, tuple(int(p[worst]) for p in places), digits, mask.size)
 
-    def _pointwise(self, step: Step, places: tuple[Any, ...] | None) -> tuple[Any, Any]:
-        """The error of the result, and the largest relative one of the arguments, at these places."""
-        op = step.op
-        assert op is not None
+    def _pointwise(self, step: Step, op: FunctionInfo, places: Sample) -> tuple[Error, Error]:
+        """Return the error of the result, and the largest relative error of the arguments, at these places."""
         shape = np.shape(raw(step.result))
 
         def pick(value: Any) -> Any:
             return value if places is None or not np.ndim(value) else np.broadcast_to(value, shape)[places]
 
-        slots: list[tuple[int | str, Any]] = step.slots
-        values = {key: pick(raw(value)) for key, value in slots}
-        errors = {key: pick(self.of(value)) for key, value in slots if _computes_with(op, key) and np.any(self.of(value))}
+        values = {key: pick(raw(value)) for key, value in step.slots}
+        errors = {key: pick(self.of(value)) for key, value in step.slots if _is_operand(op, key) and np.any(self.of(value))}
         result = np.asarray(pick(raw(step.result)), np.float64)
         numbers = [v for v in values.values() if isinstance(v, (np.ndarray, np.generic, float, int))]
         total = np.where(is_exact(op.name, numbers, result), 0.0, 0.5 * np.abs(result))
-        before: Any = np.zeros(result.shape)
+        before = np.zeros(result.shape)
         if errors:
             moved = np.abs(_moved(step, values, errors, self._eps) - result) / self._eps
-            for key, slope in _slopes(step, values, list(errors)).items():
-                # Where the slope is 0 an error of the argument makes a smaller one, but makes one.
+            for key, slope in _slopes(step, op.name, values, list(errors)).items():
+                # Where the derivative is 0, an error of the argument still makes one, a smaller one.
                 part = np.where(slope == 0, moved, np.abs(slope) * errors[key])
                 total = total + np.where(np.isfinite(part), part, 0.0)
                 before = np.maximum(before, _relative(errors[key], np.asarray(values[key], np.float64)))
@@ -156,8 +166,8 @@ class _Errors:
                     error[zero] = np.where(equal, 0.0, error[zero])
         return error, before
 
-    def _other(self, step: Step) -> tuple[Any, Any]:
-        """What joins and selects hands errors on; of anything else the worst relative error is taken to stay."""
+    def _other(self, step: Step) -> tuple[Error, float]:
+        """Return the same for steps that are not pointwise: joins and selections hand errors on, others keep the relative error."""
         op = step.op
         errors = [(self.of(value), np.asarray(raw(value), np.float64)) for value in flat(step) if np.any(self.of(value))]
         before = max((float(np.max(_relative(error, values), initial=0.0)) for error, values in errors), default=0.0)
@@ -166,9 +176,9 @@ class _Errors:
         kept = before if before < math.inf else 0.0
         return (kept + 0.5) * np.abs(np.asarray(raw(step.result), np.float64)), before
 
-    def _equal(self, a: Any, b: Any, pick: Callable[[Any], Any]) -> Any:
-        """Where two values are equal because they were computed in the same way from equal numbers."""
-        same: Any = True
+    def _equal(self, a: object, b: object, pick: Callable[[Any], Any]) -> Mask | bool | None:
+        """Return where two values are equal because they were computed in the same way from equal numbers."""
+        same: Mask | bool = True
         pairs = [(a, b)]
         for _ in range(200):
             if not pairs:
@@ -183,7 +193,7 @@ class _Errors:
                 except (ValueError, TypeError):
                     return None
                 continue
-            if first is None or second is None or first[0] is not second[0] or not pointwise(first) or not pointwise(second):
+            if first is None or second is None or first.op is not second.op or not pointwise(first) or not pointwise(second):
                 return None
             left, right = list(flat(first)), list(flat(second))
             if len(left) != len(right):
@@ -191,56 +201,49 @@ class _Errors:
             pairs.extend(zip(left, right, strict=True))
         return None
 
-    def _sum(self, step: Step) -> tuple[Any, Any]:
+    def _sum(self, step: Step, mean: bool) -> tuple[Error, float]:
         x = next(iter(flat(step)))
         values, result = np.asarray(raw(x), np.float64), np.asarray(raw(step.result), np.float64)
         given = self.of(x)
         looked = _sample(values.shape)
-        some = given, values
-        if looked is not None:
-            some = given if not np.ndim(given) else given[looked], values[looked]
+        some = (given, values) if looked is None else (given[looked] if isinstance(given, np.ndarray) else given, values[looked])
         before = float(np.max(_relative(*some), initial=0.0))
         if result.shape:
             return float(np.max(given, initial=0.0)) * values.size / result.size + 0.5 * np.abs(result), before
-        count = values.size if step.op is not None and step.op.name == "mean" else 1
-        error = (float(np.sum(given)) if np.ndim(given) else float(given) * values.size) / max(count, 1)
+        count = max(values.size, 1) if mean else 1
+        error = (float(np.sum(given)) if np.ndim(given) else float(given) * values.size) / count
         if values.size <= MOST_ELEMENTS and np.all(np.isfinite(values)) and np.isfinite(result):
-            error += abs(math.fsum(values.ravel().tolist()) / max(count, 1) - float(result)) / self._eps
+            error += abs(math.fsum(values.ravel().tolist()) / count - float(result)) / self._eps
         return np.float64(error), before
 
 
-def _computes_with(op: FunctionInfo, key: int | str) -> bool:
+def _is_operand(op: FunctionInfo, key: Key) -> bool:
     """Whether an argument is one of the tensors of a function, not a setting of it."""
     return (op.parameters[min(key, len(op.parameters) - 1)] if isinstance(key, int) else key) in op.tensors
 
 
-def _relative(error: Any, values: Any) -> Any:
-    """Errors in proportion to values; infinite where nothing is left of a value."""
+def _relative(error: Error, values: ArrayLike) -> Array:
+    """Return errors relative to values; infinite where a value is 0 and its error is not."""
     with np.errstate(all="ignore"):
         return np.where(np.asarray(error) > 0, error / np.abs(values), 0.0)
 
 
-def _sample(shape: tuple[int, ...]) -> tuple[Any, ...] | None:
-    """Places all over a large tensor, ``None`` for one that is looked at as a whole."""
+def _sample(shape: tuple[int, ...]) -> Sample:
     size = math.prod(shape)
     return None if size <= MOST_ELEMENTS else np.unravel_index(np.linspace(0, size - 1, SAMPLE).astype(np.int64), shape)
 
 
-def _slopes(step: Step, values: dict[Any, Any], keys: list[Any]) -> dict[Any, Any]:
-    """The partial derivatives of an operation on single elements by some of its arguments."""
-    op = step.op
-    assert op is not None
-    if op.name in ("add", "sub", "neg", "pos"):
+def _slopes(step: Step, name: str, values: Mapping[Key, Any], keys: Sequence[Key]) -> dict[Key, Any]:
+    """Return the derivatives of an operation on single elements with respect to some of its arguments."""
+    if name in ("add", "sub", "neg", "pos"):
         return dict.fromkeys(keys, 1.0)
-    if op.name == "mul" and len(values) == 2 and 0 in values and 1 in values:
-        return {key: values[1 - key] for key in keys}
-    given: dict[Any, Any] = {}
+    if name == "mul" and len(values) == 2 and 0 in values and 1 in values:
+        return {key: values[1 if key == 0 else 0] for key in keys}
+    given = dict(step.slots)
     for key, value in step.slots:
-        known = key in keys
-        is_tensor = type(value) is Tensor
-        number = np.array(values[key], np.float64 if known else None)[()] if known or is_tensor else None
-        given[key] = Tensor(number, requires_grad=known) if number is not None else value
-    output = invoke(op, [given[i] for i in range(len(step.arguments))], {name: given[name] for name in step.keywords})
+        if key in keys or type(value) is Tensor:
+            given[key] = Tensor(np.array(values[key], np.float64 if key in keys else None)[()], requires_grad=key in keys)
+    output = step.again(given)
     if type(output) is not Tensor or not output.requires_grad:
         return dict.fromkeys(keys, 0.0)
     try:
@@ -250,70 +253,68 @@ def _slopes(step: Step, values: dict[Any, Any], keys: list[Any]) -> dict[Any, An
     return {key: slope._data for key, slope in zip(keys, found, strict=True)}
 
 
-def _moved(step: Step, values: dict[Any, Any], errors: dict[Any, Any], eps: float) -> Any:
-    """The result of an operation on single elements with its arguments off by their errors."""
-    op = step.op
-    assert op is not None
+def _moved(step: Step, values: Mapping[Key, Any], errors: Mapping[Key, Any], eps: float) -> Array:
+    """Return the result of an operation on single elements with its arguments off by their errors."""
     given = {}
     for key, value in step.slots:
         number = values[key] + errors[key] * eps if key in errors else values[key]
         given[key] = Tensor(np.array(number)[()]) if type(value) is Tensor else value
-    output = invoke(op, [given[i] for i in range(len(step.arguments))], {name: given[name] for name in step.keywords})
-    return raw(output)
+    moved: Array = raw(step.again(given))
+    return moved
 
 
 # Whether an operation rounded
 
 
-def is_exact(name: str, numbers: list[Any], result: Any) -> Any:
-    """Where the result of an operation on single elements is what it would be without rounding."""
+def is_exact(name: str, numbers: Sequence[ArrayLike], result: Array) -> Mask | bool:
+    """Return where the result of an operation on single elements was not rounded."""
     if name in _EXACT or result.dtype.kind != "f":
         return True
     given = [np.asarray(number, np.float64) for number in numbers]
+    x, y, *_ = [*given, np.zeros(()), np.zeros(())]
+    exact: Mask | None = None
     if name in ("add", "sub") and len(given) == 2:
-        total, rest = _two_sum(given[0], given[1] if name == "add" else -given[1])
-        return (total == result) & (rest == 0)
-    if name == "mul" and len(given) == 2:
-        return _is_product(given[0], given[1], result)
-    if name == "div" and len(given) == 2:
-        return _is_product(result, given[1], given[0])
-    if name in ("sqrt", "square", "reciprocal") and len(given) == 1:
-        x = given[0]
-        return {
-            "sqrt": lambda: _is_product(result, result, x),
-            "square": lambda: _is_product(x, x, result),
-            "reciprocal": lambda: _is_product(result, x, np.float64(1.0)),
-        }[name]()
-    if name == "pow" and len(given) == 2:
-        x, y = given
+        total, rest = _two_sum(x, y if name == "add" else -y)
+        exact = (total == result) & (rest == 0)
+    elif name == "mul" and len(given) == 2:
+        exact = _is_product(x, y, result)
+    elif name == "div" and len(given) == 2:
+        exact = _is_product(result, y, x)
+    elif name == "sqrt" and len(given) == 1:
+        exact = _is_product(result, result, x)
+    elif name == "square" and len(given) == 1:
+        exact = _is_product(x, x, result)
+    elif name == "reciprocal" and len(given) == 1:
+        exact = _is_product(result, x, np.ones(()))
+    elif name == "pow" and len(given) == 2:
         whole = (x == np.floor(x)) & (y == np.floor(y)) & (y >= 0) & (np.abs(result) < 2.0**53)
-        return whole | ((y == 2) & _is_product(x, x, result)) | (y == 1) | (y == 0)
-    if not given:
-        return True
+        exact = whole | ((y == 2) & _is_product(x, x, result)) | (y == 1) | (y == 0)
+    if exact is not None or not given:
+        return True if exact is None else exact
     # exp(0), cos(0), log(1) and the like
-    simple = result == np.round(result)
-    at_zero = given[0] == 0
-    for other in given[1:]:
-        at_zero = at_zero & (other == 0)
-    return simple & (at_zero | ((given[0] == 1) & (result == 0)))
+    at_zero = np.logical_and.reduce(np.broadcast_arrays(*[other == 0 for other in given]))
+    whole = result == np.round(result)
+    simple: Mask = whole & (at_zero | ((x == 1) & (result == 0)))
+    return simple
 
 
-def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
-    """A sum and what rounding took from it, exactly."""
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return a sum and its rounding error, exactly."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
-def _is_product(a: Any, b: Any, result: Any) -> Any:
-    """Whether ``a*b`` is exactly ``result``: the product of halves of the digits is computed without rounding."""
+def _is_product(a: Array, b: Array, result: Array) -> Mask:
+    """Whether ``a*b`` is exactly ``result``: products of halves of the digits are not rounded."""
     product = a * b
     (a1, a2), (b1, b2) = _halves(a), _halves(b)
     rest = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
-    return (product == result) & (rest == 0)
+    exact: Mask = (product == result) & (rest == 0)
+    return exact
 
 
-def _halves(a: Any) -> tuple[Any, Any]:
+def _halves(a: Array) -> tuple[Array, Array]:
     scaled = 134217729.0 * a  # 2**27 + 1
     high = scaled - (scaled - a)
     return high, a - high

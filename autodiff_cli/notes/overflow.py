@@ -1,11 +1,12 @@
-"""Steps that overflow or underflow: their results are infinite or 0 because floats end, not because the numbers do."""
+"""Steps that overflow or underflow: their results are infinite or 0 because of the range of floats."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw
 
@@ -15,16 +16,28 @@ _MAY_BE_0 = {
     *("minimum", "log", "log1p", "sin", "cos", "amax", "dot", "matmul", "diff", "var", "std"),
     *("acos", "acosh", "log2", "log10", "amin"),
 }
-"""Functions whose result may be 0 though nothing is small."""
+"""Functions whose result may be 0 though no argument is small."""
 
 
-def ends(trace: Trace) -> Iterator[tuple[Step, str, Any]]:
-    """The steps that overflow or underflow, which of it, and at which elements."""
+class End(NamedTuple):
+    """A step whose result is beyond the range of floats.
+
+    Attributes:
+        kind: ``overflow`` or ``underflow``.
+        mask: at which elements.
+    """
+
+    step: Step
+    kind: str
+    mask: NDArray[np.bool_]
+
+
+def ends(trace: Trace) -> Iterator[End]:
+    """Yield the steps that overflow or underflow."""
     tiny = np.finfo(np.float64).tiny
     for step in trace:
-        op, _, _, result, _ = step
-        numbers = raw(result)
-        if op is None or isinstance(result, tuple) or np.result_type(numbers).kind != "f":
+        numbers = raw(step.result)
+        if step.op is None or not _is_float(step):
             continue
         with np.errstate(all="ignore"):
             large, small = np.isinf(numbers), np.abs(numbers) < tiny
@@ -33,18 +46,22 @@ def ends(trace: Trace) -> Iterator[tuple[Step, str, Any]]:
         given = [raw(value) for value in flat(step) if hasattr(raw(value), "__array__") or isinstance(value, (int, float))]
         if not all(np.all(np.isfinite(value)) for value in given):
             continue
-        if np.any(large) and not _pole(op.name, given):
-            yield step, "overflows", _shaped(step, large)
-        elif np.any(small) and op.name not in _MAY_BE_0 and all(np.all(np.not_equal(value, 0)) for value in given):
-            yield step, "underflows", _shaped(step, small)
+        if np.any(large):
+            # A logarithm of 0 and a division by it are infinite without overflow.
+            at_pole = any(np.any(np.equal(value, 0)) for value in given[-2:])
+            if step.op.name in ("mul", "add", "sub", "square") or not at_pole:
+                yield End(step, "overflow", _shaped(step, large))
+                continue
+        if np.any(small) and step.op.name not in _MAY_BE_0 and all(np.all(np.not_equal(value, 0)) for value in given):
+            yield End(step, "underflow", _shaped(step, small))
 
 
 def absorbs(trace: Trace) -> bool:
-    """Whether a sum is one of its terms, so that the other has no part in what follows."""
-    for op, given, _, result, _ in trace:
-        if op is not None and op.name in ("add", "sub") and len(given) == 2 and np.ndim(raw(result)) == 0:
-            a, b = raw(given[0]), raw(given[1])
-            if (a != 0 and np.abs(raw(result)) == np.abs(b)) or (b != 0 and raw(result) == a):
+    """Whether a sum equals one of its terms, so that the other does not affect what follows."""
+    for step in trace:
+        if step.op is not None and step.op.name in ("add", "sub") and len(step.arguments) == 2 and np.ndim(raw(step.result)) == 0:
+            a, b, total = map(raw, (*step.arguments, step.result))
+            if (a != 0 and np.abs(total) == np.abs(b)) or (b != 0 and total == a):
                 return True
     return False
 
@@ -52,19 +69,17 @@ def absorbs(trace: Trace) -> bool:
 def is_far(trace: Trace) -> bool:
     """Whether the square of a number leaves the range of floats: backward may overflow where forward does not."""
     for step in trace:
-        numbers = raw(step.result)
-        if step.op is not None and not isinstance(step.result, tuple) and np.result_type(numbers).kind == "f":
-            info = np.finfo(np.result_type(numbers))
-            sizes = np.abs(numbers)
+        if step.op is not None and _is_float(step):
+            sizes = np.abs(raw(step.result))
+            info = np.finfo(np.result_type(sizes))
             if np.any((sizes > np.sqrt(info.max)) | ((sizes < np.sqrt(info.tiny)) & (sizes > 0))):
                 return True
     return False
 
 
-def _pole(name: str, given: list[Any]) -> bool:
-    """Whether infinity is the answer: a logarithm of 0, a division by it."""
-    return name not in ("mul", "add", "sub", "square") and any(np.any(np.equal(value, 0)) for value in given[-2:])
+def _is_float(step: Step) -> bool:
+    return not isinstance(step.result, tuple) and np.result_type(raw(step.result)).kind == "f"
 
 
-def _shaped(step: Step, mask: Any) -> Any:
+def _shaped(step: Step, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(mask) if pointwise(step) else np.asarray(bool(np.any(mask)))

@@ -1,12 +1,14 @@
-"""Better ways to write what loses digits or overflows, found on the syntax tree."""
+"""Better ways to write expressions that lose digits or overflow, found on the syntax tree."""
 
 from __future__ import annotations
+
+import functools
 
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse, walk
 
-# ``a`` and ``b`` stand for anything, ``x`` and ``y`` for a name: what is given is exact, and so is its difference.
+# ``a`` and ``b`` match anything, ``x`` and ``y`` a name: given values are exact, and so is their difference.
 _CANCELS = """
 log(1 + a)            log1p(a)
 log(a + 1)            log1p(a)
@@ -72,19 +74,19 @@ sinh(a)/cosh(a)       tanh(a)
 (exp(a) - exp(-a))/(exp(a) + exp(-a))   tanh(a)
 """
 
-_Table = list[tuple[Syntax, str]]
-_tables: dict[bool, _Table] = {}
 
-
-def _table(overflow: bool) -> _Table:
-    if overflow not in _tables:
-        rows = [row.split("  ", 1) for row in (_OVERFLOWS if overflow else _CANCELS).strip().splitlines()]
-        _tables[overflow] = [(parse(row[0]).children[0], row[1].strip()) for row in rows if len(row) == 2]
-    return _tables[overflow]
+@functools.cache
+def _table(overflow: bool) -> list[tuple[Syntax, str]]:
+    rows = (row.split("  ", 1) for row in (_OVERFLOWS if overflow else _CANCELS).strip().splitlines())
+    return [(parse(pattern).children[0], better.strip()) for pattern, better in rows]
 
 
 def way_out(tree: Syntax, program: Syntax, overflow: bool = False) -> str | None:
-    """Another way to write this piece of a program, if one is known; against overflow, a larger piece around it."""
+    """Return another way to write a piece of a program, ``None`` if none is known.
+
+    Args:
+        overflow: whether it overflows rather than loses digits; then a larger piece around it may be rewritten too.
+    """
     start, end = tree.span
     around = [node for node in walk(program) if node.span[0] <= start and end <= node.span[1]] if overflow else [tree]
     for node in around:
@@ -122,7 +124,7 @@ def _matches(pattern: Syntax, tree: Syntax, found: dict[str, Syntax]) -> bool:
 
 
 def _filled(tree: Syntax, found: dict[str, Syntax]) -> Syntax:
-    """The pattern with trees for its names; patterns are small, so this may call itself."""
+    """Return a pattern with trees for its names; patterns are small, so this may call itself."""
     if tree.kind == "name" and tree.children[0].text in found:
         return found[tree.children[0].text]
     return Syntax(tree.kind, [_filled(child, found) for child in tree.children], tree.text, tree.span)

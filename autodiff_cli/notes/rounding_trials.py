@@ -1,4 +1,4 @@
-"""The derivatives of an evaluation whose results are moved by rounding errors: what changes much has lost its digits."""
+"""Trials of an evaluation with other rounding errors: derivatives that change much have lost their digits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autodiff_cli.autograd.higher_order import Index, partials
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
@@ -22,20 +23,22 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 500
 MOST_ELEMENTS = 1_000
-MOST_BY = {1: 64, 2: 12}
+MOST_VARIABLES = {1: 64, 2: 12}
 """Elements of variables, by the order of the derivatives."""
 MOST_PLACES = 8
 """Elements of the output that are differentiated one by one."""
 SEEDS = (1, 2)  # one to each side
 
 Place = tuple[int, ...] | None
-Found = dict[tuple[Place, Index], Any]
+"""An element of the output; ``None`` for the scalar that backward starts from."""
+Key = tuple[Place, Index]
+Found = dict[Key, NDArray[np.floating]]
 
 
-class _Shaken(Evaluator):
-    """Multiplies what rounds by a factor near 1, and the gradient that arrives there by another.
+class _RoundingEvaluator(Evaluator):
+    """Multiplies results that are rounded by a factor near 1, and their gradients by another.
 
-    Equal results of one function have the same factors, as rounding would have it.
+    Equal results of one function have the same factors, as with real rounding.
     """
 
     def __init__(self, evaluation: Evaluation, variables: Mapping[str, Tensor], seed: int) -> None:
@@ -56,43 +59,45 @@ class _Shaken(Evaluator):
             return result
         seed = zlib.crc32(np.ascontiguousarray(result._data).tobytes(), zlib.crc32(op.name.encode(), self._seed))
         moved = result * self._factor(seed, exact, result)
-        if moved.requires_grad:  # what arrives on the way back was rounded too
+        if moved.requires_grad:  # its cotangent is rounded too
             back = self._factor(seed + 2, exact, result)
             moved.register_hook(lambda gradient: gradient * back)
         return moved
 
-    def _factor(self, seed: int, exact: Any, result: Tensor) -> Tensor:
-        moved = np.random.default_rng(seed).uniform(4.0, 8.0, result.shape)  # less might be rounded away, or even out
+    def _factor(self, seed: int, exact: NDArray[np.bool_] | bool, result: Tensor) -> Tensor:
+        moved = np.random.default_rng(seed).uniform(4.0, 8.0, result.shape)  # less might be rounded away, or cancel
         sign = np.where(np.random.default_rng(seed + 1).uniform(size=result.shape) < 0.5, -1.0, 1.0)
         return Tensor((1 + np.where(exact, 0.0, self._eps * moved * sign)).astype(result.dtype))
 
 
 def _moved(leaf: Tensor, seed: int) -> Tensor:
-    """A variable a little to one side (1e-6 of it for float64), where all roundings fall out in another way."""
+    """Return a variable moved to one side (by 1e-6 of it for float64), where all results round differently."""
     factor = 1 + float(np.finfo(leaf.dtype).eps) ** 0.375 * (2 * seed - 3)
     return Tensor((leaf._data * factor).astype(leaf.dtype), requires_grad=True)
 
 
 def evaluated(evaluation: Evaluation, seed: int | None = None, moves: bool = False) -> tuple[Tensor, dict[str, Tensor]]:
-    """The output and the variables of an evaluation.
+    """Evaluate a program again, and return its output and variables.
 
     Args:
-        seed: by which to shake; not at all if left out.
-        moves: whether variables may move too.
+        seed: the seed of the rounding errors; without it there are none.
+        moves: whether the variables are moved too.
     """
-    # Without the hooks of --hook, which change gradients and no derivatives.
+    # Without the user's hooks, which change gradients and not derivatives.
     variables = {name: leaf.detach().requires_grad_() for name, leaf in evaluation.variables.items()}
-    if seed is not None and moves:
+    if seed is None:
+        return evaluation.recomputed(variables), variables
+    if moves:
         variables = {name: _moved(leaf, seed) for name, leaf in variables.items()}
-    evaluator = evaluation.again(variables) if seed is None else _Shaken(evaluation, variables, seed)
+    evaluator = _RoundingEvaluator(evaluation, variables, seed)
     return evaluator.as_tensor(evaluator.run()), variables
 
 
 def derivatives(evaluation: Evaluation, order: int, seed: int | None = None, moves: bool = False) -> Found:
-    """The derivatives up to an order, of each element of an output that has no gradient to start from; see ``evaluated``."""
+    """Return the derivatives up to an order; for the arguments see ``evaluated``."""
     output, variables = evaluated(evaluation, seed, moves)
     found: Found = {}
-    for place in places(evaluation):
+    for place in _places(evaluation):
         number = output if place is None else output[place]
         if number._requires_grad:
             each = partials(number, variables, order, evaluation.gradient)
@@ -100,30 +105,34 @@ def derivatives(evaluation: Evaluation, order: int, seed: int | None = None, mov
     return found
 
 
-def places(evaluation: Evaluation) -> Iterator[Place]:
-    """The elements of the output that are differentiated; ``None`` for all of it at once."""
+def _places(evaluation: Evaluation) -> Iterator[Place]:
     output = evaluation.output
     if output.numel() == 1 or evaluation.gradient is not None:
         return iter((None,))
-    return itertools.islice(itertools.product(*map(range, output.shape)), MOST_PLACES)
+    return itertools.islice(np.ndindex(output.shape), MOST_PLACES)
 
 
 def fits(evaluation: Evaluation, order: int) -> bool:
-    """Whether an evaluation is small enough to be made a few times more."""
+    """Whether an evaluation is small enough to be repeated a few times."""
     count = sum(leaf.numel() for leaf in evaluation.variables.values())
     sizes = (np.size(raw(step.result)) for step in evaluation.trace if not isinstance(step.result, tuple))
-    return len(evaluation.trace) <= MOST_STEPS and count <= MOST_BY[order] and max(sizes, default=0) <= MOST_ELEMENTS
+    return len(evaluation.trace) <= MOST_STEPS and count <= MOST_VARIABLES[order] and max(sizes, default=0) <= MOST_ELEMENTS
 
 
-def shaky(evaluation: Evaluation, order: int, found: Found, limit: float, moves: bool) -> list[tuple[Place, Index]]:
-    """Which derivatives change by more than a share of them when shaken; or are far from a line where variables move too."""
-    shaken = [derivatives(evaluation, order, seed) for seed in SEEDS]
+def uncertain(evaluation: Evaluation, order: int, found: Found, limit: float, moves: bool) -> list[Key]:
+    """Return the derivatives that other rounding errors change by more than a share of them.
+
+    Args:
+        limit: that share.
+        moves: whether to move the variables too; then a derivative that is far from a line is uncertain as well.
+    """
+    trials = [derivatives(evaluation, order, seed) for seed in SEEDS]
     around = [derivatives(evaluation, order, seed, moves=True) for seed in SEEDS] if moves else []
     changed = []
     for key, value in found.items():
         if not np.all(np.isfinite(value)):
             continue
-        changes = [np.abs(each.get(key, value) - value) for each in shaken]
+        changes = [np.abs(each.get(key, value) - value) for each in trials]
         if moves and all(key in each for each in around):
             changes.append(np.abs(around[0][key] / 2 + around[1][key] / 2 - value))
         if any(np.any(change > limit * np.abs(value)) for change in changes):

@@ -1,10 +1,11 @@
-"""The gradient of every step's result."""
+"""The gradient of the result of every step."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Evaluation
 
 
-def arriving(evaluation: Evaluation) -> tuple[Trace, dict[int, Any]]:
-    """A trace of the evaluation once more, as backward has freed its graph, and the gradients by the ids of its results."""
+def step_gradients(evaluation: Evaluation) -> tuple[Trace, dict[int, NDArray[np.floating] | None]]:
+    """Evaluate again, as backward has freed the graph, and return the new trace and the gradients by the ids of its results."""
     evaluator = evaluation.again()
     evaluator.tensors.listing, evaluator.tensors.steps = True, []
     output = evaluator.as_tensor(evaluator.run())
@@ -24,7 +25,7 @@ def arriving(evaluation: Evaluation) -> tuple[Trace, dict[int, Any]]:
     if not output._requires_grad or not results:
         return trace, {}
     start = evaluation.gradient
-    if start is None:  # of several elements each has a weight of its own, so that none can hide another
+    if start is None:  # each element has a weight of its own, so that no two can cancel
         start = Tensor((1 + 0.618 * np.arange(output.numel()) % 1).astype(output.dtype).reshape(output.shape))
     found = grad(output, list(results.values()), start, allow_unused=True)
     return trace, {key: None if g is None else g._data for key, g in zip(results, found, strict=True)}

@@ -1,0 +1,251 @@
+"""Numbers that are wrong: digits lost by cancellation, overflow and underflow.
+
+Suspects are found cheaply: by the error bound of ``cancellation`` for the value, by other rounding errors for derivatives,
+and by infinities and zeros in the trace.  Only then the expression is computed with many digits, which decides.  If that is
+not possible, the note tells of the suspicion.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from autodiff_cli.errors import AutodiffError, NotPrecise
+from autodiff_cli.evaluation.phrasing import Note, first_place, note, ordinal, shortened
+from autodiff_cli.evaluation.trace import pointwise
+from autodiff_cli.notes import overflow, rounding_trials
+from autodiff_cli.notes.cancellation import Lost, digits_lost, lost_digits, total_digits
+from autodiff_cli.notes.described import described
+from autodiff_cli.notes.kinks import element_name, switches
+from autodiff_cli.notes.overflow import End
+from autodiff_cli.notes.rewrites import way_out
+from autodiff_cli.notes.rounding_trials import Found, Key
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Evaluation
+    from autodiff_cli.precise.arithmetic import Real
+    from autodiff_cli.precise.reference import Reference
+
+MOST_ORDER = 2
+MOST_SECONDS = 1.0
+"""Processor time for the value and again for the derivatives."""
+_SUSPECT = 30
+"""The error of a suspect may be so many times smaller than one that has a note."""
+
+
+class _Wrong(NamedTuple):
+    """A wrong number.
+
+    Attributes:
+        order: 0 for the value; ``name`` is its name in messages.
+        given, true: the number, and the number that it should be.
+        relative: the relative error.
+    """
+
+    order: int
+    name: str
+    given: float
+    true: float
+    relative: float
+
+    def __str__(self) -> str:
+        return f"{self.name} is {self.given:.6g} and should be {self.true:.6g}"
+
+
+def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool) -> list[Note]:
+    """Return the notes on wrong digits of the value, if it is shown, and of the derivatives."""
+    trace = evaluation.trace
+    steps, value_lost = lost_digits(trace, evaluation.output, evaluation.dtype)
+    notes = []
+    exact = _Exact(evaluation, min(max(order, 1), MOST_ORDER))
+    if value_lost and shows_value:
+        wrong = exact.value()
+        if wrong is None or wrong:
+            notes += [_of_step(evaluation, one) for one in steps]
+    by_hand = any(function.partials is not None for function in evaluation.evaluator.functions.values())
+    if not numbers or by_hand or not evaluation.variables or not rounding_trials.fits(evaluation, exact.order):
+        return notes
+    found = rounding_trials.derivatives(evaluation, exact.order)
+    ended = list(overflow.ends(trace))
+    far = overflow.is_far(trace)
+    wrong_value = (exact.value() if shows_value and not value_lost else None) if ended else None
+    suspects = list(found)
+    if not (ended or far):
+        moves = not switches(evaluation, exact.order)
+        suspects = rounding_trials.uncertain(evaluation, exact.order, found, exact.limit / _SUSPECT, moves)
+    if overflow.absorbs(trace):  # other rounding errors do not change a 0
+        suspects = [key for key, value in found.items() if key in suspects or np.any(value == 0)]
+    if not suspects and not wrong_value:
+        return notes
+    wrongs = exact.derivatives(found, suspects)
+    if wrongs is None:
+        sure = [] if ended or far else rounding_trials.uncertain(evaluation, exact.order, found, exact.limit, moves=False)
+        return [*notes, *_suspected(evaluation, steps, sure)]
+    if ended:
+        return [*notes, *_ended(evaluation, ended[0], [*(wrong_value or []), *wrongs])]
+    return [*notes, *_derivatives(evaluation, steps, wrongs, far)]
+
+
+class _Exact:
+    """The numbers of an evaluation compared with the same numbers of many digits.
+
+    Attributes:
+        order: the highest order of derivatives.
+        limit: the relative error that has a note.
+    """
+
+    def __init__(self, evaluation: Evaluation, order: int) -> None:
+        self.order = order
+        self._evaluation = evaluation
+        self._dtype = np.dtype(evaluation.dtype)
+        info = np.finfo(self._dtype)
+        self.limit = math.sqrt(float(info.eps))
+        self._least = float(info.tiny) * 10
+
+    @cached_property
+    def _reference(self) -> Reference | None:
+        from autodiff_cli.precise.reference import Reference
+
+        try:
+            return Reference(self._evaluation, self.order)
+        except AutodiffError:
+            return None
+
+    def _in_time(self, part: Callable[[Reference], list[_Wrong]]) -> list[_Wrong] | None:
+        from autodiff_cli.precise.reference import in_time
+
+        try:
+            with in_time(MOST_SECONDS):
+                return None if self._reference is None else part(self._reference)
+        except NotPrecise:
+            return None
+
+    def value(self) -> list[_Wrong] | None:
+        """Return the elements of the value that are wrong; ``None`` if that cannot be known."""
+        return self._in_time(self._value)
+
+    def derivatives(self, found: Found, keys: Sequence[Key]) -> list[_Wrong] | None:
+        """Return the wrong ones of some derivatives; ``None`` if that cannot be known."""
+        return self._in_time(lambda reference: self._derivatives(reference, found, keys))
+
+    def _value(self, reference: Reference) -> list[_Wrong]:
+        pairs = zip(np.ravel(self._evaluation.output._data), reference.differences.values(), strict=True)
+        compared = [self._compared(0, "the value", float(given), exact) for given, exact in pairs]
+        return [one for one in compared if one is not None]
+
+    def _derivatives(self, reference: Reference, found: Found, keys: Sequence[Key]) -> list[_Wrong]:
+        evaluation = self._evaluation
+        if evaluation.gradient is not None:
+            reference = reference.weighted(evaluation.gradient._data)
+        wrong = []
+        for place, names in keys:
+            j = 0 if place is None else int(np.ravel_multi_index(place, evaluation.output.shape))
+            array = found[place, names]
+            shapes = [evaluation.variables[name].shape for name in names]
+            for position in np.ndindex(array.shape):
+                index, rest, elements = [], position, []
+                for name, shape in zip(names, shapes, strict=True):
+                    element, rest = rest[: len(shape)], rest[len(shape) :]
+                    index.append(reference.elements[name][int(np.ravel_multi_index(element, shape)) if shape else 0])
+                    elements.append(element_name(name, element))
+                slope = reference.differences.slopes(tuple(sorted(index)))[j]
+                given = float(array[position])
+                zero = bool(abs(slope.value) <= slope.noise)
+                if slope.kind != "smooth" or (zero and math.isfinite(given)):
+                    continue
+                name = _derivative(len(names), elements)
+                one = self._compared(len(names), name, given, 0 * slope.value if zero else slope.value)
+                if one is not None:
+                    wrong.append(one)
+        return wrong
+
+    def _compared(self, order: int, name: str, given: float, exact: Real) -> _Wrong | None:
+        if abs(exact) < self._least and abs(given) < self._least:
+            return None
+        true = float(self._dtype.type(float(exact)))
+        if math.isnan(true) or given == true:
+            return None
+        if not math.isfinite(given) or math.isinf(true):
+            return _Wrong(order, name, given, true, math.inf)
+        if true == 0:
+            return None
+        relative = float(abs(given - exact) / abs(exact))
+        # The error bound tells that the digits of a value are lost, if not how many: a smaller error is enough.
+        return _Wrong(order, name, given, true, relative) if relative > (self.limit if order else self.limit / _SUSPECT) else None
+
+
+# Words
+
+
+def _derivative(order: int, names: Sequence[str]) -> str:
+    return f"the {ordinal(order)} with respect to {' and '.join(dict.fromkeys(names))}"
+
+
+def _total(evaluation: Evaluation) -> int:
+    return total_digits(float(np.finfo(evaluation.dtype).eps))
+
+
+def _of_step(evaluation: Evaluation, one: Lost) -> Note:
+    said = described(evaluation, one.step, one.mask, pointwise(one.step), one.place, one.sampled)
+    message = f"{said.text} loses about {one.digits} of {_total(evaluation)} digits{said.rest}{_kept(evaluation, one)}"
+    return note("cancellation", message, one.step.tree.span, order=0)
+
+
+def _kept(evaluation: Evaluation, one: Lost) -> str:
+    out = way_out(one.step.tree, evaluation.evaluator.tree)
+    return f"; {out} keeps them" if out else ""
+
+
+def _derivatives(evaluation: Evaluation, steps: Sequence[Lost], wrongs: Sequence[_Wrong], far: bool) -> list[Note]:
+    """Return one note for each order: the worst of its derivatives, and the step where digits were lost if that is known.
+
+    Args:
+        far: whether a 0 or an infinity may come from the range of floats.
+    """
+    notes = []
+    for order in sorted({wrong.order for wrong in wrongs}):
+        mine = [wrong for wrong in wrongs if wrong.order == order]
+        worst = max(mine, key=lambda wrong: wrong.relative)
+        worst = worst._replace(name=f"{worst.name}, and {len(mine) - 1} more," if len(mine) > 1 else worst.name)
+        if far and (worst.given == 0 or not math.isfinite(worst.given)):
+            kind = "underflow" if worst.given == 0 else "overflow"
+            span = evaluation.evaluator.tree.children[-1].span
+            notes.append(note(kind, f"{worst}: numbers {kind} in backward", span, order=order))
+        else:
+            total = _total(evaluation)
+            lost = f"{worst.name.removesuffix(',')}: about {digits_lost(worst.relative, total)} of {total} digits are lost"
+            notes.append(_about(evaluation, steps, lost, order))
+    return notes
+
+
+def _suspected(evaluation: Evaluation, steps: Sequence[Lost], suspects: Sequence[Key]) -> list[Note]:
+    """Return one note for each order, where the exact derivatives are not known."""
+    first = {len(names): names for _, names in reversed(suspects)}
+    said = "{} may have lost most of its digits"
+    return [_about(evaluation, steps, said.format(_derivative(order, first[order])), order) for order in sorted(first)]
+
+
+def _about(evaluation: Evaluation, steps: Sequence[Lost], message: str, order: int) -> Note:
+    if not steps:
+        return note("cancellation", message, evaluation.evaluator.tree.children[-1].span, order=order)
+    span = steps[0].step.tree.span
+    message = f"{message} in {shortened(evaluation.expression, span)}{_kept(evaluation, steps[0])}"
+    return note("cancellation", message, span, order=order)
+
+
+def _ended(evaluation: Evaluation, end: End, wrongs: Sequence[_Wrong]) -> list[Note]:
+    """Return the note on numbers that are wrong because a step overflows or underflows, and on the way around that."""
+    if not wrongs:
+        return []
+    orders = sorted({wrong.order for wrong in wrongs})
+    first = " and ".join(str(next(wrong for wrong in wrongs if wrong.order == order)) for order in orders)
+    said = described(evaluation, end.step, end.mask, pointwise(end.step), first_place(end.mask))
+    out = way_out(end.step.tree, evaluation.evaluator.tree, overflow=True)
+    instead = f"; {out} does not" if out else ""
+    message = f"{said.text} {end.kind}s{said.rest}: {first}{instead}"
+    return [note(end.kind, message, end.step.tree.span, order=orders[0])]

@@ -1,0 +1,87 @@
+"""Where a derivative that is not finite comes from, if the value is finite: the operation whose own derivative is nan or inf."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import GraphError
+from autodiff_cli.evaluation.phrasing import Note, first_place, note, ordinal
+from autodiff_cli.evaluation.trace import Step, pointwise, raw
+from autodiff_cli.notes.described import Description, described
+from autodiff_cli.notes.nonfinite_value import is_finite
+from autodiff_cli.notes.step_gradients import step_gradients
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Evaluation
+
+Array = NDArray[np.floating]
+
+
+def of_derivatives(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int) -> list[Note]:
+    """Return the note on the first derivative that is not finite, if the value is finite."""
+    bad = [(name, value) for name, value in numbers if value is not None and not is_finite(value)]
+    if not bad or not is_finite(evaluation.output._data):
+        return []
+    name, value = bad[0]
+    final = np.ravel(value)[~np.isfinite(np.ravel(value))][0]
+    for level in range(1, order + 1):
+        found = _first(evaluation, level)
+        if found is not None:
+            step, kind, text = found
+            result = "" if kind == str(final) else f", which makes {name} {final}"
+            among = ordinal(level).replace("derivative", "derivatives")
+            return [note("nonfinite", f"the first {kind} among the {among}: {text}{result}", step.tree.span, order=level)]
+    return [note("nonfinite", f"{name} is {final}, although the derivatives of all operations are finite", order=order)]
+
+
+def _first(evaluation: Evaluation, order: int) -> tuple[Step, str, Description] | None:
+    trace, gradients = step_gradients(evaluation) if order == 1 else (evaluation.trace, {})
+    for step in reversed(trace):
+        result = step.result
+        if step.op is None or type(result) is not Tensor or not result._requires_grad:
+            continue
+        cotangent = gradients.get(id(result))
+        finite = result._data if order > 1 else cotangent
+        if finite is None or not is_finite(finite):
+            continue
+        for key, derivative in _own_derivatives(step, cotangent, order):
+            if not is_finite(derivative):
+                bad = ~np.isfinite(derivative)
+                whole = np.shape(raw(dict(step.slots)[key])) == np.shape(raw(result))
+                said = described(evaluation, step, bad, pointwise(step) and whole)
+                return step, str(np.asarray(derivative)[first_place(bad)]), said
+    return None
+
+
+def _own_derivatives(step: Step, cotangent: Array | None, order: int) -> list[tuple[int | str, Array]]:
+    """Return the derivatives of one operation with respect to its arguments, times a cotangent."""
+    given = {key: _detached(value) for key, value in step.slots}
+    leaves = {key: given[key].requires_grad_() for key, value in step.slots if type(value) is Tensor and value._requires_grad}
+    output = step.again(given)
+    if not leaves or type(output) is not Tensor or not output.requires_grad:
+        return []
+    inputs = list(leaves.values())
+    start = None if cotangent is None else Tensor(cotangent)
+    total = output if start is not None or not output.shape else output.sum()
+    try:
+        found = grad(total, inputs, start, create_graph=order > 1, materialize_grads=True)
+    except GraphError:  # a derivative that is not implemented
+        return []
+    for _ in range(order - 1):
+        parts = [part.sum() for part in found if part.requires_grad]
+        if not parts:
+            return []
+        found = grad(sum(parts[1:], parts[0]), inputs, create_graph=True, materialize_grads=True)
+    return [(key, part._data) for key, part in zip(leaves, found, strict=True)]
+
+
+def _detached(value: object) -> Any:
+    if isinstance(value, list):
+        return [_detached(item) for item in value]
+    return value.detach() if isinstance(value, Tensor) else value

@@ -1,0 +1,240 @@
+"""Where a value that is not finite comes from: the operation that made nan or inf of finite arguments, or nan of inf."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.evaluation.phrasing import Note, among, first_place, note, spelled
+from autodiff_cli.evaluation.trace import Step, flat, pointwise, raw
+from autodiff_cli.notes.described import described
+from autodiff_cli.notes.rewrites import way_out
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Evaluation
+
+Mask = NDArray[np.bool_]
+MOST_BACK = 1_000
+"""The most results that are searched for an earlier one that is not finite."""
+_CHOOSING = {
+    *("where", "lt", "le", "gt", "ge", "eq", "ne", "isnan", "isfinite", "isinf", "maximum", "minimum", "clamp"),
+    *("atan", "tanh"),
+}
+"""Functions whose finite results do not tell that an argument was infinite, or need not depend on it."""
+
+
+class _Origin(NamedTuple):
+    """A value that is not finite though nothing before it explains that; without a step, a value that was given.
+
+    Attributes:
+        mask: its elements that are so.
+        value: the numbers.
+        name: the variable, for a value that was given.
+    """
+
+    step: Step | None
+    mask: Mask
+    value: NDArray[Any]
+    name: str = ""
+
+
+def of_value(evaluation: Evaluation) -> list[Note]:
+    """Return the notes on an output that is not finite."""
+    if is_finite(evaluation.output._data):
+        return []
+    notes = []
+    rest: dict[str, Note] = {}  # the first of each kind
+    for origin in _Search(evaluation).origins():
+        outside = _outside(origin, evaluation)
+        if outside is not None:
+            notes.append(outside)
+        else:
+            kind = str(origin.value[first_place(origin.mask)])
+            if kind not in rest:
+                rest[kind] = _first(origin, kind, evaluation)
+    return [*notes, *rest.values()]
+
+
+def is_finite(value: ArrayLike) -> bool:
+    """Whether all elements are finite."""
+    # The sum takes one pass less, and is not finite where an element is not.
+    return bool(np.isfinite(np.add.reduce(np.ravel(value)))) or bool(np.all(np.isfinite(value)))
+
+
+def _bad(value: object) -> Mask:
+    return np.asarray(~np.isfinite(value)) if isinstance(value, (float, int, np.ndarray, np.generic)) else np.zeros((), bool)
+
+
+class _Search:
+    """A search from the output back along what is not finite.
+
+    Attributes:
+        wanted: the elements of tensors that explain the output, by the ids of the tensors.
+        plain: plain numbers that do.
+    """
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.leaves = evaluation.leaves
+        self.trace = evaluation.trace
+        output = evaluation.output
+        self.wanted: dict[int, Mask] = {id(output): _bad(output._data)}
+        self.plain: list[float] = []
+        self.made: dict[int, int] = {}
+        for i, step in enumerate(self.trace):
+            for result in step.results:
+                self.made.setdefault(id(result), i)
+        if id(output) not in self.made and output.shape == ():
+            self.plain.append(float(output._data))  # a plain number until the end
+
+    def origins(self) -> list[_Origin]:
+        """Return where it began, in the order of evaluation."""
+        found = []
+        for i in range(len(self.trace) - 1, -1, -1):
+            step = self.trace[i]
+            for result in step.results:
+                mask = self._wanted(i, result)
+                if mask is None:
+                    continue
+                new = self._handed_down(step, raw(result), mask)
+                if not new.any():
+                    continue
+                earlier = self._earlier(step)
+                if earlier is None:
+                    found.append(_Origin(step, new, np.asarray(raw(result))))
+                else:
+                    self._want(earlier, _bad(earlier._data))
+        given = []
+        for name, leaf in self.leaves.items():
+            mask = self.wanted.get(id(leaf))
+            if mask is not None and np.any(mask & _bad(leaf._data)):
+                given.append(_Origin(None, mask, np.asarray(leaf._data), name))
+        return [*given, *reversed(found)]
+
+    def _wanted(self, i: int, result: object) -> Mask | None:
+        if type(result) is Tensor:
+            return self.wanted.get(id(result)) if self.made[id(result)] == i else None
+        same = isinstance(result, float) and any(result == p or (math.isnan(result) and math.isnan(p)) for p in self.plain)
+        return np.ones((), bool) if same else None
+
+    def _want(self, tensor: Tensor, mask: Mask) -> None:
+        self.wanted[id(tensor)] = self.wanted.get(id(tensor), False) | mask
+
+    def _earlier(self, step: Step) -> Tensor | None:
+        """Return a result that was not finite before it made a finite number, such as 1/inf, that the step was given."""
+        waiting = [value for value in flat(step) if type(value) is Tensor]
+        if not all(is_finite(value._data) for value in waiting):
+            return None
+        for _ in range(MOST_BACK):
+            if not waiting:
+                return None
+            value = waiting.pop()
+            if not is_finite(value._data):
+                return value
+            before = self.trace[self.made[id(value)]] if id(value) in self.made else None
+            if before is not None and before.op is not None and before.op.name not in _CHOOSING:
+                waiting += [given for given in flat(before) if type(given) is Tensor]
+        return None
+
+    def _handed_down(self, step: Step, result: NDArray[Any] | float, mask: Mask) -> Mask:
+        """Mark the arguments that explain a result, and return the mask of its elements that none explains."""
+        arguments = list(flat(step))
+        shape = np.shape(result)
+        mask = np.asarray(mask) & _bad(result)
+        some_nan, some_bad = np.zeros(shape, bool), np.zeros(shape, bool)
+        for value, taken in zip(arguments, _taken(step, arguments, mask), strict=True):
+            numbers = raw(value)
+            bad = _bad(numbers)
+            if not np.any(bad):
+                continue
+            if pointwise(step):
+                wide = np.broadcast_to(bad, shape) & taken
+                some_bad = some_bad | wide
+                some_nan = some_nan | (wide & np.isnan(np.broadcast_to(numbers, shape)))
+                down = _narrowed(wide, np.shape(numbers))
+            else:
+                down = bad & mask.any()
+                some_bad = some_bad | bool(down.any())
+                some_nan = some_nan | bool(np.any(np.isnan(numbers) & down))
+            if type(value) is Tensor:
+                self._want(value, down)
+            elif np.any(down):
+                self.plain.append(float(numbers))
+        if step.op is None:
+            return mask & ~np.any(some_bad)
+        return mask & np.where(np.isnan(result), ~some_nan, ~some_bad)
+
+
+def _taken(step: Step, arguments: list[Any], mask: Mask) -> Iterator[Mask]:
+    """Yield for each argument the elements of a result that depend on it: of ``where``, those that it chose."""
+    chooses = step.op is not None and step.op.name == "where" and len(arguments) == 3 and pointwise(step)
+    for i in range(len(arguments)):
+        if chooses and i > 0:
+            chosen = np.asarray(raw(arguments[0]), bool)
+            yield mask & (chosen if i == 1 else ~chosen)
+        else:
+            yield mask
+
+
+def _narrowed(mask: Mask, shape: tuple[int, ...]) -> Mask:
+    """Return a mask summed back to the shape that was broadcast."""
+    extra = mask.ndim - len(shape)
+    mask = np.logical_or.reduce(mask, axis=tuple(range(extra))) if extra else mask
+    along = tuple(i for i, n in enumerate(shape) if n == 1 and mask.shape[i] != 1)
+    return np.logical_or.reduce(mask, axis=along, keepdims=True) if along else mask
+
+
+def _outside(origin: _Origin, evaluation: Evaluation) -> Note | None:
+    """Return the note on an argument outside of the domain; ``None`` inside of it, and at a pole between two parts of it."""
+    step = origin.step
+    if step is None or (op := step.op) is None or op.inside is None:
+        return None
+    numbers = step.arrays()
+    outside = np.asarray(origin.mask & ~np.asarray(op.mask(op.inside, *numbers)))
+    if not outside.any():
+        return None
+    place = first_place(outside)
+    result = origin.value[place] if pointwise(step) else origin.value.reshape(-1)[0]
+    if not np.isnan(result) and _is_pole(op, numbers, place, outside.shape):
+        return None
+    if len(step.given) == 1 or len(op.tensors) == 1:
+        value = np.broadcast_to(np.asarray(numbers[0][0] if numbers[0] else next(iter(numbers[1].values()))), outside.shape)[place]
+        message = f"{op.name}({spelled(value)}) is {result}{among(outside)}: {op.name} is defined for {op.domain}"
+    else:
+        said = described(evaluation, step, outside, True)
+        signature = f"{op.name}({', '.join(op.tensors)})"
+        message = f"{said.text}{said.arguments} is {result}{said.elements}: {signature} is defined for {op.domain}"
+    return note("domain", message, step.tree.span, order=0)
+
+
+def _is_pole(op: FunctionInfo, numbers: tuple[list[Any], dict[str, Any]], place: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether the function is defined on both sides."""
+    assert op.inside is not None
+    for direction in (-math.inf, math.inf):
+
+        def beside(value: Any, direction: float = direction) -> Any:
+            if not isinstance(value, (np.ndarray, np.generic, float)):
+                return value
+            return np.nextafter(np.broadcast_to(value, shape)[place] * 1.0, direction)
+
+        given = [beside(value) for value in numbers[0]], {name: beside(value) for name, value in numbers[1].items()}
+        if not np.all(op.mask(op.inside, *given)):
+            return False
+    return True
+
+
+def _first(origin: _Origin, kind: str, evaluation: Evaluation) -> Note:
+    """Return the note on the first nan, inf or -inf."""
+    step = origin.step
+    if step is None:
+        return note("nonfinite", f"the first {kind} is the given value of {origin.name}{among(origin.mask)}", order=0)
+    said = described(evaluation, step, origin.mask, True)
+    said = said if pointwise(step) else said._replace(arguments="")
+    out = way_out(step.tree, evaluation.evaluator.tree, overflow=True) if kind != "nan" else None
+    instead = f"; {out} does not overflow" if out else ""
+    return note("nonfinite", f"the first {kind}: {said}{instead}", step.tree.span, order=0)

@@ -1,0 +1,164 @@
+"""An output and its derivatives at a point, and their limits from both sides along one variable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import AutodiffError
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Evaluation
+
+Array = NDArray[np.float64]
+STEPS = (0.5, 0.75, 0.9)
+"""The distances from the point, as powers of the precision of the type, in proportion to the variable."""
+STEPS_AT_0 = (2.5, 2.75, 2.9)
+"""The same where a variable is 0 and its size is not known: a smaller change may still be visible, unless a constant hides it."""
+TOLERANCE = 1e-5
+_SETTLED = 0.3
+
+
+class Line(NamedTuple):
+    """The output along one element of one variable.
+
+    Attributes:
+        name, element: the variable, and which of its elements.
+        place: which element of the output; ``None`` for the scalar that backward starts from.
+    """
+
+    evaluation: Evaluation
+    name: str
+    element: tuple[int, ...]
+    place: tuple[int, ...] | None
+
+    @property
+    def value(self) -> float:
+        """Where the point is on the line."""
+        return float(self.evaluation.leaves[self.name]._data[self.element])
+
+    def look(self, shift: float, order: int) -> list[Array]:
+        """Return the value and the derivatives along the line; the second ones with respect to the other variables too.
+
+        All are nan where the expression has no value.
+        """
+        evaluation = self.evaluation
+        leaves = {name: leaf.detach().requires_grad_() for name, leaf in evaluation.variables.items()}
+        moved = np.array(leaves[self.name]._data)
+        moved[self.element] += shift
+        leaves[self.name] = Tensor(moved[()], requires_grad=True)
+        try:
+            current = self._number(evaluation.recomputed(leaves))
+        except AutodiffError:  # a function that refuses an argument outside of its domain
+            return [np.array([math.nan])] * (order + 1)
+        found = [np.array([float(current._data)])]
+        inputs = list(leaves.values())
+        own = list(leaves).index(self.name)
+        for k in range(1, order + 1):
+            if math.isnan(found[0][0]):
+                found.append(np.array([math.nan]))
+            elif not current._requires_grad:
+                found.append(np.zeros(sum(x.numel() for x in inputs) if k == 2 else 1))
+            else:
+                slopes = grad(current, inputs, create_graph=k < order, materialize_grads=True)
+                current = slopes[own][self.element] if self.element else slopes[own]
+                found.append(np.concatenate([np.ravel(s._data) for s in slopes]) if k == 2 else np.ravel(current._data))
+        return found
+
+    def _number(self, output: Tensor) -> Tensor:
+        if self.place is not None:
+            return output[self.place]
+        if self.evaluation.gradient is not None:
+            output = output * self.evaluation.gradient
+        return output.sum() if output.shape else output
+
+
+class Change(NamedTuple):
+    """One derivative at a point, and its limits from the left and from the right.
+
+    Attributes:
+        order, component: the order, and which of several derivatives it is.
+        used: the answer at the point.
+        left, right: the limits; nan where there is no value on that side.
+        loose: how far they still are from the limits.
+    """
+
+    order: int
+    component: int
+    used: float
+    left: float
+    right: float
+    loose: float
+
+    @property
+    def settled(self) -> bool:
+        """Whether both limits are reached."""
+        return self.loose <= abs(self.left - self.right) / 4
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether the expression has values on one side only."""
+        return math.isnan(self.left) != math.isnan(self.right)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the answer is not the limit from both sides, or from the only side that has values."""
+        sides = [side for side in (self.left, self.right) if not math.isnan(side)]
+        return any(math.isinf(side) for side in sides) or any(self._apart(a, b) for a in sides for b in (*sides, self.used))
+
+    def _apart(self, a: float, b: float) -> bool:
+        return not math.isfinite(b) or abs(a - b) > TOLERANCE * max(abs(a), abs(b)) + self.loose
+
+
+def _limit(values: Sequence[float]) -> tuple[float, float]:
+    """Return the limit of numbers ever closer to a point, infinite if they grow without end, and how far they still are from it."""
+    far, near, last = values
+    if not math.isfinite(last):
+        return last, 0.0
+    before, after = abs(near - far), abs(last - near)
+    if math.isfinite(near) and abs(last) > abs(near) > abs(far) and after > _SETTLED * before and after > 0.02 * abs(last):
+        return math.copysign(math.inf, last), 0.0
+    if abs(last) < 1e-3 * abs(far) and after <= _SETTLED * before:
+        return 0.0, 4 * abs(last)
+    return last, 4 * after
+
+
+def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
+    """Return the derivatives whose limits along a line differ, and the values at both ends of a jump of the value."""
+    place = abs(line.value)
+    here = line.look(0.0, order)
+    found, jump = _changes(line, here, [(place or 1.0) * eps**power for power in (STEPS if place else STEPS_AT_0)])
+    if not place and not found and jump is None:
+        found, jump = _changes(line, here, [eps**power for power in STEPS])
+        found = [change for change in found if change.settled]  # a change as small as the steps is not a kink
+    return found, jump
+
+
+def _changes(line: Line, here: Sequence[Array], steps: Sequence[float]) -> tuple[list[Change], tuple[float, float] | None]:
+    order = len(here) - 1
+    left, right = ([line.look(side * step, order) for step in steps] for side in (-1, 1))
+    found = []
+    for k in range(1, order + 1):
+        for i, used in enumerate(here[k]):
+            # A side without values has one nan for all derivatives.
+            limits = [_limit([float(look[k][min(i, len(look[k]) - 1)]) for look in side]) for side in (left, right)]
+            (before, of_before), (after, of_after) = limits
+            found.append(Change(k, i, float(used), before, after, of_before + of_after))
+    before_values, after_values = ([float(look[0][0]) for look in side] for side in (left, right))
+    return [change for change in found if change.differs], _jump(before_values, after_values, float(here[0][0]))
+
+
+def _jump(left: Sequence[float], right: Sequence[float], here: float) -> tuple[float, float] | None:
+    """Return the values on both sides of a jump: a difference that stays however small the distance is."""
+    for a, b in ((left, right), (left, [here] * 3), ([here] * 3, right)):
+        near, last = b[1] - a[1], b[2] - a[2]
+        size = max(abs(a[2]), abs(b[2]), abs(here))
+        if math.isfinite(near) and math.isfinite(last) and abs(last) > 1e-9 * size and abs(last - near) < 0.02 * abs(last):
+            return _limit(a)[0], _limit(b)[0]
+    return None
