@@ -1,4 +1,4 @@
-"""Small fixed parts of the programs in ``tests/accuracy``, and what they found once."""
+"""Small fixed parts of the programs in ``tests/accuracy``, with their earlier results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The house: who imports whom, and what no module does."""
+"""The rooms of the package: imports, sizes, and what a run loads."""
 
 from __future__ import annotations
 

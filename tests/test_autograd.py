@@ -1,4 +1,4 @@
-"""The engine, as PyTorch's users know it: leaves, retained gradients, freed graphs, hooks, modes, dtypes, Functions."""
+"""The engine, as users of PyTorch know it: leaves, retained gradients, freed graphs, hooks, modes, dtypes, Functions."""
 
 from __future__ import annotations
 

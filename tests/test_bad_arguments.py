@@ -1,4 +1,4 @@
-"""What functions cannot take is refused in our words, in the language and in Python: never with a traceback or a warning."""
+"""Functions refuse wrong arguments with an error of ours, in the language and in Python: no traceback, no warning."""
 
 from __future__ import annotations
 

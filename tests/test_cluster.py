@@ -1,4 +1,4 @@
-"""``map --engine dask`` without Dask: partitions, parts and their order, with a cluster that works here, backwards."""
+"""``map --engine dask`` without Dask: partitions, parts and their order, on a simulated cluster that runs tasks in reverse."""
 
 from __future__ import annotations
 

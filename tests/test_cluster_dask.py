@@ -1,4 +1,4 @@
-"""``map --engine dask`` on processes of this machine: killed workers, interrupts, ports, schedulers that are not there."""
+"""``map --engine dask`` on local processes: killed workers, interrupts, ports, unreachable schedulers."""
 
 from __future__ import annotations
 

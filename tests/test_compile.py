@@ -1,4 +1,4 @@
-"""Programs: the same numbers as an evaluation of each row, whatever the blocks, the threads and the type."""
+"""Programs: the numbers of an evaluation of each row, for all block sizes, threads and types."""
 
 from __future__ import annotations
 

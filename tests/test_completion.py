@@ -1,4 +1,4 @@
-"""What Tab offers, as click asks for it and as bash gets it."""
+"""Completion, through click and through bash."""
 
 from __future__ import annotations
 

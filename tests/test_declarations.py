@@ -1,4 +1,4 @@
-"""Every declared function: its derivatives at orders 1 to 3 on its own samples, and what it must say of itself."""
+"""Every declared function: derivatives at orders 1 to 3 on its samples, and a complete declaration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derivatives as expressions: what a person would write, and the same numbers as ``grad``."""
+"""Derivatives as expressions: readable formulas with the numbers of ``grad``."""
 
 from __future__ import annotations
 

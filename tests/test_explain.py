@@ -1,4 +1,4 @@
-"""``autodiff explain``: what it says multiplies and adds up to the gradients, and every formula gives the number beside it."""
+"""``autodiff explain``: contributions multiply and add up to the gradients, and every formula evaluates to the number beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exported functions, run in their own languages, against ``evaluate``."""
+"""Exported functions, run in their own languages, compared with ``evaluate``."""
 
 from __future__ import annotations
 

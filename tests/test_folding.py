@@ -1,4 +1,4 @@
-"""Tables in terminals of every width: nothing is cut off, no number is broken, and what is left out is said."""
+"""Tables at every terminal width: nothing is cut off, no number is broken, omissions are stated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``diff`` prints and ``export`` writes, against the numbers of the engine and against mpmath."""
+"""Formulas of ``diff`` and code of ``export``, compared with the engine and with mpmath."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jacobians, Hessians and their products, against NumPy's linear algebra on the matrices themselves."""
+"""Jacobians, Hessians and their products, compared with NumPy's linear algebra on the whole matrices."""
 
 from __future__ import annotations
 

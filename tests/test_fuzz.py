@@ -1,4 +1,4 @@
-"""The fuzzer itself: its commands are the same in every run, its oracles notice what they are for, and 200 commands run clean."""
+"""The fuzzer itself: reproducible commands, oracles that detect their defects, and 200 clean commands."""
 
 from __future__ import annotations
 

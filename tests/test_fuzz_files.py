@@ -1,4 +1,4 @@
-"""The fuzzer of files: some of its cases, and that it finds what is wrong."""
+"""The fuzzer of files: some of its cases, and its detection of defects."""
 
 from __future__ import annotations
 

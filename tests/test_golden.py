@@ -1,4 +1,4 @@
-"""PyTorch's recorded answers: values, gradients, Hessians and kinks, through the command line's JSON; and its graphs."""
+"""PyTorch's recorded answers: values, gradients, Hessians and kinks, through the JSON of the command line; and its graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts of gradcheck: about the derivative, whatever the units."""
+"""Verdicts of gradcheck, independent of units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph of an expression: its structure against PyTorch's, its numbers, large graphs, the command."""
+"""The graph of an expression: its structure compared with PyTorch's, its numbers, large graphs, the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of graphs: what Graphviz and XML readers make of them, boxes and texts that do not overlap, colours to read."""
+"""Pictures of graphs: valid for Graphviz and XML readers, boxes and texts that do not overlap, readable colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes in place: values, histories, the version counter, and what is refused, as in PyTorch."""
+"""Changes in place: values, histories, the version counter, and refusals, as in PyTorch."""
 
 from __future__ import annotations
 

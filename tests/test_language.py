@@ -1,4 +1,4 @@
-"""The language: precedence, printing, the parser against lark itself, limits of size, and what is refused."""
+"""The language: precedence, printing, the parser compared with lark, limits of size, refusals."""
 
 from __future__ import annotations
 

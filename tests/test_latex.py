@@ -1,4 +1,4 @@
-"""Expressions as LaTeX: what is printed, that it means the same, and that pdflatex takes it."""
+"""Expressions as LaTeX: their text, their meaning, and that pdflatex accepts them."""
 
 from __future__ import annotations
 

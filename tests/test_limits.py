@@ -1,4 +1,4 @@
-"""Limits: what is too large is refused before memory or time is taken, and ``--no-limits`` lifts it."""
+"""Limits: large requests are refused before memory or time is used, and can be allowed."""
 
 from __future__ import annotations
 

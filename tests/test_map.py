@@ -1,4 +1,4 @@
-"""``autodiff map``: what it computes, what it calls it, and what it says about files that are not as they should be."""
+"""``autodiff map``: its numbers, its column names, and its messages about irregular files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``autodiff map`` from every format to every other, and large pieces through Arrow to the same bytes as without it."""
+"""``autodiff map`` from every format to every other, and large pieces through Arrow to identical bytes."""
 
 from __future__ import annotations
 

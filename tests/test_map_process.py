@@ -1,4 +1,4 @@
-"""``autodiff map`` as a process: pipes that stay open, readers that go away, signals at any moment."""
+"""``autodiff map`` as a process: pipes that stay open, readers that stop, signals at any moment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages: folded on a terminal, with a way out; limits that can be lifted; blocks that come through a pipe."""
+"""Messages: wrapped on a terminal, with a remedy; limits that can be lifted; blocks that come through a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes: what they say is in ``cases/notes.txt``; here is where they stand, when they come, and what they cost."""
+"""Notes: their places, their conditions and their cost; ``cases/notes.txt`` has their words."""
 
 from __future__ import annotations
 

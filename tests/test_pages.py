@@ -1,4 +1,4 @@
-"""The pages of docs/ say what the code does: generated ones are up to date, and what they are generated from is complete."""
+"""The pages of docs/ agree with the code: generated pages are up to date, and their sources are complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not on every system is not needed: the modules of POSIX alone, its signals, its calls."""
+"""Modules, signals and calls of POSIX are optional: the program runs without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command as a process that is interrupted, has no streams, or meets what no rule is there for."""
+"""The command as a process that is interrupted, has no streams, or meets an unexpected exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names that ``import autodiff_cli as ad`` gives: the documented ones, for programs and for type checkers alike."""
+"""The names of ``import autodiff_cli as ad``: the documented ones, for programs and for type checkers alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Special functions against mpmath: value, first and second derivative, at ordinary points and far out."""
+"""Special functions compared with mpmath: value, first and second derivative, at ordinary and extreme arguments."""
 
 from __future__ import annotations
 

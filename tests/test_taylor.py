@@ -1,4 +1,4 @@
-"""Power series: against mpmath's derivatives at 30 digits, against sweeps through sweeps, and the command."""
+"""Taylor mode compared with mpmath's derivatives at 30 digits and with nested reverse mode, and the command."""
 
 from __future__ import annotations
 

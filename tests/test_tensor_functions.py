@@ -1,4 +1,4 @@
-"""Reductions, positions and linear algebra: against NumPy and definitions, at kinks, and in their errors."""
+"""Reductions, positions and linear algebra: compared with NumPy and definitions, at kinks, and in their errors."""
 
 from __future__ import annotations
 

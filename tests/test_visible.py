@@ -1,4 +1,4 @@
-"""Control characters from names, cells and files never reach a terminal; what goes to programs holds them exactly."""
+"""Control characters from names, cells and files never reach a terminal; output for programs keeps them."""
 
 from __future__ import annotations
 

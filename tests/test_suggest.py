@@ -1,4 +1,4 @@
-"""What a wrong name may have meant: as Python's difflib says it, however many names there are."""
+"""Suggestions for a misspelt name agree with Python's difflib, for any number of names."""
 
 from __future__ import annotations
 

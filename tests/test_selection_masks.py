@@ -1,4 +1,4 @@
-"""What was not taken contributes nothing, at any order, even where its own derivative is infinite or nan."""
+"""Unselected branches contribute nothing at any order, even where their own derivative is infinite or nan."""
 
 from __future__ import annotations
 

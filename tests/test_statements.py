@@ -1,4 +1,4 @@
-"""Programs of statements: what they show, what they refuse, and what they leave behind."""
+"""Programs of statements: their output, their refusals, and the state after them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sampling of curves: breaks where they are known to be, nowhere else, and lines that are the curve."""
+"""Sampling of curves: discontinuities where they are known to be and nowhere else, and lines that follow the curve."""
 
 from __future__ import annotations
 

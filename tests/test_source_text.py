@@ -1,4 +1,4 @@
-"""Files and streams that never end, promise more than they hold, or are no files: each is one error, and soon."""
+"""Files and streams that never end, are shorter than announced, or are not files: each is one error, soon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""--verify and --digits, and the arithmetic with many digits behind them."""
+"""Right digits of results, and the arithmetic with many digits behind them."""
 
 from __future__ import annotations
 
