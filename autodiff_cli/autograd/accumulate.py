@@ -1,31 +1,32 @@
-"""Where a gradient arrives: the hooks that look at it, and adding it to ``.grad``."""
+"""Gradient hooks, and accumulation into ``.grad``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from autodiff_cli.autograd.hooks import NodeHooks
-from autodiff_cli.autograd.memory import next_sequence_nr
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.hooks import Hook, NodeHooks
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Node, leaf_edge
+from autodiff_cli.autograd.primitives.node_factory import output_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, ShapeError, type_name
 
 
 def as_tensor(value: Cotangent) -> Tensor:
-    return value if isinstance(value, Tensor) else tensor_on(value, None)
+    """Return a cotangent as a tensor."""
+    return value if isinstance(value, Tensor) else tensor_on(value)
 
 
-def _like(value: Any, create_graph: bool) -> Cotangent:
-    """What a hook returned, as this sweep carries gradients."""
+def _as_cotangent(value: Tensor | Array, create_graph: bool) -> Cotangent:
+    """Return what a hook returned as a backward pass carries it: as a tensor with ``create_graph``, else as an array."""
     tensor = value if isinstance(value, Tensor) else Tensor(value)
     return tensor if create_graph else tensor._data
 
 
-def _hooked(hook: Callable[..., Any], gradient: Cotangent, create_graph: bool) -> Cotangent:
+def _after_hook(hook: Hook, gradient: Cotangent, create_graph: bool) -> Cotangent:
     with set_grad_enabled(create_graph):
         result = hook(as_tensor(gradient))
     if result is None:
@@ -36,15 +37,15 @@ def _hooked(hook: Callable[..., Any], gradient: Cotangent, create_graph: bool) -
         raise ShapeError(f"a hook has changed the size of value: from {list(gradient.shape)} to {list(result.shape)}")
     if not result.is_floating_point():
         raise DtypeError(f"a hook has changed the type of value: from {gradient.dtype} to {result.dtype}")
-    return _like(result, create_graph)
+    return _as_cotangent(result, create_graph)
 
 
 def run_tensor_hooks(node: Node, hooks: NodeHooks, gradient: Cotangent, create_graph: bool) -> Cotangent:
-    """Run the hooks on a node's tensors, and keep the gradients that somebody wants kept."""
+    """Run the hooks on the outputs of a node, keep the gradients to retain, and return the new cotangent."""
     grads = [gradient] if node._outputs == 1 else gradient
     for output, hook in list(hooks.tensor.values()):
         if grads[output] is not None:
-            grads[output] = _hooked(hook, grads[output], create_graph)
+            grads[output] = _after_hook(hook, grads[output], create_graph)
     for output, reference in hooks.retaining.items():
         tensor = reference()
         if tensor is not None and grads[output] is not None:
@@ -53,18 +54,19 @@ def run_tensor_hooks(node: Node, hooks: NodeHooks, gradient: Cotangent, create_g
 
 
 def run_prehooks(node: Node, hooks: NodeHooks, gradient: Cotangent, create_graph: bool) -> Cotangent:
-    """Run the hooks that a node itself has on what arrives at it."""
+    """Run the hooks that run before a node, and return the new cotangent."""
     grads = [gradient] if node._outputs == 1 else gradient
     for hook in list(hooks.before.values()):
         with set_grad_enabled(create_graph):
             result = hook(tuple(None if g is None else as_tensor(g) for g in grads))
         if result is not None:
             result = result if isinstance(result, tuple) else (result,)
-            grads = [None if g is None else _like(g, create_graph) for g in result]
+            grads = [None if g is None else _as_cotangent(g, create_graph) for g in result]
     return grads[0] if node._outputs == 1 else grads
 
 
 def run_posthooks(hooks: NodeHooks, parts: Sequence[Cotangent | None], gradient: Cotangent) -> Sequence[Cotangent | None]:
+    """Run the hooks that run after a node, and return the new contributions to its inputs."""
     create_graph = any(isinstance(part, Tensor) for part in parts)
     outputs = tuple(None if g is None else as_tensor(g) for g in (gradient if isinstance(gradient, list) else [gradient]))
     for hook in list(hooks.after.values()):
@@ -73,17 +75,19 @@ def run_posthooks(hooks: NodeHooks, parts: Sequence[Cotangent | None], gradient:
             result = hook(inputs, outputs)
         if result is not None:
             result = result if isinstance(result, tuple) else (result,)
-            parts = [None if part is None else _like(part, create_graph) for part in result]
+            parts = [None if part is None else _as_cotangent(part, create_graph) for part in result]
     return parts
 
 
 def run_leaf_hooks(leaf: AccumulateGrad, gradient: Cotangent, create_graph: bool) -> Cotangent:
+    """Run the hooks on the gradient of a leaf, and return the new gradient."""
     for _, hook in list(leaf.variable.extra().hooks.values()):
-        gradient = _hooked(hook, gradient, create_graph)
+        gradient = _after_hook(hook, gradient, create_graph)
     return gradient
 
 
 def run_accumulated_hooks(leaf: AccumulateGrad, gradient: Cotangent) -> None:
+    """Run the hooks of a leaf that run after its gradient was accumulated."""
     for hook in list((leaf.variable.extra().after or {}).values()):
         hook(leaf.variable)
     if leaf._hooks is not None and leaf._hooks.after:
@@ -91,13 +95,13 @@ def run_accumulated_hooks(leaf: AccumulateGrad, gradient: Cotangent) -> None:
 
 
 def accumulate(tensor: Tensor, gradient: Cotangent, create_graph: bool) -> None:
-    """Add to ``tensor.grad``; in place where nothing is recorded, as PyTorch does."""
+    """Add a gradient to ``tensor.grad``; in place without ``create_graph``, as PyTorch does."""
     extra = tensor.extra()
     before = extra.grad
     if create_graph:
         extra.grad = _copied(gradient) if before is None else before + gradient
     elif before is None:
-        extra.grad = tensor_on(gradient.copy() if isinstance(gradient, np.ndarray) else gradient, None)
+        extra.grad = tensor_on(gradient.copy() if isinstance(gradient, np.ndarray) else gradient)
     elif isinstance(before._data, np.ndarray):
         np.add(before._data, gradient, out=before._data)
     else:
@@ -105,23 +109,22 @@ def accumulate(tensor: Tensor, gradient: Cotangent, create_graph: bool) -> None:
 
 
 class CopyBackwards(Node):
-    """How a recorded gradient becomes ``.grad``: a copy, so that nobody else's tensor is shared."""
+    """The node of a recorded copy, so that ``.grad`` aliases no other tensor."""
 
     __slots__ = ()
 
-    def apply(self, grad: Cotangent, needed: Any) -> Sequence[Cotangent | None]:
+    def __init__(self) -> None:
+        self._saved = None
+
+    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         return (grad,)
 
     apply_recorded = apply
 
 
-def _copied(gradient: Any) -> Tensor:
+def _copied(gradient: Cotangent) -> Tensor:
     tensor = as_tensor(gradient)
     data = tensor._data.copy() if isinstance(tensor._data, np.ndarray) else tensor._data
     if not tensor._requires_grad:
-        return tensor_on(data, None)
-    node = CopyBackwards.__new__(CopyBackwards)
-    node._edges = (tensor._edge or leaf_edge(tensor),)
-    node._saved = node._hooks = None
-    node._shape, node._dtype, node.sequence_nr = tensor.shape, tensor.dtype, next_sequence_nr()
-    return tensor_on(data, (node, 0))
+        return tensor_on(data)
+    return output_of(CopyBackwards(), (tensor._edge or leaf_edge(tensor),), data)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from autodiff_cli.errors import DtypeError
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 DType = np.dtype[Any]
-Array = NDArray[Any]
+Array = np.ndarray[Any, DType]
 """An array of numbers or booleans, or a NumPy scalar, which has the same attributes and arithmetic."""
 
 float64: DType = np.dtype(np.float64)
@@ -24,7 +26,7 @@ _default = float64
 
 
 class dtype:
-    """A type by PyTorch's name; NumPy takes it wherever it takes a type, and it is equal to NumPy's own."""
+    """A data type with PyTorch's name.  NumPy accepts it as a type, and it is equal to NumPy's own."""
 
     __slots__ = ("dtype",)
 
@@ -33,12 +35,12 @@ class dtype:
 
     @property
     def is_floating_point(self) -> bool:
-        """True for float32 and float64."""
+        """Whether it is float32 or float64."""
         return self.dtype.kind == "f"
 
     @property
     def itemsize(self) -> int:
-        """How many bytes an element takes."""
+        """The size of one element in bytes."""
         return self.dtype.itemsize
 
     def __eq__(self, other: object) -> bool:
@@ -51,11 +53,15 @@ class dtype:
         return f"torch.{self.dtype}"
 
 
-def as_dtype(dtype: Any) -> DType:
-    """A type as NumPy has it.
+DTypeLike = str | type | DType | dtype
+"""A data type, or its name."""
+
+
+def as_dtype(dtype: DTypeLike) -> DType:
+    """Return a type as a NumPy dtype.
 
     Raises:
-        DtypeError: for a text that is not the name of a type of numbers; NumPy has letters for types, and types of texts.
+        DtypeError: for a string that is not the name of a numeric type; NumPy's letter codes and string types are refused.
     """
     if isinstance(dtype, str) and not _NAME.fullmatch(dtype):
         raise DtypeError(f"unknown type '{dtype}'", hint="use float64, float32, int64 or bool")
@@ -67,12 +73,16 @@ _NAME = re.compile(r"float(16|32|64)?|half|single|double|u?int(8|16|32|64)?|bool
 
 
 def get_default_dtype() -> DType:
-    """The type of tensors made from Python floats: float64 unless changed."""
+    """Return the type of tensors made from Python floats: float64 unless changed."""
     return _default
 
 
-def set_default_dtype(dtype: Any) -> None:
-    """Make ``dtype`` (float32 or float64) the type of tensors made from Python floats."""
+def set_default_dtype(dtype: DTypeLike) -> None:
+    """Set the type of tensors made from Python floats to ``dtype``, float32 or float64.
+
+    Raises:
+        DtypeError: if it is not a floating-point type.
+    """
     global _default
     wanted = as_dtype(dtype)
     if wanted.kind != "f":
@@ -80,8 +90,12 @@ def set_default_dtype(dtype: Any) -> None:
     _default = wanted
 
 
-def to_array(value: Any, dtype: Any = None) -> Any:
-    """The NumPy array or scalar that holds ``value``: Python floats in the default type, integers in int64."""
+def to_array(value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """Return the array or the scalar that holds ``value``: Python floats in the default type, integers in int64.
+
+    Raises:
+        DtypeError: if it does not hold numbers or booleans.
+    """
     dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(value, (np.ndarray, np.generic)):
         array: Any = np.array(value, dtype=dtype) if dtype is not None or isinstance(value, np.ndarray) else value
@@ -91,32 +105,39 @@ def to_array(value: Any, dtype: Any = None) -> Any:
             array = array.astype(_default)
     if array.dtype.kind not in "fib":
         raise DtypeError(f"cannot make a tensor of {array.dtype} values", hint="use numbers or true and false")
-    return array[()] if array.ndim == 0 else array
+    found: Array = array[()] if array.ndim == 0 else array
+    return found
 
 
-def as_float(array: Any) -> Any:
-    """``array`` in the default floating type if it holds integers or booleans, else unchanged."""
+def as_float(array: Array) -> Array:
+    """Return integers and booleans in the default floating-point type; any other array unchanged."""
     return array if array.dtype.kind == "f" else array.astype(_default)
 
 
-def promote(a: Any, b: Any) -> tuple[Any, Any]:
-    """Bring two arrays of different types to one: a 0-d operand does not widen one with dimensions of its own kind."""
+def promote(a: Array, b: Array) -> tuple[Array, Array]:
+    """Convert two arrays to their common type.
+
+    A 0-d array does not widen an array with dimensions of the same kind (integers, floating-point numbers).
+    """
     kinds = "bif"
     rank_a, rank_b = kinds.index(a.dtype.kind), kinds.index(b.dtype.kind)
     if rank_a == rank_b and (a.ndim == 0) != (b.ndim == 0):
         dtype = b.dtype if a.ndim == 0 else a.dtype
     elif rank_a != rank_b:
-        # A kind that is higher wins, with its own width: int64 and float32 give float32.
+        # The higher kind decides, with its own width: int64 and float32 give float32.
         dtype = a.dtype if rank_a > rank_b else b.dtype
     else:
         dtype = np.promote_types(a.dtype, b.dtype)
     return a.astype(dtype, copy=False), b.astype(dtype, copy=False)
 
 
-def in_one_type(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """``forward`` on arguments of one floating-point type: a plain number beside float32 must not make it float64."""
+def in_one_type(forward: Callable[..., Array]) -> Callable[..., Array]:
+    """Return ``forward`` with its arguments converted to one floating-point type.
 
-    def converted(*values: Any) -> Any:
+    A Python number beside float32 must not make the result float64.
+    """
+
+    def converted(*values: Array | float) -> Array:
         common = np.result_type(*values)
         dtype = common if common.kind == "f" else float64
         return forward(*[np.asarray(value, dtype)[()] for value in values]).astype(dtype, copy=False)

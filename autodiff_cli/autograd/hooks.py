@@ -1,14 +1,17 @@
-"""Hooks: where nodes keep them, and the handles that remove them."""
+"""Hooks and their handles, and the rarely used state of nodes and tensors, which is allocated on first use."""
 
 from __future__ import annotations
 
 import itertools
 import weakref
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from autodiff_cli.autograd.memory import View
+    from autodiff_cli.autograd.node import AccumulateGrad
     from autodiff_cli.autograd.tensor import Tensor
 
 Hook = Callable[..., Any]
@@ -29,6 +32,35 @@ class NodeHooks:
     before: dict[int, Hook] = field(default_factory=dict)
     after: dict[int, Hook] = field(default_factory=dict)
     retaining: dict[int, weakref.ref[Tensor]] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Extra:
+    """Rarely used state of a tensor.
+
+    Attributes:
+        grad: the gradient that backward has accumulated.
+        accumulator: for a leaf, the node that accumulates it, weakly.
+        hooks: hooks of a leaf on its gradient.
+        after: hooks of a leaf that run after its gradient was accumulated.
+        retains_grad: whether the gradient of a tensor that is not a leaf is kept.
+        base: for a view, the tensor that owns the memory.
+        version: for an owner of memory, the number of in-place changes.
+        changes: their sequence numbers, of the latest ones.
+        view: for a view with a history, how it is made of its source.
+        views: for a source, its views that are alive.
+    """
+
+    grad: Tensor | None = None
+    accumulator: weakref.ref[AccumulateGrad] | None = None
+    hooks: dict[int, tuple[int, Hook]] = field(default_factory=dict)
+    after: dict[int, Hook] | None = None
+    retains_grad: bool = False
+    base: Tensor | None = None
+    version: int = 0
+    changes: deque[int] | None = None
+    view: View | None = None
+    views: list[weakref.ref[Tensor]] | None = None
 
 
 class RemovableHandle:

@@ -62,7 +62,7 @@ class Declarations:
             kinds: what each of those is: arguments are checked before anything runs.
             public: whether it belongs to the language; if not, only rules and other functions use it.
             view: whether the result shares the memory of the argument, where NumPy can do that.
-            selects: whether it takes some elements of its arguments and leaves others; see ``autograd.selection_masks``.
+            selects: whether it takes some elements of its arguments and leaves others; see ``autograd.primitives.selection_masks``.
             elementwise: whether each element depends on its own place only; if left out, what the module says.
             recover: the input from the result, for a rule that saves both, should the input be changed in place.
             decomposition: the operation as an expression of simpler ones, used where a target has no such function.
