@@ -1,23 +1,35 @@
-"""Operations with a derivative written by hand: PyTorch's ``torch.autograd.Function``."""
+"""Functions with a custom VJP: PyTorch's ``torch.autograd.Function``."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from autodiff_cli.autograd.accumulate import as_tensor
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import is_grad_enabled, no_grad, set_grad_enabled
-from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge, restore
+from autodiff_cli.autograd.node import Cotangent, Edge, Node, leaf_edge, restore
 from autodiff_cli.autograd.primitives.rebase import rebase_history
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
 
+Output = Any
+"""One result of ``forward``: a tensor, or any other object, which is passed through."""
+
+
+class SavedOutput(NamedTuple):
+    """A saved output as its array, with its number; ``None`` if it is not differentiable."""
+
+    data: Array
+    output: int | None
+
 
 class FunctionNode(Node):
-    """The node of a user's function, and the ``ctx`` that its methods are given; attributes may be added to it."""
+    """The node of a ``Function``, and the ``ctx`` that its methods receive; attributes may be added to it."""
 
     __slots__ = ("__dict__",)
 
@@ -33,7 +45,11 @@ class FunctionNode(Node):
         self._dirty: tuple[Tensor, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors, inputs or outputs of this function, for ``backward``."""
+        """Save tensors, inputs or outputs of this function, for ``backward``.
+
+        Raises:
+            DtypeError: for anything else; keep that as an attribute.
+        """
         wrong = next((t for t in tensors if t is not None and not isinstance(t, Tensor)), None)
         if wrong is not None:
             raise DtypeError(
@@ -43,20 +59,20 @@ class FunctionNode(Node):
         self._saved = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Say that these outputs require no grad."""
+        """Mark outputs as not requiring grad."""
         self._constant = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Say that ``forward`` changed these inputs in place; each must be returned as an output."""
+        """Mark inputs that ``forward`` changed in place; each must be returned as an output."""
         self._dirty = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether the gradient of an output that nothing used arrives as zeros (the default) or as ``None``."""
+        """Set whether ``backward`` receives zeros (the default) or ``None`` for an output that nothing used."""
         self._materialize = value
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What ``save_for_backward`` kept.
+        """The tensors that ``save_for_backward`` saved.
 
         Raises:
             GraphError: after the graph was freed, or if one of the tensors was changed in place since.
@@ -64,23 +80,22 @@ class FunctionNode(Node):
         self.check_saved()
         return tuple(self._unpack(entry) for entry in self._saved)
 
-    def _unpack(self, entry: Any) -> Any:
-        if isinstance(entry, tuple):  # an output, kept as its array: see seal
-            data, output = entry
-            return tensor_on(data, None if output is None else (self, output))
+    def _unpack(self, entry: Tensor | SavedOutput | None) -> Tensor | None:
+        if isinstance(entry, SavedOutput):
+            return tensor_on(entry.data, None if entry.output is None else (self, entry.output))
         if isinstance(entry, Tensor) and entry._requires_grad:
             edge = next((e for e in self._edges if e is not None and _leads_to(e, entry)), None)
             return entry if edge is None else restore(entry, edge)
         return entry
 
-    def seal(self, outputs: Sequence[Any]) -> None:
-        """Replace saved outputs by their arrays, which hold no reference back to this node."""
+    def seal(self, outputs: Sequence[Output]) -> None:
+        """Replace saved outputs by their arrays, which have no reference back to this node."""
         places = {id(value): None if value._edge is None else i for i, value in enumerate(outputs) if isinstance(value, Tensor)}
         self._saved = tuple(
-            (entry._data, places[id(entry)]) if isinstance(entry, Tensor) and id(entry) in places else entry
+            SavedOutput(entry._data, places[id(entry)]) if isinstance(entry, Tensor) and id(entry) in places else entry
             for entry in self._saved
         )
-        self.keeps_output = any(isinstance(entry, tuple) for entry in self._saved)
+        self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         with set_grad_enabled(False):
@@ -91,14 +106,9 @@ class FunctionNode(Node):
 
     def _run(self, grad: Cotangent) -> list[Tensor | None]:
         grads = grad if self._outputs != 1 else [grad]
-        tensors = [g if g is None or isinstance(g, Tensor) else tensor_on(g, None) for g in grads]
+        tensors = [None if each is None else as_tensor(each) for each in grads]
         if self._materialize:
-            shapes: Any = self._shape if self._outputs != 1 else (self._shape,)
-            dtypes: Any = self._dtype if self._outputs != 1 else (self._dtype,)
-            tensors = [
-                tensor_on(np.zeros(shape, dtype)[()]) if g is None and shape is not None else g
-                for g, shape, dtype in zip(tensors, shapes, dtypes, strict=True)
-            ]
+            tensors = [self._zeros(i) if each is None else each for i, each in enumerate(tensors)]
         result = self._function._backward()(self, *tensors)
         parts = list(result) if isinstance(result, tuple) else [result]
         while len(parts) > len(self._edges) and parts[-1] is None:
@@ -110,13 +120,17 @@ class FunctionNode(Node):
             )
         return [self._checked(i, part) for i, part in enumerate(parts)]
 
-    def _checked(self, index: int, part: Any) -> Tensor | None:
+    def _zeros(self, output: int) -> Tensor | None:
+        shape, dtype = self.output_type(output)
+        return None if shape is None else tensor_on(np.zeros(shape, dtype)[()])
+
+    def _checked(self, index: int, part: Tensor | None) -> Tensor | None:
         edge = self._edges[index]
         if part is None or edge is None:
             return None
         if not isinstance(part, Tensor):
             raise DtypeError(f"{self.name()}: expected Variable or None (got {type_name(part)}) for gradient {index}")
-        shape: Any = edge[0]._shape if edge[0]._outputs == 1 else edge[0]._shape[edge[1]]
+        shape, _ = edge[0].output_type(edge[1])
         if part.shape != shape and not _sums_to(part.shape, shape):
             raise ShapeError(
                 f"Function {self.name()} returned an invalid gradient at index {index} - got {list(part.shape)} "
@@ -129,37 +143,38 @@ class FunctionNode(Node):
             self._saved = None
 
 
-def _sums_to(shape: tuple[int, ...], target: Any) -> bool:
-    """Whether a gradient of a shape can be that of something broadcast."""
+def _sums_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Return whether a gradient of ``shape`` can belong to a value of shape ``target`` that was broadcast."""
     return len(shape) >= len(target) and all(n == m or m == 1 for n, m in zip(reversed(shape), reversed(target), strict=False))
 
 
-def _leads_to(edge: Any, tensor: Tensor) -> bool:
+def _leads_to(edge: Edge, tensor: Tensor) -> bool:
     return edge is tensor._edge or getattr(edge[0], "variable", None) is tensor
 
 
 class Function:
-    """Subclass it with static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, and call ``apply``.
+    """A function with a custom VJP.
 
-    ``forward(*args)`` may leave ``ctx`` to a further method, ``setup_context(ctx, inputs, output)``; ``backward`` may be
-    called ``vjp``.
+    Subclasses define the static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``; users call ``apply``.
+    Instead, ``forward(*args)`` may be without ``ctx``, and ``setup_context(ctx, inputs, output)`` save what ``backward``
+    needs.  ``backward`` may be called ``vjp``.
     """
 
     _node: type[FunctionNode] | None = None
 
     @staticmethod
-    def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
-        """Compute the result; what is done here is not recorded."""
+    def forward(ctx: FunctionNode, *args: Any, **kwargs: Any) -> Any:
+        """Compute the result; operations in it are not recorded."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Save what ``backward`` needs, if ``forward`` takes no ``ctx``."""
+    def setup_context(ctx: FunctionNode, inputs: tuple[Any, ...], output: Output | tuple[Output, ...]) -> Any:
+        """Save what ``backward`` needs, if ``forward`` does not take ``ctx``."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        """One gradient for each argument of ``forward``."""
+    def backward(ctx: FunctionNode, *grads: Any) -> Any:
+        """Return one gradient for each argument of ``forward``, ``None`` where there is none."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
             "mode AD."
@@ -175,20 +190,20 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run ``forward``, and record a node named after the class with ``Backward`` behind it."""
+        """Run ``forward``, and record a node, whose class is named after this one: ``Cube`` gives ``CubeBackward``."""
         if "_node" not in cls.__dict__:
             cls._node = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
         assert cls._node is not None
         node = cls._node()
         node._function = cls
-        apart = cls.setup_context is not Function.setup_context
-        args, kwargs = _in_order(cls.forward, () if apart else (node,), args, kwargs)
+        without_ctx = cls.setup_context is not Function.setup_context
+        args, kwargs = _in_order(cls.forward, () if without_ctx else (node,), args, kwargs)
         needs = tuple(isinstance(a, Tensor) and a._requires_grad for a in args)
         node.needs_input_grad = needs
         recording = any(needs) and is_grad_enabled()
         node._edges = tuple((a._edge or leaf_edge(a)) if need else None for a, need in zip(args, needs, strict=True))
         with no_grad():
-            if apart:
+            if without_ctx:
                 result = cls.forward(*args, **kwargs)
                 cls.setup_context(node, args, result)
             else:
@@ -199,17 +214,16 @@ class Function:
         if not recording:
             return result
         outputs = [
-            tensor_on(value._data, None) if _is_one_of(value, args) and not _is_one_of(value, node._dirty) else value
-            for value in outputs
+            tensor_on(value._data) if _is_one_of(value, args) and not _is_one_of(value, node._dirty) else value for value in outputs
         ]
         _record(node, outputs)
         return tuple(outputs) if several else outputs[0]
 
 
 def _in_order(
-    forward: Callable[..., Any], first: tuple[Any, ...], args: Any, kwargs: Any
+    forward: Callable[..., Any], first: tuple[FunctionNode, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments as ``forward`` lists them, with its defaults, where they can be told apart."""
+    """Return the arguments of a call in the order of ``forward``, with its defaults, where it has no keywords only."""
     if not kwargs and getattr(forward, "__defaults__", None) is None:
         return args, kwargs
     signature = inspect.signature(forward)
@@ -220,11 +234,11 @@ def _in_order(
     return bound.args[len(first) :], {}
 
 
-def _is_one_of(value: Any, tensors: Sequence[Any]) -> bool:
+def _is_one_of(value: Output, tensors: Sequence[Output]) -> bool:
     return isinstance(value, Tensor) and any(value is other for other in tensors)
 
 
-def _check_dirty(node: FunctionNode, outputs: Sequence[Any], recording: bool) -> None:
+def _check_dirty(node: FunctionNode, outputs: Sequence[Output], recording: bool) -> None:
     for tensor in node._dirty:
         if not _is_one_of(tensor, outputs):
             raise GraphError(
@@ -238,7 +252,7 @@ def _check_dirty(node: FunctionNode, outputs: Sequence[Any], recording: bool) ->
             raise GraphError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def _record(node: FunctionNode, outputs: list[Any]) -> None:
+def _record(node: FunctionNode, outputs: list[Output]) -> None:
     """Make the node the ``grad_fn`` of the outputs."""
     node.describe_outputs([value if isinstance(value, Tensor) else None for value in outputs])
     for i, tensor in enumerate(outputs):
@@ -252,10 +266,10 @@ def _record(node: FunctionNode, outputs: list[Any]) -> None:
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a ``backward`` that is not made of differentiable operations: differentiating it again is an error."""
+    """Decorate a ``backward`` that is not made of differentiable operations: to differentiate it again is an error."""
 
     @functools.wraps(backward)
-    def call(ctx: Any, *grads: Any) -> Any:
+    def call(ctx: FunctionNode, *grads: Any) -> Any:
         recorded = is_grad_enabled() and any(isinstance(g, Tensor) and g._requires_grad for g in grads)
         with no_grad():
             result = backward(ctx, *grads)
@@ -269,14 +283,14 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Barrier(Function):
-    """Lets a value through and refuses to be differentiated."""
+    """The identity, which raises an error when it is differentiated."""
 
     @staticmethod
-    def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+    def forward(ctx: FunctionNode, *args: Any, **kwargs: Any) -> Any:
         return args[0]
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: FunctionNode, *grads: Any) -> Any:
         raise GraphError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 

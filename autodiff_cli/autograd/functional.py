@@ -1,7 +1,7 @@
 """Jacobians, Hessians and their products with vectors: PyTorch's ``torch.autograd.functional``.
 
-A product never builds the matrix.  ``vjp`` is one sweep; ``jvp`` and ``hvp`` are two, by differentiating the first sweep
-once more: a sweep is linear in what it starts from, so its own derivative by that is the product from the other side.
+A product never builds the matrix.  ``vjp`` is one backward pass.  ``jvp`` and ``hvp`` are two: a backward pass is linear in
+the cotangent that it starts with, so its derivative with respect to that cotangent is the product from the other side.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.node import leaf_edge
 from autodiff_cli.autograd.primitives.structural import reshaped, stack
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -34,14 +34,14 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The derivative of every output element by every input element.
+    """Return the derivative of every output element with respect to every input element.
 
     Args:
         func: takes the inputs, returns a tensor or a tuple of tensors.
         inputs: one tensor or several.
         create_graph: record the result, so that it can be differentiated.
         strict: raise where an output does not depend on an input, instead of zeros.
-        vectorize, strategy: PyTorch's ways to the same numbers; they change nothing here.
+        vectorize, strategy: accepted as PyTorch does; they have no effect.
 
     Returns:
         a tensor of the output's shape followed by the input's; for several outputs, inputs or both a tuple, or a tuple
@@ -65,7 +65,7 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The second derivatives of a function that returns one number; for the arguments see ``jacobian``.
+    """Return the second derivatives of a function that returns one number; for the arguments see ``jacobian``.
 
     Returns:
         a tensor of the input's shape twice; for several inputs a tuple of tuples, one row for each.
@@ -88,7 +88,12 @@ def hessian(
 def vjp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """The outputs, and the product of ``v``, of the outputs' shapes, with the Jacobian: of the inputs' shapes."""
+    """Return the outputs, and the vector-Jacobian product of ``v``.
+
+    Args:
+        func, inputs, create_graph, strict: see ``jacobian``.
+        v: a vector of the outputs' shapes; 1 for a scalar output. The product has the inputs' shapes.
+    """
     with enable_grad():
         given, several = _leaves(inputs, create_graph)
         outputs, several_outputs = _outputs(func(*given))
@@ -100,7 +105,12 @@ def vjp(
 def jvp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """The outputs, and the product of the Jacobian with ``v``, of the inputs' shapes: of the outputs' shapes."""
+    """Return the outputs, and the Jacobian-vector product with ``v``.
+
+    Args:
+        func, inputs, create_graph, strict: see ``jacobian``.
+        v: a vector of the inputs' shapes; 1 for a scalar input. The product has the outputs' shapes.
+    """
     with enable_grad():
         given, _ = _leaves(inputs, create_graph)
         outputs, several_outputs = _outputs(func(*given))
@@ -111,7 +121,7 @@ def jvp(
 def hvp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """The output, one number, and the product of its Hessian with ``v``, of the inputs' shapes."""
+    """Return the output, one number, and the product of its Hessian with ``v``, which has the inputs' shapes."""
     with enable_grad():
         given, several = _leaves(inputs, create_graph)
         outputs = _one_number("hvp", func(*given))
@@ -122,23 +132,23 @@ def hvp(
 def vhp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """The same as ``hvp``: a Hessian is symmetric."""
+    """Return the output and the product of ``v`` with the Hessian: as ``hvp``, since a Hessian is symmetric."""
     return hvp(func, inputs, v, create_graph, strict)
 
 
-# The same on a graph that is there already.
+# The same on a graph that exists already
 
 
 def jacobian_of(
     output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False, strict: bool = False, number: int = 0
 ) -> list[Tensor]:
-    """The Jacobian of a recorded output by each input: one sweep for each of its elements."""
+    """Return the Jacobian of a recorded output with respect to each input: one backward pass for each of its elements."""
     rows = []
     for position in itertools.product(*map(range, output.shape)):
-        # From the element, not from zeros with a 1 among them: what was not taken contributes nothing to a slope that is infinite.
+        # From the element, not from zeros with a 1 among them: an unselected element must not meet an infinite slope.
         rows.append(_grads([output[position] if position else output], inputs, None, create_graph, strict, number))
     return [
-        reshaped(stack([row[k] for row in rows]), output.shape + x.shape) if rows else _zeros(output.shape + x.shape, x)
+        reshaped(stack([row[k] for row in rows]), output.shape + x.shape) if rows else zeros_on(output.shape + x.shape, x)
         for k, x in enumerate(inputs)
     ]
 
@@ -146,21 +156,26 @@ def jacobian_of(
 def jacobian_vector(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], v: Sequence[Tensor], create_graph: bool = False, strict: bool = False
 ) -> list[Tensor]:
-    """The product of the Jacobian of recorded outputs with ``v``, by sweeping twice."""
-    starts = [tensor_on(np.zeros(o.shape, o.dtype)[()], None).requires_grad_() for o in outputs]
+    """Return the product of the Jacobian of recorded outputs with ``v``, by two backward passes."""
+    starts = [tensor_on(np.zeros(o.shape, o.dtype)[()]).requires_grad_() for o in outputs]
     swept = _grads(outputs, inputs, starts, True, strict)
     return _grads(swept, starts, v, create_graph)
 
 
 def hessian_vector(output: Tensor, inputs: Sequence[Tensor], v: Sequence[Tensor], create_graph: bool = False) -> list[Tensor]:
-    """The product of the Hessian of a recorded number with ``v``, by sweeping the gradient."""
+    """Return the product of the Hessian of a recorded number with ``v``, by a backward pass through the gradient."""
     return _grads(_grads([output], inputs, None, True), inputs, v, create_graph)
 
 
 def _grads(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], starts: Any, create_graph: bool, strict: bool = False, number: int = 0
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    starts: Sequence[Tensor] | None,
+    create_graph: bool,
+    strict: bool = False,
+    number: int = 0,
 ) -> list[Tensor]:
-    """Gradients summed over those outputs that depend on anything; zeros for an input that none depends on."""
+    """Return the gradients of the sum of the outputs; zeros for an input that no output depends on."""
     recorded = [i for i, output in enumerate(outputs) if output.requires_grad]
     if not recorded:
         if strict:
@@ -168,7 +183,7 @@ def _grads(
                 f"Output {number} of the user-provided function does not require gradients. The outputs must be computed in a "
                 "differentiable manner from the input when running in strict mode."
             )
-        return [_zeros(x.shape, x) for x in inputs]
+        return [zeros_on(x.shape, x) for x in inputs]
     chosen = None if starts is None else [starts[i] for i in recorded]
     found = grad(
         [outputs[i] for i in recorded], list(inputs), chosen, retain_graph=True, create_graph=create_graph, allow_unused=True
@@ -178,11 +193,11 @@ def _grads(
         raise GraphError(
             f"Output {number} of the user-provided function is independent of input {unused}. This is not allowed in strict mode."
         )
-    return [_zeros(x.shape, x) if g is None else g for x, g in zip(inputs, found, strict=True)]
+    return [zeros_on(x.shape, x) if g is None else g for x, g in zip(inputs, found, strict=True)]
 
 
 def _leaves(inputs: Tensors, create_graph: bool) -> tuple[list[Tensor], bool]:
-    """The inputs as tensors of their own that require grad, still joined to their history with ``create_graph``."""
+    """Return the inputs as new tensors that require grad; with ``create_graph`` they keep their history."""
     given, several = _tensors(inputs, "inputs")
     if not create_graph:
         return [x.detach().requires_grad_() for x in given], several
@@ -190,11 +205,11 @@ def _leaves(inputs: Tensors, create_graph: bool) -> tuple[list[Tensor], bool]:
     return joined, several
 
 
-def _outputs(result: Any) -> tuple[list[Tensor], bool]:
+def _outputs(result: Tensors) -> tuple[list[Tensor], bool]:
     return _tensors(result, "outputs of the user-provided function")
 
 
-def _tensors(given: Any, what: str) -> tuple[list[Tensor], bool]:
+def _tensors(given: Tensors, what: str) -> tuple[list[Tensor], bool]:
     if isinstance(given, Tensor):
         return [given], False
     if not isinstance(given, (tuple, list)) or not all(isinstance(one, Tensor) for one in given):
@@ -202,7 +217,7 @@ def _tensors(given: Any, what: str) -> tuple[list[Tensor], bool]:
     return list(given), True
 
 
-def _one_number(name: str, result: Any) -> list[Tensor]:
+def _one_number(name: str, result: Tensors) -> list[Tensor]:
     outputs, several = _outputs(result)
     if several:
         raise ShapeError(f"The function given to {name} should return a single Tensor")
@@ -219,7 +234,7 @@ def _vector(v: Tensors | None, like: Sequence[Tensor], what: str) -> list[Tensor
                 + ("the user-provided function returns" if what == "outputs" else "the input to the user-provided function is")
                 + " a single Tensor with a single element."
             )
-        return [tensor_on(np.ones(like[0].shape, like[0].dtype)[()], None)]
+        return [tensor_on(np.ones(like[0].shape, like[0].dtype)[()])]
     given = [v] if isinstance(v, Tensor) else list(v)
     if [x.shape for x in given] != [x.shape for x in like]:
         shapes = ([list(x.shape) for x in tensors] for tensors in (given, like))
@@ -234,7 +249,3 @@ def _settled(tensor: Tensor, create_graph: bool) -> Tensor:
 def _pack(tensors: Sequence[Tensor], several: bool, create_graph: bool) -> Any:
     settled = tuple(_settled(tensor, create_graph) for tensor in tensors)
     return settled if several else settled[0]
-
-
-def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
-    return tensor_on(np.zeros(shape, like.dtype)[()], None)

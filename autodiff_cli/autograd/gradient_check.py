@@ -1,31 +1,32 @@
-"""Gradients checked against finite differences, with PyTorch's options and words."""
+"""Gradients checked against finite differences, with PyTorch's arguments and messages."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.printing import tensor_repr
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, GradcheckError
 
-Function = Callable[..., Any]
+Outputs = Tensor | Sequence[Tensor]
+CheckedFunction = Callable[..., Outputs]
 
 
 def gradcheck(
-    func: Function,
-    inputs: Tensor | Sequence[Any],
+    func: CheckedFunction,
+    inputs: Tensor | Sequence[Tensor | float],
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
     rtol: float = 1e-3,
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
-    **others: Any,
+    **others: object,
 ) -> bool:
     """Compare the analytic Jacobian of ``func`` at ``inputs`` with central differences.
 
@@ -33,11 +34,11 @@ def gradcheck(
         func: takes the inputs, returns a tensor or a tuple of tensors.
         inputs: one tensor or several arguments; those that require grad are checked, in float64.
         eps: the step of the differences.
-        atol, rtol: what may differ: ``atol + rtol*abs(numerical)``.
+        atol, rtol: the tolerance is ``atol + rtol*abs(numerical)``.
         raise_exception: raise instead of returning False.
-        nondet_tol: how much two backward passes may differ.
-        others: PyTorch's further switches (``fast_mode``, ``check_undefined_grad``, ...), which change nothing here: every
-            element is checked.
+        nondet_tol: the tolerance between two backward passes.
+        others: PyTorch's further switches (``fast_mode``, ``check_undefined_grad``, ...), which have no effect: every element
+            is checked.
 
     Raises:
         GradcheckError: with output, input and both Jacobians, where they differ.
@@ -79,8 +80,8 @@ def gradcheck(
 
 
 def gradgradcheck(
-    func: Function,
-    inputs: Tensor | Sequence[Any],
+    func: CheckedFunction,
+    inputs: Tensor | Sequence[Tensor | float],
     grad_outputs: Tensor | Sequence[Tensor] | None = None,
     *,
     eps: float = 1e-6,
@@ -88,9 +89,9 @@ def gradgradcheck(
     rtol: float = 1e-3,
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
-    **others: Any,
+    **others: object,
 ) -> bool:
-    """``gradcheck`` of the gradient of ``func``: second derivatives, also by the incoming gradients."""
+    """Check the second derivatives of ``func`` as ``gradcheck`` does, also with respect to ``grad_outputs``."""
     _check_switches("gradgradcheck", others)
     arguments = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     outputs = [o for o in _outputs(func(*arguments)) if o.requires_grad]
@@ -100,7 +101,7 @@ def gradgradcheck(
     else:
         given = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
 
-    def gradient(*everything: Any) -> Any:
+    def gradient(*everything: Tensor) -> tuple[Tensor, ...]:
         values, starts = everything[: len(arguments)], everything[len(arguments) :]
         results = [o for o in _outputs(func(*values)) if o.requires_grad]
         wanted = [v for v in values if isinstance(v, Tensor) and v.requires_grad]
@@ -118,33 +119,36 @@ _SWITCHES = (
 )
 
 
-def _check_switches(name: str, given: Mapping[str, Any]) -> None:
+def _check_switches(name: str, given: Mapping[str, object]) -> None:
     for switch in given:
         if switch not in _SWITCHES:
             raise ArgumentError(f"{name}() got an unexpected keyword argument '{switch}'")
 
 
-def _outputs(result: Any) -> list[Tensor]:
+def _outputs(result: Outputs) -> list[Tensor]:
     return [result] if isinstance(result, Tensor) else [r for r in result if isinstance(r, Tensor)]
 
 
-def analytic_jacobian(output: Tensor, argument: Tensor) -> Any:
-    """The derivative of every element of ``output`` by every element of ``argument``: (inputs, outputs), as PyTorch."""
-    columns = np.zeros((argument.numel(), output.numel()))
+def analytic_jacobian(output: Tensor, argument: Tensor) -> Array:
+    """Return the derivative of every element of ``output`` with respect to every element of ``argument``.
+
+    The shape is (elements of ``argument``, elements of ``output``), as in PyTorch.
+    """
+    columns: Array = np.zeros((argument.numel(), output.numel()))
     if not output.requires_grad:
         return columns
     for j in range(output.numel()):
         unit = np.zeros(output.numel(), output.dtype)
         unit[j] = 1
-        start = tensor_on(unit.reshape(output.shape)[()], None)
+        start = tensor_on(unit.reshape(output.shape)[()])
         (found,) = grad(output, argument, start, retain_graph=True, allow_unused=True)
         if found is not None:
             columns[:, j] = np.ravel(found._data)
     return columns
 
 
-def numeric_jacobian(function: Callable[[], Tensor], argument: Tensor, eps: float) -> Any:
-    """The same by central differences; ``function`` is called with ``argument`` moved, which is put back."""
+def numeric_jacobian(function: Callable[[], Tensor], argument: Tensor, eps: float) -> Array:
+    """Return the same by central differences; ``function`` is called while ``argument`` has moved values."""
     original = argument._data
     rows = []
     try:
@@ -161,8 +165,8 @@ def numeric_jacobian(function: Callable[[], Tensor], argument: Tensor, eps: floa
     return np.array(rows).reshape(argument.numel(), -1) if rows else np.zeros((0, function().numel()))
 
 
-def mismatch(output: int, argument: int, numeric: Any, analytic: Any) -> str:
-    """PyTorch's report of two Jacobians that differ."""
+def mismatch(output: int, argument: int, numeric: Array, analytic: Array) -> str:
+    """Return PyTorch's report of two Jacobians that differ."""
     return (
         f"Jacobian mismatch for output {output} with respect to input {argument},\n"
         f"numerical:{tensor_repr(Tensor(numeric))}\nanalytical:{tensor_repr(Tensor(analytic))}\n"

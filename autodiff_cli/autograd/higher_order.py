@@ -1,27 +1,31 @@
-"""Partial derivatives of any order, by sweeps through recorded sweeps."""
+"""Partial derivatives of any order, by nested reverse mode."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.errors import LimitError
+from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
+from autodiff_cli.errors import LimitError, setting
 from autodiff_cli.limits import lifted
 
 MOST_PARTIALS = 100_000
-MOST_SWEPT = 12
-"""The highest order by sweeps through sweeps without ``--no-limits``: each takes about three times as long as the last."""
+MOST_NESTED = 12
+"""The highest order by nested reverse mode: each order takes about three times as long as the one before."""
 
 Index = tuple[str, ...]
+"""The variables of a partial derivative: ``("x", "y")`` is d2/dx dy."""
 
 
 def count(sizes: list[int], order: int) -> int:
-    """How many numbers all partials of an order are, each mixed partial once: a complete homogeneous polynomial."""
+    """Return how many partial derivatives of an order there are, each mixed one once.
+
+    That is the complete homogeneous polynomial of that degree in the ``sizes`` of the variables.
+    """
     ways = [1] + [0] * order
     for size in sizes:
         for k in range(1, order + 1):
@@ -29,37 +33,27 @@ def count(sizes: list[int], order: int) -> int:
     return ways[order]
 
 
-def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradient: Any = None) -> dict[Index, Any]:
-    """All partial derivatives of ``output`` from order 1 to ``order``.
+def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradient: Tensor | None = None) -> dict[Index, Array]:
+    """Return all partial derivatives of ``output`` from order 1 to ``order``.
 
     Args:
-        output: a scalar, or any tensor together with ``gradient``, what its sweep starts from.
-        variables: what to differentiate by.
+        output: the tensor to differentiate; a scalar if there is no ``gradient``.
+        variables: the tensors to differentiate with respect to.
         order: the highest order.
+        gradient: the gradient to start with, of the shape of ``output``.
 
     Returns:
         for each combination of variables, in the order of ``variables``, an array whose shape is the shapes of those
-        variables one after the other.  A mixed partial is there once: ``("x", "y")`` but not ``("y", "x")``.
+        variables one after the other.  A mixed derivative is included once: ``("x", "y")`` but not ``("y", "x")``.
 
     Raises:
-        LimitError: if that is more than 100,000 numbers.
+        LimitError: if these are more than 100,000 numbers, or the order is above 12.
     """
     names = list(variables)
-    sizes = [v.numel() for v in variables.values()]
-    wanted = sum(count(sizes, k) for k in range(1, min(order, MOST_SWEPT + 1) + 1)) if not lifted() else 0
-    if wanted and wanted <= MOST_PARTIALS and order > MOST_SWEPT:
-        raise LimitError(
-            f"order {order} needs sweeps through sweeps, which take several times as long with each; the limit is {MOST_SWEPT}",
-            hint="in one variable functions with a rule for power series have no such limit; --no-limits allows it",
-        )
-    if wanted > MOST_PARTIALS:
-        raise LimitError(
-            f"the partial derivatives up to order {order} are {wanted:,} numbers, more than the limit of {MOST_PARTIALS:,}",
-            hint="name fewer variables with --wrt, ask for a product with a vector instead, or allow it with --no-limits",
-        )
-    results: dict[Index, Any] = {}
-    # For each index tensors of the shape of its last variable, one for each element of those before: a sweep from one of them
-    # does not meet the others.
+    _check(order, [v.numel() for v in variables.values()])
+    results: dict[Index, Array] = {}
+    # For each index: tensors of the shape of its last variable, one for each element of the variables before.  A backward
+    # pass from one of them does not reach the others.
     level: dict[Index, list[Tensor]] = {(): [output]}
     for depth in range(1, order + 1):
         last = depth == order
@@ -69,7 +63,7 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
             by = {name: variables[name] for name in names[first:]}
             start = gradient if not index else None
             if not index and start is None and output.shape != ():
-                start = tensor_on(np.ones(output.shape, output.dtype), None)  # one element, which counts as a number
+                start = tensor_on(np.ones(output.shape, output.dtype))  # one element: counts as a scalar
             rows = [row for tensor in tensors for row in _derivatives(tensor, by, start, record=not last)]
             for k, (name, variable) in enumerate(by.items()):
                 shape = sum((variables[each].shape for each in (*index, name)), ())
@@ -81,31 +75,45 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
     return results
 
 
-def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Any, record: bool) -> list[list[Tensor]]:
-    """For each element of ``tensor``, or for all of it with a ``start``, its derivatives by the variables."""
+def _check(order: int, sizes: list[int]) -> None:
+    if lifted():
+        return
+    wanted = sum(count(sizes, k) for k in range(1, min(order, MOST_NESTED + 1) + 1))
+    if wanted > MOST_PARTIALS:
+        raise LimitError(
+            f"the partial derivatives up to order {order} are {wanted:,} numbers, more than the limit of {MOST_PARTIALS:,}",
+            hint=f"name fewer variables with {setting('wrt')}, ask for a product with a vector instead, or allow it with "
+            f"{setting('no_limits')}",
+        )
+    if wanted and order > MOST_NESTED:
+        raise LimitError(
+            f"order {order} needs nested backward passes, each of which takes several times as long as the one before; "
+            f"the limit is {MOST_NESTED}",
+            hint=f"in one variable functions with a rule for power series have no such limit; {setting('no_limits')} allows it",
+        )
+
+
+def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Tensor | None, record: bool) -> list[list[Tensor]]:
+    """Return the derivatives of each element of ``tensor``, or with a ``start`` of all of it, with respect to ``by``."""
     inputs = list(by.values())
     single = start is not None or tensor.shape == ()
     places = [None] if single else list(itertools.product(*map(range, tensor.shape)))
     if not tensor._requires_grad:
-        return [[_zeros(v.shape, v) for v in inputs] for _ in places]
+        return [[zeros_on(v.shape, v) for v in inputs] for _ in places]
     rows = []
     for place in places:
-        # From the element, not from zeros with a 1 among them: what was not taken contributes nothing to a slope that is infinite.
+        # From the element, not from zeros with a 1 among them: an unselected element must not meet an infinite slope.
         number = tensor if place is None else tensor[place]
         found = grad(number, inputs, start, retain_graph=True, create_graph=record, allow_unused=True)
-        rows.append([_zeros(v.shape, v) if g is None else g for v, g in zip(inputs, found, strict=True)])
+        rows.append([zeros_on(v.shape, v) if g is None else g for v, g in zip(inputs, found, strict=True)])
     return rows
 
 
-def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
-    return tensor_on(np.zeros(shape, like.dtype)[()], None)
-
-
-def symmetric(found: Mapping[Index, Any], a: str, b: str, variables: Mapping[str, Tensor]) -> Any:
-    """The second derivative by ``a``, then ``b``, whichever of the two orders was computed."""
+def symmetric(found: Mapping[Index, Array], a: str, b: str, variables: Mapping[str, Tensor]) -> Array:
+    """Return the second derivative with respect to ``a`` and ``b``, in this order of shapes, from one for either order."""
     if (a, b) in found:
         return found[a, b]
-    mirrored = np.asarray(found[b, a])
+    mirrored: Array = np.asarray(found[b, a])
     split = variables[b].ndim
     axes = (*range(split, mirrored.ndim), *range(split))
     return np.transpose(mirrored, axes)[()]

@@ -1,4 +1,4 @@
-"""Grad modes: whether operations are recorded.  One per thread and per asynchronous task, as in PyTorch."""
+"""Grad modes: whether operations are recorded.  Each thread and each asynchronous task has its own, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 _mode: ContextVar[bool] = ContextVar("autodiff_grad_mode", default=True)
 
 is_grad_enabled = _mode.get
-"""True where operations on tensors that require grad are recorded."""
+"""Return whether operations on tensors that require grad are recorded."""
 
 
 class set_grad_enabled:
@@ -38,7 +38,7 @@ class set_grad_enabled:
 
 
 class _Mode:
-    """``no_grad`` and ``enable_grad``: context managers that nest, and decorators with or without brackets."""
+    """The base of ``no_grad`` and ``enable_grad``: context managers that nest, and decorators with or without ``()``."""
 
     mode: bool
 
@@ -79,7 +79,7 @@ class inference_mode(_Mode):
 
     mode = False
 
-    def __new__(cls, mode: Any = True) -> Any:
+    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
         return object.__new__(cls) if isinstance(mode, bool) else _decorated(mode, False)
 
     def __init__(self, mode: bool = True) -> None:
@@ -101,7 +101,7 @@ class inference_mode(_Mode):
 _inference: ContextVar[bool] = ContextVar("autodiff_inference_mode", default=False)
 
 is_inference_mode_enabled = _inference.get
-"""True inside ``inference_mode``."""
+"""Return whether ``inference_mode`` is active."""
 
 
 def _decorated(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
@@ -110,7 +110,7 @@ def _decorated(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
 
         @functools.wraps(function)
         def generate(*args: Any, **kwargs: Any) -> Any:
-            # The mode holds while the generator's own code runs, not in the caller between two values.
+            # The mode is set while the generator's own code runs, not in the caller between two values.
             generator = function(*args, **kwargs)
             resume: Callable[[], Any] = functools.partial(next, generator)
             try:
@@ -142,11 +142,11 @@ def _decorated(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
 _anomaly: ContextVar[bool] = ContextVar("autodiff_anomaly", default=False)
 
 is_anomaly_enabled = _anomaly.get
-"""True where backward stops at the first node that gives nan."""
+"""Return whether backward raises at the first node that returns nan."""
 
 
 class set_detect_anomaly:
-    """Make backward stop at the first node that gives nan, at once when called or until the end of a ``with`` block."""
+    """Make backward raise at the first node that returns nan: at once when called, or until the end of a ``with`` block."""
 
     def __init__(self, mode: bool = True) -> None:
         self._before = _anomaly.get()

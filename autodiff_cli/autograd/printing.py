@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import get_default_dtype
+from autodiff_cli.autograd.dtypes import Array, get_default_dtype
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.tensor import Tensor
@@ -18,7 +18,7 @@ _INDENT = len("tensor(")
 
 
 def tensor_repr(tensor: Tensor) -> str:
-    """The text of a tensor: four digits after the point, the middle of what is large left out."""
+    """Return the text of a tensor: four digits after the point, and only the ends of long dimensions."""
     data = np.asarray(tensor._data)
     suffixes = []
     if data.size == 0 and data.ndim != 1:
@@ -43,16 +43,16 @@ def tensor_repr(tensor: Tensor) -> str:
     return text + ")"
 
 
-def _ends(data: Any) -> Any:
-    """The elements that are shown of a large array, whose widths count."""
+def _ends(data: Array) -> Array:
+    """Return the elements of a large array that are shown, which determine the width."""
     for axis, length in enumerate(data.shape):
         if length > 2 * _EDGE:
             data = np.take(data, [*range(_EDGE), *range(length - _EDGE, length)], axis)
     return data
 
 
-def _nested(data: Any, indent: int, text: Callable[[Any], str], width: int, summarized: bool) -> str:
-    """Rows in brackets; the depth is that of an array, 64 at most."""
+def _nested(data: Array, indent: int, text: Callable[[Array | float], str], width: int, summarized: bool) -> str:
+    """Return rows in brackets; it recurses once for each dimension, of which NumPy has 64 at most."""
     if data.ndim == 0:
         return text(data[()])
     cut = summarized and len(data) > 2 * _EDGE
@@ -71,8 +71,8 @@ def _nested(data: Any, indent: int, text: Callable[[Any], str], width: int, summ
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _formatter(data: Any) -> tuple[Callable[[Any], str], int]:
-    """How one element is printed, and how wide: whole numbers as ``5.``, scientific where four digits would not do."""
+def _formatter(data: Array) -> tuple[Callable[[Array | float], str], int]:
+    """Return how one element is printed, and its width: whole numbers as ``5.``, scientific where 4 digits are too few."""
     if data.dtype.kind != "f":
         width = max(len(str(v)) for v in data.ravel())
         return lambda value: str(value).rjust(width if data.ndim else 0), width
@@ -87,13 +87,13 @@ def _formatter(data: Any) -> tuple[Callable[[Any], str], int]:
     return lambda value: text(value).rjust(width if data.ndim else 0), width
 
 
-def _whole(value: Any) -> str:
+def _whole(value: Array | float) -> str:
     return f"{value:.0f}." if np.isfinite(value) else str(float(value))
 
 
-def _fixed(value: Any) -> str:
+def _fixed(value: Array | float) -> str:
     return f"{value:.{_PRECISION}f}" if np.isfinite(value) else str(float(value))
 
 
-def _scientific(value: Any) -> str:
+def _scientific(value: Array | float) -> str:
     return f"{value:.{_PRECISION}e}" if np.isfinite(value) else str(float(value))

@@ -322,6 +322,11 @@ def tensor_on(data: Array, edge: Edge | None = None) -> Tensor:
     return tensor
 
 
+def zeros_on(shape: tuple[int, ...], like: Tensor) -> Tensor:
+    """Return zeros of the type of another tensor."""
+    return tensor_on(np.zeros(shape, like.dtype)[()])
+
+
 def root_of(tensor: Tensor) -> Tensor:
     """Return the tensor that owns the memory of this one: itself if it is not a view."""
     base = None if tensor._extra is None else tensor._extra.base

@@ -1,4 +1,4 @@
-"""Arguments on their way into an operation: bound to parameters, brought to one type, and refused in plain words."""
+"""The arguments of a call: bound to parameters, converted to a common type, and refused with a clear message."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import promote
-from autodiff_cli.autograd.primitives.kinds import LEAST, MOST, shown
+from autodiff_cli.autograd.dtypes import Array, promote
+from autodiff_cli.autograd.primitives.kinds import LEAST, MOST, Argument, shown
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, KEYWORD_ALIASES, how_many
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
 
 _NONE = np.dtype(object)
 UNFIT = (ValueError, TypeError, IndexError, OverflowError, AttributeError)
-"""What NumPy raises where arguments do not fit; a plain number has no ``shape`` either."""
+"""The exceptions of NumPy for arguments that do not fit, and of a plain number for its missing ``shape``."""
 NO_BOOLEANS = {
     "sub": "Subtraction, the `-` operator, with two bool tensors is not supported. "
     "Use the `^` or `logical_xor()` operator instead.",
@@ -26,7 +26,7 @@ NO_BOOLEANS = {
 def bind(
     name: str, parameters: tuple[str, ...], defaults: tuple[Any, ...], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[Any, ...]:
-    """The arguments of a call in the order of the parameters.
+    """Return the arguments of a call in the order of the parameters.
 
     Raises:
         ArgumentError: if there are too many or too few, or a keyword is unknown or given twice.
@@ -59,8 +59,13 @@ def _of_64_bits(value: int) -> int:
     return value
 
 
-def plain(value: Any, beside: Any) -> Any:
-    """A value that is no tensor, beside an array: Python and NumPy scalars are weak, arrays are promoted."""
+def plain(value: Argument, beside: Array) -> Any:
+    """Return an operand that is not a tensor, for use beside an array: scalars are weakly typed, arrays are promoted.
+
+    Raises:
+        ArgumentError: for an integer of more than 64 bits.
+        DtypeError: if it is neither a number nor an array of numbers.
+    """
     if type(value) is float:
         return value
     if isinstance(value, int):
@@ -73,7 +78,11 @@ def plain(value: Any, beside: Any) -> Any:
 
 
 def common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
-    """Bring the differentiable arrays among the arguments to one type.
+    """Convert the differentiable arrays among the arguments to one type, in place.
+
+    Args:
+        raw: the arguments, which are arrays, numbers, masks or positions.
+        positions: which of them are differentiable.
 
     Raises:
         DtypeError: if one of the arguments is neither a number nor an array of numbers.
@@ -82,21 +91,21 @@ def common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
         if isinstance(value, int):
             _of_64_bits(value)
         elif isinstance(value, (list, tuple)) and i not in positions:
-            continue  # a mask or positions
+            continue  # a mask, or positions
         elif not isinstance(value, float) and getattr(value, "dtype", _NONE).kind not in "fib":
             raise DtypeError(f"a number or a tensor is expected beside a tensor, not {shown(value)}")
     arrays = [i for i in positions if isinstance(raw[i], (np.ndarray, np.generic))]
     if len({raw[i].dtype for i in arrays}) > 1:
-        common = raw[arrays[0]]
+        widest = raw[arrays[0]]
         for i in arrays[1:]:
-            common = promote(common, raw[i])[0]
+            widest = promote(widest, raw[i])[0]
         for i in arrays:
-            raw[i] = raw[i].astype(common.dtype, copy=False)
+            raw[i] = raw[i].astype(widest.dtype, copy=False)
     return raw
 
 
 def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffError:
-    """What to raise when a forward computation refused its arguments: its own error, or one that shows the shapes."""
+    """Return the error for arguments that a forward computation refused: its own, or one that shows the shapes."""
     if isinstance(error, AutodiffError):
         return error
     shapes = [list(v.shape) if hasattr(v, "shape") else [] for v in values]
@@ -104,7 +113,7 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
         return IndexOutOfRange(f"{name}: {error}; the shape is {shapes[0]}")
     if isinstance(error, OverflowError):
         return DtypeError(f"{name}: a number is too large for {' and '.join(str(v.dtype) for v in values if hasattr(v, 'dtype'))}")
-    if isinstance(error, AttributeError):  # a plain number, which has no shape
+    if isinstance(error, AttributeError):  # a plain number has no shape
         texts = [f"a tensor of shape {list(v.shape)}" if hasattr(v, "shape") else f"the number {v:g}" for v in values]
         hint = f"it is {FUNCTIONS[name].signature}" if name in FUNCTIONS else None
         return ArgumentError(f"{name} cannot work on {' and '.join(texts)}", hint=hint)

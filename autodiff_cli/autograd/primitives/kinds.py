@@ -1,29 +1,35 @@
-"""What the plain arguments of functions are: dimensions, whole numbers, flags, names, and the one place that checks them.
+"""Kinds of plain arguments: dimensions, whole numbers, flags, names; they are checked here.
 
-A declaration names the kind of every parameter that takes no tensor.  A kind makes of what was given what the function
-works on, or refuses it in words that name the function, the parameter, what it wants and what it got.
+A declaration gives the kind of every parameter that does not take a tensor.  A kind converts an argument to what the
+function works on, or refuses it with a message that names the function, the parameter, what is wanted and what was given.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 
 LEAST, MOST = -(2**63), 2**63 - 1
-"""Integers of 64 bits: others are none to NumPy."""
+"""The integers that NumPy has: those of 64 bits."""
 EXACT = 2**53
-"""Up to here a float counts one by one."""
+"""Up to here every integer is a float."""
 _MOST_TEXT = 60
 
 
-def shown(value: Any) -> str:
-    """A value in the middle of a message, as the language writes it."""
+Argument = Any
+"""What a user passed for a parameter: anything, until a kind has checked it."""
+
+
+def shown(value: Argument) -> str:
+    """Return a value for the middle of a message, as the language writes it."""
     if value is None or isinstance(value, (bool, np.bool_)):
         text = str(value).lower()
     elif isinstance(value, (float, np.floating)):
@@ -31,7 +37,7 @@ def shown(value: Any) -> str:
     elif isinstance(value, (list, tuple)):
         text = f"[{', '.join(shown(item) for item in value[:_MOST_TEXT])}]"
     elif isinstance(value, Tensor) and type(value) is not Tensor:
-        text = "a tensor"  # a power series, or what is written down
+        text = "a tensor"  # a Taylor series, or a tracer
     elif isinstance(value, Tensor) or (isinstance(value, np.ndarray) and value.ndim):
         text = f"a {value.dtype} tensor of shape {list(value.shape)}" if value.shape else f"the tensor {value.item():g}"
     elif isinstance(value, (int, str, np.generic, np.ndarray)):
@@ -42,25 +48,23 @@ def shown(value: Any) -> str:
 
 
 class Unfit(Exception):
-    """What is given is not of the kind; the text, if there is one, says more of what is wanted."""
+    """An argument is not of the kind.  The text, if there is one, says more precisely what is wanted."""
 
 
+@dataclass(slots=True, eq=False, frozen=True)
 class Kind:
-    """One kind of plain argument.
+    """A kind of plain argument.
 
     Attributes:
-        wants: what it is, in the middle of a sentence.
-        take: makes of a value what a function works on, or raises ``Unfit``.
+        wants: what it is, for the middle of a sentence.
+        take: converts an argument to what a function works on, or raises ``Unfit``.
     """
 
-    __slots__ = ("take", "wants")
+    wants: str
+    take: Callable[[Argument], Any]
 
-    def __init__(self, wants: str, take: Callable[[Any], Any]) -> None:
-        self.wants = wants
-        self.take = take
-
-    def __call__(self, value: Any, name: str, parameter: str) -> Any:
-        """What the function ``name`` gets for ``parameter``.
+    def __call__(self, value: Argument, name: str, parameter: str) -> Any:
+        """Return what the function ``name`` works on for ``parameter``.
 
         Raises:
             ArgumentError: if the value is not of this kind.
@@ -72,8 +76,8 @@ class Kind:
         raise ArgumentError(f"{name}: '{parameter}' must be {wants}, not {shown(value)}")
 
 
-def _one(value: Any) -> Any:
-    """The number that a tensor or an array without dimensions holds; anything else as it is."""
+def _one(value: Argument) -> Any:
+    """Return the number in a tensor or an array without dimensions; anything else unchanged."""
     if isinstance(value, Tensor) and (type(value) is not Tensor or value.shape or value.requires_grad):
         raise Unfit
     if isinstance(value, (np.generic, Tensor)) or (isinstance(value, np.ndarray) and not value.ndim):
@@ -81,7 +85,7 @@ def _one(value: Any) -> Any:
     return value
 
 
-def _whole(value: Any) -> int:
+def _whole(value: Argument) -> int:
     if type(value) is not int:
         value = _one(value)
         if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, float) and value.is_integer())):
@@ -92,39 +96,39 @@ def _whole(value: Any) -> int:
     return int(value)
 
 
-def _order(value: Any) -> int:
+def _order(value: Argument) -> int:
     found = _whole(value)
     if not 0 <= found <= MOST_ORDER:
         raise Unfit
     return found
 
 
-def _wholes(value: Any) -> Any:
+def _wholes(value: Argument) -> Any:
     return tuple([_whole(item) for item in value]) if isinstance(value, (list, tuple)) else _whole(value)
 
 
-def _number(value: Any) -> Any:
+def _number(value: Argument) -> Any:
     value = _one(value)
     if not isinstance(value, (int, float)):
         raise Unfit
-    # Arithmetic knows no integers of any length.
+    # NumPy has no integers of any length.
     return value if isinstance(value, float) or -EXACT <= value <= EXACT else float(value) if abs(value) < 2**1023 else np.inf
 
 
-def _flag(value: Any) -> bool:
+def _flag(value: Argument) -> bool:
     value = _one(value)
     if value not in (0, 1) if isinstance(value, (int, float)) else True:
         raise Unfit
     return bool(value)
 
 
-def _text(value: Any) -> str:
+def _text(value: Argument) -> str:
     if not isinstance(value, str):
         raise Unfit
     return value
 
 
-def _type(value: Any) -> Any:
+def _type(value: Argument) -> Any:
     try:
         made = None if value is None or isinstance(value, (list, tuple)) else np.dtype(value)
     except (TypeError, ValueError):
@@ -134,7 +138,7 @@ def _type(value: Any) -> Any:
     return made
 
 
-def _tensor(value: Any) -> Any:
+def _tensor(value: Argument) -> Any:
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fib":
@@ -144,7 +148,7 @@ def _tensor(value: Any) -> Any:
     raise Unfit
 
 
-def _mask(value: Any) -> Any:
+def _mask(value: Argument) -> Any:
     try:
         array = np.asarray(getattr(value, "_data", value))
     except (ValueError, TypeError):
@@ -154,7 +158,7 @@ def _mask(value: Any) -> Any:
     return array
 
 
-def _positions(value: Any) -> Any:
+def _positions(value: Argument) -> Any:
     try:
         array = np.asarray(getattr(value, "_data", value))
     except (ValueError, TypeError):  # rows of different lengths
@@ -165,8 +169,8 @@ def _positions(value: Any) -> Any:
     return array
 
 
-def counted(array: Any) -> Any:
-    """Floating-point numbers that all are whole, and of 64 bits, as integers; any other array as it is."""
+def counted(array: Array | np.generic) -> Any:
+    """Return floating-point numbers as integers if all are whole numbers of 64 bits; any other array unchanged."""
     if array.dtype.kind == "f" and np.all((array == np.floor(array)) & (np.abs(array) < MOST)):
         return array.astype(np.int64)
     return array
@@ -174,7 +178,7 @@ def counted(array: Any) -> Any:
 
 WHOLE = Kind("a whole number", _whole)
 MOST_ORDER = 300
-"""Of a derivative, or of a Bessel function, as an argument."""
+"""The highest order of a derivative or of a Bessel function that an argument can ask for."""
 ORDER = Kind(f"a whole number from 0 to {MOST_ORDER}", _order)
 DIMENSION = Kind("a dimension, which is a whole number", _whole)
 DIMENSIONS = Kind("a dimension or a list of dimensions, which are whole numbers", _wholes)
@@ -187,13 +191,13 @@ MASK = Kind("a tensor of true and false, such as x > 0", _mask)
 POSITIONS = Kind("a tensor of positions, which are whole numbers", _positions)
 TENSOR = Kind("a number or a tensor", _tensor)
 VALUE = Kind("a number or a tensor", lambda value: _number(value) if isinstance(value, (int, float)) else _tensor(value))
-"""As ``TENSOR``, where the function tells plain numbers from tensors."""
+"""As ``TENSOR``, for functions that treat plain numbers in another way."""
 
 
 def either(*kinds: Kind) -> Kind:
-    """What is of one of several kinds; the first that fits takes it."""
+    """Return a kind for arguments of one of several kinds; the first that fits converts them."""
 
-    def take(value: Any) -> Any:
+    def take(value: Argument) -> Any:
         for kind in kinds:
             try:
                 return kind.take(value)
@@ -205,22 +209,22 @@ def either(*kinds: Kind) -> Kind:
 
 
 def optional(kind: Kind) -> Kind:
-    """The same, or none."""
+    """Return a kind that also accepts none."""
     return Kind(f"{kind.wants}, or none", lambda value: None if value is None else kind.take(value))
 
 
 Check = tuple[int, str, Any, Kind]
-"""Which argument it is, its name, its default and its kind."""
+"""The position of an argument, its name, its default and its kind."""
 
 
 def checks_of(parameters: Sequence[str], defaults: Sequence[Any], kinds: Mapping[str, Kind]) -> tuple[Check, ...]:
-    """What ``settled`` needs to know of the parameters of a function, of which the last have defaults."""
+    """Return the checks that ``settled`` applies to the parameters of a function, of which the last have defaults."""
     last = dict(zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True))
     return tuple((i, name, last.get(name, Unfit), kinds[name]) for i, name in enumerate(parameters) if name in kinds)
 
 
 def settled(name: str, checks: tuple[Check, ...], args: Sequence[Any]) -> Sequence[Any]:
-    """The arguments of a call in order, each as its kind takes it; a default is taken as it is."""
+    """Return the arguments of a call, each converted by its kind; a default is not converted."""
     made: list[Any] | None = None
     for i, parameter, default, kind in checks:
         if i < len(args) and args[i] is not default:
@@ -230,7 +234,7 @@ def settled(name: str, checks: tuple[Check, ...], args: Sequence[Any]) -> Sequen
 
 
 def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Check the arguments of a function by their kinds before it runs."""
+    """Return a decorator that checks the arguments of a function by their kinds before it runs."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         code = function.__code__
@@ -252,7 +256,7 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def whole_numbers(name: str, parameter: str, given: tuple[Any, ...]) -> tuple[int, ...]:
-    """Whole numbers given one by one, or as one list of them."""
+    """Return whole numbers that were given one by one, or as one list."""
     values = given[0] if len(given) == 1 and isinstance(given[0], (list, tuple)) else given
     for value in values:
         if type(value) is not int:
