@@ -149,7 +149,7 @@ def test_files_that_are_nearly_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert capsys.readouterr().err.endswith(f"hint: did you mean '{folder}points.csv'?\n")
     contents = {
         "points.csv": ("1,2\n3\n", "row 2 has 1 of the 2 numbers that the rows above have"),
-        "words.csv": ("1,2\n3,four\n", "'four' in row 2, column 2, is no number"),
+        "words.csv": ("1,2\n3,four\n", "'four' in row 2, column 2, is not a number"),
         "empty.csv": ("", "it is empty"),
         "object.json": ('{"a": 1}', "it needs to be a number or nested lists of numbers, the rows of one length"),
         "rows.json": ("[[1], [2, 3]]", "it needs to be a number or nested lists of numbers, the rows of one length"),

@@ -166,9 +166,9 @@ def test_binary_files_cut_short(form: str, part: int, tmp_path: Path, capsys: py
 
 
 CONTENTS = {
-    '["1", "2"]': '"1" in it is no number',
-    "[1, null]": 'null in it is no number; write "nan"',
-    '[1, "one"]': '"one" in it is no number',
+    '["1", "2"]': '"1" in it is not a number',
+    "[1, null]": 'null in it is not a number; write "nan"',
+    '[1, "one"]': '"one" in it is not a number',
     "[[1], 2]": "nested lists of numbers",
     '{"a": 1}': "nested lists of numbers",
     '[{"a": 1}]': "nested lists of numbers",

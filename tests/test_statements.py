@@ -186,7 +186,7 @@ def test_nothing_runs_if_something_cannot_be_read() -> None:
         ("f(a) = a*c\nf(2)", 1, "'c' has no value here"),
         ("grad([1], 2)", 1, "cannot work on"),
         ("tensor('a')", 1, "cannot work on"),
-        ("ones(2)[1, 1](2)", 1, "nothing between"),
+        ("ones(2)[1, 1](2)", 1, "missing operator between"),
         ("x = grad\n", 1, "has no value here"),
     ],
 )

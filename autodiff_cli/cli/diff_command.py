@@ -44,8 +44,8 @@ def command(
     from autodiff_cli.symbolic.differentiate import differentiate
 
     style = options.chosen_format(style, as_json, options.with_latex)
-    point = bindings(at, "--at") if at else None
-    result = differentiate(options.read_expression(expr), options.names(wrt), order, bindings(const, "--const"), simplify, point)
+    point = bindings(at, "at") if at else None
+    result = differentiate(options.read_expression(expr), options.names(wrt), order, bindings(const, "const"), simplify, point)
     texts = list(result.texts.values())
     if quiet and result.values:
         from autodiff_cli.report import records

@@ -67,8 +67,8 @@ def evaluated(expr: str, name: str, **switches: Any) -> Any:
 
     return evaluate(
         options.read_expression(expr),
-        bindings(switches.pop("at"), "--at"),
-        bindings(switches.pop("const"), "--const"),
+        bindings(switches.pop("at"), "at"),
+        bindings(switches.pop("const"), "const"),
         wrt=options.names(switches.pop("wrt")),
         inputs=options.names(switches.pop("inputs", None)),
         retain_grad=options.names(switches.pop("retain_grad", None)) or (),

@@ -27,7 +27,7 @@ def command(expr: str, to: str, name: str, wrt: str | None, order: int, const: t
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.export.export import export
 
-    text = export(options.read_expression(expr), to, name, options.names(wrt), order, bindings(const, "--const"))
+    text = export(options.read_expression(expr), to, name, options.names(wrt), order, bindings(const, "const"))
     if path is None or path == "-":
         sys.stdout.write(text)
     else:

@@ -50,7 +50,7 @@ def command(
     from autodiff_cli.gradcheck.points import At
 
     style = options.chosen_format(style, as_json)
-    source, const = options.read_expression(expr), bindings(switches.pop("const"), "--const")
+    source, const = options.read_expression(expr), bindings(switches.pop("const"), "const")
     report = check_gradient(
         source,
         At(switches.pop("at")).points(source, const, samples),

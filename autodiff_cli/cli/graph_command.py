@@ -103,7 +103,7 @@ def _graph(expr: str, **switches: Any) -> tuple[Graph, list[dict[str, Any]]]:
     notes = evaluation.notes()
     if of.endswith(".grad"):
         return backward_graph(evaluation, gradient_of(evaluation, of.removesuffix(".grad"))), notes
-    output = evaluation.find(of, "--of") if of else evaluation.output
+    output = evaluation.find(of, "of") if of else evaluation.output
     if backward:
         graph = backward_graph(evaluation, output)
         if graph.nodes[-1].grad is None:

@@ -156,8 +156,8 @@ def _task(
     return Task(
         options.read_expression(expr),
         options.names(wrt),
-        at=bindings(at, "--at"),
-        const=bindings(const, "--const"),
+        at=bindings(at, "at"),
+        const=bindings(const, "const"),
         lets=dict(_let(text) for text in lets),
         keep=keep and not quiet,
         **{name: switches[name] for name in chosen},

@@ -220,8 +220,8 @@ def evaluation(source: str, switches: Mapping[str, Any]) -> Evaluation:
 
     return Evaluation(
         source,
-        bindings(switches["at"], "--at"),
-        bindings(switches["const"], "--const"),
+        bindings(switches["at"], "at"),
+        bindings(switches["const"], "const"),
         names(switches["wrt"]),
         switches["dtype"],
         gradient=value_or_file(switches.get("gradient")),

@@ -85,9 +85,9 @@ def _sampled(expr: str, over: tuple[str, ...], at: Any, const: Any, order: int, 
 
     found = ranges(over)
     if samples is not None:
-        number = count(samples, "--samples")
+        number = count(samples, "samples")
         found = [replace(r, samples=r.samples or number) for r in found]
-    return plot(options.read_expression(expr), found, bindings(at, "--at"), bindings(const, "--const"), order)
+    return plot(options.read_expression(expr), found, bindings(at, "at"), bindings(const, "const"), order)
 
 
 def _interval(text: str | None) -> tuple[float, float] | None:
@@ -95,7 +95,7 @@ def _interval(text: str | None) -> tuple[float, float] | None:
         return None
     from autodiff_cli.evaluation.ranges import interval
 
-    return interval(text, "--y-range")
+    return interval(text, "y_range")
 
 
 def _suffix(path: str) -> str:

@@ -106,7 +106,7 @@ def _run(
 
     style = options.chosen_format(style, as_json)
     evaluation = options.evaluation(options.read_expression(expr), switches)
-    result = product(command, evaluation, bindings(switches.get("vector", ()), "--vector"))
+    result = product(command, evaluation, bindings(switches.get("vector", ()), "vector"))
     if switches.get("verify") or switches.get("digits") is not None:
         verify(evaluation, result, switches["digits"])
     if switches["strict"]:

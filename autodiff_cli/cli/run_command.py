@@ -58,7 +58,7 @@ def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> 
     from autodiff_cli.evaluation.evaluation import leaves
     from autodiff_cli.script.interpreter import Interpreter
 
-    return Interpreter(leaves(bindings(at, "--at"), bindings(const, "--const"), dtype), dtype)
+    return Interpreter(leaves(bindings(at, "at"), bindings(const, "const"), dtype), dtype)
 
 
 @contextmanager

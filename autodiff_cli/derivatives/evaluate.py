@@ -176,7 +176,7 @@ def evaluate(
             _hook(evaluation, text)
         if backward is not None or (evaluation.differentiable and evaluation.variables):
             check_bytes(held())  # a gradient for each tensor
-            only = None if inputs is None else [evaluation.find(name, "--inputs") for name in inputs]
+            only = None if inputs is None else [evaluation.find(name, "inputs") for name in inputs]
             _backward(evaluation, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
     for name, leaf in evaluation.variables.items():
         result.shapes[name] = leaf.shape
@@ -227,7 +227,7 @@ def _retain(evaluation: Evaluation, names: Sequence[str]) -> None:
     if list(names) == ["all"]:
         tensors = [tensor for tensor, _ in evaluation.evaluator.tensors.made]
     else:
-        tensors = [evaluation.find(name, "--retain-grad") for name in names]
+        tensors = [evaluation.find(name, "retain_grad") for name in names]
     for tensor in tensors:
         if tensor.requires_grad or list(names) != ["all"]:
             tensor.retain_grad()
@@ -238,7 +238,7 @@ def _hook(evaluation: Evaluation, text: str) -> None:
     name, equals, formula = text.partition("=")
     if not equals or not formula.strip():
         raise UsageError(f"--hook needs NAME=EXPR, but got '{text}'", hint='write --hook "y=2*grad"')
-    tensor = evaluation.find(name.strip(), "--hook")
+    tensor = evaluation.find(name.strip(), "hooks")
 
     def hook(gradient: Tensor) -> Tensor:
         try:

@@ -1,4 +1,4 @@
-"""Arrays in files, as ``@file`` names them."""
+"""Read arrays from ``.npy``, ``.csv`` and ``.json`` files."""
 
 from __future__ import annotations
 
@@ -7,28 +7,32 @@ import json
 import math
 import re
 import warnings
+from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autodiff_cli.errors import FileError
 from autodiff_cli.language import source_text
 from autodiff_cli.limits import check_size
 
+Array = NDArray[Any]
 MOST_CSV = 1 << 29
 """Bytes: a number takes two of them, and a tensor has at most 2**28 numbers."""
 MOST_JSON = 1 << 26
-"""Bytes: what Python makes of JSON takes thirty times as many."""
+"""Bytes: the Python objects of JSON take thirty times as many."""
 _LONGEST_HEADER = 10_000
 _PIECE = 1 << 24
 
 
-def read_array(path: str) -> Any:
-    """The array in a ``.npy``, ``.csv`` or ``.json`` file.
+def read_array(path: str) -> Array:
+    """Return the array in a ``.npy``, ``.csv`` or ``.json`` file.
 
     Raises:
-        FileError: if it cannot be read or holds something else than numbers.
+        FileError: if it cannot be read or contains something else than numbers.
         LimitError: if it is larger than a tensor may be.
     """
     kind = Path(path).suffix.lower()
@@ -54,7 +58,7 @@ def _no_array(path: str, reason: str | None = None) -> FileError:
 
 
 class _Wrong(ValueError):
-    """What is wrong with a file, in words for a person."""
+    """A defect of a file; the message is for the user."""
 
 
 _WANTED = {
@@ -65,7 +69,7 @@ _WANTED = {
 
 
 def _reason(error: Exception) -> str | None:
-    """What is known of the place, in plain words; ``None`` if it is about the workings of NumPy."""
+    """Return the place and the kind of a defect; ``None`` if the message is about the internals of NumPy."""
     text = str(error).partition("\n")[0]
     if isinstance(error, (_Wrong, json.JSONDecodeError)):
         return text
@@ -73,17 +77,17 @@ def _reason(error: Exception) -> str | None:
     if uneven:
         return f"row {uneven[3]} has {uneven[2]} of the {uneven[1]} numbers that the rows above have"
     word = re.match(r"could not convert string '(.*)' to float64 at row (\d+), column (\d+)", text)
-    return f"'{word[1]}' in row {int(word[2]) + 1}, column {word[3]}, is no number" if word else None
+    return f"'{word[1]}' in row {int(word[2]) + 1}, column {word[3]}, is not a number" if word else None
 
 
-def _npy(path: str) -> Any:
+def _npy(path: str) -> Array | None:
     with open(path, "rb") as file:
         version = np.lib.format.read_magic(file)
-        if version not in ((1, 0), (2, 0)):  # a later one is for names of fields
+        if version not in ((1, 0), (2, 0)):  # later versions are for names of fields
             return None
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of Python about what stands in a header
+            warnings.simplefilter("ignore")  # of Python about the header
             try:
                 shape, by_columns, dtype = read(file, max_header_size=_LONGEST_HEADER)
             except Exception:  # a broken header shows in many ways
@@ -100,8 +104,8 @@ def _npy(path: str) -> Any:
     return array.reshape(shape, order="F" if by_columns else "C")
 
 
-def _fill(file: Any, places: memoryview) -> None:
-    """Read as many bytes as there are places."""
+def _fill(file: BufferedReader, places: memoryview) -> None:
+    """Fill a buffer with bytes of a file."""
     done = 0
     while done < len(places):
         read = file.readinto(places[done : done + _PIECE])
@@ -110,21 +114,21 @@ def _fill(file: Any, places: memoryview) -> None:
         done += read
 
 
-def _csv(path: str) -> Any:
+def _csv(path: str) -> Array:
     data = source_text.contents(path, MOST_CSV)
     if not data.strip():
         raise _Wrong("it is empty")
     if b"\0" in data:
-        raise _Wrong("it is no text")
+        raise _Wrong("it is not text")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # comments alone
+        warnings.simplefilter("ignore")  # a file of comments
         array = np.loadtxt(io.TextIOWrapper(io.BytesIO(data), "utf-8-sig"), delimiter=",", ndmin=2)
     if not array.size:
         raise _Wrong("it is empty")
     return array[:, 0] if array.shape[1] == 1 else array[0] if array.shape[0] == 1 else array
 
 
-def _json(path: str) -> Any:
+def _json(path: str) -> Array:
     value = json.loads(source_text.contents(path, MOST_JSON).decode("utf-8"))
     array = np.array(value)
     if array.dtype.kind in "fiu":
@@ -135,9 +139,9 @@ def _json(path: str) -> Any:
     return numbers.reshape(array.shape)
 
 
-def _items(value: Any) -> Any:
-    """The elements of nested lists, in order."""
-    waiting = [iter([value])]
+def _items(value: object) -> Iterator[object]:
+    """Yield the elements of nested lists in order."""
+    waiting: list[Iterator[object]] = [iter([value])]
     while waiting:
         item = next(waiting[-1], waiting)
         if item is waiting:
@@ -148,9 +152,11 @@ def _items(value: Any) -> Any:
             yield item
 
 
-def _number(item: Any) -> float:
-    if isinstance(item, (bool, int, float)) or item in ("nan", "inf", "-inf"):  # JSON has no other way to write them
+def _number(item: object) -> float:
+    if isinstance(item, (bool, int, float)) or item in ("nan", "inf", "-inf"):  # JSON has no numbers for them
         return float(item)
     if isinstance(item, dict):
         raise TypeError
-    raise _Wrong(f"{json.dumps(item)[:40]} in it is no number" if item is not None else 'null in it is no number; write "nan"')
+    if item is None:
+        raise _Wrong('null in it is not a number; write "nan"')
+    raise _Wrong(f"{json.dumps(item)[:40]} in it is not a number")

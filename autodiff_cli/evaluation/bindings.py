@@ -1,113 +1,131 @@
-"""Values of ``--at`` and ``--const``: constants of the language, or files."""
+"""Values of variables and constants: expressions without variables, or files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import AutodiffError, MissingValue, UsageError
+from autodiff_cli.errors import AutodiffError, MissingValue, UsageError, setting
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.language.tree import STATEMENTS, pieces
 from autodiff_cli.limits import hold
 
+Array = NDArray[Any]
 RESERVED = ("if", "else", "or", "and", "not", "true", "false", "none")
+_NEXT = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")
+"""A comma that a further ``NAME=`` follows."""
 
 
-def bindings(texts: Iterable[str], option: str) -> dict[str, Any]:
-    """``NAME=VALUE`` and ``NAME=VALUE,NAME=VALUE`` as arrays by name.
+def bindings(texts: Iterable[str], name: str) -> dict[str, Array]:
+    """Return the arrays of ``NAME=VALUE`` and ``NAME=VALUE,NAME=VALUE`` by name.
+
+    Args:
+        texts: the texts.
+        name: the setting that they are for, such as ``at``.
 
     Raises:
-        UsageError: without ``=``, with a value that is no constant, or with a name that is given twice.
-        FileError: for ``@file`` that cannot be read.
+        UsageError: without ``=``, for a value that is not constant, and for a name that is given twice.
+        FileError: if the file of ``@file`` cannot be read.
     """
-    values: dict[str, Any] = {}
+    values: dict[str, Array] = {}
     for text in texts:
-        for name, value in named(text, option):
-            if name in values:
-                raise UsageError(f"'{name}' is given twice with {option}", hint="give each variable one value")
+        for variable, value in named(text, name):
+            if variable in values:
+                raise UsageError(f"'{variable}' is given twice with {setting(name)}", hint="give each variable one value")
             if not value:
-                raise UsageError(f"{option} gives '{name}' no value", hint=f"write {option} {name}=1")
-            values[name] = from_file(value[1:]) if value.startswith("@") else constant(value, option, name)
+                hint = f"write {setting(name, f'{variable}=1')}"
+                raise UsageError(f"{setting(name)} gives '{variable}' no value", hint=hint)
+            values[variable] = from_file(value[1:]) if value.startswith("@") else constant(value, name, variable)
     return values
 
 
-_NEXT = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")
+def named(text: str, name: str, example: str = "1") -> list[tuple[str, str]]:
+    """Split ``NAME=TEXT,NAME=TEXT`` at the commas outside of brackets that a name and ``=`` follow.
 
-
-def named(text: str, option: str, example: str = "1") -> list[tuple[str, str]]:
-    """``NAME=TEXT,NAME=TEXT`` taken apart at commas outside brackets that a name and ``=`` follow.
+    Args:
+        text: the text.
+        name: the setting that it is for.
+        example: a value for the hint of an error.
 
     Raises:
-        UsageError: without ``=``, or with a name that is none; the hint shows the ``example``.
+        UsageError: without ``=``, or if something else than a name stands before it.
     """
-    return [_named(piece, option, example) for piece in pieces(text, _NEXT)]
+    return [_named(piece, name, example) for piece in pieces(text, _NEXT)]
 
 
-def _named(text: str, option: str, example: str) -> tuple[str, str]:
+def _named(text: str, name: str, example: str) -> tuple[str, str]:
     head, equals, rest = text.partition("=")
-    name = head.strip()
-    if not equals or not name.isidentifier() or name in RESERVED:
-        reserved = f"; '{name}' is a word of the language" if name in RESERVED else ""
+    variable = head.strip()
+    if not equals or not variable.isidentifier() or variable in RESERVED:
+        reserved = f"; '{variable}' is a word of the language" if variable in RESERVED else ""
         wanted = "NAME=VALUE" if example == "1" else "NAME=FROM:TO"
+        proposed = variable if variable.isidentifier() and variable not in RESERVED else "x"
         raise UsageError(
-            f"{option} needs {wanted}, but got '{text}'{reserved}",
-            hint=f"write {option} {name if name.isidentifier() and name not in RESERVED else 'x'}={example}",
+            f"{setting(name)} needs {wanted}, but got '{text}'{reserved}", hint=f"write {setting(name, f'{proposed}={example}')}"
         )
-    return name, rest.strip()
+    return variable, rest.strip()
 
 
-def constant(text: str, option: str, name: str = "") -> Any:
-    """The value of an expression of constants, in float64."""
-    label = f"{option} {name}".strip()
+def constant(text: str, name: str, variable: str = "") -> Array:
+    """Return the value of an expression without variables, in float64.
+
+    Args:
+        text: the expression.
+        name: the setting that it is for.
+        variable: the variable whose value it is.
+    """
+    label = setting(name, variable)
     try:
         evaluator = Evaluator(text, {}, np.dtype(np.float64))
         statements = evaluator.tree.children
         if len(statements) > 1 or statements[0].kind in STATEMENTS:
             raise UsageError(
-                f"{label}: a value is one expression, not a program",
+                "a value is one expression, not a program",
                 span=statements[-1].span,
                 source=text,
-                hint=f"several variables are separated by commas: {option} x=1,y=2",
+                hint=f"several variables are separated by commas: {setting(name, 'x=1,y=2')}",
             )
         with np.errstate(all="ignore"):
-            return evaluator.as_tensor(evaluator.run()).detach()._data
+            value: Array = evaluator.as_tensor(evaluator.run()).detach()._data
+        return value
     except MissingValue as error:
         raise UsageError(
-            f"the value of {label} is no constant: {error.message}",
+            f"the value of {label} is not constant: {error.message}",
             span=error.span,
             source=error.source,
             hint="use numbers, pi, e, and functions of them",
         ) from None
     except AutodiffError as error:
         if error.message == "unexpected ','":
-            error.hint = f'a vector is written {option} "{name}=[{text}]", several variables {option} x=1,y=2'
-        if not error.message.startswith(label):
-            error.about(label)
+            vector = setting(name, f'"{variable}=[{text}]"')
+            error.hint = f"a vector is written {vector}, several variables {setting(name, 'x=1,y=2')}"
+        error.about(label)
         raise
 
 
-def value_or_file(text: str | None) -> Any:
-    """The array in the file of ``@file``; any other text as it is."""
+def value_or_file(text: str | None) -> str | Array | None:
+    """Return the array in the file of ``@file``, and any other text as it is."""
     return from_file(text[1:]) if text is not None and text.startswith("@") else text
 
 
-def from_file(path: str) -> Any:
-    """The array in a ``.npy``, ``.csv`` or ``.json`` file.
+def from_file(path: str) -> Array:
+    """Return the array in a ``.npy``, ``.csv`` or ``.json`` file.
 
     Raises:
-        FileError: if it cannot be read or holds something else than numbers.
+        FileError: if it cannot be read or contains something else than numbers.
     """
-    from autodiff_cli.evaluation.array_files import read_array  # what reads files takes 8 ms to import
+    from autodiff_cli.evaluation.array_files import read_array  # the modules for files take 8 ms to import
 
     return read_array(path)
 
 
-def variables(values: dict[str, Any], dtype: Any, requires_grad: Iterable[str]) -> dict[str, Tensor]:
-    """Leaves for named values; those in ``requires_grad`` require grad."""
+def variables(values: Mapping[str, ArrayLike | Tensor], dtype: np.dtype[Any], requires_grad: Iterable[str]) -> dict[str, Tensor]:
+    """Return a leaf for each value; those in ``requires_grad`` require grad."""
     wanted = set(requires_grad)
     leaves = {}
     for name, value in values.items():

@@ -1,4 +1,4 @@
-"""An expression evaluated once, ready to be differentiated: the part that all commands share."""
+"""Evaluate an expression once, ready to be differentiated, as all commands do."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ShapeError, UnknownName, UsageError
+from autodiff_cli.errors import ShapeError, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant, variables
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.phrasing import note
@@ -21,6 +21,8 @@ from autodiff_cli.limits import check_printed, places
 from autodiff_cli.suggest import suggestion
 
 Array = NDArray[Any]
+Value = ArrayLike | Tensor | str
+"""The value of a variable: numbers, or the text of an expression."""
 
 
 class TensorRow(NamedTuple):
@@ -65,12 +67,12 @@ class TensorRow(NamedTuple):
 
 
 def next_names(node: Node) -> list[str | None]:
-    """The names of the nodes that a node leads to; ``None`` where no gradient flows."""
+    """Return the names of the nodes that a node leads to; ``None`` where no gradient flows."""
     return [None if following is None else following.name() for following, _ in node.next_functions]
 
 
-def plain(value: Any) -> Any:
-    """Arrays and scalars as Python numbers and nested lists.
+def plain(value: object) -> Any:
+    """Return an array or a scalar as Python numbers in nested lists; any other value as it is.
 
     Raises:
         LimitError: for more numbers than an output may have.
@@ -82,10 +84,10 @@ def plain(value: Any) -> Any:
 
 
 def plain_records(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Records with plain numbers in the place of arrays.
+    """Return records with plain numbers in place of arrays.
 
     Raises:
-        LimitError: if that is more numbers than an output may have.
+        LimitError: for more numbers than an output may have.
     """
     kept = list(rows)
     check_printed(sum(places(value.shape) for row in kept for value in row.values() if isinstance(value, np.ndarray)))
@@ -98,11 +100,11 @@ class Evaluation:
     Args:
         expression: a program of the language.
         at: variables, as numbers, arrays or texts of the language.
-        const: the same for what is not differentiated by.
-        wrt: which variables to differentiate by; all of ``at`` if left out.
+        const: the same for values without derivatives.
+        wrt: the variables to differentiate with respect to; all of ``at`` by default.
         dtype: ``float64`` or ``float32``.
         no_grad: evaluate without recording.
-        gradient: what backward starts from, for an output that is no scalar: numbers, an array or a text.
+        gradient: the gradient to start backward from, for an output that is not a scalar: numbers, an array or a text.
 
     Raises:
         AutodiffError: of any kind, with its place in the expression.
@@ -111,12 +113,12 @@ class Evaluation:
     def __init__(
         self,
         expression: str,
-        at: Mapping[str, Any] | None = None,
-        const: Mapping[str, Any] | None = None,
+        at: Mapping[str, Value] | None = None,
+        const: Mapping[str, Value] | None = None,
         wrt: Sequence[str] | None = None,
         dtype: str = "float64",
         no_grad: bool = False,
-        gradient: Any = None,
+        gradient: Value | None = None,
     ) -> None:
         self.expression = expression
         self.dtype = dtype
@@ -124,12 +126,15 @@ class Evaluation:
         values, constants = given_values(at, const, dtype)
         self.wrt = list(values) if wrt is None else list(wrt)
         if len(set(self.wrt)) < len(self.wrt):
-            raise UsageError(f"--wrt names a variable twice: {', '.join(self.wrt)}", hint="write each name once")
+            raise UsageError(f"{setting('wrt')} names a variable twice: {', '.join(self.wrt)}", hint="write each name once")
         for name in self.wrt:
             if name not in values:
-                hint = "it is a --const" if name in constants else suggestion(name, values) or "give it a value with --at"
+                if name in constants:
+                    hint = f"it is a constant, of {setting('const')}"
+                else:
+                    hint = suggestion(name, values) or f"give it a value with {setting('at')}"
                 hint = "write names with commas between them: x,y" if " " in name else hint
-                raise UnknownName(f"--wrt names '{name}', which is not a variable of --at", hint=hint)
+                raise UnknownName(f"{setting('wrt')} names '{name}', which is not a variable of {setting('at')}", hint=hint)
         kind = np.dtype(dtype)
         self.leaves = variables({**values, **constants}, kind, self.wrt)
         self.variables = {name: self.leaves[name] for name in self.wrt}
@@ -140,15 +145,15 @@ class Evaluation:
             self.output = self.evaluator.as_tensor(self.evaluator.run())
         self.gradient = self._gradient(gradient)
 
-    def _gradient(self, given: Any) -> Tensor | None:
+    def _gradient(self, given: Value | None) -> Tensor | None:
         if given is None:
             return None
-        value = constant(given, "--gradient") if isinstance(given, str) else given
+        value = constant(given, "gradient") if isinstance(given, str) else given
         tensor = variables({"gradient": value}, np.dtype(self.dtype), ())["gradient"]
         if tensor.shape != self.output.shape:
             raise ShapeError(
                 f"the gradient has shape {list(tensor.shape)}, but the output has shape {list(self.output.shape)}",
-                hint="--gradient needs one number for each element of the output",
+                hint=f"{setting('gradient')} needs one number for each element of the output",
             )
         return tensor
 
@@ -158,57 +163,63 @@ class Evaluation:
         return self.output.requires_grad
 
     def require_scalar(self, constant: bool = False) -> None:
-        """Say what to do about an output that is not a scalar and has no gradient to start from.
+        """Refuse an output that is not a scalar without a gradient to start from.
 
         Args:
-            constant: whether an output that depends on no variable is refused too.
+            constant: whether an output that does not depend on a variable is refused too.
         """
         if (self.differentiable or constant) and self.gradient is None and self.output.numel() != 1:
+            ones = f'"ones({", ".join(map(str, self.output.shape))})"'
             raise ShapeError(
                 "grad can be implicitly created only for scalar outputs",
                 span=self.evaluator.tree.children[-1].span,
                 source=self.expression,
-                hint=f"the output has shape {list(self.output.shape)}: sum it, or hand in a gradient with "
-                f'--gradient "ones({", ".join(map(str, self.output.shape))})"',
+                hint=f"the output has shape {list(self.output.shape)}: sum it, or pass {setting('gradient', ones)}",
             )
 
-    def find(self, name: str, option: str) -> Tensor:
-        """The tensor of a name in the program, for options that name one.
+    def find(self, name: str, purpose: str) -> Tensor:
+        """Return the tensor of a name in the program.
+
+        Args:
+            name: the name.
+            purpose: the setting that names it, such as ``retain_grad``.
 
         Raises:
             UnknownName: if the program has no tensor of that name.
+            UsageError: if the tensor does not require grad.
         """
         tensor = self.evaluator.names.get(name)
         if not isinstance(tensor, Tensor):
             known = [n for n, t in self.evaluator.names.items() if isinstance(t, Tensor)]
             raise UnknownName(
-                f"{option} names '{name}', which is no tensor of the program",
+                f"{setting(purpose)} names '{name}', which is not a tensor of the program",
                 hint=suggestion(name, known) or f"its tensors are {', '.join(known)}; name a step with 'y = ...'",
             )
         if not tensor.requires_grad:
             raise UsageError(
-                f"{option} names '{name}', which requires no grad", hint="a variable of --at does, and what is computed from one"
+                f"{setting(purpose)} names '{name}', which does not require grad",
+                hint=f"variables of {setting('at')} do, and tensors that are computed from them",
             )
         return tensor
 
     def follow_up(self, formula: str, extra: Mapping[str, Tensor]) -> Tensor:
-        """Another expression over the names and functions of this one, which are constants there."""
+        """Evaluate another expression over the names and functions of this one, which are constants there."""
         named = {n: t.detach() for n, t in self.evaluator.names.items() if isinstance(t, Tensor)}
         evaluator = Evaluator(formula.strip(), {**named, **extra}, np.dtype(self.dtype))
         evaluator.functions.update(self.evaluator.functions)
         return evaluator.as_tensor(evaluator.run())
 
     def rows(self) -> list[TensorRow]:
-        """Every tensor: variables first, then what the program made, in the order of evaluation."""
+        """Return every tensor: variables first, then those of the program, in order of evaluation."""
         return [TensorRow.of(tensor, name, expression) for tensor, name, expression in self.evaluator.named()]
 
     def gradient_rows(self) -> list[TensorRow]:
-        """The gradients of the variables as tensors of their own, with the ``grad_fn`` that ``create_graph`` gave them."""
+        """Return the gradients of the variables as tensors, with the ``grad_fn`` that ``create_graph`` recorded."""
         gradients = [(name, leaf.grad) for name, leaf in self.variables.items()]
         return [TensorRow.of(gradient, f"{name}.grad", f"{name}.grad") for name, gradient in gradients if gradient is not None]
 
     def again(self, leaves: Mapping[str, Tensor] | None = None) -> Evaluator:
-        """An evaluator of the same program, with other leaves in the place of some; it keeps no list of tensors."""
+        """Return an evaluator of the same program with some leaves replaced; it does not list tensors."""
         given = {**self.leaves, **(leaves or {})}
         evaluator = Evaluator(self.expression, given, np.dtype(self.dtype), self.evaluator.tree)
         evaluator.tensors.listing = False
@@ -220,7 +231,7 @@ class Evaluation:
         return evaluator.as_tensor(evaluator.run())
 
     def notes(self) -> list[dict[str, Any]]:
-        """What a person should know before anything was differentiated."""
+        """Return the notes that are known before differentiation."""
         used = {node.text for node in walk(self.evaluator.tree) if node.kind == "NAME"}
         notes = [note("unused", f"'{name}' does not occur in the expression") for name in self.leaves if name not in used]
         if self.wrt and not self.differentiable and not self.no_grad:
@@ -231,9 +242,9 @@ class Evaluation:
 
 
 def given_values(
-    at: Mapping[str, Any] | None, const: Mapping[str, Any] | None, dtype: str
+    at: Mapping[str, Value] | None, const: Mapping[str, Value] | None, dtype: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values of variables and of constants, with texts evaluated.
+    """Return the values of variables and of constants, with texts evaluated.
 
     Raises:
         UsageError: for a name that is both, and for an unknown ``dtype``.
@@ -241,15 +252,18 @@ def given_values(
     if dtype not in ("float64", "float32"):
         raise UsageError(f"unknown dtype '{dtype}'", hint="use float64 or float32")
     values, constants = (
-        {n: constant(v, "--at", n) if isinstance(v, str) else v for n, v in (given or {}).items()} for given in (at, const)
+        {n: constant(v, "at", n) if isinstance(v, str) else v for n, v in (given or {}).items()} for given in (at, const)
     )
     both = set(values) & set(constants)
     if both:
-        raise UsageError(f"'{min(both)}' is given both as a variable and as a constant", hint="use --at or --const, not both")
+        raise UsageError(
+            f"'{min(both)}' is given both as a variable and as a constant",
+            hint=f"use {setting('at')} or {setting('const')}, not both",
+        )
     return values, constants
 
 
-def leaves(at: Mapping[str, Any], const: Mapping[str, Any], dtype: str) -> dict[str, Tensor]:
-    """A leaf for each value; those of ``at`` require grad."""
+def leaves(at: Mapping[str, Value], const: Mapping[str, Value], dtype: str) -> dict[str, Tensor]:
+    """Return a leaf for each value; those of ``at`` require grad."""
     values, constants = given_values(at, const, dtype)
     return variables({**values, **constants}, np.dtype(dtype), values)

@@ -1,4 +1,4 @@
-"""What to plot over: ``x=-pi:2*pi``, ``x=0:1:500``."""
+"""Ranges of variables: ``x=-pi:2*pi``, ``x=0:1:500``."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autodiff_cli.errors import UsageError
+from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.bindings import constant, named
 from autodiff_cli.language.tree import pieces
 
 MOST_SAMPLES = 1_000_000
 COLON = re.compile(":")
 NARROWEST = 1e-290
-"""Widths below this are lost where they are multiplied by sizes of a screen."""
+"""Narrower ranges are lost in the coordinates of a screen."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """A variable, from where to where, and in how many samples if that was said."""
+    """The range of a variable, and the number of samples if it was given."""
 
     name: str
     low: float
@@ -29,68 +29,70 @@ class Range:
     samples: int | None = None
 
 
-def ranges(texts: Iterable[str], option: str = "--over") -> list[Range]:
-    """The ranges of ``NAME=FROM:TO`` and ``NAME=FROM:TO:SAMPLES``; the ends are expressions of constants.
+def ranges(texts: Iterable[str], name: str = "over") -> list[Range]:
+    """Return the ranges of ``NAME=FROM:TO`` and ``NAME=FROM:TO:SAMPLES``; the ends are expressions without variables.
+
+    Args:
+        texts: the texts.
+        name: the setting that they are for.
 
     Raises:
-        UsageError: for a range that is empty, backwards, not finite or has one side only, and a name that is given twice.
+        UsageError: for a range that is empty, backwards, infinite or one-sided, and for a variable that is given twice.
     """
     found: dict[str, Range] = {}
     for text in texts:
-        for name, value in named(text, option, "-3:3"):
-            if name in found:
-                raise UsageError(f"'{name}' is given twice with {option}", hint="give each variable one range")
-            found[name] = _range(name, value, option)
+        for variable, value in named(text, name, "-3:3"):
+            if variable in found:
+                raise UsageError(f"'{variable}' is given twice with {setting(name)}", hint="give each variable one range")
+            low, high, third = _parts(value, name, variable)
+            samples = None if third is None else count(third, name, variable)
+            found[variable] = Range(variable, low, high, samples)
     return list(found.values())
 
 
-def interval(text: str, option: str) -> tuple[float, float]:
-    """The two ends of ``FROM:TO``.
+def interval(text: str, name: str) -> tuple[float, float]:
+    """Return the two ends of ``FROM:TO``.
 
     Raises:
         UsageError: as ``ranges`` does.
     """
-    low, high, _ = _parts(text, option, "", option)
+    low, high, _ = _parts(text, name, "")
     return low, high
 
 
-def _range(name: str, text: str, option: str) -> Range:
-    low, high, third = _parts(text, option, name, f"{option} {name}")
-    samples = None if third is None else count(third, f"{option} {name}")
-    return Range(name, low, high, samples)
-
-
-def count(text: str, label: str) -> int:
-    """A number of samples.
+def count(text: str, name: str, variable: str = "") -> int:
+    """Return a number of samples.
 
     Raises:
-        UsageError: if it is none.
+        UsageError: for any other text.
     """
-    value = _number(text, label, "")
+    value = _number(text, name, variable)
     if not 2 <= value <= MOST_SAMPLES or value != int(value):
+        label = setting(name, variable)
         raise UsageError(f"{label}: the number of samples must be a whole one from 2 to {MOST_SAMPLES:,}, not {text.strip()}")
     return int(value)
 
 
-def _parts(text: str, option: str, name: str, label: str) -> tuple[float, float, str | None]:
+def _parts(text: str, name: str, variable: str) -> tuple[float, float, str | None]:
+    label = setting(name, variable)
+
     def write(low: object, high: object) -> str:
-        return f"write {option} {name}{'=' if name else ''}{low}:{high}"
+        value = f"{low}:{high}"
+        return f"write {setting(name, f'{variable}={value}' if variable else value)}"
 
     parts = pieces(text, COLON)
-    if len(parts) > (3 if name else 2):
-        wanted = "two ends and a number of samples" if name else "two ends"
-        raise UsageError(
-            f"{label}: a range has {wanted}, but '{text}' has {len(parts)} parts", hint=write(0, "1:500" if name else 1)
-        )
+    if len(parts) > (3 if variable else 2):
+        wanted = "two ends and a number of samples" if variable else "two ends"
+        hint = write(0, "1:500" if variable else 1)
+        raise UsageError(f"{label}: a range has {wanted}, but '{text}' has {len(parts)} parts", hint=hint)
     if len(parts) < 2 or not parts[0] or not parts[1]:
         given = next((part for part in parts if part), "")
         if not given:
             raise UsageError(f"{label}: the range '{text}' has no ends", hint=write(-3, 3))
         backwards = len(parts) > 1 and not parts[0]
-        raise UsageError(
-            f"{label}: the range '{text}' has one end only", hint=write(*("FROM", given) if backwards else (given, "TO"))
-        )
-    low, high = _number(parts[0], option, name), _number(parts[1], option, name)
+        hint = write(*("FROM", given) if backwards else (given, "TO"))
+        raise UsageError(f"{label}: the range '{text}' has one end only", hint=hint)
+    low, high = _number(parts[0], name, variable), _number(parts[1], name, variable)
     if not math.isfinite(high - low):
         raise UsageError(f"{label}: the range {text} is not finite", hint=write(-10, 10))
     if low > high:
@@ -101,8 +103,8 @@ def _parts(text: str, option: str, name: str, label: str) -> tuple[float, float,
     return low, high, parts[2] if len(parts) > 2 else None
 
 
-def _number(text: str, option: str, name: str) -> float:
-    value = np.asarray(constant(text, option, name))
+def _number(text: str, name: str, variable: str) -> float:
+    value = np.asarray(constant(text, name, variable))
     if value.size != 1:
-        raise UsageError(f"{f'{option} {name}'.strip()}: '{text}' is no single number", hint="an end of a range is one number")
+        raise UsageError(f"{setting(name, variable)}: '{text}' is not a single number", hint="an end of a range is one number")
     return float(value.reshape(()))

@@ -191,7 +191,7 @@ def _claims(text: str) -> list[tuple[str, str]]:
     name, equals, _ = text.partition("=")
     if not equals or not name.strip().isidentifier():
         raise UsageError(f"{setting('claims')} needs NAME=EXPR, but got '{text}'", hint='for example x="3/x"')
-    return named(text, setting("claims"), '"3/x"')
+    return named(text, "claims", '"3/x"')
 
 
 @dataclass

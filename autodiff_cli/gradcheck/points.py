@@ -51,7 +51,7 @@ class At:
         self.values: dict[str, list[Any]] = {}
         self.ranges: dict[str, tuple[float, float]] = {}
         for text in texts:
-            for name, given in named(text, _AT):
+            for name, given in named(text, "at"):
                 if not given:
                     raise UsageError(f"{_AT} gives '{name}' no value", hint=f"write {setting('at', f'{name}=1')}")
                 file = given.startswith("@")
@@ -59,10 +59,10 @@ class At:
                 if name in self.ranges or (is_range and name in self.values):
                     raise UsageError(f"'{name}' is given twice with {_AT}", hint="give each variable one range, or values")
                 if is_range:
-                    (found,) = ranges([f"{name}={given}"], _AT)
+                    (found,) = ranges([f"{name}={given}"], "at")
                     self.ranges[name] = found.low, found.high
                 else:
-                    parts = [from_file(given[1:])] if file else [constant(part, _AT, name) for part in pieces(given, _COMMA)]
+                    parts = [from_file(given[1:])] if file else [constant(part, "at", name) for part in pieces(given, _COMMA)]
                     self.values.setdefault(name, []).extend(parts)
 
     def points(self, expression: str, const: Mapping[str, Any], samples: int, seed: int = 0) -> list[Point]:

@@ -1,9 +1,8 @@
-"""From ``grammar/expression.lark`` to the tables that the parser runs on.
+"""Compile ``grammar/expression.lark`` into the tables of the parser.
 
-lark compiles the grammar; what the parser needs of the result is written to ``_tables.py`` as plain literals, because
-importing lark alone takes longer than everything else that a small evaluation does.  Where the grammar beside the
-package is newer than those tables (its checksum tells), they are made again in memory; ``python -m
-autodiff_cli.language.grammar`` writes them.
+lark compiles the grammar, and the part that the parser needs is written to ``_tables.py`` as plain literals: importing
+lark takes longer than a small evaluation.  If the checksum shows that the grammar beside the package is newer than the
+tables, they are made again in memory; ``python -m autodiff_cli.language.grammar`` writes them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ TABLES = os.path.join(HERE, "_tables.py")
 
 
 def grammar_text() -> str | None:
-    """The grammar: inside the package where it is installed, beside it in a checkout."""
+    """Return the grammar, which is inside an installed package and beside it in a checkout."""
     for place in PLACES:
         try:
             with open(place, encoding="utf-8") as file:
@@ -32,16 +31,17 @@ def grammar_text() -> str | None:
 
 
 def checksum(text: str) -> int:
+    """Return the number that tells whether tables belong to a grammar."""
     return zlib.crc32(text.encode())
 
 
 def build(text: str) -> dict[str, Any]:
-    """The parser's tables.
+    """Return the tables of the parser.
 
-    ``tokens`` is a regular expression with one group for each kind of token that is no keyword; ``literals`` and
-    ``keywords`` name the tokens that are fixed texts; ``ignored`` are skipped.  ``actions[state][symbol]`` is the state
-    to go to, or ``~rule`` to reduce; ``rules`` hold (left side, length, kind, kept children, inlined children, whether
-    one child stands for the whole).
+    ``tokens`` is a regular expression with a group for each kind of token except keywords; ``literals`` and ``keywords``
+    map fixed texts to kinds; tokens of the kinds in ``ignored`` are skipped.  ``actions[state][symbol]`` is the state to
+    go to, or ``~rule`` to reduce; each of the ``rules`` is (left side, length, kind, kept children, inlined children,
+    whether a single child replaces the node).
     """
     from lark import Lark
     from lark.grammar import Terminal
@@ -67,7 +67,7 @@ def build(text: str) -> dict[str, Any]:
             keywords[str(terminal.pattern.value)] = str(terminal.name)
         else:
             literals[str(terminal.pattern.value)] = str(terminal.name)
-    # A number is tried before the dot, the longer of two texts before the shorter one.
+    # A number is tried before the dot, and the longer of two texts before the shorter one.
     patterns.sort(key=lambda terminal: terminal.name == "NAME")
     fixed = "|".join(re.escape(literal) for literal in sorted(literals, key=len, reverse=True))
     return {
@@ -93,7 +93,7 @@ def build(text: str) -> dict[str, Any]:
 
 
 def tables() -> dict[str, Any]:
-    """The tables of the grammar as it is now."""
+    """Return the tables of the current grammar."""
     try:
         from autodiff_cli.language import _tables
     except ImportError:

@@ -1,13 +1,14 @@
-"""Expressions as LaTeX: the syntax tree printed with fractions, roots and powers, and no bracket more than these need.
+"""Print syntax trees as LaTeX, with fractions, roots and powers, and as few brackets as these need.
 
-The result is for math mode and takes nothing but amsmath.  The tree is walked with a stack, as everywhere; what a node
-becomes is put together from the pieces of its children.
+The result is for math mode and needs only amsmath.  The tree is walked with a stack; the piece of a node is composed of
+the pieces of its children.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from autodiff_cli.language.latex_names import RAISED, UNNAMED, escaped, function, identifier, number
 from autodiff_cli.language.operators import AND, ATOM, COMPARISON, CONDITIONAL, NOT, OR, POWER, PRODUCT, SIGN, SUM
@@ -16,50 +17,51 @@ from autodiff_cli.language.tree import Syntax
 
 _SIGNED, _PRODUCT = PRODUCT, SIGN
 """In formulas a sign binds less tightly than a product: ``a - (-b)`` needs brackets, ``-a b`` is minus a product."""
+Text: TypeAlias = str | Sequence["Text"]
+"""Nested sequences of strings."""
 
 
+@dataclass(slots=True)
 class _Piece:
     """A part of the formula.
 
     Attributes:
-        text: strings in tuples of tuples, which cost nothing to join.
-        level: how tightly it binds.
-        begins, ends: what the eye meets on its left and right: ``number``, ``name``, ``bracket``, ``minus`` or ``other``.
+        text: strings in nested tuples, which are joined once at the end.
+        level: its precedence.
+        begins, ends: the kind of its first and of its last symbol: ``number``, ``name``, ``bracket``, ``minus`` or ``other``.
         tall: whether it is higher than a line.
-        unsigned: the text without the minus in front, where there is one.
-        items: the parts of a list; for a name that it has a subscript, of which there cannot be two.
-        called: the name and the arguments in brackets, for functions whose powers have a place of their own.
+        items: the parts of a list; an empty list marks a name that has a subscript and cannot have another.
+        unsigned: the text without the minus in front, if there is one.
+        called: the name and the bracketed arguments of a function whose power stands behind its name.
     """
 
-    __slots__ = ("begins", "called", "ends", "items", "level", "tall", "text", "unsigned")
+    text: Text
+    level: int = ATOM
+    begins: str = "other"
+    ends: str = ""
+    tall: bool = False
+    items: list[_Piece] | None = None
+    unsigned: Text | None = None
+    called: tuple[str, Text] | None = None
 
-    def __init__(
-        self, text: Any, level: int = ATOM, begins: str = "other", ends: str = "", tall: bool = False, items: Any = None
-    ) -> None:
-        self.text = text
-        self.level = level
-        self.begins = begins
-        self.ends = ends or begins
-        self.tall = tall
-        self.unsigned: Any = None
-        self.items: list[_Piece] | None = items
-        self.called: tuple[str, Any] | None = None
+    def __post_init__(self) -> None:
+        self.ends = self.ends or self.begins
 
     def at_least(self, level: int) -> _Piece:
-        """Itself, in brackets where it binds less tightly."""
+        """Return the piece, in brackets if it binds less tightly."""
         return self if self.level >= level else _bracketed(self)
 
 
 def latex(expression: Syntax | str, names: Mapping[str, str] | None = None, unnamed: str = UNNAMED[0]) -> str:
-    """An expression, or a program with its statements behind each other, for LaTeX's math mode.
+    """Return an expression, or a program with its statements in one row, for LaTeX's math mode.
 
     Args:
         expression: its text or its tree.
-        names: what some of its names are to be printed as, in LaTeX.
+        names: the LaTeX of some of its names.
         unnamed: the letter for tensors without a name, ``%1``.
 
     Raises:
-        ParseError: for a text that is not of the language.
+        ParseError: for a text that is not an expression.
     """
     pieces: list[_Piece] = []
     stack: list[tuple[Syntax, bool]] = [(parse(expression) if isinstance(expression, str) else expression, False)]
@@ -81,7 +83,7 @@ def latex(expression: Syntax | str, names: Mapping[str, str] | None = None, unna
     return _joined(pieces[0].text)
 
 
-def _joined(text: Any) -> str:
+def _joined(text: Text) -> str:
     found: list[str] = []
     stack = [text]
     while stack:
@@ -118,7 +120,7 @@ def _piece(node: Syntax, parts: list[_Piece]) -> _Piece:
         return _Piece((_commas(parts[:-1]), " = ", parts[-1].text))
     if kind == "start":
         return parts[0] if len(parts) == 1 else _Piece(_commas(parts, r", \quad "))
-    return parts[0]  # a name, a number, a bound of a slice: its token says it all
+    return parts[0]  # a name, a number, a bound of a slice: the piece of its token
 
 
 # Brackets
@@ -128,7 +130,7 @@ def _bracketed(piece: _Piece) -> _Piece:
     return _Piece(_in_brackets([piece]), begins="bracket", tall=piece.tall)
 
 
-def _in_brackets(pieces: Sequence[_Piece]) -> Any:
+def _in_brackets(pieces: Sequence[_Piece]) -> Text:
     left, right = (r"\left(", r"\right)") if _tall(pieces) else ("(", ")")
     return (left, _commas(pieces), right)
 
@@ -137,7 +139,7 @@ def _tall(pieces: Sequence[_Piece]) -> bool:
     return any(piece.tall for piece in pieces)
 
 
-def _commas(pieces: Sequence[_Piece], comma: str = ", ") -> Any:
+def _commas(pieces: Sequence[_Piece], comma: str = ", ") -> Text:
     return tuple(text for i, piece in enumerate(pieces) for text in ((comma, piece.text) if i else (piece.text,)))
 
 
@@ -164,7 +166,7 @@ def _mul(a: _Piece, b: _Piece) -> _Piece:
 
 
 _NEED_A_DOT = {("name", "bracket"), ("number", "fraction")}
-"""``x (1 + y)`` looks like a call, and two with a third behind it like a mixed number."""
+"""``x (1 + y)`` would look like a call, and 2 before one third like a mixed number."""
 _SPACES = {"number": " "}
 
 
@@ -174,7 +176,7 @@ def _div(a: _Piece, b: _Piece) -> _Piece:
     return _fraction(a.text, b)
 
 
-def _fraction(above: Any, below: _Piece) -> _Piece:
+def _fraction(above: Text, below: _Piece) -> _Piece:
     return _Piece((r"\frac{", above, "}{", below.text, "}"), _PRODUCT, "fraction", tall=True)
 
 
@@ -204,7 +206,7 @@ def _between(sign: str, level: int) -> Callable[[_Piece, _Piece], _Piece]:
 
 
 def _remainder(a: _Piece, b: _Piece) -> _Piece:
-    """Its reach is seen by brackets only: as a factor it needs them."""
+    """``a mod b``, which needs brackets as a factor to show its extent."""
     return _Piece((a.at_least(_PRODUCT).text, r" \bmod ", b.at_least(POWER).text), SUM, a.begins, b.ends, a.tall or b.tall)
 
 
@@ -213,7 +215,7 @@ def _floor_divide(a: _Piece, b: _Piece) -> _Piece:
 
 
 def _conditional(value: _Piece, condition: _Piece, otherwise: _Piece) -> _Piece:
-    """One choice with all that its last branch goes on to choose from."""
+    """One list of cases, joined with those of the last branch."""
     rest = [piece for pair in otherwise.items or [] for piece in pair.items or []] if otherwise.begins == "cases" else [otherwise]
     rows = [_Piece("", items=[value, condition])]
     rows += [_Piece("", items=rest[i : i + 2]) for i in range(0, len(rest), 2)]
@@ -250,8 +252,8 @@ def _list(items: list[_Piece]) -> _Piece:
 
 
 def _call(name: str, arguments: list[_Piece]) -> _Piece:
-    if name in _WRITTEN and len(arguments) == _WRITTEN[name][0] and not any(a.begins == "keyword" for a in arguments):
-        return _WRITTEN[name][1](*arguments)
+    if name in _NOTATION and len(arguments) == _NOTATION[name][0] and not any(a.begins == "keyword" for a in arguments):
+        return _NOTATION[name][1](*arguments)
     sign, brackets = function(name), _in_brackets(arguments)
     made = _Piece((sign, brackets), begins="name", ends="bracket", tall=_tall(arguments), items=[])
     if name in RAISED and len(arguments) == 1 and "_" not in sign:
@@ -278,7 +280,7 @@ def _root(x: _Piece) -> _Piece:
 _ONE = _Piece("1", begins="number")
 _matmul = _between(r" \mathbin{@} ", _PRODUCT)
 
-_WRITTEN: dict[str, tuple[int, Callable[..., _Piece]]] = {
+_NOTATION: dict[str, tuple[int, Callable[..., _Piece]]] = {
     "add": (2, _add),
     "sub": (2, _sub),
     "mul": (2, _mul),
@@ -302,7 +304,7 @@ _WRITTEN: dict[str, tuple[int, Callable[..., _Piece]]] = {
     "inv": (1, lambda x: _pow(_bracketed(x) if x.level < ATOM else x, _Piece("-1", begins="other"))),
     "where": (3, lambda c, x, y: _conditional(x, c, y)),
 }
-"""Functions that have a way of writing of their own, by how many arguments."""
+"""Functions with a notation of their own: the number of arguments, and what builds the piece."""
 
 _BUILD: dict[str, Callable[..., _Piece]] = {
     "add": _add,

@@ -1,4 +1,4 @@
-"""Names, numbers and functions as mathematics writes them: ``alpha_1`` is ``\\alpha_{1}``, ``asin`` is ``\\arcsin``."""
+"""LaTeX of names, numbers and functions: ``alpha_1`` is ``\\alpha_{1}``, ``asin`` is ``\\arcsin``."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ SYMBOLS = {
     "amax": r"\max",
     "amin": r"\min",
 }
-"""Functions with a sign of their own; others are written out."""
+"""Functions with a LaTeX command or symbol; the names of others are printed."""
 RAISED = frozenset(
     ("sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "log", "ln", "log2", "log10")
 )
-"""Functions whose powers are written behind their name: the square of ``sin(x)`` is ``\\sin^{2}(x)``."""
+"""Functions whose power stands behind the name: the square of ``sin(x)`` is ``\\sin^{2}(x)``."""
 _SPECIAL = {
     **{c: rf"\{c}" for c in "%$#_{}&"},
     "\\": r"\textbackslash{}",
@@ -54,7 +54,7 @@ _SPECIAL = {
 
 
 def escaped(text: str) -> str:
-    """Plain text as it may stand in a document; what a plain LaTeX has no letter for is named by its number."""
+    """Return plain text for a document; a character that LaTeX cannot print is replaced by its number, such as U+4E00."""
     return "".join(_SPECIAL.get(character, character if _printed(character) else f"U+{ord(character):04X}") for character in text)
 
 
@@ -63,23 +63,21 @@ def _printed(character: str) -> bool:
 
 
 UNNAMED = "vwutsqrpbcdehklmnaijxyzfgo"
-"""Letters for tensors without a name, the usual one first."""
+"""Letters for tensors without a name, in order of preference."""
 
 
 def unnamed_letter(names: Iterable[str]) -> str:
-    """A letter for tensors without a name that none of these names is printed with."""
+    """Return a letter for tensors without a name that does not stand for one of these names."""
     taken = {identifier(name).partition("_")[0] for name in names}
     return next((letter for letter in (*UNNAMED, *UNNAMED.upper()) if letter not in taken), r"\tilde{v}")
 
 
 def identifier(name: str, unnamed: str = UNNAMED[0]) -> str:
-    """A name: Greek letters as such, a number at the end or what follows ``_`` as a subscript, ``%3`` as ``v_{3}``.
+    """Return the LaTeX of a name: Greek letters, and subscripts for a number at the end and for the part behind ``_``.
 
     Args:
-        name: of the language, or ``%3`` for a tensor without one.
-        unnamed: the letter for those.
-
-    What is inside of ``y`` is called ``y.1``, which is printed as a subscript too.
+        name: a name; ``%3`` for a tensor without one, printed as ``v_{3}``; ``y.1`` for a tensor inside of ``y``.
+        unnamed: the letter for tensors without a name.
     """
     if name.startswith("%"):
         return f"{unnamed}_{{{name[1:]}}}"
@@ -101,7 +99,7 @@ def _word(word: str) -> str:
     if word in _GREEK:
         return rf"\{word}"
     if len(word) == 1 and not word.isascii():
-        # The name of a Greek letter is that of its command, but for the letters that look like Latin ones.
+        # Unicode names Greek letters like their commands; letters that look like Latin ones have no command.
         _, _, letter = unicodedata.name(word, "").partition("GREEK SMALL LETTER ")
         _, _, capital = unicodedata.name(word, "").partition("GREEK CAPITAL LETTER ")
         known = letter.lower().replace("lamda", "lambda") or capital.capitalize().replace("Lamda", "Lambda")
@@ -115,7 +113,7 @@ def _word(word: str) -> str:
 
 
 def function(name: str) -> str:
-    """The sign for a function."""
+    """Return the LaTeX of the name of a function."""
     if name in SYMBOLS:
         return SYMBOLS[name]
     if _is_symbol(name):
@@ -124,7 +122,7 @@ def function(name: str) -> str:
 
 
 def number(text: str) -> str:
-    """A number as the language, or Python, writes it: ``2.5E-3`` is ``2.5 \\cdot 10^{-3}``."""
+    """Return the LaTeX of a number of the language or of Python: ``2.5E-3`` is ``2.5 \\cdot 10^{-3}``."""
     if text.lstrip("+-") in CONSTANTS:
         return text.replace(text.lstrip("+-"), CONSTANTS[text.lstrip("+-")])
     digits, _, exponent = text.replace("_", "").lower().partition("e")

@@ -1,23 +1,24 @@
-"""Text to tree: an LALR(1) driver over the tables that lark made of the grammar.
+"""Parse text into a tree: an LALR(1) driver over the tables that lark generates from the grammar.
 
-The stacks are lists, so nesting is limited by memory only.  Inside brackets a newline separates nothing.
+The stacks are lists, so only memory limits nesting.  Inside brackets a newline does not end a statement.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from autodiff_cli.errors import LimitError, ParseError, Span
+from autodiff_cli.errors import LimitError, ParseError, Span, setting
 from autodiff_cli.language import source_text
 from autodiff_cli.language.grammar import tables
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import lifted
 
 MOST_TOKENS = 500_000
-"""Words and signs of a program: as many are read and evaluated in about ten seconds."""
+"""Tokens of a program: parsing and evaluating as many takes about ten seconds."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
-"""No text has them, in quotes and comments neither: a terminal that is shown an expression would obey them."""
+"""Control characters, which are refused in quotes and comments too: a terminal would obey them in an error message."""
 _OPEN = {"(": ")", "[": "]"}
 _TABLES: dict[str, Any] = {}
 _TOKEN: re.Pattern[str]
@@ -30,11 +31,11 @@ def _load() -> None:
 
 
 def tokenize(source: str, start: int = 0) -> list[Syntax]:
-    """The tokens of a text from a position on, ended by ``$END``.
+    """Return the tokens of a text from a position on, ended by ``$END``.
 
     Raises:
-        ParseError: at a character that begins no token, or a bracket that is not closed or not opened.
-        LimitError: for a text that takes too long to read.
+        ParseError: at a character that does not begin a token, and at a bracket without its partner.
+        LimitError: for a text that takes too long to parse.
     """
     if len(source) > source_text.MOST_TEXT and not lifted():
         raise _too_long(f"{len(source):,} characters")
@@ -67,7 +68,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
             )
         if kind == "NAME":
             if not text.isidentifier():
-                # A superscript is a letter to a regular expression, not to a reader.
+                # A superscript is a letter to a regular expression, but not part of a name.
                 wrong = next(i for i in range(1, len(text) + 1) if not text[:i].isidentifier())
                 raise _bad_character(source, span[0] + wrong - 1)
             kind = keywords.get(text, kind)
@@ -100,15 +101,15 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
 
 
 def _too_long(size: str) -> LimitError:
-    return LimitError(f"the expression is too long: {size}", hint="--no-limits allows it, in commands that have it")
+    return LimitError(f"the expression is too long: {size}", hint=f"{setting('no_limits')} allows it, in commands that have it")
 
 
 _MEANT = {
     "&": "write 'and'",
     "|": "write 'or'; for an absolute value, abs(x)",
-    "!": "write 'not'; there is no factorial",
-    "\N{MINUS SIGN}": "write the minus of the keyboard, -",
-    "\N{EN DASH}": "write the minus of the keyboard, -",
+    "!": "'not' is the negation; for a factorial use gamma(x + 1)",
+    "\N{MINUS SIGN}": "use the ASCII minus sign -",
+    "\N{EN DASH}": "use the ASCII minus sign -",
     "\N{MULTIPLICATION SIGN}": "write *",
     "\N{MIDDLE DOT}": "write *",
     "\N{DIVISION SIGN}": "write /",
@@ -119,15 +120,15 @@ _MEANT = {
     "\N{LESS-THAN OR EQUAL TO}": "write <=",
     "\N{GREATER-THAN OR EQUAL TO}": "write >=",
     "\N{NOT EQUAL TO}": "write !=",
-    "\N{LEFT DOUBLE QUOTATION MARK}": "write the quotes of the keyboard",
-    "\N{RIGHT DOUBLE QUOTATION MARK}": "write the quotes of the keyboard",
-    "\\": "names have no backslash: sin(x), pi",
-    "$": "leave it out; in double quotes the shell puts its own variables in place of $name",
+    "\N{LEFT DOUBLE QUOTATION MARK}": "use ASCII quotes",
+    "\N{RIGHT DOUBLE QUOTATION MARK}": "use ASCII quotes",
+    "\\": "names are written without a backslash: sin(x), pi",
+    "$": "remove it; in double quotes the shell replaces $name by a variable of its own",
     "?": "a choice is written 'a if condition else b'",
     "{": "write lists with [ ]",
     "}": "write lists with [ ]",
     '"': "close the text with another quote",
-    "'": "close the text with another quote; derivatives are not written with a prime, use --order",
+    "'": f"close the text with another quote; for derivatives use {setting('order')}, not a prime",
 }
 
 
@@ -138,10 +139,10 @@ def _bad_character(source: str, position: int) -> ParseError:
 
 
 def parse(source: str) -> Syntax:
-    """The tree of a program: a ``start`` node with its statements.
+    """Return the tree of a program: a ``start`` node with its statements.
 
     Raises:
-        ParseError: with the place and what to write instead, where that can be guessed.
+        ParseError: with the place, and a hint where the intention can be guessed.
     """
     tokens = tokenize(source)
     if all(token.kind in ("_SEPARATOR", "$END") for token in tokens):
@@ -150,15 +151,15 @@ def parse(source: str) -> Syntax:
 
 
 def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
-    """The tree of tokens that ``tokenize`` found; the last of them is ``$END``.
+    """Return the tree of tokens from ``tokenize``; the last one is ``$END``.
 
     Raises:
-        ParseError: with the place and what to write instead, where that can be guessed.
+        ParseError: with the place, and a hint where the intention can be guessed.
     """
     actions, rules, end = _TABLES["actions"], _TABLES["rules"], _TABLES["end"]
     states: list[int] = [_TABLES["start"]]
     values: list[Syntax] = []
-    spans: list[Span] = []  # of the values with the brackets around them, which the values themselves leave out
+    spans: list[Span] = []  # of the values including brackets around them
     index = 0
     token = tokens[0]
     while True:
@@ -173,7 +174,7 @@ def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
             token = tokens[index]
             continue
         left, length, kind, kept, inlined, transparent = rules[~action]
-        parts = values[len(values) - length :] if length else []
+        parts = values[len(values) - length :]
         if length:
             span = (spans[-length][0], spans[-1][1])
             del values[-length:], spans[-length:], states[-length:]
@@ -186,10 +187,9 @@ def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
             return values[0]
 
 
-def _reduce(kind: str, parts: list[Syntax], kept: Any, inlined: Any, transparent: bool, span: Span) -> Syntax:
+def _reduce(kind: str, parts: list[Syntax], kept: Sequence[int], inlined: Sequence[int], transparent: bool, span: Span) -> Syntax:
     if transparent and len(kept) == 1:
-        only: Syntax = parts[kept[0]]
-        return only
+        return parts[kept[0]]
     children: list[Syntax] = []
     for i in kept:
         part = parts[i]
@@ -208,23 +208,23 @@ _FOREIGN = {
     "lambda": _FUNCTION,
     "def": _FUNCTION,
     "return": "the last expression is the output",
-    "let": "a name is given a value with 'y = x**2'",
-    "import": "there is nothing to import: all functions are there",
-    "from": "there is nothing to import: all functions are there",
+    "let": "write 'y = x**2' to name a value",
+    "import": "all functions are available without an import",
+    "from": "all functions are available without an import",
     "for": "there are no loops: a list of numbers is one tensor, and functions work on all of its elements",
     "while": "there are no loops: a function may call itself",
 }
-"""Words of other languages."""
+"""Keywords of other languages, each with a hint."""
 
 
 def _between(before: Syntax, left: str, right: str) -> str:
-    """What may be missing between two operands: a product, or the brackets of a call."""
+    """Return a hint for two operands without an operator: a product, or a call without brackets."""
     if before.kind in ("RPAR", "RSQB"):
         return f"write *{right} to multiply"
     if left in _FOREIGN:
         return _FOREIGN[left]
     if before.kind == "NAME" and len(left) == 2 and left[0] == "d":
-        return "leave d/dx out: autodiff differentiates by what --at, or --wrt, names"
+        return f"remove d/dx: derivatives are with respect to the variables of {setting('at')} or {setting('wrt')}"
     if before.kind == "NAME" and len(left) > 1 and right != "(...)":
         return f"write {left}({right}) to call a function, {left}*{right} to multiply"
     return f"write {left}*{right}"
@@ -235,7 +235,7 @@ _OPERAND_START = ("NUMBER", "NAME", "LPAR", "STRING", "TRUE", "FALSE")
 
 
 def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[str, int]) -> ParseError:
-    """The error at a token that fits nowhere, with a guess at what was meant."""
+    """Return the error at an unexpected token, with a guess at the intention."""
     token = tokens[index]
     before = tokens[index - 1] if index else None
     text = token.text.strip() or "the end of the line"
@@ -246,7 +246,7 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
         left = source[before.span[0] : before.span[1]]
         right = "(...)" if token.kind == "LPAR" else token.text
         return ParseError(
-            f"nothing between '{before.text}' and '{token.text}'",
+            f"missing operator between '{before.text}' and '{token.text}'",
             span=span,
             source=source,
             hint=_between(before, left, right),
@@ -254,7 +254,7 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
     if token.kind == "$END" or token.kind == "_SEPARATOR":
         assert before is not None
         if "EQUAL" in expected and "COMMA" in expected:
-            # Names with commas between them, and nothing else since the statement began.
+            # The statement consists of names and commas.
             first = index
             while first and tokens[first - 1].kind in ("NAME", "COMMA"):
                 first -= 1
@@ -269,7 +269,7 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
         )
     hint = None
     if token.kind == "EQUAL":
-        hint = "write == to compare; a name is given a value with 'name = expression' at the start of a statement"
+        hint = "write == to compare; 'name = expression' stands at the start of a statement"
     elif before is None or before.kind in ("LPAR", "COMMA", "LSQB") or "NAME" in expected:
         hint = f"a value is expected before '{text}'"
     elif token.kind in ("IF", "ELSE") or ("ELSE" in expected and "RPAR" not in expected):

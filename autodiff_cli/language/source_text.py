@@ -1,45 +1,48 @@
-"""Reading with a bound: a file that never ends, such as a device, is refused before it fills the memory."""
+"""Read files with a bound: an endless file, such as a device, is refused before it fills the memory."""
 
 from __future__ import annotations
 
 import os
 import stat
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
-from typing import Any
+from typing import IO, BinaryIO
 
-from autodiff_cli.errors import FileError, LimitError
+from autodiff_cli.errors import FileError, LimitError, setting
 from autodiff_cli.limits import lifted
 from autodiff_cli.suggest import closest
 
 MOST_TEXT = 1 << 22
-"""Bytes of a program; ``parser.MOST_TOKENS`` is about what is in them."""
+"""Bytes of a program; ``parser.MOST_TOKENS`` limits its tokens."""
 _PIECE = 1 << 20
 _MOST_NAMES = 10_000
-"""Files of a folder among which one is looked for that may have been meant."""
+"""Files of a folder that are compared with a name that does not exist."""
 
 
-def spoken(path: str | None) -> str:
-    """What messages call a file; ``None`` is standard input."""
+def display_name(path: str | None) -> str:
+    """Return the name of a file in messages; ``None`` is standard input."""
     return "standard input" if path is None else f"'{path}'"
 
 
 def text(path: str | None) -> str:
-    """The text of a program in a file, in standard input for ``None``.
+    """Return the text of a program in a file; ``None`` is standard input.
 
     Raises:
-        FileError: if it cannot be read, and for what is no text.
+        FileError: if it cannot be read or is not UTF-8 text.
         LimitError: for more than ``MOST_TEXT``.
     """
     data = contents(path, MOST_TEXT)
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
-        raise FileError(f"{spoken(path)} is not UTF-8 text", hint="numbers in other files are read with --at x=@file") from None
+        raise FileError(
+            f"{display_name(path)} is not UTF-8 text", hint=f"numbers in other files are read with {setting('at', 'x=@file')}"
+        ) from None
 
 
 def contents(path: str | None, most: int) -> bytes:
-    """All bytes of a file, of standard input for ``None``.
+    """Return all bytes of a file; ``None`` is standard input.
 
     Raises:
         FileError: if it cannot be read.
@@ -47,13 +50,13 @@ def contents(path: str | None, most: int) -> bytes:
     """
     try:
         with opened(path) as file:
-            return _all(file, most, spoken(path))
+            return _all(file, most, display_name(path))
     except OSError as error:
         raise error if isinstance(error, FileError) else unreadable(path, error) from None
 
 
-def opened(path: str | None) -> Any:
-    """A file open for reading bytes; standard input stays open.
+def opened(path: str | None) -> AbstractContextManager[BinaryIO]:
+    """Open a file to read bytes; ``None`` is standard input, which ``with`` leaves open.
 
     Raises:
         OSError: if it cannot be read.
@@ -63,23 +66,10 @@ def opened(path: str | None) -> Any:
     if sys.stdin is None:
         hint = "write the text on the command line, or name a file"
         raise FileError("cannot read standard input: it is closed", hint=hint)
-    return _Kept(sys.stdin.buffer)
+    return nullcontext(sys.stdin.buffer)
 
 
-class _Kept:
-    """A stream that is not closed by ``with``."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def __enter__(self) -> Any:
-        return self._stream
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-def _all(file: Any, most: int, name: str) -> bytes:
+def _all(file: BinaryIO, most: int, name: str) -> bytes:
     pieces: list[bytes] = []
     size = 0
     while piece := file.read(_PIECE):
@@ -90,8 +80,8 @@ def _all(file: Any, most: int, name: str) -> bytes:
     return b"".join(pieces)
 
 
-def size_of(file: Any) -> int | None:
-    """How many bytes a file has, if it is one on disk; ``None`` for a pipe or a device."""
+def size_of(file: IO[bytes]) -> int | None:
+    """Return the number of bytes of a file on disk; ``None`` for a pipe or a device."""
     try:
         status = os.fstat(file.fileno())
     except (OSError, AttributeError, ValueError):
@@ -99,33 +89,33 @@ def size_of(file: Any) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def left_in(file: Any) -> int | None:
-    """How many bytes follow in a file on disk; ``None`` for a pipe or a device."""
+def left_in(file: IO[bytes]) -> int | None:
+    """Return the number of bytes that follow in a file on disk; ``None`` for a pipe or a device."""
     size = size_of(file)
     return None if size is None else max(0, size - int(file.tell()))
 
 
 def too_long(name: str, most: int) -> LimitError:
-    """The error for a file of too many bytes."""
-    hint = "is it the right file? commands that have --no-limits read it with that"
+    """Return the error for a file of too many bytes."""
+    hint = f"is it the right file? {setting('no_limits')} reads it, in commands that have it"
     return LimitError(f"{name} is longer than {most >> 20:,} MiB", hint=hint)
 
 
 def unreadable(path: str | None, error: OSError) -> FileError:
-    """The error for a file that cannot be opened or read, with what may have been meant."""
-    return FileError(f"cannot read {spoken(path)}: {error.strerror or error}", hint=None if path is None else _way_out(path))
+    """Return the error for a file that cannot be opened or read."""
+    return FileError(f"cannot read {display_name(path)}: {error.strerror or error}", hint=None if path is None else _way_out(path))
 
 
 def _way_out(path: str) -> str | None:
     if os.path.isdir(path):
         return "it is a folder: name a file in it"
     if os.path.islink(path):
-        return f"it is a link to '{os.readlink(path)}', which leads nowhere"
+        return f"it is a link to '{os.readlink(path)}', which does not exist"
     return None if os.path.exists(path) else nearby(path)
 
 
 def nearby(path: str) -> str | None:
-    """``did you mean 'data.csv'?`` for a file that does not exist, if one beside it has nearly its name."""
+    """Return ``did you mean 'data.csv'?`` for a file that does not exist, if the name of one beside it is similar."""
     folder, name = os.path.split(path)
     try:
         with os.scandir(folder or ".") as entries:

@@ -82,7 +82,7 @@ def keyword_tree(key: str, value: Syntax) -> Syntax:
 
 
 def walk(tree: Syntax) -> Iterator[Syntax]:
-    """Every node of a tree, parents first."""
+    """Yield every node of a tree, parents first."""
     stack = [tree]
     while stack:
         node = stack.pop()
@@ -133,8 +133,8 @@ _LEVELS = {
 
 
 def unparse(tree: Syntax) -> str:
-    """The tree as text that parses to the same tree, with no bracket more than that needs."""
-    # A stack of texts to write and of (node, least level that needs no brackets).
+    """Return text that parses to the same tree, with as few brackets as that needs."""
+    # Texts, and nodes with the least precedence that needs no brackets.
     pieces: list[str] = []
     stack: list[str | tuple[Syntax, int]] = [(tree, 0)]
     while stack:
