@@ -99,7 +99,7 @@ def test_arrays_count(dtype: str) -> None:
     (note,) = _notes("sum(abs(x))", {"x": x}, dtype=dtype)
     assert "at x = 0 in 3 of 6 elements, first at [0, 1]:" in note["message"]
     (note,) = _notes("sum(log(x))", {"x": x}, dtype=dtype)
-    assert note["message"] == "log of 0.0 is -inf in 4 of 6 elements, first at [0, 1]: it exists for x > 0"
+    assert note["message"] == "log(0.0) is -inf in 4 of 6 elements, first at [0, 1]: log is defined for x > 0"
 
 
 def test_broadcasting() -> None:
@@ -173,7 +173,7 @@ def test_second_derivatives_have_kinks_of_their_own(expression: str, sides: str)
     assert (note["kind"], note["order"]) == ("kink", 2)
     assert note["message"].endswith(sides)
     (mixed,) = _notes("x*abs(y)", {"x": 0, "y": 0}, order=2)
-    assert "the second derivative by y and x used is 0; from the left it is -1, from the right 1" in mixed["message"]
+    assert "the second derivative used with respect to y and x is 0; from the left it is -1, from the right 1" in mixed["message"]
 
 
 def test_what_depends_on_no_kink_has_no_note() -> None:
@@ -227,14 +227,14 @@ def test_a_value_without_digits_has_a_note(formula: Formula, x: float, y: float)
 @pytest.mark.parametrize(
     ("expression", "at", "order", "message"),
     [
-        ("(1 - cos(x))/x", 1e-8, 1, "the derivative by x: about 16 of 16 digits are lost in 1 - cos(x); 2*sin(x/2)**2 keeps them"),
-        ("sin(1e15*x)", 1.3, 1, "the derivative by x: about 15 of 16 digits are lost in sin(1e15*x)"),
-        ("1 + exp(x) - x", 1e-12, 1, "the derivative by x: about 12 of 16 digits are lost"),
+        ("(1 - cos(x))/x", 1e-8, 1, "the derivative with respect to x: about 16 of 16 digits are lost in 1 - cos(x); 2*sin(x/2)**2 keeps them"),
+        ("sin(1e15*x)", 1.3, 1, "the derivative with respect to x: about 15 of 16 digits are lost in sin(1e15*x)"),
+        ("1 + exp(x) - x", 1e-12, 1, "the derivative with respect to x: about 12 of 16 digits are lost"),
         (
             "(exp(x) - 1)/x",
             1e-6,
             2,
-            "the second derivative by x: about 16 of 16 digits are lost",
+            "the second derivative with respect to x: about 16 of 16 digits are lost",
         ),
     ],
 )
@@ -263,24 +263,24 @@ def test_right_derivatives_beside_a_bad_value(expression: str, at: float) -> Non
             "overflow",
             "x**2 overflows with x = 1e+200: the value is 0 and should be 1e-200; hypot(x, 1) does not",
         ),
-        ("tanh(exp(x))", {"x": 1000}, "overflow", "exp(x) overflows with x = 1000.0: the derivative by x is nan and should be 0"),
+        ("tanh(exp(x))", {"x": 1000}, "overflow", "exp(x) overflows with x = 1000.0: the derivative with respect to x is nan and should be 0"),
         (
             "log(x*y)",
             {"x": 1e-200, "y": 1e-200},
             "underflow",
-            "the derivative by x is inf and should be 1e+200; log(x) + log(y) does not",
+            "the derivative with respect to x is inf and should be 1e+200; log(x) + log(y) does not",
         ),
         (
             "sqrt(x**2 + y**2)",
             {"x": 3e-200, "y": 4e-200},
             "underflow",
-            "the derivative by x is inf and should be 0.6; hypot(x, y) does not",
+            "the derivative with respect to x is inf and should be 0.6; hypot(x, y) does not",
         ),
         (
             "log(sum(exp(x)))",
             {"x": [1000.0, 999.0]},
             "overflow",
-            "the derivative by x[0] is nan and should be 0.731059; logsumexp(x, 0) does not",
+            "the derivative with respect to x[0] is nan and should be 0.731059; logsumexp(x, 0) does not",
         ),
     ],
 )

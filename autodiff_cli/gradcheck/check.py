@@ -190,7 +190,7 @@ def _claims(text: str) -> list[tuple[str, str]]:
     """Split ``NAME=EXPR,NAME=EXPR``."""
     name, equals, _ = text.partition("=")
     if not equals or not name.strip().isidentifier():
-        raise UsageError(f"{setting('claims')} needs NAME=EXPR, but got '{text}'", hint='for example x="3/x"')
+        raise UsageError(f"a claim is NAME=EXPR, but got '{text}'", hint='for example x="3/x"')
     return named(text, "claims", '"3/x"')
 
 
