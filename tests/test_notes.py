@@ -227,7 +227,12 @@ def test_a_value_without_digits_has_a_note(formula: Formula, x: float, y: float)
 @pytest.mark.parametrize(
     ("expression", "at", "order", "message"),
     [
-        ("(1 - cos(x))/x", 1e-8, 1, "the derivative with respect to x: about 16 of 16 digits are lost in 1 - cos(x); 2*sin(x/2)**2 keeps them"),
+        (
+            "(1 - cos(x))/x",
+            1e-8,
+            1,
+            "the derivative with respect to x: about 16 of 16 digits are lost in 1 - cos(x); 2*sin(x/2)**2 keeps them",
+        ),
         ("sin(1e15*x)", 1.3, 1, "the derivative with respect to x: about 15 of 16 digits are lost in sin(1e15*x)"),
         ("1 + exp(x) - x", 1e-12, 1, "the derivative with respect to x: about 12 of 16 digits are lost"),
         (
@@ -263,7 +268,12 @@ def test_right_derivatives_beside_a_bad_value(expression: str, at: float) -> Non
             "overflow",
             "x**2 overflows with x = 1e+200: the value is 0 and should be 1e-200; hypot(x, 1) does not",
         ),
-        ("tanh(exp(x))", {"x": 1000}, "overflow", "exp(x) overflows with x = 1000.0: the derivative with respect to x is nan and should be 0"),
+        (
+            "tanh(exp(x))",
+            {"x": 1000},
+            "overflow",
+            "exp(x) overflows with x = 1000.0: the derivative with respect to x is nan and should be 0",
+        ),
         (
             "log(x*y)",
             {"x": 1e-200, "y": 1e-200},

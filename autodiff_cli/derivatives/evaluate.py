@@ -1,4 +1,4 @@
-"""An expression, values for its variables, and out come the value, its derivatives and every tensor on the way."""
+"""``eval`` and ``grad``: the value of an expression at a point, its derivatives, and every tensor on the way."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from autodiff_cli.autograd.higher_order import Index
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.derivatives.orders import hessian, partial_derivatives
 from autodiff_cli.derivatives.pending import LazyNotes
-from autodiff_cli.errors import AutodiffError, GraphError, NotFiniteError, UsageError
+from autodiff_cli.errors import AutodiffError, GraphError, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import Evaluation, TensorRow, plain, plain_records
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.limits import MOST_ORDERS, MOST_TURNS, check_bytes, check_count, held
+from autodiff_cli.text import listed
 
 if TYPE_CHECKING:
     from autodiff_cli.precise.right_digits import Verified
@@ -102,10 +103,9 @@ def _in_digits(result: dict[str, Any], texts: Mapping[tuple[str, ...], Any]) -> 
 
 
 def _derivatives(gradient: Mapping[str, Any], higher: Mapping[Index, Any]) -> list[tuple[str, Any]]:
-    """Every derivative with what it is called."""
-    named = [(f"the derivative by {name}", value) for name, value in gradient.items() if value is not None]
-    named += [(f"the derivative by {', '.join(index)}", value) for index, value in higher.items()]
-    return named
+    """Return every derivative with its name in messages."""
+    found = {(name,): value for name, value in gradient.items() if value is not None} | {**higher}
+    return [(f"the derivative with respect to {', '.join(index)}", value) for index, value in found.items()]
 
 
 def evaluate(
@@ -135,29 +135,29 @@ def evaluate(
     Args:
         expression: a program of the language, such as ``"log(x**3)"``.
         at: the variables: numbers, arrays, or texts such as ``"2*pi"``.
-        const: further values that are not differentiated by.
+        const: further values, which are not differentiated.
         order: the highest order of derivative, 1 or more.
-        wrt: the variables to differentiate by; all of ``at`` if left out.
+        wrt: the variables to differentiate with respect to; all of ``at`` if left out.
         dtype: ``float64`` or ``float32``.
-        gradient: what backward starts from, for an output that is no scalar.
+        gradient: the gradient to start backward from, required when the output is not a scalar.
         retain_grad: names whose gradient to keep, or ``["all"]``.
-        backward: how often backward runs; more than once needs ``retain_graph``.
-        retain_graph: keep the graph between.
-        zero_grad: set the gradients of the variables to zero between.
+        backward: the number of backward passes; more than one needs ``retain_graph``.
+        retain_graph: keep the graph after backward.
+        zero_grad: zero the gradients of the variables between backward passes.
         no_grad: evaluate without recording.
         create_graph: record backward itself, so that gradients have a ``grad_fn`` of their own.
         inputs: fill ``.grad`` of these names only.
-        hooks: texts ``"y=2*grad"``: what to make of the gradient of a name when it is known.
+        hooks: texts ``"y=2*grad"``, each of which replaces the gradient of a name.
         strict: raise if a value or derivative is not finite.
-        verify: compute all once more with 50 digits, and say how many digits are right.
+        verify: compute everything again with 50 digits, and count the right digits.
         digits: give the numbers to that many digits too.
-        command: what the result says it is the result of.
+        command: the command that the result is of.
 
     Raises:
         AutodiffError: with the place in the expression and a way out.
     """
     if order < 1:
-        raise UsageError(f"the order must be 1 or more, not {order}", hint="1 is the gradient, 2 the second derivatives too")
+        raise UsageError(f"the order must be 1 or more, not {order}", hint="1 is the gradient, 2 adds the second derivatives")
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
     check_count(backward or 0, MOST_TURNS, "backward {} times is more than the limit of {} times")
     evaluation = Evaluation(expression, at, const, wrt, dtype, no_grad, gradient)
@@ -166,11 +166,12 @@ def evaluate(
     first = evaluation.notes()
     with np.errstate(all="ignore"):
         # The higher orders come first: backward frees the graph.
-        higher = order > 1 and bool(evaluation.variables) and not no_grad
-        found = partial_derivatives(evaluation, order) if higher else {}
-        if higher:
+        if order > 1 and evaluation.variables and not no_grad:
+            found = partial_derivatives(evaluation, order)
             result.hessian = hessian(evaluation, found)
             result.derivatives = {index: value for index, value in found.items() if len(index) > 1}
+            if hooks:
+                first.append(note("hook", "hooks change gradients, not the derivatives of order 2 and above"))
         _retain(evaluation, retain_grad)
         for text in hooks:
             _hook(evaluation, text)
@@ -180,12 +181,10 @@ def evaluate(
             _backward(evaluation, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
     for name, leaf in evaluation.variables.items():
         result.shapes[name] = leaf.shape
-        # Nothing arrived: the derivative is 0, unless it was not asked for.
+        # A gradient that was asked for and not computed is 0.
         asked = not no_grad and backward != 0 and (inputs is None or name in inputs)
         zero = np.zeros(leaf.shape, leaf.dtype)[()] if asked else None
         result.grad[name] = zero if leaf.grad is None else leaf.grad._data
-    if hooks and higher:
-        first.append(note("hook", "hooks change gradients, not the derivatives of order 2 and above"))
     # Not the result itself, which would keep itself alive.
     named = partial(_derivatives, result.grad, result.derivatives)
     result._notes = LazyNotes(evaluation, first, named, order, shows_value=command != "grad")
@@ -197,8 +196,9 @@ def evaluate(
     if verify or digits is not None:
         if hooks or no_grad or inputs is not None or backward not in (None, 1):
             raise UsageError(
-                "--verify and --digits are about value and derivatives, not about what hooks and repeated sweeps make of them",
-                hint="leave --hook, --backward, --inputs and --no-grad out",
+                f"{setting('verify')} and {setting('digits')} are about value and derivatives, "
+                "not about the effects of hooks and repeated backward passes",
+                hint=f"leave out {listed([setting(name) for name in ('hooks', 'backward', 'inputs', 'no_grad')])}",
             )
         result.verified = _verified(evaluation, result, digits)
     return result
@@ -234,20 +234,20 @@ def _retain(evaluation: Evaluation, names: Sequence[str]) -> None:
 
 
 def _hook(evaluation: Evaluation, text: str) -> None:
-    """Register ``NAME=EXPR`` as a hook on a tensor; in the expression ``grad`` is the gradient that arrives."""
+    """Register ``NAME=EXPR`` as a hook on a tensor; in the expression ``grad`` is its gradient."""
     name, equals, formula = text.partition("=")
     if not equals or not formula.strip():
-        raise UsageError(f"--hook needs NAME=EXPR, but got '{text}'", hint='write --hook "y=2*grad"')
+        raise UsageError(f"a hook is NAME=EXPR, but got '{text}'", hint='for example "y=2*grad"')
     tensor = evaluation.find(name.strip(), "hooks")
 
     def hook(gradient: Tensor) -> Tensor:
         try:
             return evaluation.follow_up(formula, {"grad": gradient})
         except AutodiffError as error:
-            error.about(f"--hook {name.strip()}")
+            error.about(f"{setting('hooks')} {name.strip()}")
             raise
 
-    evaluation.follow_up(formula, {"grad": tensor.detach()})  # a mistake is found before anything is swept
+    evaluation.follow_up(formula, {"grad": tensor.detach()})  # finds mistakes before backward
     tensor.register_hook(hook)
 
 
@@ -265,26 +265,30 @@ def _backward(
             evaluation.output.backward(evaluation.gradient, retain_graph or create_graph, create_graph, inputs)
         except AutodiffError as error:
             if turn and isinstance(error, GraphError):
-                error.hint = "add --retain-graph to run backward more than once"
+                error.hint = f"add {setting('retain_graph')} to run backward more than once"
             raise error.at(span, source) from None
 
 
 def check_finite(named: Sequence[tuple[str, Any]], notes: Sequence[dict[str, Any]] = (), source: str | None = None) -> None:
-    """Raise ``NotFiniteError`` for the first of these numbers that is nan or infinite.
+    """Require numbers to be finite.
 
     Args:
-        named: the numbers, with what they are called.
-        notes: the notes on them; the first that says where one was born is part of the error.
+        named: the numbers, each with its name in messages.
+        notes: the notes on them; the first one on where nan or inf comes from is part of the error.
         source: the expression, which the places in notes refer to.
+
+    Raises:
+        NotFiniteError: for the first number that is nan or infinite.
     """
     for name, value in named:
         if not np.all(np.isfinite(value)):
             bad = np.ravel(value)[~np.isfinite(np.ravel(value))][0]
-            born = next((one for one in notes if one["kind"] in ("domain", "nonfinite") and one["span"]), None)
-            born = born or next((one for one in notes if one["kind"] == "nonfinite"), None)
+            origin = next((one for one in notes if one["kind"] in ("domain", "nonfinite") and one["span"]), None)
+            origin = origin or next((one for one in notes if one["kind"] == "nonfinite"), None)
+            span = origin["span"] if origin else None
             raise NotFiniteError(
-                f"{name} is {bad}" + (f"; {born['message']}" if born else ""),
-                span=tuple(born["span"]) if born and born["span"] else None,
-                source=source if born and born["span"] else None,
-                hint="without --strict it is an answer like any other",
+                f"{name} is {bad}" + (f"; {origin['message']}" if origin else ""),
+                span=tuple(span) if span else None,
+                source=source if span else None,
+                hint=f"drop {setting('strict')} to accept nan and inf",
             )

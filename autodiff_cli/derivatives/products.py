@@ -11,8 +11,9 @@ import numpy as np
 from autodiff_cli.autograd.functional import hessian_vector, jacobian_of, jacobian_vector
 from autodiff_cli.autograd.higher_order import MOST_PARTIALS
 from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.derivatives.pending import LazyNotes
-from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName
+from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName, setting
 from autodiff_cli.evaluation.bindings import variables
 from autodiff_cli.evaluation.coercion import variable_hint
 from autodiff_cli.evaluation.evaluation import Evaluation, plain
@@ -25,7 +26,7 @@ _ORDER = {"hessian": 2, "hvp": 2}
 
 
 class Product:
-    """One of these results.
+    """A Jacobian, a Hessian, or a product of one with a vector.
 
     Attributes:
         command: ``jacobian``, ``hessian``, ``jvp``, ``vjp`` or ``hvp``.
@@ -66,12 +67,12 @@ class Product:
         return {**result, "notes": self.notes}
 
     def numbers(self) -> list[tuple[str, Any]]:
-        """Every derivative with what it is called."""
+        """Return every derivative with its name."""
         return _flat(self.command, self.found)
 
 
 def verify(evaluation: Evaluation, result: Product, digits: int | None) -> None:
-    """Count the right digits of a Hessian and of the value."""
+    """Add the right digits of a Hessian and of the value to a result."""
     from autodiff_cli.precise.right_digits import verifying
 
     with verifying(evaluation, 2, digits, sum(np.size(value) for _, value in result.numbers()) + 1) as verified:
@@ -99,84 +100,86 @@ def _plain(found: Any) -> Any:
 
 
 def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> Product:
-    """Compute one of them.
+    """Compute a Jacobian, a Hessian or a product with a vector.
 
     Args:
-        command: which.
-        evaluation: the expression, evaluated.
-        vector: for ``jvp`` and ``hvp`` what to multiply by; 0 for the variables it does not name.
+        command: ``jacobian``, ``hessian``, ``jvp``, ``vjp`` or ``hvp``.
+        evaluation: the evaluated expression.
+        vector: the vector of ``jvp`` and ``hvp``, by variable; 0 for other variables.
 
     Raises:
         MissingValue: without a variable, or without a vector where one is needed.
         LimitError: if a matrix has more than 100,000 numbers.
     """
     if not evaluation.variables:
-        raise MissingValue("there is no variable to differentiate by", hint="give it a value with --at x=1")
+        raise MissingValue("there is no variable to differentiate", hint=f"give it a value with {setting('at', 'x=1')}")
     inputs = list(evaluation.variables.values())
     with np.errstate(all="ignore"):
-        if command in ("jvp", "hvp"):
-            found = _forward(command, evaluation, inputs, _direction(command, evaluation, vector))
+        if command == "jvp":
+            direction = _direction(command, evaluation, vector)
+            return Product(command, evaluation, jacobian_vector([evaluation.output], inputs, direction)[0]._data)
+        if command == "hvp":
+            direction = _direction(command, evaluation, vector)
+            _require_scalar(evaluation, command)
+            found: Any = _by_name(evaluation, hessian_vector(evaluation.output, inputs, direction))
         elif command == "vjp":
-            found = _by_name(evaluation, _swept(evaluation, inputs))
+            found = _by_name(evaluation, _gradients(evaluation, inputs))
         else:
             found = _matrix(command, evaluation, inputs)
     return Product(command, evaluation, found)
 
 
-def _by_name(evaluation: Evaluation, tensors: Sequence[Any]) -> dict[str, Any]:
-    return {name: tensor._data for name, tensor in zip(evaluation.variables, tensors, strict=True)}
+def _by_name(evaluation: Evaluation, tensors: Sequence[Tensor | None]) -> dict[str, Any]:
+    pairs = zip(evaluation.variables, tensors, strict=True)
+    return {name: tensor._data for name, tensor in pairs if tensor is not None}
 
 
-def _swept(evaluation: Evaluation, inputs: list[Any]) -> Any:
+def _gradients(evaluation: Evaluation, inputs: list[Tensor]) -> Sequence[Tensor]:
     evaluation.require_scalar()
     if not evaluation.differentiable:
         return [x.detach() * 0 for x in inputs]
-    return grad(evaluation.output, inputs, evaluation.gradient, materialize_grads=True)
+    found: Sequence[Tensor] = grad(evaluation.output, inputs, evaluation.gradient, materialize_grads=True)
+    return found
 
 
-def _forward(command: str, evaluation: Evaluation, inputs: list[Any], direction: list[Any]) -> Any:
-    if command == "jvp":
-        return jacobian_vector([evaluation.output], inputs, direction)[0]._data
-    _require_number(evaluation, command)
-    return _by_name(evaluation, hessian_vector(evaluation.output, inputs, direction))
-
-
-def _require_number(evaluation: Evaluation, command: str) -> None:
+def _require_scalar(evaluation: Evaluation, command: str) -> None:
     if evaluation.output.numel() != 1:
         raise ShapeError(
-            f"{command} needs an output that is one number, not shape {list(evaluation.output.shape)}",
+            f"{command} needs a scalar output, not shape {list(evaluation.output.shape)}",
             span=evaluation.evaluator.tree.children[-1].span,
             source=evaluation.expression,
             hint="sum it, for example",
         )
 
 
-def _direction(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> list[Any]:
+def _direction(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> list[Tensor]:
     if not vector:
-        raise MissingValue(f"{command} needs a vector", hint=f"add --vector {next(iter(evaluation.variables))}=1")
+        example = setting("vector", f"{next(iter(evaluation.variables))}=1")
+        raise MissingValue(f"{command} needs a vector", hint=f"add {example}")
     for name in vector:
         if name not in evaluation.variables:
-            raise UnknownName(f"--vector names '{name}', which is not a variable", hint=variable_hint(name, evaluation.variables))
+            message = f"{setting('vector')}: '{name}' is not a variable of the expression"
+            raise UnknownName(message, hint=variable_hint(name, evaluation.variables))
     given = variables(dict(vector), np.dtype(evaluation.dtype), ())
     direction = []
     for name, leaf in evaluation.variables.items():
         part = given[name] if name in given else leaf.detach() * 0
         if part.shape != leaf.shape:
             raise ShapeError(
-                f"--vector {name} has shape {list(part.shape)}, but {name} has shape {list(leaf.shape)}",
+                f"{setting('vector')} {name} has shape {list(part.shape)}, but {name} has shape {list(leaf.shape)}",
                 hint=f"a direction has one number for each element of '{name}'",
             )
         direction.append(part)
     return direction
 
 
-def _matrix(command: str, evaluation: Evaluation, inputs: list[Any]) -> Any:
+def _matrix(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> dict[str, Any]:
     elements = sum(x.numel() for x in inputs)
     count = evaluation.output.numel() * elements ** (2 if command == "hessian" else 1)
     if count > MOST_PARTIALS and not lifted():
         raise LimitError(
             f"the {command} has {count:,} numbers, more than the limit of {MOST_PARTIALS:,}",
-            hint="a product needs no matrix: jvp, vjp, hvp; or --no-limits",
+            hint=f"a product needs no matrix: jvp, vjp, hvp; or {setting('no_limits')}",
         )
     if command == "jacobian":
         return _by_name(evaluation, jacobian_of(evaluation.output, inputs))

@@ -94,7 +94,7 @@ class Verified:
         places = itertools.product(*[self._differentiated.elements[name] for name in names])
         self._add(path, found, [_number(self._differentiated.differences.slopes(tuple(sorted(index)))[0]) for index in places])
 
-    def coefficients(self, found: NDArray[np.float64]) -> None:
+    def coefficients(self, found: NDArray[np.floating]) -> None:
         """Add the coefficients of a Taylor series in the one variable."""
         differences = self._reference.along()
         exact: list[Real | None] = list(differences.values())
