@@ -259,7 +259,7 @@ def test_constants_that_nobody_saved(expression: str, inside: str, capsys: pytes
 def test_shapes_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     answer = explained(capsys, "sum(A*x + y)", "-a", "A=[[1, 2, 3], [4, 5, 6]]", "-a", "x=[1, 2, 3]", "-a", "y=[[1], [2]]")
     steps = {step["name"]: step["contributions"] for step in answer["steps"]}
-    assert steps["%3"][0]["rule"] == "every element of %2 receives the gradient of the sum that it is in"
+    assert steps["%3"][0]["rule"] == "every element of %2 receives the gradient of the sum that it is part of"
     assert steps["%2"][1]["broadcast"] == {"from": [2, 1], "to": [2, 3], "summed": [1]}
     assert steps["%1"][1]["broadcast"] == {"from": [3], "to": [2, 3], "summed": [0]}
     answer = explained(capsys, "sum(A*x)", "-a", "A=ones(3, 2, 2)", "-a", "x=[[1], [2]]")
@@ -311,7 +311,7 @@ def test_little_to_explain(capsys: pytest.CaptureFixture[str]) -> None:
     assert [second["sweeps"] for second in answer["second"]] == [[], []]
     printed = run("autodiff explain 3*x -a x=5,y=2 --order 2 --quiet-notes")
     assert "dz/dx = 3 depends on no variable: its derivatives are 0." in printed
-    assert "y.grad = None   nothing arrives: z does not depend on y" in printed
+    assert "y.grad = None   no gradient arrives: z does not depend on y" in printed
     assert "nothing to differentiate" in run('autodiff explain "2 + 3" --quiet-notes')
 
 
@@ -431,8 +431,8 @@ def test_unnamed_tensors_have_a_letter_of_their_own(capsys: pytest.CaptureFixtur
 
 def test_where_nothing_arrives_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     wanted = {
-        "table": "y.grad = None   nothing arrives: z does not depend on y",
-        "markdown": "`y.grad = None`, nothing arrives: `z` does not depend on `y`",
+        "table": "y.grad = None   no gradient arrives: z does not depend on y",
+        "markdown": "`y.grad = None`, no gradient arrives: `z` does not depend on `y`",
         "latex": r"y\texttt{.grad} &= \texttt{None}",
     }
     for style, text in wanted.items():
@@ -483,7 +483,9 @@ def test_ties_are_in_the_words(expression: str, capsys: pytest.CaptureFixture[st
     answer = explained(capsys, expression, "-a", f"x={values}", "--quiet-notes")
     assert sorted(answer["grad"]["x"]) == [0, 0.5, 0.5]
     said = [c["rule"] for step in answer["steps"] for c in step["contributions"] if c["rule"]]
-    assert any("receives the gradient; equal ones share it evenly by convention (PyTorch); all else receives 0" in s for s in said)
+    assert any(
+        "receives the gradient, all others receive 0; equal elements share it evenly by convention (PyTorch)" in s for s in said
+    )
 
 
 def test_a_long_program_is_shortened_above_its_page(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,42 +1,38 @@
-"""An explanation as a page of markdown, or as a LaTeX document that compiles as it stands."""
+"""An explanation as a page of Markdown, or as a complete LaTeX document."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.explain.model import Explanation, Second, Step, Sweep
-from autodiff_cli.explain.names import Line
-from autodiff_cli.explain.sentences import Equation, Latex, Plain, Sentence, ending, plural, sentences, steps_of, through
+from autodiff_cli.explain.model import ExplainedStep, Explanation, ForwardLine, SecondDerivatives, Sweep
+from autodiff_cli.explain.sentences import LEGEND, Equation, Latex, Plain, Sentence, accumulated, lines_of, sentences, steps_of
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.latex_names import escaped, unnamed_letter
 from autodiff_cli.report.numbers import human
-from autodiff_cli.report.table import MOST_ROWS
-
-_STEP = (
-    "Each step has the gradient that arrives at a tensor, the local derivative of its operation, and their product: what an "
-    "input receives."
-)
-
+from autodiff_cli.text import plural
 
 _WIDEST = 64
-"""About as many characters fit on a line of the document."""
+"""The approximate number of characters on a line of the document."""
 
 
 def page(style: str, result: Explanation, precision: int) -> str:
-    """The whole page, for ``markdown`` or ``latex``."""
+    """Return the whole page, for ``markdown`` or ``latex``."""
     writer = _Markdown(precision) if style == "markdown" else _Document(precision)
     writer.write(result)
     return "\n".join(writer.lines).rstrip("\n") + "\n"
 
 
-class _Page:
-    """What both have in common: the order of things."""
+class _Page(ABC):
+    """The order of the parts of a page."""
 
     notation: Plain
     none = "None"
+    end = ""
 
     def __init__(self, precision: int) -> None:
         self.precision = precision
@@ -52,88 +48,76 @@ class _Page:
             self.heading("Backward")
             start = self.math(f"{self.derivative(result.symbol, result.output)} = {self.notation.number(result.sweep.start)}")
             named = f"{self.name(result.symbol)} is the result, {self.name(result.output)}. "
-            self.paragraph(f"{named if result.symbol != result.output else ''}The sweep starts with {start}. {_STEP}")
+            self.paragraph(f"{named if result.symbol != result.output else ''}The backward pass starts with {start}. {LEGEND}")
             self.sweep(result.sweep)
-            self.heading(f"What ends in {self.code('.grad')}")
-            self.ends(result.sweep, self.grad_of, self.none)
+            self.heading(f"Accumulated in {self.code('.grad')}")
+            self.accumulated(result.sweep, self.grad_of, self.none)
         for second in result.seconds:
             self.second(result, second)
-        self.closing()
+        self.lines.append(self.end)
 
-    def second(self, result: Explanation, second: Second) -> None:
+    def second(self, result: Explanation, second: SecondDerivatives) -> None:
         first = self.derivative(result.symbol, second.variable)
-        self.heading(f"Second derivatives by {self.name(second.variable)}")
+        self.heading(f"Second derivatives with respect to {self.name(second.variable)}")
         value = self.math(f"{self.notation.name(second.symbol)} = {first} = {self.notation.number(second.value)}")
         if not second.sweeps:
             self.paragraph(f"{value} depends on no variable: its derivatives are 0.")
             return
         if second.lines:
-            self.paragraph(f"The sweep that found {value} was made of operations too. Recorded, they are:")
+            self.paragraph(f"The backward pass for {value} consists of operations too. Recorded, they are:")
             self.table(second.lines, None, result.symbol)
         else:
-            self.paragraph(f"The operations that found {value} are among those above.")
+            self.paragraph(f"The operations of {value} are among those above.")
         for sweep in second.sweeps:
-            self.paragraph(f"A sweep through these, from {self.name(sweep.of)}:")
+            self.paragraph(f"A backward pass through these operations, from {self.name(sweep.of)}:")
             self.sweep(sweep)
-            self.ends(sweep, lambda name, of=sweep.of: self.derivative(of, name))
+            self.accumulated(sweep, partial(self.derivative, sweep.of))
 
     def sweep(self, sweep: Sweep) -> None:
-        for number, step in steps_of(sweep):
-            if step is None:
-                self.paragraph(f"... {plural(number, 'more step')} ...")
+        for item in steps_of(sweep):
+            if isinstance(item, int):
+                self.paragraph(f"... {plural(item, 'more step')} ...")
             else:
+                number, step = item
                 self.step(number, step, sentences(sweep, step, self.notation))
 
-    def ends(self, sweep: Sweep, left: Any, nothing: str = "0") -> None:
-        for end in sweep.ends:
-            said, names = ending(left(end.name), end, self.notation, nothing)
-            remark = through([self.name(n) for n in names]) if names else ""
-            if not end.parts:
-                remark = f"nothing arrives: {self.name(sweep.of)} does not depend on {self.name(end.name)}"
-            self.result(said, remark)
+    def accumulated(self, sweep: Sweep, left: Callable[[str], str], none: str = "0") -> None:
+        for gradient in sweep.accumulated:
+            self.result(accumulated(left(gradient.name), sweep.of, gradient, self.notation, none))
 
     def derivative(self, of: str, by: str) -> str:
         return self.notation.derivative(of, by)
 
-    def shortened(self, lines: Sequence[Line]) -> list[Line | None]:
-        """The lines of a table; one ``None`` for the middle of very many."""
-        half = MOST_ROWS // 2
-        return list(lines) if len(lines) <= MOST_ROWS else [*lines[:half], None, *lines[-half:]]
+    @abstractmethod
+    def opening(self, result: Explanation) -> None: ...
 
-    # What each has its own way for
-
-    def opening(self, result: Explanation) -> None:
-        raise NotImplementedError
-
-    def closing(self) -> None:
-        """The end of the page."""
-
-    def heading(self, text: str) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def heading(self, text: str) -> None: ...
 
     def paragraph(self, text: str) -> None:
-        raise NotImplementedError
+        self.lines += ["", text]
 
-    def table(self, lines: Sequence[Line], conditions: Any, meaning: str) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def table(self, lines: Sequence[ForwardLine], conditions: Mapping[str, float | None] | None, of: str) -> None:
+        """Write lines of a forward pass; in a recorded backward pass these are derivatives of ``of``."""
 
-    def step(self, number: int, step: Step, said: Sequence[Sentence]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None: ...
 
-    def result(self, said: Equation, remark: str) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def result(self, said: Equation) -> None: ...
 
-    def grad_of(self, name: str) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def grad_of(self, name: str) -> str: ...
 
-    def math(self, text: str) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def math(self, text: str) -> str: ...
 
-    def name(self, text: str) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def name(self, text: str) -> str: ...
 
-    def code(self, text: str) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def code(self, text: str) -> str: ...
 
 
 class _Markdown(_Page):
@@ -150,43 +134,33 @@ class _Markdown(_Page):
     def heading(self, text: str) -> None:
         self.lines += ["", f"## {text}"]
 
-    def paragraph(self, text: str) -> None:
-        self.lines += ["", text]
-
-    def table(self, lines: Sequence[Line], conditions: Any, meaning: str) -> None:
-        heads = [
-            "name",
-            "operation",
-            "value",
-            *(["condition"] if conditions is not None else []),
-            *(["which is"] if meaning else []),
-        ]
+    def table(self, lines: Sequence[ForwardLine], conditions: Mapping[str, float | None] | None, of: str) -> None:
+        heads = ["name", "operation", "value", *["condition"] * (conditions is not None), *["which is"] * bool(of)]
         self.lines += ["", f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
-        for line in self.shortened(lines):
-            if line is None:
-                self.lines.append(f"| ... | {len(lines) - MOST_ROWS:,} more |{' |' * (len(heads) - 2)}")
+        for line in lines_of(lines):
+            if isinstance(line, int):
+                self.lines.append(f"| ... | {line:,} more |{' |' * (len(heads) - 2)}")
                 continue
             cells = [self.code(line.name), self.code(self.notation.formula(line.operation))]
             cells.append("" if line.value is None else self.notation.number(line.value))
             if conditions is not None:
                 known = conditions.get(line.name)
                 cells.append("" if known is None else human(known, 3))
-            if meaning:
-                cells.append(self.code(f"d{meaning}/d{line.meaning}") if line.meaning else "")
+            if of:
+                cells.append(self.code(f"d{of}/d{line.meaning}") if line.meaning else "")
             self.lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
 
-    def step(self, number: int, step: Step, said: Sequence[Sentence]) -> None:
+    def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:
         title = self.notation.equation(", ".join(step.names), step.operation)
         self.lines += ["", f"**{number}.** {self.code(title)} ({step.grad_fn})", ""]
-        for sentence in said:
-            self.lines.append(f"- {self._equation(sentence) if isinstance(sentence, Equation) else sentence}")
+        self.lines += [f"- {self._equation(sentence) if isinstance(sentence, Equation) else sentence}" for sentence in said]
 
     def _equation(self, said: Equation) -> str:
-        text = self.code(f"{said.left} {'+=' if said.adds else '='} {' = '.join(said.right)}")
+        text = self.code(f"{said.left} {'+=' if said.adds else '='} {' = '.join(said.sides)}")
         return f"{text}, {said.remark}" if said.remark else text
 
-    def result(self, said: Equation, remark: str) -> None:
-        self.lines += ["", self._equation(said) + (f", {remark}" if remark else "")]
+    def result(self, said: Equation) -> None:
+        self.paragraph(self._equation(said))
 
     def grad_of(self, name: str) -> str:
         return f"{name}.grad"
@@ -203,9 +177,10 @@ class _Markdown(_Page):
 
 
 class _Document(_Page):
-    """LaTeX with amsmath: tensors without a name are ``v_1``, ``v_2``, with another letter where the program has that one."""
+    """LaTeX with amsmath: tensors without a name are ``v_1``, ``v_2``; the letter is another one if the program uses it."""
 
     none = r"\texttt{None}"
+    end = r"\end{document}"
 
     def __init__(self, precision: int) -> None:
         super().__init__(precision)
@@ -225,33 +200,28 @@ class _Document(_Page):
         ]
         try:
             shown = latex(result.expression)
-        except AutodiffError:  # a program of lines that a formula cannot hold
+        except AutodiffError:  # a program of statements that a formula cannot contain
             shown = rf"\text{{{escaped(result.expression)}}}"
         at = ", ".join(f"{self.notation.name(name)} = {self.notation.number(value)}" for name, value in result.given.items())
         self.lines += [r"\[", shown + (rf"\quad\text{{at}}\quad {at}" if at else ""), r"\]"]
 
-    def closing(self) -> None:
-        self.lines.append(r"\end{document}")
-
     def heading(self, text: str) -> None:
         self.lines += ["", rf"\section*{{{text}}}"]
 
-    def paragraph(self, text: str) -> None:
-        self.lines += ["", text]
-
-    def table(self, lines: Sequence[Line], conditions: Any, meaning: str) -> None:
+    def table(self, lines: Sequence[ForwardLine], conditions: Mapping[str, float | None] | None, of: str) -> None:
         rows = []
-        for line in self.shortened(lines):
-            if line is None:
-                rows.append(rf"& \;\;\vdots && \text{{{len(lines) - MOST_ROWS:,} more}}")
+        for line in lines_of(lines):
+            if isinstance(line, int):
+                rows.append(rf"& \;\;\vdots && \text{{{line:,} more}}")
                 continue
             name, operation = self.notation.name(line.name), self.notation.formula(line.operation)
             value = "" if line.value is None else f"= {self.notation.number(line.value)}"
             row = rf"{name} &= {operation} && \quad {value}" if operation != name else f"{name} &{value}"
-            if conditions is not None and conditions.get(line.name) is not None:
-                row += rf" && \qquad \text{{condition }} {self.notation.number(conditions[line.name])}"
-            if meaning and line.meaning:
-                row += rf" && \quad = {self.derivative(meaning, line.meaning)}"
+            known = None if conditions is None else conditions.get(line.name)
+            if known is not None:
+                row += rf" && \qquad \text{{condition }} {self.notation.number(known)}"
+            if of and line.meaning:
+                row += rf" && \quad = {self.derivative(of, line.meaning)}"
             rows.append(row)
         self._aligned(rows, "alignat*}{3")
 
@@ -259,28 +229,26 @@ class _Document(_Page):
         name = kind.partition("}")[0]
         self.lines += [rf"\begin{{{kind}}}", *(f"{row} \\\\" for row in rows[:-1]), rows[-1], rf"\end{{{name}}}"]
 
-    def step(self, number: int, step: Step, said: Sequence[Sentence]) -> None:
+    def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:
         title = self.notation.equation(", ".join(step.names), step.operation)
         self.lines += ["", r"\medskip", rf"\textbf{{{number}.}} ${title}$ \hfill \texttt{{{escaped(step.grad_fn)}}}"]
         rows: list[str] = []
         for sentence in said:
-            if isinstance(sentence, Equation):
-                rows += self._rows(sentence)
-            else:
-                rows.append(rf"&\text{{{self._words(sentence)}}}")
+            rows += self._rows(sentence) if isinstance(sentence, Equation) else [rf"&\text{{{self._words(sentence)}}}"]
         self._aligned(rows)
 
     def _rows(self, said: Equation) -> list[str]:
-        """An equation, with a line of its own for each side where they are long."""
+        """Return the rows of an equation: one, or one for each side if they are long."""
         sign = r"\mathrel{+}=" if said.adds else "="
         remark = rf" \quad \text{{{self._words(said.remark)}}}" if said.remark else ""
-        seen = re.sub(r"\\[a-z]+|[{}\s]", "", "".join(said.right))
+        first, *others = said.sides
+        seen = re.sub(r"\\[a-z]+|[{}\s]", "", "".join(said.sides))
         if len(seen) <= _WIDEST:
-            return [f"{said.left} &{sign} {' = '.join(said.right)}{remark}"]
-        return [f"{said.left} &{sign} {said.right[0]}{remark}", *(f"&= {side}" for side in said.right[1:])]
+            return [f"{said.left} &{sign} {' = '.join(said.sides)}{remark}"]
+        return [f"{said.left} &{sign} {first}{remark}", *(f"&= {side}" for side in others)]
 
     def _words(self, text: str) -> str:
-        """A sentence as text, with names between backticks in math."""
+        """Return a sentence as text, with names between backticks in math."""
         parts = text.split("`")
         return "".join(self.name(part) if i % 2 else self._prose(part) for i, part in enumerate(parts))
 
@@ -288,8 +256,9 @@ class _Document(_Page):
         pieces = re.split(r"(%[\d.]+)", text)
         return "".join(self.name(piece) if i % 2 else escaped(piece) for i, piece in enumerate(pieces))
 
-    def result(self, said: Equation, remark: str) -> None:
-        self._aligned([*self._rows(said), *([rf"&\text{{{remark}}}"] if remark else [])])
+    def result(self, said: Equation) -> None:
+        remark = [rf"&\text{{{self._words(said.remark)}}}"] if said.remark else []
+        self._aligned([*self._rows(replace(said, remark="")), *remark])
 
     def grad_of(self, name: str) -> str:
         return rf"{self.notation.name(name)}\texttt{{.grad}}"

@@ -1,8 +1,7 @@
-"""Local derivatives as formulas: the declaration's own, with the operands of a call in the place of its parameters.
+"""Local derivatives as formulas: the formulas of the declarations, with operands in place of parameters.
 
-What a declaration says of a derivative is text: mostly of the language, ``y*x**(y - 1)``, sometimes prose.  Here it is
-parsed, split into one formula for each parameter, and what can be folded is, so that the derivative of ``x**3`` reads
-``3*x**2``.  Formulas are short, so their trees may be walked by recursion.
+A declaration has the formula of a derivative as text: mostly an expression of the language, ``y*x**(y - 1)``, sometimes prose.
+It is parsed, split into one formula for each parameter, and constants are folded: the derivative of ``x**3`` is ``3*x**2``.
 """
 
 from __future__ import annotations
@@ -11,8 +10,9 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,13 +23,18 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import AutodiffError, ParseError
 from autodiff_cli.evaluation.machine import Machine
 from autodiff_cli.evaluation.names import CONSTANTS
+from autodiff_cli.evaluation.trace import raw
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import Syntax, walk
+from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, number_tree, pieces
+from autodiff_cli.walk import postorder
+
+if TYPE_CHECKING:
+    from autodiff_cli.explain.model import Array
 
 GRADIENT = "g"
-"""The name that formulas have for the gradient that arrives, where a derivative is no factor."""
+"""The name of the upstream gradient in declared formulas of rules that are not products with a local derivative."""
 ARRIVING = "%gradient"
-"""The same beside the names of tensors, one of which may be ``g``."""
+"""Its name in formulas with the names of tensors, one of which may be ``g``."""
 _OTHERS = {
     "PowBackward2": "y**x*log(y)",  # a number to the power x
     "RsubBackward1": "-1",
@@ -43,28 +48,26 @@ _OTHERS = {
     "one_minus_square": "-2*x",
     "square_minus_one": "2*x",
 }
-"""Formulas of operations, or of nodes, whose declaration has none that could be computed."""
+"""Formulas of primitives or nodes without a declared formula that can be computed."""
 _WITH = re.compile(r"(?:with (?P<a>\w+) = (?P<b>[^:]*): (?P<c>.*))|(?:(?P<d>.*) with (?P<e>\w+) = (?P<f>.*))")
 
 
+@dataclass(frozen=True, slots=True)
 class Formula:
-    """The derivative by one parameter.
+    """The derivative with respect to one parameter.
 
     Attributes:
-        tree: over the parameters of the operation, and ``g``; ``None`` if it cannot be computed.
-        text: prose, if it is that.
+        tree: an expression of the parameters and ``g``; ``None`` if the derivative is prose.
+        text: the prose.
     """
 
-    __slots__ = ("text", "tree")
-
-    def __init__(self, tree: Syntax | None, text: str = "") -> None:
-        self.tree = tree
-        self.text = text
+    tree: Syntax | None
+    text: str = ""
 
 
 @cache
 def formulas(primitive: Primitive, node_name: str) -> dict[str, Formula]:
-    """What is declared of the derivatives by each parameter, for those of which something is."""
+    """Return the declared derivatives by parameter; parameters without a declaration are missing."""
     by = [primitive.parameters[i] for i in primitive.differentiable_args]
     declared = FUNCTIONS[primitive.name].formula if primitive.name in FUNCTIONS else ""
     text = _OTHERS.get(node_name, _OTHERS.get(primitive.name, declared))
@@ -75,30 +78,18 @@ def formulas(primitive: Primitive, node_name: str) -> dict[str, Formula]:
     if defined:
         name, meaning, text = defined["a"] or defined["e"], defined["b"] or defined["f"], defined["c"] or defined["d"]
         text = re.sub(rf"\b{name}\b", f"({meaning})", text)
-    return {name: _formula(piece, primitive) for name, piece in _by_parameter(text, by, primitive).items() if piece}
+    return {name: _formula(part, primitive) for name, part in _by_parameter(text, by, primitive).items() if part}
 
 
 def _by_parameter(text: str, by: list[str], primitive: Primitive) -> dict[str, str]:
-    """A declared list of formulas, one for each tensor of the function; an operation may have fewer of those."""
-    pieces = _pieces(text)
-    if len(pieces) == len(by):
-        return dict(zip(by, pieces, strict=True))
+    """Split a list of formulas, one for each tensor of the function; the primitive may have fewer tensors."""
+    parts = pieces(text)
+    if len(parts) == len(by):
+        return dict(zip(by, parts, strict=True))
     tensors = FUNCTIONS[primitive.name].tensors if primitive.name in FUNCTIONS else ()
-    if len(pieces) == len(tensors):
-        return {name: piece for name, piece in zip(tensors, pieces, strict=True) if name in by}
-    return {by[0]: text} if len(pieces) == 1 or len(by) == 1 else {}
-
-
-def _pieces(text: str) -> list[str]:
-    """The formulas of a list of them: split at the commas that stand in no bracket."""
-    pieces, depth = [""], 0
-    for character in text:
-        depth += (character in "([") - (character in ")]")
-        if character == "," and not depth:
-            pieces.append("")
-        else:
-            pieces[-1] += character
-    return [piece.strip() for piece in pieces]
+    if len(parts) == len(tensors):
+        return {name: part for name, part in zip(tensors, parts, strict=True) if name in by}
+    return {by[0]: text} if len(parts) == 1 or len(by) == 1 else {}
 
 
 def _formula(text: str, primitive: Primitive) -> Formula:
@@ -107,27 +98,27 @@ def _formula(text: str, primitive: Primitive) -> Formula:
         (tree,) = parse("({}) if ({}) else ({})".format(*chosen.groups()) if chosen else text).children
     except (ParseError, ValueError):
         return Formula(None, text)
-    used = names_in(tree)
-    known = {*primitive.parameters, *CONSTANTS, GRADIENT}
-    return Formula(tree) if used <= known else Formula(None, text)
+    return Formula(tree) if names_in(tree) <= {*primitive.parameters, *CONSTANTS, GRADIENT} else Formula(None, text)
 
 
-def holds(formula: Formula, values: Mapping[str, Any], local: Any) -> bool:
-    """Whether a formula, computed from the arguments, is the derivative that the rule has.
+def holds(tree: Syntax, values: Mapping[str, Any], local: Array) -> bool:
+    """Return whether a formula, evaluated for the arguments, equals the local derivative of the rule.
 
-    It need not be: a declaration covers several operations under one name, and a kink has a convention of its own.
+    It may not: a declaration can cover several operations under one name, and kinks have conventions.
+
+    Args:
+        tree: the formula.
+        values: the arguments by parameter; ``None`` if the value is not known.
+        local: the derivative of the rule.
     """
-    if formula.tree is None:
+    given = {name: value for name, value in values.items() if name in names_in(tree)}
+    if any(value is None for value in given.values()):
         return False
-    used = names_in(formula.tree)
-    if any(name in used and value is None for name, value in values.items()):
-        return False  # an argument was not kept: the formula could not be computed from what is shown
-    given = {name: value for name, value in values.items() if value is not None}
     try:
         with np.errstate(all="ignore"), no_grad():
             machine = Machine("", {}, np.asarray(local).dtype, listing=False)
-            machine.names.update({name: machine.tensors.of(_plain(v)) for name, v in given.items() if name in used})
-            computed = np.asarray(machine.tensors.of(machine.evaluate(formula.tree))._data, np.float64)
+            machine.names.update({name: machine.tensors.of(_plain(value)) for name, value in given.items()})
+            computed = np.asarray(machine.tensors.of(machine.evaluate(tree))._data, np.float64)
             wanted = np.asarray(local, np.float64)
             few = np.asarray(local).dtype.itemsize < 8
             return bool(np.all(np.isclose(computed, wanted, rtol=1e-4 if few else 1e-7, atol=1e-300, equal_nan=True)))
@@ -136,31 +127,30 @@ def holds(formula: Formula, values: Mapping[str, Any], local: Any) -> bool:
 
 
 def convention(node: Node, values: Mapping[str, Any]) -> str | None:
-    """What is answered at a kink, if an argument of a node is at one."""
+    """Return the convention of a node at a kink, if an argument is at one."""
     op = None if node.primitive is None else FUNCTIONS.get(node.primitive.name)
     if op is None or op.kink is None or not op.convention:
         return None
-    kept = {key: getattr(value, "_data", value) for key, value in values.items() if value is not None}
+    kept = {key: raw(value) for key, value in values.items() if value is not None}
     try:
         at_kink = np.any(op.mask(op.kink, [], kept))
-    except (ValueError, KeyError):  # an argument that the predicate asks for was not kept
+    except (ValueError, KeyError):  # an argument of the predicate is not known
         return None
     return op.convention if at_kink else None
 
 
-def _plain(value: Any) -> Any:
-    value = getattr(value, "_data", value)
+def _plain(value: object) -> object:
+    value = raw(value)
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
-def names_in(tree: Syntax) -> set[str]:
-    """The names that stand in a tree."""
-    return {node.children[0].text for node in walk(tree) if node.kind == "name"}
-
-
 @cache
-def written(primitive: Primitive, statics: tuple[Any, ...]) -> Syntax | None:
-    """The value of an operation that is not public as a formula over its parameters; ``None`` where one line cannot say it."""
+def decomposition(primitive: Primitive, statics: tuple[object, ...]) -> Syntax | None:
+    """Return the decomposition of a primitive as an expression of its parameters; ``None`` if it needs several statements.
+
+    Args:
+        statics: the arguments that are not tensors.
+    """
     text = primitive.decomposition
     if callable(text):
         parameters = argument_names(text)
@@ -175,16 +165,20 @@ def written(primitive: Primitive, statics: tuple[Any, ...]) -> Syntax | None:
 
 
 def filled_in(tree: Syntax, operands: Mapping[str, Syntax]) -> Syntax:
-    """A formula with operands in the place of its parameters, and what is constant in it folded."""
-    if tree.kind == "name":
-        return operands.get(tree.children[0].text, tree)
-    if not tree.children or tree.kind == "number":
-        return tree
-    return _shorter(Syntax(tree.kind, [filled_in(child, operands) for child in tree.children], tree.text, tree.span))
+    """Return a formula with operands in place of its parameters, and with constants folded."""
+    made: dict[Syntax, Syntax] = {}
+    for part in postorder([tree], lambda part: part.children):
+        if part.kind == "name":
+            made[part] = operands.get(part.children[0].text, part)
+        elif not part.children or part.kind == "number":
+            made[part] = part
+        else:
+            made[part] = _shorter(part.with_children([made[child] for child in part.children]))
+    return made[tree]
 
 
 def _shorter(tree: Syntax) -> Syntax:
-    """Numbers computed, and factors, exponents and divisors of 1 left out."""
+    """Fold numbers, and remove factors, exponents and divisors of 1."""
     parts = tree.children
     numbers = [number_of(part) for part in parts]
     if tree.kind == "neg" and numbers[0] is not None:
@@ -199,7 +193,7 @@ def _shorter(tree: Syntax) -> Syntax:
         return parts[1]
     if (tree.kind in ("mul", "div", "pow") and second == 1) or (tree.kind in ("add", "sub") and second == 0):
         return parts[0]
-    if tree.kind == "mul" and 0 in numbers:  # a rule hands on nothing there, whatever the other factor is
+    if tree.kind == "mul" and 0 in numbers:  # the rule masks the other factor
         return number(0.0)
     return number(1.0) if tree.kind == "pow" and second == 0 else tree
 
@@ -214,19 +208,19 @@ _FOLD: dict[str, Callable[[float, float], Any]] = {
 
 
 def _folded(kind: str, a: float, b: float) -> float | None:
-    """A result that reads as easily as what it is computed from."""
+    """Return the result of an operation on numbers if it is as short as its operands."""
     try:
         value = _FOLD[kind](a, b)
     except ArithmeticError:
         return None
     if isinstance(value, complex) or not math.isfinite(value):
         return None
-    short = float(f"{value:.12g}")  # 0.1*3 is 0.3 to the eye
+    short = float(f"{value:.12g}")  # 0.1*3 is shown as 0.3
     return short if len(f"{short:g}") <= (3 if kind == "div" else 6) and float(f"{short:g}") == short else None
 
 
 def number_of(tree: Syntax) -> float | None:
-    """The number that a tree writes down."""
+    """Return the number of a literal with or without signs; ``None`` for other trees."""
     if tree.kind == "neg":
         inner = number_of(tree.children[0])
         return None if inner is None else -inner
@@ -234,28 +228,22 @@ def number_of(tree: Syntax) -> float | None:
 
 
 def number(value: float) -> Syntax:
-    """A number as a tree."""
+    """Return a number as a tree."""
     size = abs(value)
-    if not math.isfinite(value):
-        shown = name(str(size))
+    if math.isfinite(value):
+        shown = number_tree(str(int(size)) if size == int(size) and size < 1e15 else repr(float(size)))
     else:
-        digits = str(int(size)) if size == int(size) and size < 1e15 else repr(float(size))
-        shown = Syntax("number", [Syntax("NUMBER", [], digits, (0, 0))], "", (0, 0))
-    return Syntax("neg", [shown], "", (0, 0)) if value < 0 else shown
-
-
-def name(text: str) -> Syntax:
-    """A name as a tree; any text may be one that is only printed."""
-    return Syntax("name", [Syntax("NAME", [], text, (0, 0))], "", (0, 0))
+        shown = name_tree(str(size))
+    return new_tree("neg", shown) if value < 0 else shown
 
 
 def renamed(text: str, operands: Mapping[str, str]) -> str:
-    """Prose about parameters with the operands in their place."""
+    """Replace parameters in prose by operands."""
     if not operands:
         return text
     return re.sub(rf"\b({'|'.join(map(re.escape, operands))})\b", lambda match: operands[match[1]], text)
 
 
 def of_node(node: Node) -> dict[str, Formula]:
-    """The formulas of the operation that a node stands for."""
+    """Return the formulas of the primitive of a node."""
     return {} if node.primitive is None else formulas(node.primitive, node.name())

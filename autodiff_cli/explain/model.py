@@ -1,54 +1,100 @@
-"""What ``autodiff explain`` has to say, as data: a forward pass, a sweep back through it, and for order 2 the sweeps after."""
+"""The model of ``autodiff explain`` as plain data: a forward pass, a backward pass and, for order 2, backward passes after it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autodiff_cli.autograd.node import Node
 from autodiff_cli.derivatives.pending import LazyNotes
 from autodiff_cli.evaluation.evaluation import plain
-from autodiff_cli.explain.names import Line
 from autodiff_cli.language.tree import Syntax, unparse
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-class Contribution:
-    """What one input of a node receives.
+    Array = NDArray[Any]
+    """Numbers of a tensor; a NumPy scalar for a tensor without dimensions."""
+
+
+@dataclass(slots=True)
+class ForwardLine:
+    """One line of a forward pass.
+
+    Attributes:
+        name: of the tensor.
+        operation: the operation in terms of earlier tensors; the name itself for a leaf.
+        value: ``None`` if it is not known.
+        node: the node of the tensor; ``None`` for leaves, and where nothing is recorded.
+        expression: the text in the program; empty for an operation inside of a function.
+        meaning: in a recorded backward pass, the tensor whose gradient this is.
+    """
+
+    name: str
+    operation: Syntax
+    value: Array | None
+    node: Node | None
+    expression: str = ""
+    meaning: str | None = None
+
+    def to_dict(self, conditions: Mapping[str, float | None] | None = None) -> dict[str, object]:
+        record: dict[str, object] = {
+            "name": self.name,
+            "operation": unparse(self.operation),
+            "expression": self.expression or None,
+            "value": plain(self.value),
+            "shape": None if self.value is None else list(np.shape(self.value)),
+            "grad_fn": None if self.node is None else self.node.name(),
+        }
+        if self.meaning is not None:
+            record["gradient_of"] = self.meaning
+        if conditions is not None:
+            record["condition"] = plain(conditions.get(self.name))
+        return record
+
+
+@dataclass(slots=True)
+class CotangentContribution:
+    """The contribution of one node to the gradient of one of its inputs.
 
     Attributes:
         to: the name of the input.
-        place: which of several arguments it is, where one tensor stands for more than one; from 1.
-        formula: the local derivative, or with the gradient (the name ``%gradient``) in it the rule itself.
-        words: what the rule does, where no formula says it, or the convention at a kink; names stand between backticks.
-        local: the local derivative as numbers, where the rule is a product with it; else ``None``.
-        part: what the rule made; of the shape of the output where the input was broadcast.
+        place: the position among arguments that are the same tensor, from 1; ``None`` for the only one.
+        part: the result of the VJP rule; it has the shape of the output if the input was broadcast.
         value: the same in the shape of the input.
-        summed: the dimensions that were summed for that.
-        before: what had arrived at the input already, ``None`` if this is the first.
-        untaken: whether some elements were not taken, and contribute nothing whatever their derivative is.
+        before: the gradient accumulated at the input so far; ``None`` for the first contribution.
+        formula: the local derivative; or the rule itself, with the upstream gradient as the name ``%gradient``.
+        words: the rule in words if there is no formula, or the convention at a kink; names stand between backticks.
+        local: the local derivative as numbers if the rule is a product with it, else ``None``.
+        masked: whether some elements are not selected, and contribute nothing whatever their derivative is.
     """
 
-    __slots__ = ("before", "formula", "local", "part", "place", "summed", "to", "untaken", "value", "words")
-
-    def __init__(self, to: str, place: int | None, part: Any, value: Any, before: Any) -> None:
-        self.to = to
-        self.place = place
-        self.part = part
-        self.value = value
-        self.summed = _summed(np.shape(part), np.shape(value))
-        self.before = before
-        self.formula: Syntax | None = None
-        self.words: str | None = None
-        self.local: Any = None
-        self.untaken = False
+    to: str
+    place: int | None
+    part: Array
+    value: Array
+    before: Array | None
+    formula: Syntax | None = None
+    words: str | None = None
+    local: Array | None = None
+    masked: bool = False
 
     @property
     def is_broadcast(self) -> bool:
         """Whether the input was broadcast to the output."""
-        return bool(np.shape(self.part) != np.shape(self.value))
+        return np.shape(self.part) != np.shape(self.value)
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def summed(self) -> tuple[int, ...]:
+        """The dimensions that ``part`` is summed over to have the shape of the input."""
+        shape, wanted = np.shape(self.part), np.shape(self.value)
+        new = len(shape) - len(wanted)
+        return tuple(d for d in range(len(shape)) if d < new or shape[d] != wanted[d - new])
+
+    def to_dict(self) -> dict[str, object]:
         broadcast = {"from": list(np.shape(self.value)), "to": list(np.shape(self.part)), "summed": list(self.summed)}
         return {
             "to": self.to,
@@ -57,35 +103,29 @@ class Contribution:
             "local": plain(self.local),
             "contribution": plain(self.value),
             "broadcast": broadcast if self.is_broadcast else None,
-            "untaken": self.untaken,
+            "untaken": self.masked,
         }
 
 
-def _summed(given: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
-    """The dimensions that a gradient is summed over to come back to a shape."""
-    new = len(given) - len(shape)
-    return (*range(max(new, 0)), *(new + d for d, length in enumerate(shape) if new + d >= 0 and length != given[new + d]))
-
-
-class Step:
-    """One node of a sweep.
+@dataclass(slots=True)
+class ExplainedStep:
+    """One node of a backward pass.
 
     Attributes:
-        names: of its outputs that a gradient arrived at, with these ``gradients``.
+        names: of the outputs that a gradient arrives at.
         operation: in terms of its inputs.
         grad_fn: PyTorch's name of the node.
+        gradients: the upstream gradients of ``names``.
+        contributions: to the gradients of its inputs.
     """
 
-    __slots__ = ("contributions", "grad_fn", "gradients", "names", "operation")
+    names: list[str]
+    operation: Syntax
+    grad_fn: str
+    gradients: list[Array]
+    contributions: list[CotangentContribution] = field(default_factory=list)
 
-    def __init__(self, names: list[str], operation: Syntax, grad_fn: str, gradients: list[Any]) -> None:
-        self.names = names
-        self.operation = operation
-        self.grad_fn = grad_fn
-        self.gradients = gradients
-        self.contributions: list[Contribution] = []
-
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         several = len(self.names) > 1
         return {
             "name": self.names if several else self.names[0],
@@ -96,139 +136,126 @@ class Step:
         }
 
 
-class End:
-    """What a sweep leaves at one variable: the contributions, each with the name of the tensor it came from, and their sum."""
+@dataclass(slots=True)
+class AccumulatedGradient:
+    """The gradient of one variable: the sum of ``parts``, each with the name of the tensor that it comes from."""
 
-    __slots__ = ("name", "parts", "value")
+    name: str
+    parts: list[tuple[str, Array]]
+    value: Array
 
-    def __init__(self, name: str, parts: list[tuple[str, Any]], value: Any) -> None:
-        self.name = name
-        self.parts = parts
-        self.value = value
-
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {"name": self.name, "parts": [{"from": n, "value": plain(v)} for n, v in self.parts], "value": plain(self.value)}
 
 
+@dataclass(slots=True)
 class Sweep:
-    """A sweep from one tensor to the variables.
+    """A backward pass from one tensor to the variables.
 
     Attributes:
-        symbol: what derivatives are written of: ``z`` in ``dz/dx``.
-        start: the gradient it starts from.
-        element: for order 2 which element of the gradient; ``()`` for a number.
+        symbol: the symbol of the tensor in derivatives: ``z`` in ``dz/dx``.
+        start: the gradient at the start.
+        element: for order 2 the element of the gradient; ``()`` for a number.
+        steps: the nodes in order.
+        accumulated: the gradient of each variable.
     """
 
-    __slots__ = ("element", "ends", "start", "steps", "symbol")
-
-    def __init__(self, symbol: str, start: Any, element: tuple[int, ...] = ()) -> None:
-        self.symbol = symbol
-        self.start = start
-        self.element = element
-        self.steps: list[Step] = []
-        self.ends: list[End] = []
+    symbol: str
+    start: Array
+    element: tuple[int, ...] = ()
+    steps: list[ExplainedStep] = field(default_factory=list)
+    accumulated: list[AccumulatedGradient] = field(default_factory=list)
 
     @property
     def of(self) -> str:
         """The symbol with the element: ``g_x[0]``."""
         return f"{self.symbol}[{', '.join(map(str, self.element))}]" if self.element else self.symbol
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {
             "element": list(self.element),
             "start": plain(self.start),
             "steps": [step.to_dict() for step in self.steps],
-            "ends": [end.to_dict() for end in self.ends],
+            "ends": [gradient.to_dict() for gradient in self.accumulated],
         }
 
 
-class Second:
-    """The second derivatives that begin with one variable.
+@dataclass(slots=True)
+class SecondDerivatives:
+    """The second derivatives with respect to one variable and each other variable.
 
     Attributes:
         variable: the first of the two.
-        symbol: what its derivative is called, and ``value`` what it is.
-        lines: the operations that computed it, as far as no other derivative showed them.
+        symbol: the symbol of the first derivative.
+        value: the first derivative.
+        lines: the operations that compute it, without those shown before.
         sweeps: one for each element; none if it depends on no variable.
     """
 
-    __slots__ = ("lines", "sweeps", "symbol", "value", "variable")
+    variable: str
+    symbol: str
+    value: Array
+    lines: list[ForwardLine] = field(default_factory=list)
+    sweeps: list[Sweep] = field(default_factory=list)
 
-    def __init__(self, variable: str, symbol: str, value: Any) -> None:
-        self.variable = variable
-        self.symbol = symbol
-        self.value = value
-        self.lines: list[Line] = []
-        self.sweeps: list[Sweep] = []
-
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {
             "variable": self.variable,
             "symbol": self.symbol,
             "value": plain(self.value),
-            "forward": [_line(line, None) for line in self.lines],
+            "forward": [line.to_dict() for line in self.lines],
             "sweeps": [sweep.to_dict() for sweep in self.sweeps],
         }
 
 
-def _line(line: Line, conditions: Mapping[str, Any] | None) -> dict[str, Any]:
-    record = {
-        "name": line.name,
-        "operation": unparse(line.operation),
-        "expression": line.expression or None,
-        "value": plain(line.value),
-        "shape": None if line.value is None else list(np.shape(line.value)),
-        "grad_fn": None if line.node is None else line.node.name(),
-    }
-    if line.meaning is not None:
-        record["gradient_of"] = line.meaning
-    if conditions is not None:
-        record["condition"] = plain(conditions.get(line.name))
-    return record
-
-
+@dataclass(slots=True)
 class Explanation:
-    """What ``autodiff explain`` shows.
+    """The explanation of an evaluation and its derivatives.
 
     Attributes:
-        value: the result; ``output`` is its name, and ``symbol`` what derivatives are written of.
+        value: the result.
+        output: the name of the result.
+        symbol: its symbol in derivatives.
         given: the values of the variables and constants.
         forward: the lines of the forward pass.
-        conditions: the condition number of each line by its name, if they were asked for.
+        conditions: the condition number of each line by its name, if wanted.
         sweep: the backward pass; ``None`` if there is nothing to differentiate.
-        grad: the gradient by each variable.
-        seconds: for order 2 one for each variable; ``hessian`` is what comes of them.
+        grad: the gradient with respect to each variable.
+        seconds: for order 2, the second derivatives with respect to each variable.
+        hessian: the same as numbers.
+        noted: what the user should know.
     """
 
-    def __init__(self, expression: str, dtype: str, order: int) -> None:
-        self.expression = expression
-        self.dtype = dtype
-        self.order = order
-        self.value: Any = None
-        self.output = ""
-        self.symbol = ""
-        self.given: dict[str, Any] = {}
-        self.forward: list[Line] = []
-        self.conditions: dict[str, Any] | None = None
-        self.sweep: Sweep | None = None
-        self.grad: dict[str, Any] = {}
-        self.seconds: list[Second] = []
-        self.hessian: dict[str, dict[str, Any]] = {}
-        self.noted: LazyNotes | None = None
+    expression: str
+    dtype: str
+    order: int
+    value: Array
+    output: str
+    symbol: str
+    given: dict[str, Array]
+    forward: list[ForwardLine]
+    conditions: dict[str, float | None] | None = None
+    sweep: Sweep | None = None
+    grad: dict[str, Array] = field(default_factory=dict)
+    seconds: list[SecondDerivatives] = field(default_factory=list)
+    hessian: dict[str, dict[str, Array]] = field(default_factory=dict)
+    noted: LazyNotes | None = None
 
     @property
     def notes(self) -> list[dict[str, Any]]:
         return [] if self.noted is None else self.noted.read()
 
-    def numbers(self) -> list[tuple[str, Any]]:
-        """Every derivative with what it is called."""
-        first = [(f"the derivative by {name}", value) for name, value in self.grad.items()]
-        return first + [(f"the derivative by {a}, {b}", value) for a, row in self.hessian.items() for b, value in row.items()]
+    def numbers(self) -> list[tuple[str, Array]]:
+        """Return every derivative with its description."""
+        first = [(f"the derivative with respect to {name}", value) for name, value in self.grad.items()]
+        return first + [
+            (f"the derivative with respect to {a}, {b}", value) for a, row in self.hessian.items() for b, value in row.items()
+        ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object."""
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON object."""
         sweep = {"start": None, "steps": [], "ends": []} if self.sweep is None else self.sweep.to_dict()
-        result: dict[str, Any] = {
+        result: dict[str, object] = {
             "schema": 1,
             "command": "explain",
             "expression": self.expression,
@@ -237,7 +264,7 @@ class Explanation:
             "value": plain(self.value),
             "output": self.output,
             "symbol": self.symbol,
-            "forward": [_line(line, self.conditions) for line in self.forward],
+            "forward": [line.to_dict(self.conditions) for line in self.forward],
             **{key: sweep[key] for key in ("start", "steps", "ends")},
             "grad": {name: plain(value) for name, value in self.grad.items()},
         }
@@ -247,9 +274,9 @@ class Explanation:
         result["notes"] = self.notes
         return result
 
-    def records(self) -> list[dict[str, Any]]:
-        """One record for each contribution, in the order of the sweeps."""
-        sweeps = [] if self.sweep is None else [self.sweep]
+    def records(self) -> list[dict[str, object]]:
+        """Return one record for each contribution, in the order of the backward passes."""
+        sweeps: Sequence[Sweep] = [] if self.sweep is None else [self.sweep]
         return [
             {
                 "of": sweep.of,

@@ -1,4 +1,4 @@
-"""What rules do that are no product with a local derivative, in words; and how much an operation magnifies errors."""
+"""Prose for VJP rules that are not products with a local derivative, and the condition numbers of operations."""
 
 from __future__ import annotations
 
@@ -10,54 +10,47 @@ from autodiff_cli.autograd.node import Node
 from autodiff_cli.explain.names import Names
 
 MOST_OUTPUTS = 64
-"""Condition numbers of operations that are not element by element take a sweep of the node for each element of the result."""
+"""The condition number of an operation that is not elementwise needs its VJP for each element of the result."""
 
-_SHARED = "; equal ones share it evenly by convention (PyTorch)"
+_SHARED = "; equal elements share it evenly by convention (PyTorch)"
+_COPIES = "{x} was repeated: its gradient is the sum over the copies"
+_SHAPE = "the gradient in the shape of {x}, {shape}"
+_ADDED = "the gradient is added up at the selected positions"
+_SELECTED = "the gradient goes back to the selected {0}, all other elements of {{x}} receive 0"
+_EXTREME = "the {0} element receives the gradient, all others receive 0" + _SHARED
 _WORDS = {
-    "sum": "every element of {x} receives the gradient of the sum that it is in",
+    "sum": "every element of {x} receives the gradient of the sum that it is part of",
     "mean": "every element of {x} receives its share of the gradient: 1/{n} of it",
-    "sum_to": "the gradient is repeated to the shape of {x}, {shape}",
-    "expand": "{x} was repeated: its gradient is summed over the copies",
-    "repeat": "{x} was repeated: its gradient is summed over the copies",
-    "reshape": "the same elements in the shape of {x}, {shape}",
-    "squeeze": "the same elements in the shape of {x}, {shape}",
-    "squeeze_": "the same elements in the shape of {x}, {shape}",
-    "unsqueeze": "the same elements in the shape of {x}, {shape}",
-    "alias": "the gradient as it is",
-    "clone": "the gradient as it is",
-    "to": "the gradient in the type of {x}",
-    "permute": "the dimensions go back to where they were",
-    "transpose": "the gradient transposed",
-    "t": "the gradient transposed",
-    "select": "the gradient goes back to the place that was taken, all else of {x} receives 0",
-    "slice": "the gradient goes back to the places that were taken, all else of {x} receives 0",
-    "index": "the gradient goes back to the places that were taken, all else of {x} receives 0; a place taken twice, the sum",
+    "sum_to": "the gradient is broadcast to the shape of {x}, {shape}",
+    **dict.fromkeys(("expand", "repeat"), _COPIES),
+    **dict.fromkeys(("reshape", "squeeze", "squeeze_", "unsqueeze"), _SHAPE),
+    **dict.fromkeys(("alias", "clone"), "the gradient is passed on unchanged"),
+    "to": "the gradient is converted to the type of {x}",
+    "permute": "the dimensions of the gradient are put back in order",
+    **dict.fromkeys(("transpose", "t"), "the gradient is transposed"),
+    "select": _SELECTED.format("place"),
+    "slice": _SELECTED.format("places"),
+    "index": _SELECTED.format("places") + "; a place that is selected twice receives the sum",
     "unindex": "the gradient at the places that were filled",
-    "gather": "the gradient is added up at the positions that were taken",
-    "take": "the gradient is added up at the positions that were taken",
-    "index_select": "the gradient is added up at the positions that were taken",
-    "masked_select": "the gradient goes back to where the mask is true, all else receives 0",
+    **dict.fromkeys(("gather", "take", "index_select"), _ADDED),
+    "masked_select": "the gradient goes back to where the mask is true, all other elements receive 0",
     "masked_fill": "the gradient where the mask is false, 0 elsewhere",
-    "stack": "the part of the gradient at the place of {x}",
-    "cat": "the part of the gradient at the place of {x}",
+    **dict.fromkeys(("stack", "cat"), "the part of the gradient at the place of {x}"),
     "dot": "the gradient, a number, times the other vector",
-    "trace": "the gradient on the diagonal, 0 elsewhere",
-    "diagonal": "the gradient on the diagonal, 0 elsewhere",
-    "cumsum": "each element receives the gradients of all sums from it on",
+    **dict.fromkeys(("trace", "diagonal"), "the gradient on the diagonal, 0 elsewhere"),
+    "cumsum": "each element receives the sum of the gradients from its position on",
     "prod": "the gradient times the product of the other elements",
     "cumprod": "the gradients times the products of the other elements",
-    "amax": f"the largest element receives the gradient{_SHARED}; all else receives 0",
-    "amin": f"the smallest element receives the gradient{_SHARED}; all else receives 0",
-    "max": f"the largest element receives the gradient{_SHARED}; all else receives 0",
-    "min": f"the smallest element receives the gradient{_SHARED}; all else receives 0",
-    "median": f"the element in the middle receives the gradient{_SHARED}; all else receives 0",
+    **dict.fromkeys(("amax", "max"), _EXTREME.format("largest")),
+    **dict.fromkeys(("amin", "min"), _EXTREME.format("smallest")),
+    "median": _EXTREME.format("middle"),
     "flip": "the gradient in reverse order",
     "logsumexp": "the gradient times softmax of {x}",
 }
 
 
 def in_words(node: Node, to: str) -> str | None:
-    """What the rule of a node does for its input ``to``, names between backticks; ``None`` where its formula says more."""
+    """Return the rule of a node for its input ``to`` in words, with names between backticks; ``None`` if there are none."""
     if node.primitive is None or node.primitive.name not in _WORDS:
         return None
     edge = next((edge for edge in node._edges if edge is not None), None)
@@ -66,11 +59,11 @@ def in_words(node: Node, to: str) -> str | None:
     return _WORDS[node.primitive.name].format(x=f"`{to}`", shape=list(shape), n=share)
 
 
-def condition(node: Node | None, names: Names) -> Any:
-    """How much a relative error of the inputs is magnified in the output of a node, at worst.
+def condition(node: Node | None, names: Names) -> float | None:
+    """Return the condition number of a node: by how much it magnifies relative errors of its inputs, at worst.
 
-    For each element of the result it is the sum of ``abs(x*df/dx)`` over all elements of the inputs, over ``abs(f)``; the
-    largest of them is given.  ``None`` for leaves, and where it would take too long or a value is not known.
+    This is the largest value, over the elements of the result ``f``, of the sum of ``abs(x*df/dx)`` over all elements of the
+    inputs, divided by ``abs(f)``.  It is ``None`` for leaves, and if it takes too long or a value is not known.
     """
     if node is None or node._outputs != 1 or node.primitive is None or node._saved is None:
         return None
@@ -92,4 +85,4 @@ def condition(node: Node | None, names: Names) -> Any:
             rows.append(sum(np.sum(np.abs(x * part)) for x, part in zip(values, parts, strict=True) if part is not None))
         total = np.reshape(np.array(rows), np.shape(result))
     ratio = total / np.abs(result)
-    return None if np.size(ratio) == 0 else np.float64(np.max(ratio))
+    return None if np.size(ratio) == 0 else float(np.max(ratio))

@@ -1,55 +1,64 @@
-"""The explanation of a sweep as sentences: equations and words, in a notation for the terminal or for LaTeX."""
+"""A backward pass as sentences: equations and words, in a notation for the terminal or for LaTeX."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from autodiff_cli.explain.local_derivatives import ARRIVING, filled_in, name
-from autodiff_cli.explain.model import Contribution, End, Step, Sweep
+from autodiff_cli.explain.local_derivatives import ARRIVING, filled_in
+from autodiff_cli.explain.model import AccumulatedGradient, CotangentContribution, ExplainedStep, ForwardLine, Sweep
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.latex_names import UNNAMED, identifier
 from autodiff_cli.language.latex_names import number as latex_number
-from autodiff_cli.language.tree import Syntax, unparse
+from autodiff_cli.language.tree import Syntax, name_tree, unparse
 from autodiff_cli.report.numbers import human
+from autodiff_cli.report.table import MOST_ROWS
+from autodiff_cli.text import listed, plural
+
+if TYPE_CHECKING:
+    from autodiff_cli.explain.model import Array
 
 MOST_STEPS = 60
 MOST_PARTS = 8
 FIRST_TIMES = ("first", "second", "third", "fourth", "fifth")
+LEGEND = (
+    "Each step shows the upstream gradient, the local derivative of its operation, and their product (the downstream gradient)."
+)
+Item = TypeVar("Item")
 
 
+@dataclass(frozen=True, slots=True)
 class Equation:
-    """``left = one = other = last``; the left side receives something on top of what it has where ``adds`` is true."""
+    """An equation ``left = one = other = last``, or ``left += ...`` if ``adds`` is true."""
 
-    __slots__ = ("adds", "left", "remark", "right")
+    left: str
+    right: Sequence[str]
+    adds: bool = False
+    remark: str = ""
 
-    def __init__(self, left: str, right: Sequence[str], adds: bool = False, remark: str = "") -> None:
-        self.left = left
-        self.right = [text for i, text in enumerate(right) if i == 0 or text != right[i - 1]]
-        self.adds = adds
-        self.remark = remark
-
-
-class Words(str):
-    """A sentence about names; what is code in it stands between backticks."""
-
-    __slots__ = ()
+    @property
+    def sides(self) -> list[str]:
+        """The right sides without repetitions."""
+        return [text for text, _ in groupby(self.right)]
 
 
-Sentence = Equation | Words
+Sentence = Equation | str
+"""An equation, or a sentence in which names stand between backticks."""
 
 
-def unsigned_zeros(value: Any) -> Any:
-    """Numbers with 0 for -0, whose sign is no news in a lesson."""
+def unsigned_zeros(value: Array | float) -> Array | float:
+    """Return numbers with 0 for -0."""
     array = np.asarray(value)
     return value if array.dtype == np.bool_ else np.where(array == 0, np.zeros((), array.dtype), array)
 
 
 class Plain:
-    """How the terminal and markdown write mathematics."""
+    """The notation of the terminal and of Markdown."""
 
     times = " * "
     dots = "..."
@@ -57,7 +66,7 @@ class Plain:
     def __init__(self, precision: int) -> None:
         self.precision = precision
 
-    def number(self, value: Any) -> str:
+    def number(self, value: Array | float) -> str:
         return human(unsigned_zeros(value), self.precision)
 
     def name(self, text: str) -> str:
@@ -67,7 +76,7 @@ class Plain:
         return f"d{of}/d{by}"
 
     def formula(self, tree: Syntax, gradient: str = "") -> str:
-        return unparse(filled_in(tree, {ARRIVING: name(gradient)}) if gradient else tree)
+        return unparse(filled_in(tree, {ARRIVING: name_tree(gradient)}) if gradient else tree)
 
     def summed(self, product: str) -> str:
         return f"sum of {product}"
@@ -78,7 +87,7 @@ class Plain:
 
 
 class Latex(Plain):
-    """How LaTeX does, in math mode."""
+    """The notation of LaTeX in math mode."""
 
     times = r" \cdot "
     dots = r"\ldots"
@@ -87,7 +96,7 @@ class Latex(Plain):
         super().__init__(precision)
         self.unnamed = unnamed
 
-    def number(self, value: Any) -> str:
+    def number(self, value: Array | float) -> str:
         text = human(unsigned_zeros(value), self.precision).replace("true", r"\text{true}").replace("false", r"\text{false}")
         text = re.sub(r"-?(\d[\d.]*(e[-+]?\d+)?|inf\b|nan\b)", lambda match: latex_number(match[0]), text)
         return text.replace("...", r"\ldots").replace(" x ", r" \times ").replace("] (", r"] \; (")
@@ -110,17 +119,24 @@ class Latex(Plain):
         return left if left == right else f"{left} = {right}"
 
 
-def steps_of(sweep: Sweep) -> list[tuple[int, Step | None]]:
-    """The steps with their numbers; the middle of very many as one ``None`` with how many it stands for."""
-    numbered: list[tuple[int, Step | None]] = list(enumerate(sweep.steps, 1))
-    if len(numbered) <= MOST_STEPS:
-        return numbered
-    half = MOST_STEPS // 2
-    return [*numbered[:half], (len(numbered) - MOST_STEPS, None), *numbered[-half:]]
+def _abbreviated(items: Sequence[Item], most: int) -> list[Item | int]:
+    """Return items; the number of items left out in the middle if there are too many."""
+    half = most // 2
+    return list(items) if len(items) <= most else [*items[:half], len(items) - most, *items[-half:]]
 
 
-def sentences(sweep: Sweep, step: Step, notation: Plain) -> list[Sentence]:
-    """What happens at one node: the gradient that arrives, then for each input what it receives and why."""
+def lines_of(lines: Sequence[ForwardLine]) -> list[ForwardLine | int]:
+    """Return the lines of a table; a number for lines that are left out."""
+    return _abbreviated(lines, MOST_ROWS)
+
+
+def steps_of(sweep: Sweep) -> list[tuple[int, ExplainedStep] | int]:
+    """Return the steps with their numbers; a single number for steps that are left out."""
+    return _abbreviated(list(enumerate(sweep.steps, 1)), MOST_STEPS)
+
+
+def sentences(sweep: Sweep, step: ExplainedStep, notation: Plain) -> list[Sentence]:
+    """Return the sentences about one node: its upstream gradients, then the contribution to each input."""
     of = sweep.of
     said: list[Sentence] = [
         Equation(notation.derivative(of, called), [notation.number(gradient)])
@@ -131,7 +147,7 @@ def sentences(sweep: Sweep, step: Step, notation: Plain) -> list[Sentence]:
     return said
 
 
-def _contribution(of: str, step: Step, made: Contribution, notation: Plain) -> list[Sentence]:
+def _contribution(of: str, step: ExplainedStep, made: CotangentContribution, notation: Plain) -> list[Sentence]:
     total, value = notation.derivative(of, made.to), notation.number(made.value)
     arriving = notation.derivative(of, step.names[0])
     said: list[Sentence] = []
@@ -141,25 +157,23 @@ def _contribution(of: str, step: Step, made: Contribution, notation: Plain) -> l
         number = notation.number(_alike(made.local))
         formula = [notation.formula(made.formula)] if made.formula else []
         if step.names[0] == of and np.all(step.gradients[0] == 1) and not (made.is_broadcast or made.place or made.words):
-            # The result itself: there is nothing to multiply with.
-            said.append(Equation(total, [*formula, value], adds))
-            return said
+            return [Equation(total, [*formula, value], adds)]  # no factor: this is the derivative of the result itself
         remark = f"for the {_nth(made.place)} `{made.to}`" if made.place else ""
         said.append(Equation(local, [*formula, number], remark=remark))
         if made.words:
-            said.append(Words(f"at this point by convention: {made.words}"))
+            said.append(f"at this point by convention: {made.words}")
         product = f"{_factor(notation.number(step.gradients[0]))}{notation.times}{_factor(number)}"
         if made.is_broadcast:
-            said.append(Words(_broadcast(made)))
+            said.append(_broadcast(made))
             said.append(Equation(total, [notation.summed(product), value], adds))
         else:
             said.append(Equation(total, [f"{arriving}{notation.times}{local}", product, value], adds))
-        if made.untaken:
-            said.append(Words("what was not taken contributes 0, whatever its derivative is"))
+        if made.masked:
+            said.append("elements that are not selected contribute 0, whatever their derivative is")
     elif made.formula is not None:
         said.append(Equation(total, [notation.formula(made.formula, arriving), value], adds))
     else:
-        said.append(Words(made.words or ""))
+        said.append(made.words or "")
         said.append(Equation(total, [value], adds))
     if adds and made.before is not None:
         with np.errstate(all="ignore"):  # inf - inf
@@ -168,13 +182,12 @@ def _contribution(of: str, step: Step, made: Contribution, notation: Plain) -> l
     return said
 
 
-def _nth(place: int | None) -> str:
-    assert place is not None
+def _nth(place: int) -> str:
     return FIRST_TIMES[place - 1] if place <= len(FIRST_TIMES) else f"{place}th"
 
 
-def _alike(value: Any) -> Any:
-    """One number for an array of nothing else."""
+def _alike(value: Array) -> Array:
+    """Return a single number if all elements of an array are equal."""
     array = np.asarray(value)
     return array.flat[0] if array.size and np.all(array == array.flat[0]) else value
 
@@ -183,42 +196,36 @@ def _factor(text: str) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def _broadcast(made: Contribution) -> str:
+def _broadcast(made: CotangentContribution) -> str:
     shape, to = list(np.shape(made.value)), list(np.shape(made.part))
-    where = f"from {shape} to {to}" if shape else f"to {to}"
+    said = f"`{made.to}` was broadcast {f'from {shape} ' if shape else ''}to {to}"
     if not made.summed:
-        return f"`{made.to}` was broadcast {where}"
-    listed = " and ".join(map(str, made.summed))
-    return f"`{made.to}` was broadcast {where}: its gradient is summed over dimension{'s' * (len(made.summed) > 1)} {listed}"
+        return said
+    return f"{said}: its gradient is summed over dimension{'s' * (len(made.summed) > 1)} {listed(map(str, made.summed))}"
 
 
-def _sum(values: Sequence[Any], notation: Plain) -> str:
-    """``1 + 0.6 - 2``."""
-    texts = [notation.number(value) for value in values]
-    if len(texts) > MOST_PARTS:
-        half = MOST_PARTS // 2
-        texts = [*texts[:half], notation.dots, *texts[-half:]]
+def _sum(values: Sequence[Array], notation: Plain) -> str:
+    """Return a sum as text: ``1 + 0.6 - 2``."""
+    parts = _abbreviated([notation.number(value) for value in values], MOST_PARTS)
+    texts = [notation.dots if isinstance(part, int) else part for part in parts]
     shown = texts[0]
     for text in texts[1:]:
         shown += f" - {text[1:]}" if text.startswith("-") else f" + {text}"
     return shown
 
 
-def ending(left: str, end: End, notation: Plain, nothing: str = "0") -> tuple[Equation, list[str]]:
-    """What is left at a variable, ``nothing`` where no gradient arrived, and the names of the tensors that it came through."""
-    values = [value for _, value in end.parts]
-    right = [_sum(values, notation)] if values else []
-    total = notation.number(end.value) if values else nothing
-    return Equation(left, [*right, total]), list(dict.fromkeys(n for n, _ in end.parts if n))
+def accumulated(left: str, of: str, gradient: AccumulatedGradient, notation: Plain, none: str = "0") -> Equation:
+    """Return the gradient of a variable as the sum of its contributions.
 
-
-def through(names: Sequence[str]) -> str:
-    """``through %3 and %1``."""
-    if len(names) > MOST_PARTS:
-        return f"through {len(names):,} tensors"
-    return f"through {' and '.join([', '.join(names[:-1]), names[-1]] if len(names) > 1 else names)}"
-
-
-def plural(count: int, noun: str) -> str:
-    """``1 step``, ``1,940 steps``."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
+    Args:
+        left: the left side.
+        of: the tensor that is differentiated.
+        gradient: of the variable.
+        none: the right side if there is no contribution.
+    """
+    if not gradient.parts:
+        return Equation(left, [none], remark=f"no gradient arrives: `{of}` does not depend on `{gradient.name}`")
+    names = [f"`{name}`" for name in dict.fromkeys(name for name, _ in gradient.parts) if name]
+    through = plural(len(names), "tensor") if len(names) > MOST_PARTS else listed(names) if names else ""
+    values = [value for _, value in gradient.parts]
+    return Equation(left, [_sum(values, notation), notation.number(gradient.value)], remark=through and f"through {through}")

@@ -1,47 +1,56 @@
-"""An explanation in the terminal: a page with the forward pass, the sweep step by step, and what ends in ``.grad``."""
+"""An explanation in the terminal: the forward pass, the backward pass step by step, and the accumulated gradients."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
-from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from autodiff_cli.explain.model import Explanation, Second, Step, Sweep
-from autodiff_cli.explain.names import Line
-from autodiff_cli.explain.sentences import Equation, Plain, Sentence, ending, plural, sentences, steps_of, through, unsigned_zeros
+from autodiff_cli.explain.model import ExplainedStep, Explanation, ForwardLine, SecondDerivatives, Sweep
+from autodiff_cli.explain.sentences import (
+    LEGEND,
+    Equation,
+    Plain,
+    Sentence,
+    accumulated,
+    lines_of,
+    sentences,
+    steps_of,
+    unsigned_zeros,
+)
 from autodiff_cli.language.tree import unparse
 from autodiff_cli.report import table
 from autodiff_cli.report.numbers import human
+from autodiff_cli.text import plural
 
 WIDE, NARROW = 100, 80
-"""Lines of a wide terminal stop here, and those of a pipe there: longer ones are hard to read."""
+"""The longest lines in a wide terminal and in a pipe: longer lines are hard to read."""
 _INDENT = 4
 MOST_LINES = 4
-"""Of the program above a page; the middle of a longer one is left out."""
+"""The most lines of the program above a page; a longer program is shortened."""
 
 
 def pages(result: Explanation, precision: int, color: str) -> list[RenderableType]:
-    """Everything there is to say, one part below the other."""
+    """Return the parts of the page in order."""
     out = table.console(color)
     width = min(out.width, WIDE) if sys.stdout.isatty() else NARROW
     notation = Plain(precision)
     parts: list[RenderableType] = [*_headline(result, notation, width), Text("\nforward", "bold italic")]
-    parts.append(_forward(result.forward, precision, result.grad, result.conditions))
+    parts.append(_forward(result.forward, precision, result.conditions))
     if result.sweep is None:
         return [*parts, Text("\nThere is nothing to differentiate.")]
     start = notation.derivative(result.symbol, result.output)
-    opening = f"The sweep starts with {start} = {notation.number(result.sweep.start)}."
+    opening = f"The backward pass starts with {start} = {notation.number(result.sweep.start)}."
     if result.symbol != result.output:
         opening = f"{result.symbol} is the result, {result.output}. {opening}"
-    parts += [Text("\nbackward", "bold italic"), *_paragraph(f"{opening} {_LEGEND}", width)]
+    parts += [Text("\nbackward", "bold italic"), *_paragraph(f"{opening} {LEGEND}", width)]
     parts += _sweep(result.sweep, width, notation)
-    parts += [Text("\nwhat ends in .grad", "bold italic"), *_ends(result.sweep, width, notation, "{}.grad", "None")]
+    parts += [Text("\naccumulated in .grad", "bold italic"), *_accumulated(result.sweep, width, notation, "{}.grad", "None")]
     for second in result.seconds:
         parts += _second(result, second, width, notation)
     if result.hessian:
@@ -49,12 +58,6 @@ def pages(result: Explanation, precision: int, color: str) -> list[RenderableTyp
         shown = {a: {b: unsigned_zeros(value) for b, value in row.items()} for a, row in result.hessian.items()}
         parts += [table.title("second derivatives"), table.hessian_table(shown, shapes, precision)]
     return parts
-
-
-_LEGEND = (
-    "Each step has the gradient that arrives at a tensor, the local derivative of its operation, and their product: what an "
-    "input receives."
-)
 
 
 def _headline(result: Explanation, notation: Plain, width: int) -> list[Text]:
@@ -74,51 +77,49 @@ def _paragraph(text: str, width: int) -> list[Text]:
 
 
 def _forward(
-    lines: Sequence[Line], precision: int, variables: Collection[str] = (), conditions: Any = None, meaning: str = ""
+    lines: Sequence[ForwardLine], precision: int, conditions: Mapping[str, float | None] | None = None, of: str = ""
 ) -> Table:
+    """Return the table of a forward pass; in a recorded backward pass its lines are derivatives of ``of``."""
     made = table.empty_table()
     made.add_column("name", style="bold", overflow="fold")
     made.add_column("operation", overflow="fold")
     made.add_column("value", justify="right", overflow="fold")
     if conditions is not None:
         made.add_column("condition", justify="right")
-    if meaning:
+    if of:
         made.add_column("which is")
-    half = table.MOST_ROWS // 2
-    shown: list[Line | None] = list(lines)
-    if len(shown) > table.MOST_ROWS:
-        shown = [*shown[:half], None, *shown[-half:]]
     inside = {line.name.rpartition(".")[0] for line in lines if not line.expression}
-    for line in shown:
-        if line is None:
-            made.add_row(Text("...", "dim"), Text(f"{len(lines) - table.MOST_ROWS:,} more", "dim"))
+    for line in lines_of(lines):
+        if isinstance(line, int):
+            made.add_row(Text("...", "dim"), Text(f"{line:,} more", "dim"))
             continue
-        operation = Text(unparse(line.operation), "dim" if line.node is None and unparse(line.operation) == line.name else "")
+        shown = unparse(line.operation)
+        operation = Text(shown, "dim" if line.node is None and shown == line.name else "")
         if line.name in inside:
             operation.append(f"  that is {line.expression}", "dim")
         cells = [Text("" if line.value is None else human(unsigned_zeros(line.value), precision))]
         if conditions is not None:
             known = conditions.get(line.name)
             cells.append(Text("" if known is None else human(known, 3)))
-        if meaning:
-            cells.append(Text(f"d{meaning}/d{line.meaning}" if line.meaning else "", "cyan"))
-        made.add_row(
-            Text(line.name, "bold green" if line.node is None and line.name == line.expression else "bold"), operation, *cells
-        )
+        if of:
+            cells.append(Text(f"d{of}/d{line.meaning}" if line.meaning else "", "cyan"))
+        style = "bold green" if line.node is None and line.name == line.expression else "bold"
+        made.add_row(Text(line.name, style), operation, *cells)
     return made
 
 
 def _sweep(sweep: Sweep, width: int, notation: Plain) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    for number, step in steps_of(sweep):
-        if step is None:
-            parts += [Text(""), Text(f"... {plural(number, 'more step')} ...", "dim")]
+    for item in steps_of(sweep):
+        if isinstance(item, int):
+            parts += [Text(""), Text(f"... {plural(item, 'more step')} ...", "dim")]
         else:
+            number, step = item
             parts += [Text(""), _heading(number, step, width, notation), *_said(sentences(sweep, step, notation), width)]
     return parts
 
 
-def _heading(number: int, step: Step, width: int, notation: Plain) -> Text:
+def _heading(number: int, step: ExplainedStep, width: int, notation: Plain) -> Text:
     title = notation.equation(", ".join(step.names), step.operation)
     room = width - _INDENT - len(step.grad_fn) - 2
     if len(title) > room:
@@ -141,58 +142,49 @@ def _said(said: Sequence[Sentence], width: int) -> list[Text]:
 
 
 def equation(said: Equation, indent: int, left: int, width: int) -> list[Text]:
-    """One equation on as many lines as it takes, broken before its equals signs, and only then within a side."""
+    """Return the lines of an equation, broken before its equals signs, and within a side only if that is too long."""
     start = f"{' ' * indent}{said.left:<{left - said.adds}} {'+' * said.adds}= "
     remark = f"   {said.remark.replace('`', '')}" if said.remark else ""
-    whole = " = ".join(said.right)
-    if len(start) + len(whole) + len(remark) <= width:
-        return [Text.assemble(start, *_coloured(said.right), (remark, "dim"))]
+    sides = said.sides
+    styles = [*[""] * (len(sides) - 1), "bold cyan"]
+    if len(start) + len(" = ".join(sides)) + len(remark) <= width:
+        line = Text(start)
+        for i, (side, style) in enumerate(zip(sides, styles, strict=True)):
+            line.append(" = " if i else "").append(side, style)
+        return [line.append(remark, "dim")]
     if len(start) > width // 2:
         lines, start = [Text(start.rstrip())], " " * (indent + 4)
     else:
         lines = []
     room = max(width - len(start), 20)
-    for i, side in enumerate(said.right):
-        final = "bold cyan" if i == len(said.right) - 1 else ""
+    for i, (side, style) in enumerate(zip(sides, styles, strict=True)):
         for k, piece in enumerate(wrap(side, room, break_long_words=False, break_on_hyphens=False)):
             margin = start if i == k == 0 else f"{' ' * (len(start) - 2)}{'= ' if k == 0 else '  '}"
-            lines.append(Text.assemble(margin, (piece, final)))
+            lines.append(Text.assemble(margin, (piece, style)))
     if remark:
         lines.append(Text(" " * (len(start) - 3) + remark, "dim"))
     return lines
 
 
-def _coloured(sides: Sequence[str]) -> list[Any]:
-    pieces: list[Any] = []
-    for i, side in enumerate(sides):
-        pieces += [" = "] if i else []
-        pieces.append((side, "bold cyan" if i == len(sides) - 1 else ""))
-    return pieces
+def _accumulated(sweep: Sweep, width: int, notation: Plain, pattern: str, none: str = "0") -> list[RenderableType]:
+    found = [accumulated(pattern.format(one.name), sweep.of, one, notation, none) for one in sweep.accumulated]
+    left = max(len(said.left) for said in found)
+    return [line for said in found for line in equation(said, 2, left, width)]
 
 
-def _ends(sweep: Sweep, width: int, notation: Plain, pattern: str, nothing: str = "0") -> list[RenderableType]:
-    found = [(end, *ending(pattern.format(end.name), end, notation, nothing)) for end in sweep.ends]
-    left = max(len(said.left) for _, said, _ in found)
-    lines: list[RenderableType] = []
-    for end, said, names in found:
-        said.remark = through(names) if names else "" if end.parts else f"nothing arrives: {sweep.of} does not depend on {end.name}"
-        lines += equation(said, 2, left, width)
-    return lines
-
-
-def _second(result: Explanation, second: Second, width: int, notation: Plain) -> list[RenderableType]:
+def _second(result: Explanation, second: SecondDerivatives, width: int, notation: Plain) -> list[RenderableType]:
     first = notation.derivative(result.symbol, second.variable)
-    title = f"\nsecond derivatives by {second.variable}, from {second.symbol} = {first}"
+    title = f"\nsecond derivatives with respect to {second.variable}, from {second.symbol} = {first}"
     parts: list[RenderableType] = [Text(title, "bold italic")]
     value = notation.number(second.value)
     if not second.sweeps:
         return [*parts, *_paragraph(f"{first} = {value} depends on no variable: its derivatives are 0.", width)]
     if second.lines:
-        parts += _paragraph(f"The sweep that found {first} was made of operations too. Recorded, they are:", width)
-        parts += [Text(""), _forward(second.lines, notation.precision, meaning=result.symbol)]
+        parts += _paragraph(f"The backward pass for {first} consists of operations too. Recorded, they are:", width)
+        parts += [Text(""), _forward(second.lines, notation.precision, of=result.symbol)]
     else:
-        parts += _paragraph(f"The operations that found {first} = {value} are among those above.", width)
+        parts += _paragraph(f"The operations of {first} = {value} are among those above.", width)
     for sweep in second.sweeps:
-        parts += [Text(""), *_paragraph(f"A sweep through these, from {sweep.of}:", width), *_sweep(sweep, width, notation)]
-        parts += [Text(""), *_ends(sweep, width, notation, f"d{sweep.of}/d{{}}")]
+        parts += [Text(""), *_paragraph(f"A backward pass through these operations, from {sweep.of}:", width)]
+        parts += [*_sweep(sweep, width, notation), Text(""), *_accumulated(sweep, width, notation, f"d{sweep.of}/d{{}}")]
     return parts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,29 +15,9 @@ from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.phrasing import operands
 from autodiff_cli.evaluation.trace import Step
 from autodiff_cli.graph.model import LEAVES, Call, Graph, GraphNode, leading_to, outermost_calls
-from autodiff_cli.language.tree import Syntax, unparse, walk
+from autodiff_cli.language.operators import OPERATORS
+from autodiff_cli.language.tree import Syntax, arguments, names_in, new_tree, unparse
 
-SYMBOLS = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "floor_divide": "//",
-    "remainder": "%",
-    "matmul": "@",
-    "neg": "-",
-    "pow": "**",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "eq": "==",
-    "ne": "!=",
-    "logical_and": "and",
-    "logical_or": "or",
-    "logical_not": "not",
-}
-"""Operations that are written as signs."""
 _MOST_TEXT = 32
 
 
@@ -67,7 +46,7 @@ class _Builder:
         self._leaves = {id(tensor) for tensor in evaluator.variables.values()}
         self._nodes: list[GraphNode] = []
         self._at: dict[int, int] = {}
-        self._constants: dict[tuple[str, Any], int] = {}
+        self._constants: dict[tuple[str, float], int] = {}
 
     def graph(self, output: Tensor) -> Graph:
         tensors = self._evaluator.tensors
@@ -79,18 +58,18 @@ class _Builder:
         return Graph(nodes, tensors.source, "forward", self._evaluated)
 
     def _add(self, step: Step, call: Call | None) -> None:
-        op, _, _, result, tree = step
+        result = step.result
         several = isinstance(result, tuple)
         results = result if several else (result,)
         fresh = [(i, one) for i, one in enumerate(results) if isinstance(one, Tensor) and id(one) not in self._at]
         if not fresh:
             return
-        label = self._label(op, tree)
+        label = self._label(step.op, step.tree)
         inputs: list[int | None] = [self._of(value, text) for value, text in _operands(step, label)]
         fields = getattr(result, "_fields", None)
         for i, one in fresh:
             part = "" if not several else f".{fields[i]}" if fields else f"[{i}]"
-            name, text = self._named.get(id(one), ("", self._evaluator.tensors.text(tree.span)))
+            name, text = self._named.get(id(one), ("", self._evaluator.tensors.text(step.tree.span)))
             kind = "named" if name.isidentifier() else "operation"
             node = GraphNode(kind, label + part, name, text, inputs)
             if not inputs:
@@ -107,7 +86,7 @@ class _Builder:
         self._nodes.append(node)
         return len(self._nodes) - 1
 
-    def _of(self, value: Any, tree: Syntax | None) -> int:
+    def _of(self, value: Tensor | float, tree: Syntax | None) -> int:
         """Return the position of the node of an argument; it is a leaf if no step made it."""
         if not isinstance(value, Tensor):
             return self._constant(value, tree)
@@ -120,7 +99,7 @@ class _Builder:
         name = name if name.isidentifier() else ""
         return self._append(GraphNode("constant", name or text, name, text), value)
 
-    def _constant(self, value: Any, tree: Syntax | None) -> int:
+    def _constant(self, value: float, tree: Syntax | None) -> int:
         """Return the position of a plain number: a name has one node, a literal one for each use."""
         name = tree.children[0].text if tree is not None and tree.kind == "name" else ""
         text = "" if tree is None or not self._is_constant(tree) else unparse(tree)
@@ -137,14 +116,13 @@ class _Builder:
 
     def _is_constant(self, tree: Syntax) -> bool:
         """Return whether a text means the same outside of the function around it."""
-        names = {node.children[0].text for node in walk(tree) if node.kind == "name"}
         known = self._evaluator.names
-        return all(not isinstance(known[name], Tensor) if name in known else name in CONSTANTS for name in names)
+        return all(not isinstance(known[name], Tensor) if name in known else name in CONSTANTS for name in names_in(tree))
 
     def _label(self, op: FunctionInfo | None, tree: Syntax) -> str:
         """Return the operation as text: a symbol, or a name with the arguments that are not tensors, ``sum(dim=0)``."""
         if op is None and tree.kind == "index":
-            return unparse(Syntax("list", tree.children[1].children, "", tree.span))
+            return unparse(new_tree("list", *tree.children[1].children))
         if op is None and tree.kind == "attribute":
             return f".{tree.children[1].text}"
         written = tree.children[1 if tree.kind == "method" else 0].text if tree.kind in ("call", "method") else ""
@@ -153,49 +131,44 @@ class _Builder:
         if written and FUNCTIONS.get(written) is op:
             shown = _static(op, tree)
             return f"{op.name}({shown})" if shown else op.name
-        return op.name if written else SYMBOLS.get(op.name, op.name)
+        return OPERATORS[op.name].symbol if not written and op.name in OPERATORS else op.name
 
 
 _JOINED = "stack"
 """The operation of a list of tensors."""
 
 
-def _operands(step: Step, label: str) -> Iterator[tuple[Any, Syntax | None]]:
+def _operands(step: Step, label: str) -> Iterator[tuple[Tensor | float, Syntax | None]]:
     """Yield the arguments that become inputs, each with its tree if it is known; shapes and flags are part of the label."""
-    op, arguments, keywords, _, node = step
-    trees: Sequence[Syntax | None] = [] if label == _JOINED and node.kind != "list" else operands(step)
-    if node.kind == "comparison" and len(node.children) == 3:
-        trees = node.children[::2]
-    trees = trees or [None] * (len(arguments) + len(keywords))
+    op, tree = step.op, step.tree
+    trees: Sequence[Syntax | None] = [] if label == _JOINED and tree.kind != "list" else operands(step)
+    if tree.kind == "comparison" and len(tree.children) == 3:
+        trees = tree.children[::2]
+    trees = trees or [None] * len(step.given)
     if op is None:
-        yield from zip(arguments, trees, strict=False)
+        yield from zip(step.arguments, trees, strict=False)
     elif op.variadic:
-        yield from ((value, None) for value in (arguments[0] if op.tensors and arguments else ()))
+        yield from ((value, None) for value in (step.arguments[0] if op.tensors and step.arguments else ()))
     else:
-        parameters = [*op.parameters[: len(arguments)], *keywords]
-        for parameter, value, tree in zip(parameters, [*arguments, *keywords.values()], trees, strict=False):
+        parameters = [*op.parameters[: len(step.arguments)], *step.keywords]
+        for parameter, value, shown in zip(parameters, step.given, trees, strict=False):
             if parameter in op.tensors and value is not None:
-                yield value, tree
+                yield value, shown
 
 
 def _static(op: FunctionInfo, tree: Syntax) -> str:
     """Return the arguments of a call that are not tensors, as text."""
-    method = tree.kind == "method"
-    given = tree.children[2 if method else 1 :]
-    arguments = given[0].children if given else []
-    positional = [None, *arguments] if method else list(arguments)
+    given = arguments(tree)
     shown = []
-    for i, argument in enumerate(positional):
-        if argument is None:
-            continue
+    for i, argument in enumerate(given, start=tree.kind == "method"):
         if argument.kind == "keyword":
-            takes = argument.children[0].text in op.tensors
-        elif op.variadic:
-            takes = bool(op.tensors) and (i == 0 or (positional[0] is not None and positional[0].kind != "list"))
-            takes = takes or (bool(op.tensors) and argument.kind == "list")  # cat([x], [y])
+            is_tensor = argument.children[0].text in op.tensors
+        elif op.variadic:  # cat([x], [y])
+            spread = tree.kind != "method" and given[0].kind != "list"
+            is_tensor = bool(op.tensors) and (i == 0 or spread or argument.kind == "list")
         else:
-            takes = i < len(op.parameters) and op.parameters[i] in op.tensors
-        if not takes:
+            is_tensor = i < len(op.parameters) and op.parameters[i] in op.tensors
+        if not is_tensor:
             shown.append(unparse(argument))
     text = ", ".join(shown)
     return text if len(text) <= _MOST_TEXT else "..."
