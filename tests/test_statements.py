@@ -345,7 +345,7 @@ def test_help_explains_statements(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     ("text", "message"),
     [
         ("for i in range(3): x = 1", "there is no 'for' in a program"),
-        ("max(1, 2, 3)", "max is of one or of two"),
+        ("max(1, 2, 3)", "max takes one tensor or two arguments"),
         ("x = [1, none]", "none is no element"),
         ("x = tensor([1, 2])\nselect(x, 0, 0.5)", "whole number"),
         ("x = tensor([1, 2])\nroll(x, 0.5)", "whole number"),

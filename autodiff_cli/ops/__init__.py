@@ -1,7 +1,7 @@
 """Declarations of all operations, by subject.  Importing this package installs the common ones.
 
-The others are installed when a function is looked up that is not there, or when all are asked for: a small evaluation
-should not wait for three hundred declarations.
+The others are installed when a name is looked up that is not installed yet, or when all are listed, so that a small
+evaluation does not wait for three hundred declarations.
 """
 
 from autodiff_cli.autograd import reverse_mode as reverse_mode  # installs Tensor.backward

@@ -1,4 +1,4 @@
-"""Activations of neural networks."""
+"""Activation functions of neural networks."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, NUMBER, TEXT, optional
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.values import Number, Value
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
@@ -46,15 +49,15 @@ _ANY = ((0.3,), (-1.7,), ([0.5, -2.0],))
 # Sigmoid and its relatives
 
 
-def _sigmoid(x: Any) -> Any:
-    # exp of what is negative only: no overflow, and full precision in both tails.
+def _sigmoid(x: Array) -> Any:
+    # exp of negative numbers only: no overflow, and full precision in both tails.
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1.0, small)[()] / (1 + small)
 
 
-def _sigmoid_slope(x: Any, s: Any) -> Any:
+def _sigmoid_slope(x: Array, s: Array) -> Any:
     rest = 1 - s
-    # Where it would have lost its digits it comes from x itself.
+    # Where 1 - s loses its digits, compute it from x instead.
     if rest.ndim == 0:
         return s * (_sigmoid(-x) if rest < 0.03 else rest)
     far = rest < 0.03
@@ -66,7 +69,7 @@ def _sigmoid_slope(x: Any, s: Any) -> Any:
 sigmoid_slope: TensorFunction = declare(
     "sigmoid_slope",
     _sigmoid_slope,
-    {"x": lambda g, x, out: g * (out * -tanh(x / 2)), "s": None},  # 1 - 2*s has no digits near 0
+    {"x": lambda g, x, out: g * (out * -tanh(x / 2)), "s": None},  # 1 - 2*s loses its digits near 0
     series="chain",
     public=False,
     decomposition="sigmoid(x)*sigmoid(-x)",
@@ -91,19 +94,19 @@ logsigmoid = declare(
     node="LogSigmoidBackward0",
     methods=(),
     decomposition="min(x, 0) - log1p(exp(-abs(x)))",
-    summary="log(sigmoid(x)), without overflow",
+    summary="log(sigmoid(x)) without overflow",
     formula="sigmoid(-x)",
     samples=_ANY,
 )
 
 
-def _softplus(x: Any, beta: Any, threshold: Any) -> Any:
-    # Not log(1 + exp(beta*x))/beta: the product may be infinite where the result is not.
+def _softplus(x: Array, beta: Number, threshold: Number | None) -> Any:
+    # Not log(1 + exp(beta*x))/beta: beta*x may overflow where the result does not.
     value = (np.maximum if beta > 0 else np.minimum)(x, 0) + np.log1p(np.exp(-np.abs(x * beta))) / beta
     return value if threshold is None else np.where(x * beta > threshold, x, value)[()]
 
 
-def _softplus_slope(g: Any, x: Any, beta: Any, threshold: Any) -> Any:
+def _softplus_slope(g: Value, x: Value, beta: Number, threshold: Number | None) -> Any:
     slope = g * sigmoid(x * beta)
     return slope if threshold is None else where(x * beta > threshold, g, slope)
 
@@ -119,18 +122,18 @@ softplus = declare(
         ("" if threshold is None else "x if beta*x > threshold else ") + "(max(beta*x, 0) + log1p(exp(-abs(beta*x))))/beta"
     ),
     methods=(),
-    summary="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x is above a threshold",
+    summary="log(1 + exp(beta*x))/beta without overflow; x where beta*x is above threshold",
     formula="sigmoid(beta*x)",
-    convention="the derivative at the threshold is sigmoid(beta*x) (PyTorch); there is none unless one is given, PyTorch's is 20",
+    convention="the derivative at the threshold is sigmoid(beta*x) (PyTorch); the default is no threshold, where PyTorch uses 20",
     domain="everywhere",
-    smooth="everywhere without a threshold, else beta*x is not at it",
+    smooth="everywhere without a threshold, else beta*x != threshold",
     kink=lambda x, beta, threshold: np.equal(x * beta, math.nan if threshold is None else threshold),
     samples=(*_ANY, ([0.5, -2.0], 2.0), ([0.5, 2.0], 1, 1.5)),
     edges=((1.5, 1, 1.5),),
 )
 
 
-def _silu_slope(g: Any, x: Any) -> Any:
+def _silu_slope(g: Value, x: Value) -> Any:
     return g * (sigmoid(x) * (1 + x * sigmoid(-x)))
 
 
@@ -148,7 +151,7 @@ silu = declare(
 )
 
 
-def _mish_slope(g: Any, x: Any) -> Any:
+def _mish_slope(g: Value, x: Value) -> Any:
     smooth = softplus(x)
     t = tanh(smooth)
     return g * (t + x * (tanh_slope(smooth, t) * sigmoid(x)))
@@ -166,13 +169,13 @@ mish = declare(
     samples=_ANY,
 )
 
-# gelu: x times the probability that a normal variable is below x
+# gelu: x times the probability that a standard normal variable is below x
 
 _GELU_SCALE, _GELU_CUBE = 2 * math.sqrt(2 / math.pi), 0.044715
 
 
-def _cubic_values(x: Any, cube: float, order: int) -> Any:
-    # From 40 on what it is the argument of is 0 or 1, and x**3 must not be infinite.
+def _cubic_values(x: Array, cube: float, order: int) -> Any:
+    # From 40 on sigmoid of the result is 0 or 1; the bound keeps x**3 finite.
     near = np.clip(x, -40.0, 40.0)
     parts = (near + cube * near**3, 1 + 3 * cube * near**2, 6 * cube * near, 6 * cube + 0 * near, 0 * near)
     return _GELU_SCALE * parts[min(order, 4)]
@@ -190,7 +193,7 @@ def _cubic_decomposition(cube: float, order: int) -> str:
 
 
 _cubic: TensorFunction = declare(
-    "gelu_cubic",  # the derivative of that order of scale*(x + cube*x**3), as far out as it matters
+    "gelu_cubic",  # derivative of the given order of scale*(x + cube*x**3), clipped to -40 <= x <= 40
     _cubic_values,
     {"x": lambda g, x, cube, order: g * _cubic(x, cube, order + 1)},
     series="chain",
@@ -200,22 +203,22 @@ _cubic: TensorFunction = declare(
 )
 
 
-def _tanh_argument(x: Any) -> Any:
-    # (1 + tanh(u))/2 is sigmoid(2*u), which keeps its digits on the left.
+def _tanh_argument(x: Value) -> Any:
+    # (1 + tanh(u))/2 is sigmoid(2*u), which keeps its digits for negative u.
     return _cubic(x, _GELU_CUBE, 0)
 
 
-def _gelu(x: Any, approximate: str) -> Any:
+def _gelu(x: Array, approximate: str) -> Any:
     if approximate not in ("none", "tanh"):
         raise ArgumentError(f"approximate must be 'none' or 'tanh', not '{approximate}'")
     return x * (ndtr(x) if approximate == "none" else _sigmoid(_tanh_argument(x)))
 
 
-def _gelu_slope(g: Any, x: Any, approximate: str) -> Any:
+def _gelu_slope(g: Value, x: Value, approximate: str) -> Any:
     if approximate == "none":
         return g * (ndtr(x) + x * normal_density(x))
     u = _tanh_argument(x)
-    return g * (sigmoid(u) * (1 + _cubic(x, 3 * _GELU_CUBE, 0) * sigmoid(-u)))  # x times the derivative of u is a cubic too
+    return g * (sigmoid(u) * (1 + _cubic(x, 3 * _GELU_CUBE, 0) * sigmoid(-u)))  # x*du/dx is a cubic as well
 
 
 gelu = declare(
@@ -229,16 +232,16 @@ gelu = declare(
         "x*ndtr(x)" if approximate == "none" else f"x*sigmoid({_GELU_SCALE!r}*(x + {_GELU_CUBE!r}*x**3))"
     ),
     methods=(),
-    summary="x*ndtr(x), or its approximation by tanh",
+    summary="x*ndtr(x), or its tanh approximation",
     formula="ndtr(x) + x*exp(-x**2/2)/sqrt(2*pi)",
     samples=(*_ANY, (0.7, "tanh"), ([-1.2, 2.0], "tanh")),
 )
 
-# Straight lines with kinks.  The names of these two are PyTorch's; a gradient depends on x, though its derivative by x is 0.
+# Piecewise linear functions.  The next two names are PyTorch's.  y selects the branch; its cotangent is zero.
 
 _threshold = declare(
     "threshold_backward",
-    lambda x, y: np.where(y <= 0, 0.0, x)[()],  # nan passes
+    lambda x, y: np.where(y <= 0, 0.0, x)[()],  # a nan in y selects x
     {"x": lambda g, y: where(y <= 0, 0.0, g), "y": lambda g: zeros_like(g)},
     series="chain",
     node="ThresholdBackwardBackward0",
@@ -258,7 +261,7 @@ _gate: TensorFunction = declare(
     {"x": lambda g, y, low, high, outside: _gate(g, y, low, high, outside), "y": lambda g: zeros_like(g)},
     series="chain",
     node="HardtanhBackwardBackward0",
-    statics={"low": 0.0, "high": math.nan, "outside": 0.0},  # nan is no bound, not even for inf
+    statics={"low": 0.0, "high": math.nan, "outside": 0.0},  # nan stands for no bound: nothing compares with it, not even inf
     public=False,
     decomposition=_gate_decomposition,
 )
@@ -269,7 +272,7 @@ relu = declare(
     selects=True,
     series="chain",
     decomposition="max(x, 0)",
-    summary="x where it is positive, else 0",
+    summary="x where x > 0, else 0",
     formula="1 where x > 0 else 0",
     domain="everywhere",
     smooth="x != 0",
@@ -287,7 +290,7 @@ leaky_relu = declare(
     kinds={"negative_slope": NUMBER},
     decomposition="x if x > 0 else negative_slope*x",
     methods=(),
-    summary="x where it is positive, else negative_slope*x",
+    summary="x where x > 0, else negative_slope*x",
     formula="1 where x > 0 else negative_slope",
     domain="everywhere",
     smooth="x != 0",
@@ -306,10 +309,10 @@ hardtanh: TensorFunction = declare(
     decomposition="min(max(x, min_val), max_val)",
     methods=(),
     selects=True,
-    summary="x kept between min_val and max_val",
+    summary="x clamped to [min_val, max_val]",
     formula="1 where min_val < x < max_val else 0",
     domain="everywhere",
-    smooth="x is not at a bound",
+    smooth="x != min_val and x != max_val",
     convention="the derivative at the bounds is 0 (PyTorch)",
     kink=lambda x, min_val, max_val: (x == min_val) | (x == max_val),
     samples=(*_ANY, ([0.5, -2.0], -3.0, 0.2)),
@@ -317,8 +320,8 @@ hardtanh: TensorFunction = declare(
 )
 
 
-def relu6(x: Any) -> Any:
-    """x kept between 0 and 6"""
+def relu6(x: Value) -> Any:
+    """x clamped to [0, 6]."""
     return hardtanh(x, 0.0, 6.0)
 
 
@@ -327,7 +330,7 @@ describe(
     methods=(),
     formula="1 where 0 < x < 6 else 0",
     domain="everywhere",
-    smooth="x is not 0 or 6",
+    smooth="x != 0 and x != 6",
     convention="the derivative at 0 and 6 is 0 (PyTorch)",
     kink=lambda x: (x == 0) | (x == 6),
     samples=(*_ANY, (7.0,)),
@@ -341,10 +344,10 @@ hardsigmoid = declare(
     methods=(),
     selects=True,
     decomposition="min(max(x + 3, 0), 6)/6",
-    summary="x/6 + 1/2, kept between 0 and 1",
+    summary="x/6 + 1/2 clamped to [0, 1]",
     formula="1/6 where -3 < x < 3 else 0",
     domain="everywhere",
-    smooth="x is not -3 or 3",
+    smooth="x != -3 and x != 3",
     convention="the derivative at -3 and 3 is 0 (PyTorch)",
     kink=lambda x: np.abs(x) == 3,
     samples=(*_ANY, (4.0,)),
@@ -353,12 +356,12 @@ hardsigmoid = declare(
 
 
 @np.errstate(all="ignore")
-def _softsign(x: Any) -> Any:
+def _softsign(x: Array) -> Any:
     return np.where(np.isinf(x), np.sign(x), x / (np.abs(x) + 1))[()]
 
 
 _softsign_slope: TensorFunction = declare(
-    "softsign_slope",  # (1 + abs(x))**-n: the difference of two quotients would cancel
+    "softsign_slope",  # (1 + abs(x))**-n: a difference of two quotients would cancel
     lambda x, n: (1 + np.abs(x)) ** float(-n),
     {"x": lambda g, x, n: g * (-n * sign(x) * _softsign_slope(x, n + 1))},
     series="chain",
@@ -376,23 +379,23 @@ softsign = declare(
     decomposition="x/(1 + abs(x))",
     summary="x/(1 + abs(x))",
     formula="1/(1 + abs(x))**2",
-    convention="the derivative at 0 is 1, the second one there 0 (PyTorch); 1 at inf, PyTorch has nan",
+    convention="at 0 the derivative is 1 and the second derivative 0 (PyTorch); the value at inf is 1, where PyTorch gives nan",
     second_kink=lambda x: x == 0,
     samples=_ANY,
     edges=((0.0,),),
 )
 
-# elu, selu and celu: one curve with three scales, a*(exp(b*x) - 1) on the left and c*x on the right
+# elu, selu and celu: a*(exp(b*x) - 1) for x <= 0 and c*x for x > 0
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-def _bent(x: Any, left: float, inner: float, right: float) -> Any:
+def _bent(x: Array, left: float, inner: float, right: float) -> Any:
     return np.where(x > 0, x * right, float(left) * np.expm1(np.minimum(x, 0) * inner))[()]
 
 
 _left_exp: TensorFunction = declare(
-    "left_exp",  # exp(inner*x) where x is not positive, else 0
+    "left_exp",  # exp(inner*x) where x <= 0, else 0
     lambda x, inner: np.where(x > 0, 0.0, np.exp(np.minimum(x, 0) * inner))[()],
     {"x": lambda g, x, out, inner: where(x < 0, g * (out * inner), 0.0)},
     series="chain",
@@ -402,7 +405,7 @@ _left_exp: TensorFunction = declare(
 )
 
 
-def _bent_slope(g: Any, x: Any, left: float, inner: float, right: float) -> Any:
+def _bent_slope(g: Value, x: Value, left: float, inner: float, right: float) -> Any:
     return g * where(x > 0, right, _left_exp(x, inner) * (left * inner))
 
 
@@ -420,7 +423,7 @@ elu = declare(
     statics={"alpha": 1.0},
     kinds={"alpha": NUMBER},
     decomposition="x if x > 0 else alpha*expm1(x)",
-    summary="x where it is positive, else alpha*(exp(x) - 1)",
+    summary="x where x > 0, else alpha*(exp(x) - 1)",
     formula="1 where x > 0 else alpha*exp(x)",
     smooth="x != 0, or alpha = 1",
     convention="the derivative at 0 is alpha (PyTorch)",
@@ -430,7 +433,7 @@ elu = declare(
 )
 
 
-def _celu(x: Any, alpha: float) -> Any:
+def _celu(x: Array, alpha: float) -> Any:
     if alpha == 0:
         raise ArgumentError("alpha cannot be 0 for CELU")
     return _bent(x, alpha, 1 / alpha, 1.0)
@@ -444,7 +447,7 @@ celu = declare(
     statics={"alpha": 1.0},
     kinds={"alpha": NUMBER},
     decomposition="x if x > 0 else alpha*expm1(x/alpha)",
-    summary="x where it is positive, else alpha*(exp(x/alpha) - 1)",
+    summary="x where x > 0, else alpha*(exp(x/alpha) - 1)",
     formula="1 where x > 0 else exp(x/alpha)",
     convention="the second derivative at 0 is 0 (PyTorch)",
     second_kink=lambda x: x == 0,
@@ -458,7 +461,7 @@ selu = declare(
     node="EluBackward0",
     methods=(),
     decomposition=f"{_SELU_SCALE!r}*(x if x > 0 else {_SELU_ALPHA!r}*expm1(x))",
-    summary="elu with the two scales of self-normalizing networks",
+    summary="elu with the two constants of self-normalizing networks",
     formula="1.0507... where x > 0 else 1.7580...*exp(x)",
     domain="everywhere",
     smooth="x != 0",
@@ -471,7 +474,7 @@ selu = declare(
 # Softmax
 
 
-def _shifted(x: Any, dim: Any) -> tuple[Any, int | None]:
+def _shifted(x: Array, dim: int) -> tuple[Any, int | None]:
     axis: int | None = dimension(dim, x.ndim)
     if not x.ndim:
         axis = None
@@ -480,34 +483,34 @@ def _shifted(x: Any, dim: Any) -> tuple[Any, int | None]:
 
 
 @np.errstate(all="ignore")
-def _softmax(x: Any, dim: Any) -> Any:
+def _softmax(x: Array, dim: int) -> Any:
     shifted, axis = _shifted(x, dim)
     powers = np.exp(shifted)
     return powers / np.add.reduce(powers, axis=axis, keepdims=True)
 
 
 @np.errstate(all="ignore")
-def _log_softmax(x: Any, dim: Any) -> Any:
+def _log_softmax(x: Array, dim: int) -> Any:
     shifted, axis = _shifted(x, dim)
     if axis is None or x.shape[axis] == 0:
         return shifted
     powers = np.exp(shifted)
-    # The largest is 1: left out of the sum, what is far below it is not lost.
+    # The largest power is 1.  log1p of the sum of the others keeps terms far below 1.
     np.put_along_axis(powers, np.argmax(shifted, axis=axis, keepdims=True), 0.0, axis)
     return shifted - np.log1p(np.add.reduce(powers, axis=axis, keepdims=True))
 
 
-def _softmax_series(x: Any, dim: Any) -> Any:
+def _softmax_series(x: Tensor, dim: int) -> Any:
     powers = exp(x - _largest(x, dim))
     return powers / sum(powers, dim, True)
 
 
-def _log_softmax_series(x: Any, dim: Any) -> Any:
+def _log_softmax_series(x: Tensor, dim: int) -> Any:
     shifted = x - _largest(x, dim)
     return shifted - log(sum(exp(shifted), dim, True))
 
 
-def _largest(x: Any, dim: Any) -> Any:
+def _largest(x: Tensor, dim: int) -> Any:
     return np.max(x._data, axis=dimension(dim, x.ndim) if x.ndim else None, keepdims=True)
 
 
@@ -518,19 +521,19 @@ softmax = declare(
     series=_softmax_series,
     statics={"dim": -1},
     kinds={"dim": DIMENSION},
-    summary="exp(x)/sum(exp(x)) along dim, the last if left out",
+    summary="exp(x)/sum(exp(x)) along dim",
     formula="s*(g - sum(g*s)) with s = softmax(x)",
     samples=(([0.3, -1.0, 2.0],), ([[0.5, -1.0], [2.0, 0.1]], 0)),
 )
 log_softmax = declare(
     "log_softmax",
     _log_softmax,
-    # g - exp(out)*sum(g), arranged so that 1 - exp(out) of the element that is nearly certain is not 0.
+    # g - exp(out)*sum(g), arranged so that 1 - exp(out) keeps its digits where exp(out) is nearly 1.
     {"x": lambda g, out, dim: -g * expm1(out) - exp(out) * (sum(g, dim, True) - g)},
     series=_log_softmax_series,
     statics={"dim": -1},
     kinds={"dim": DIMENSION},
-    summary="log(softmax(x)) along dim, the last if left out, without overflow",
+    summary="log(softmax(x)) along dim without overflow",
     formula="g - softmax(x)*sum(g)",
     samples=(([0.3, -1.0, 2.0],), ([[0.5, -1.0], [2.0, 0.1]], 0)),
 )

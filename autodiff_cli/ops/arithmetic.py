@@ -1,19 +1,20 @@
-"""Arithmetic: what the operators do."""
+"""Arithmetic operators and functions."""
 
 from __future__ import annotations
 
 import functools
 import math
 import operator
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import get_default_dtype
+from autodiff_cli.autograd.dtypes import Array, get_default_dtype
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import NUMBER, TENSOR, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.values import Number, Operand, Value
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
@@ -41,12 +42,12 @@ declare = Declarations(__name__, elementwise=True)
 _PAIR = ((1.5, -0.5), ([1.0, 2.0], 3.0))
 
 
-def _weak(value: Any) -> Any:
-    """A NumPy scalar as the Python number that does not widen a tensor's type."""
+def _weak(value: Operand) -> Any:
+    """Return a NumPy scalar as a Python number, which does not widen the type of a tensor beside it."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Operand) -> TypeGuard[Number]:
     return isinstance(value, (int, float, np.generic))
 
 
@@ -108,8 +109,8 @@ sub: TensorFunction = declare(
 )
 
 
-def pos(x: Any) -> Any:
-    """x itself."""
+def pos(x: Value) -> Any:
+    """x, unchanged."""
     return x
 
 
@@ -121,13 +122,13 @@ div: TensorFunction = declare(
     {"x": lambda g, y: g / y, "y": lambda g, x, y: -g * ((x / y) / y)},
     series="quotient",
     operator="truediv",
-    # As PyTorch: 1 / x is the reciprocal, scaled.
+    # As in PyTorch, number / x is number * reciprocal(x).
     reflected=lambda self, other: reciprocal(self) * other if _is_number(other) else div(other, self),
     aliases=("divide", "true_divide"),
     summary="x / y",
     formula="1/y, -x/y**2",
     domain="y != 0",
-    convention="at y = 0 value and derivatives are those of IEEE arithmetic: infinite, or nan at 0/0 (PyTorch)",
+    convention="at y = 0 the value and the derivatives follow IEEE arithmetic: infinite, or nan at 0/0 (PyTorch)",
     inside=lambda y: y != 0,
     samples=_PAIR,
     edges=((1.0, 0.0),),
@@ -144,8 +145,8 @@ floor_divide = declare(
     summary="x / y rounded down",
     formula="0, 0",
     domain="y != 0",
-    smooth="x / y is no whole number",
-    convention="the derivative is 0 at the jumps too, as that of floor (PyTorch has none)",
+    smooth="x / y is not a whole number",
+    convention="the derivative at the jumps is 0, as for floor (PyTorch does not define one)",
     inside=lambda y: y != 0,
     kink=lambda x, y: np.remainder(x, y) == 0,
     samples=((7.5, 2.0),),
@@ -155,7 +156,7 @@ floor_divide = declare(
 _remainder_tensor = declare(
     "remainder",
     np.remainder,
-    # The quotient that belongs to the remainder: floor(x / y) may be rounded to the next one.
+    # floor_divide agrees with the remainder; floor(x / y) may be rounded up to the next whole number.
     {"x": lambda g: g, "y": lambda g, x, y: -g * floor_divide(x, y)},
     series="chain",
     node="RemainderBackward1",
@@ -172,8 +173,8 @@ _remainder_number = declare(
 )
 
 
-def remainder(x: Any, y: Any) -> Any:
-    """x - y*floor(x/y): what is left of x, with the sign of y."""
+def remainder(x: Operand, y: Operand) -> Any:
+    """x - y*floor(x/y): the remainder with the sign of y."""
     return _remainder_number(x, _weak(y)) if _is_number(y) and isinstance(x, Tensor) else _remainder_tensor(x, y)
 
 
@@ -183,8 +184,8 @@ describe(
     aliases=("mod",),
     formula="1, -floor(x/y)",
     domain="y != 0",
-    smooth="x / y is no whole number",
-    convention="at the jumps the derivative by x is 1, that by y of one side (PyTorch)",
+    smooth="x / y is not a whole number",
+    convention="at the jumps the derivative is 1 for x and one-sided for y (PyTorch)",
     inside=lambda y: y != 0,
     kink=lambda x, y: np.remainder(x, y) == 0,
     samples=((7.5, 3.0), (-7.5, 2.0)),
@@ -202,8 +203,8 @@ _fmod_tensor = declare(
 _fmod_number = declare("fmod", np.fmod, {"x": lambda g: g}, series="chain", node="FmodBackward0", statics={"y": 1}, public=False)
 
 
-def fmod(x: Any, y: Any) -> Any:
-    """x - y*trunc(x/y): what is left of x, with the sign of x."""
+def fmod(x: Operand, y: Operand) -> Any:
+    """x - y*trunc(x/y): the remainder with the sign of x."""
     return _fmod_number(x, _weak(y)) if _is_number(y) and isinstance(x, Tensor) else _fmod_tensor(x, y)
 
 
@@ -211,29 +212,29 @@ describe(
     fmod,
     formula="1, -trunc(x/y)",
     domain="y != 0",
-    smooth="x is 0 or x / y is no whole number",
-    convention="at the jumps the derivative by x is 1, that by y of one side (PyTorch); at y = 0 that is nan, PyTorch has -inf",
+    smooth="x is 0 or x / y is not a whole number",
+    convention="at the jumps the derivative is 1 for x and one-sided for y (PyTorch); at y = 0 nan for y, where PyTorch gives -inf",
     inside=lambda y: y != 0,
     kink=lambda x, y: (np.fmod(x, y) == 0) & (x != 0),
     samples=((7.5, 3.0), (-7.5, 2.0)),
     edges=((6.0, 3.0), (1.0, 0.0)),
 )
 
-# Three powers, as in PyTorch: a constant exponent never takes a logarithm and is right at 0 at every order.
+# Three powers, as in PyTorch: the rule for a constant exponent needs no logarithm and is right at 0 at every order.
 
 
 _EVEN = 2.0**53
-"""From here on numbers are even, and one less is rounded to one of them: a power of a negative base would have the wrong sign."""
+"""From here on every float is even, and so is y - 1 as rounded: powers of a negative base would have the wrong sign."""
 
 
-def _constant_power_slope(g: Any, x: Any, y: Any) -> Any:
+def _constant_power_slope(g: Value, x: Value, y: Number) -> Any:
     if y == 0:
         return zeros_like(g)
     return g * (y * (_power_constant(x, y) / x if _EVEN <= abs(y) < math.inf else _power_constant(x, y - 1)))
 
 
 @np.errstate(all="ignore")
-def _falling_values(x: Any, y: Any, k: int) -> Any:
+def _falling_values(x: Array, y: Array, k: int) -> Any:
     count = _count(y, k)
     value = count * x ** (y - k)
     if k % 2:
@@ -242,11 +243,11 @@ def _falling_values(x: Any, y: Any, k: int) -> Any:
     if np.any(small):
         root = x ** (y / 2)
         value = np.where(small, functools.reduce(operator.truediv, [x] * k, count * root) * root, value)
-    if not np.all(np.isfinite(value)):  # a product may be a number where a factor is too large for one, and 0 times it is 0
+    if not np.all(np.isfinite(value)):  # a factor may overflow where the product does not; 0 times an overflow is 0
         root = x ** ((y - k) / 2)
         value = np.where(np.isfinite(value) | (x < 0), value, count * root * root)
         value = np.where((count == 0) & ~np.isnan(x), 0.0, value)
-        if np.any(np.isnan(value)):  # infinity times 0, each of which is only too large or too small for a float
+        if np.any(np.isnan(value)):  # overflow times underflow: compute the product of both from logarithms
             size = np.abs(x)
             logarithm = k * np.log(np.abs(y)) + (y - k) * np.log(size)
             sign = np.sign(y) ** k * np.where(x < 0, -1.0, 1.0) ** np.where(y == np.floor(y), np.mod(y - k, 2), np.nan)
@@ -255,13 +256,13 @@ def _falling_values(x: Any, y: Any, k: int) -> Any:
     return value.astype(np.result_type(x, y), copy=False)[()]
 
 
-def _count(y: Any, k: int) -> Any:
-    """y*(y - 1)*...*(y - k + 1)"""
+def _count(y: Array, k: int) -> Any:
+    """Return y*(y - 1)*...*(y - k + 1)."""
     return math.prod([y - i for i in range(1, k)], start=y)
 
 
-def _count_slope(y: Any, k: int) -> Any:
-    """The derivative of y*(y - 1)*...*(y - k + 1)."""
+def _count_slope(y: Array, k: int) -> Any:
+    """Return the derivative of y*(y - 1)*...*(y - k + 1) with respect to y."""
     if k == 1:
         return 1.0
     terms = [math.prod([y - i for i in range(k) if i != left], start=1.0) for left in range(k)]
@@ -275,11 +276,11 @@ def _falling_decomposition(k: int) -> str:
 
 
 _falling: TensorFunction = declare(
-    "falling_power",  # the derivative of x**y of that order by x: y*(y - 1)*...*x**(y - k)
+    "falling_power",  # the k-th derivative of x**y with respect to x: y*(y - 1)*...*(y - k + 1)*x**(y - k)
     _falling_values,
     {
         "x": lambda g, x, y, k: g * _falling(x, y, k + 1),
-        # Not the sum of two products, each of which may be infinite.
+        # Not a sum of two products: each of them may be infinite.
         "y": lambda g, x, y, k: g * (x ** (y - k) * (_count_slope(y, k) + where((x == 0) & (y >= k), 0.0, _count(y, k) * log(x)))),
     },
     series="chain",
@@ -289,22 +290,22 @@ _falling: TensorFunction = declare(
 )
 
 
-def _base_slope(g: Any, x: Any, y: Any) -> Any:
-    # Only 0**0 needs help, 0 * inf; a guard on y == 0 alone would make d2/dxdy wrong there.
+def _base_slope(g: Value, x: Value, y: Value) -> Any:
+    # Guards 0 * inf at 0**0 only: a guard on y == 0 alone would make d2/dxdy wrong there.
     return g * where((x == 0) & (y == 0), 0.0, _falling(x, y, 1))
 
 
-def _exponent_slope(g: Any, x: Any, y: Any, out: Any) -> Any:
+def _exponent_slope(g: Value, x: Value, y: Value, out: Value) -> Any:
     return g * where((x == 0) & (y >= 0), 0.0, out * log(x))
 
 
-def _number_power(x: Any, y: Any) -> Any:
+def _number_power(x: Array, y: Array) -> Any:
     return (get_default_dtype() if x.dtype.kind != "f" else x.dtype).type(y) ** x
 
 
 _power_constant: TensorFunction = declare(
     "pow",
-    # NumPy has a root of an array and a power of a number, which differ at -inf and in the sign of 0.
+    # NumPy takes sqrt of an array and pow of a number, which differ at -inf and in the sign of 0.
     lambda x, y: np.sqrt(x) if y == 0.5 else x**y,
     {"x": lambda g, x, y: _constant_power_slope(g, x, y)},
     series="power",
@@ -331,17 +332,17 @@ _power_of_number = declare(
 )
 
 
-def _power_exists(x: Any, y: Any) -> Any:
+def _power_exists(x: Array, y: Array) -> Any:
     return (x > 0) | ((y == np.floor(y)) & (x != 0)) | ((x == 0) & (y >= 0))
 
 
-def _power_kink(x: Any, y: Any) -> Any:
-    if np.ndim(y) == 0 and not 0 <= y < 1:  # most powers: no need to look at x
+def _power_kink(x: Array, y: Array) -> Any:
+    if np.ndim(y) == 0 and not 0 <= y < 1:  # most powers: x need not be read
         return np.False_
     return (x == 0) & (y >= 0) & (y < 1)
 
 
-def pow(x: Any, y: Any) -> Any:
+def pow(x: Operand, y: Operand) -> Any:
     """x to the power y."""
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
         return x**y
@@ -358,7 +359,7 @@ describe(
     aliases=("power",),
     formula="y*x**(y - 1), x**y*log(x)",
     domain="x > 0, or x = 0 and y >= 0, or y a whole number and x != 0",
-    convention="by the base inf at x = 0 with 0 < y < 1; by the exponent 0 at x = 0, y >= 0 and nan at x < 0 (PyTorch)",
+    convention="the derivative for x is inf at x = 0 with 0 < y < 1; for y 0 at x = 0 with y >= 0, and nan at x < 0 (PyTorch)",
     smooth="x > 0, or x = 0 and y >= 1, or y a whole number and x != 0",
     inside=_power_exists,
     kink=_power_kink,
@@ -368,9 +369,9 @@ describe(
 
 
 def _with_alpha(operation: TensorFunction) -> TensorFunction:
-    """``x.add(y, alpha=2)``: the second operand scaled."""
+    """Return ``operation`` with a keyword argument that scales its second operand: ``x.add(y, alpha=2)``."""
 
-    def scaled(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    def scaled(x: Array, y: Array, *, alpha: Number = 1) -> Any:
         return operation(x, y if alpha == 1 else y * alpha)
 
     scaled.__name__ = scaled.__qualname__ = operation.__name__
@@ -378,26 +379,26 @@ def _with_alpha(operation: TensorFunction) -> TensorFunction:
     return scaled
 
 
-# The operators keep the shorter way.
+# The operators take no alpha, and keep the faster function.
 add = Tensor.add = _with_alpha(add)  # type: ignore[attr-defined]
 sub = Tensor.sub = _with_alpha(sub)  # type: ignore[attr-defined]
 
 
 @takes(x=TENSOR, tensor1=TENSOR, tensor2=TENSOR, value=NUMBER)
-def addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+def addcmul(x: Operand, tensor1: Value, tensor2: Value, value: Number = 1) -> Any:
     """x + value*tensor1*tensor2."""
     return x + value * tensor1 * tensor2
 
 
 @takes(x=TENSOR, tensor1=TENSOR, tensor2=TENSOR, value=NUMBER)
-def addcdiv(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+def addcdiv(x: Operand, tensor1: Value, tensor2: Value, value: Number = 1) -> Any:
     """x + value*tensor1/tensor2."""
     return x + value * (tensor1 / tensor2)
 
 
 @takes(x=TENSOR, end=TENSOR, weight=TENSOR)
-def lerp(x: Any, end: Any, weight: Any) -> Any:
-    """From x to end, by a weight from 0 to 1."""
+def lerp(x: Operand, end: Operand, weight: Operand) -> Any:
+    """x + weight*(end - x): x at weight 0, end at weight 1."""
     return x + weight * (end - x)
 
 

@@ -1,12 +1,14 @@
-"""Elements in other places: turned round, shifted, repeated, padded; triangles, diagonals and grids."""
+"""Rearrange elements: flip, roll, repeat, pad, join; triangles, diagonals and grids."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import (
     DIMENSION,
@@ -24,6 +26,7 @@ from autodiff_cli.autograd.primitives.kinds import (
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.values import Number, Positions, Value, Wholes
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import MOST_TURNS, check_count, check_size
 from autodiff_cli.ops.positions import index_select
@@ -59,11 +62,11 @@ declare = Declarations(__name__)
 _V, _M = [1.0, 2.0, 3.0], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
 
-def _listed(value: Any) -> tuple[int, ...]:
+def _listed(value: Wholes) -> tuple[int, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-# Turned round and shifted
+# Flip and roll
 
 _flip: TensorFunction = declare(
     "flip",
@@ -75,26 +78,26 @@ _flip: TensorFunction = declare(
 )
 
 
-def flip(x: Any, *dims: Any) -> Any:
-    """the elements in reverse order along dimensions"""
+def flip(x: Value, *dims: Wholes) -> Any:
+    """The elements in reverse order along the given dimensions."""
     return _flip(x, whole_numbers("flip", "dims", dims))
 
 
-def fliplr(x: Any) -> Any:
-    """the columns in reverse order"""
+def fliplr(x: Value) -> Any:
+    """The columns in reverse order."""
     if len(x.shape) < 2:
         raise ShapeError("Input must be >= 2-d.")
     return flip(x, 1)
 
 
-def flipud(x: Any) -> Any:
-    """the rows in reverse order"""
+def flipud(x: Value) -> Any:
+    """The rows in reverse order."""
     if not x.shape:
         raise ShapeError("Input must be >= 1-d.")
     return flip(x, 0)
 
 
-def _roll(x: Any, shifts: Any, dims: Any) -> Any:
+def _roll(x: Array, shifts: Sequence[int], dims: Sequence[int]) -> Any:
     return np.roll(x, shifts, tuple(dimension(d, x.ndim) for d in dims) if x.ndim else ())
 
 
@@ -109,8 +112,8 @@ _rolled: TensorFunction = declare(
 
 
 @takes(shifts=WHOLES, dims=optional(DIMENSIONS))
-def roll(x: Any, shifts: Any, dims: Any = None) -> Any:
-    """the elements moved on along dimensions, those at the end to the front; in all as one dimension if dims is left out"""
+def roll(x: Value, shifts: Wholes, dims: Wholes | None = None) -> Any:
+    """The elements shifted along dims, those at the end moved to the front; x is flattened if dims is left out."""
     shifts = _listed(shifts)
     if dims is None:
         if len(shifts) != 1:
@@ -138,12 +141,12 @@ describe(roll, tensors=("x",), formula="roll(g, -shifts)", samples=((_M, 1), (_M
 # Triangles and diagonals
 
 
-def _triangle(name: str, cut: Any, summary: str) -> TensorFunction:
-    def forward(x: Any, diagonal: int) -> Any:
+def _triangle(name: str, cut: Callable[[Array, int], Array], summary: str) -> TensorFunction:
+    def forward(x: Array, diagonal: int) -> Any:
         if x.ndim < 2:
             raise ShapeError(f"{name}: input tensor must have at least 2 dimensions")
         rows, columns = x.shape[-2:]
-        return cut(x, min(max(diagonal, -rows), columns))  # NumPy counts in 64 bits
+        return cut(x, min(max(diagonal, -rows), columns))  # NumPy overflows beyond 64 bits
 
     made: TensorFunction = declare(
         name,
@@ -158,11 +161,11 @@ def _triangle(name: str, cut: Any, summary: str) -> TensorFunction:
     return made
 
 
-tril = _triangle("tril", np.tril, "the lower triangle of a matrix, 0 above a diagonal")
-triu = _triangle("triu", np.triu, "the upper triangle of a matrix, 0 below a diagonal")
+tril = _triangle("tril", np.tril, "the lower triangle of a matrix: 0 above the given diagonal")
+triu = _triangle("triu", np.triu, "the upper triangle of a matrix: 0 below the given diagonal")
 
 
-def _embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
+def _embed(x: Array, offset: int, dim1: int, dim2: int) -> Any:
     ndim = x.ndim + 1
     first, second = dimension(dim1, ndim), dimension(dim2, ndim)
     if not x.ndim or first == second:
@@ -182,15 +185,15 @@ diag_embed: TensorFunction = declare(
     {"x": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
     statics={"offset": 0, "dim1": -2, "dim2": -1},
     kinds={"offset": WHOLE, "dim1": DIMENSION, "dim2": DIMENSION},
-    summary="matrices with the elements of the last dimension on the diagonal, or that many places off it",
+    summary="matrices with the last dimension of x on the diagonal at offset",
     formula="diagonal(g)",
     samples=((_M,), (_V, 1), (_M, -1, 0, 2)),
 )
 
 
 @takes(diagonal=WHOLE)
-def diag(x: Any, diagonal: int = 0) -> Any:
-    """of a vector the matrix with it on the diagonal, of a matrix its diagonal"""
+def diag(x: Value, diagonal: int = 0) -> Any:
+    """The diagonal of a matrix, or the matrix with a vector on its diagonal."""
     ndim = len(x.shape)
     if ndim not in (1, 2):
         raise ShapeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
@@ -200,19 +203,19 @@ def diag(x: Any, diagonal: int = 0) -> Any:
 _diagonal_of = diagonal
 describe(diag, tensors=("x",), formula="diag(g)", samples=((_V,), (_M,), (_V, -1), (_M, 1)))
 
-# Repeated and padded
+# Repeat and pad
 
 
 def _repeat_shape(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
     if len(sizes) < len(shape):
         raise ShapeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
-            hint=f"the shape is {list(shape)}: give {len(shape)} numbers or more",
+            hint=f"the shape is {list(shape)}: give at least {len(shape)} numbers",
         )
     return (*(1,) * (len(sizes) - len(shape)), *shape)
 
 
-def _repeat(x: Any, sizes: tuple[int, ...]) -> Any:
+def _repeat(x: Array, sizes: tuple[int, ...]) -> Any:
     whole = _repeat_shape(x.shape, sizes)
     if any(n < 0 for n in sizes):
         raise ShapeError(f"Trying to create tensor with negative dimension: {list(sizes)}")
@@ -220,7 +223,7 @@ def _repeat(x: Any, sizes: tuple[int, ...]) -> Any:
     return np.tile(x, sizes)
 
 
-def _unrepeat(g: Any, shape: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
+def _unrepeat(g: Value, shape: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
     pairs = [n for pair in zip(sizes, _repeat_shape(shape, sizes), strict=True) for n in pair]
     return reshape(sum(reshape(g, pairs), tuple(range(0, len(pairs), 2))), shape) if pairs else g
 
@@ -235,26 +238,26 @@ _repeated: TensorFunction = declare(
 )
 
 
-def repeat(x: Any, *sizes: Any) -> Any:
-    """x repeated that many times along each dimension, new ones in front"""
+def repeat(x: Value, *sizes: Wholes) -> Any:
+    """x repeated along each dimension; further dimensions are added in front."""
     return _repeated(x, whole_numbers("repeat", "sizes", sizes))
 
 
-def tile(x: Any, *dims: Any) -> Any:
-    """as repeat, where missing numbers are 1"""
+def tile(x: Value, *dims: Wholes) -> Any:
+    """x repeated along its last dimensions; missing numbers are 1."""
     sizes = whole_numbers("tile", "dims", dims)
     return repeat(x, (*(1,) * (len(x.shape) - len(sizes)), *sizes))
 
 
 @takes(repeats=POSITIONS, dim=optional(DIMENSION))
-def repeat_interleave(x: Any, repeats: Any, dim: Any = None) -> Any:
-    """each element, or each slice along dim, repeated in place"""
+def repeat_interleave(x: Value, repeats: Positions, dim: int | None = None) -> Any:
+    """Each element, or each slice along dim, repeated next to itself."""
     at = 0 if dim is None else dimension(dim, len(x.shape))
     if dim is None or not x.shape:
         x = flatten(x) if x.shape else reshape(x, (1,))
     length = x.shape[at]
     if repeats.ndim > 1 or repeats.size not in (1, length):
-        raise ShapeError(f"repeats must be one number, or one for each of {length}, but its shape is {list(repeats.shape)}")
+        raise ShapeError(f"repeats must be one number or {length} numbers, but its shape is {list(repeats.shape)}")
     if np.any(repeats < 0):
         raise ArgumentError("repeats can not be negative")
     each = length if repeats.size == 1 else 1
@@ -269,7 +272,7 @@ describe(tile, parameters=("x", "dims"), tensors=("x",), kinds={"dims": WHOLES},
 describe(repeat_interleave, tensors=("x",), samples=((_M, 2), (_M, [1, 2], 0)))
 
 
-def _pad(x: Any, widths: tuple[int, ...], value: Any) -> Any:
+def _pad(x: Array, widths: tuple[int, ...], value: Number) -> Any:
     if len(widths) % 2 or len(widths) > 2 * x.ndim:
         raise ShapeError(
             f"Padding length must be divisible by 2, but got {len(widths)}"
@@ -297,10 +300,10 @@ _padded: TensorFunction = declare(
 
 
 @takes(pad=WHOLES, mode=TEXT, value=optional(NUMBER))
-def pad(x: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    """one value around x: before and after along the last dimension, then the one before it; negative numbers crop"""
+def pad(x: Value, pad: Wholes, mode: str = "constant", value: Number | None = None) -> Any:
+    """x with a border of value, as widths before and after each dimension, the last one first; negative widths crop."""
     if mode != "constant":
-        raise ArgumentError(f"pad knows mode='constant' only, not '{mode}'")
+        raise ArgumentError(f"pad supports mode='constant' only, not '{mode}'")
     return _padded(x, _listed(pad), 0.0 if value is None else value)
 
 
@@ -308,18 +311,18 @@ describe(
     pad, tensors=("x",), methods=(), formula="g without its border", samples=((_M, [1, 2]), (_M, [1, -1, 0, 1], "constant", 5.0))
 )
 
-# Broadcast and joined
+# Broadcast and join
 
 
 @takes(size=WHOLES)
-def broadcast_to(x: Any, size: Any) -> Any:
-    """x repeated along dimensions of length 1, and along new ones in front, until the shape fits"""
+def broadcast_to(x: Value, size: Wholes) -> Any:
+    """x broadcast to a shape."""
     return expand(x, size)
 
 
 @takes(x=TENSOR, other=TENSOR)
-def expand_as(x: Any, other: Any) -> Any:
-    """x repeated until it has the shape of other"""
+def expand_as(x: Value, other: Value) -> Any:
+    """x broadcast to the shape of other."""
     return expand(x, tuple(other.shape))
 
 
@@ -332,15 +335,15 @@ def _sequence(name: str, tensors: tuple[Any, ...]) -> list[Any]:
     return [TENSOR(t, name, "tensors") for t in given]
 
 
-def _at_least(x: Any, ndim: int) -> Any:
-    """x with dimensions added as ``vstack`` and ``dstack`` mean it: a vector is a row."""
+def _at_least(x: Value, ndim: int) -> Any:
+    """Add dimensions as ``vstack`` and ``dstack`` do, which take a vector as a row."""
     while len(x.shape) < ndim:
         x = reshape(x, (1,)) if not x.shape else unsqueeze(x, 0 if len(x.shape) == 1 else 2)
     return x
 
 
-def _stacking(name: str, prepare: Any, summary: str) -> Any:
-    def function(*tensors: Any) -> Any:
+def _stacking(name: str, prepare: Callable[[list[Value]], Value], summary: str) -> Any:
+    def function(*tensors: Value) -> Any:
         parts = _sequence(name, tensors)
         if not parts:
             raise ArgumentError(f"{name} expects a non-empty TensorList")
@@ -358,21 +361,21 @@ def _side_by_side(parts: list[Any]) -> Any:
     return cat(parts, 0 if len(parts[0].shape) == 1 else 1)
 
 
-vstack = _stacking("vstack", lambda parts: cat([_at_least(p, 2) for p in parts], 0), "tensors below each other, vectors as rows")
-hstack = _stacking("hstack", _side_by_side, "tensors side by side")
-dstack = _stacking("dstack", lambda parts: cat([_at_least(p, 3) for p in parts], 2), "tensors behind each other")
+vstack = _stacking("vstack", lambda parts: cat([_at_least(p, 2) for p in parts], 0), "tensors joined by rows; vectors become rows")
+hstack = _stacking("hstack", _side_by_side, "tensors joined by columns; vectors end to end")
+dstack = _stacking("dstack", lambda parts: cat([_at_least(p, 3) for p in parts], 2), "tensors joined along the third dimension")
 
 
-def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
-    """tensors repeated until all have one shape"""
+def broadcast_tensors(*tensors: Value) -> tuple[Any, ...]:
+    """The tensors, each broadcast to their common shape."""
     parts = _sequence("broadcast_tensors", tensors)
     shape = broadcast_shape("broadcast_tensors", *(tuple(part.shape) for part in parts))
     return tuple(expand(part, shape) for part in parts)
 
 
 @takes(indexing=TEXT)
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
-    """of vectors the tensors of a grid: the i-th of them changes along dimension i ('xy': the first two the other way round)"""
+def meshgrid(*tensors: Value, indexing: str = "ij") -> tuple[Any, ...]:
+    """The coordinates of a grid: the i-th tensor varies along dimension i ('xy' exchanges the first two dimensions)."""
     if indexing not in ("ij", "xy"):
         raise ArgumentError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     parts = _sequence("meshgrid", tensors)
@@ -404,14 +407,14 @@ describe(
 
 
 @takes(n=WHOLE, dim=DIMENSION)
-def diff(x: Any, n: int = 1, dim: int = -1) -> Any:
-    """differences of neighbours along dim, n times"""
+def diff(x: Value, n: int = 1, dim: int = -1) -> Any:
+    """Differences of neighbouring elements along dim, taken n times."""
     at = dimension(dim, len(x.shape))
     if not x.shape:
         raise ShapeError("diff expects at least a 1-dimensional tensor")
     if n < 0:
-        raise ArgumentError(f"diff takes differences 'n' times, which cannot be {n}")
-    turns = min(n, x.shape[at])  # then nothing is left
+        raise ArgumentError(f"the order n of diff cannot be negative: {n}")
+    turns = min(n, x.shape[at])  # after so many differences nothing is left
     check_count(turns, MOST_TURNS, "diff of order {} is above the limit of {}")
     for _ in range(turns):
         before = (slice(None),) * at

@@ -1,7 +1,7 @@
 """Bessel functions of order 0 and 1.
 
-Their derivatives are halves of sums and differences of the two neighbouring orders, which holds at 0 too, where the
-usual formulas divide by x.
+Their derivatives are half the sum or difference of the two neighbouring orders.  This holds at 0 too, where the usual
+formulas divide by x.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import ORDER
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
@@ -27,11 +28,11 @@ _FIRST = {"iv": (from_scipy("i0"), from_scipy("i1")), "jv": (from_scipy("j0"), f
 
 
 def _of_any_order(name: str) -> Any:
-    """SciPy's function, by its first term where x is tiny: SciPy has nan there."""
+    """Return SciPy's function; where x is tiny and SciPy gives nan, it is the first term of the power series."""
     of_order = from_scipy(name)
 
     @np.errstate(all="ignore")
-    def function(n: float, x: Any) -> Any:
+    def function(n: float, x: Array) -> Any:
         value, small = of_order(n, x), np.abs(x) < 1e-100
         return np.where(small, (x / 2) ** int(n) / math.factorial(min(int(n), 170)), value)[()] if np.any(small) else value
 
@@ -44,20 +45,21 @@ def _of_order(name: str) -> Any:
 
 
 @np.errstate(all="ignore")
-def _first_kind(x: Any, n: int) -> Any:
+def _first_kind(x: Array, n: int) -> Any:
     value = _of_order("jv")(x, n)
     far = (np.abs(x) > 30 + n * n) & np.isfinite(x)
     return np.where(far, _waves(np.where(far, x, 100.0 + n * n), n), value)[()] if np.any(far) else value
 
 
-def _waves(x: Any, n: int) -> Any:
-    """The function of the first kind far out, by Hankel's series: its sine and cosine are those of x itself."""
+def _waves(x: Array, n: int) -> Any:
+    """Return J_n(x) for large x by Hankel's expansion, written with the sine and cosine of x itself."""
     size = np.abs(x) * 1.0
-    parts, term = [0.0, 0.0], 1.0
+    parts: list[Array | float] = [0.0, 0.0]
+    term: Array | float = 1.0
     for k in range(24):
         parts[k % 2] = parts[k % 2] + (-1) ** (k // 2) * term
         term = term * (4 * n * n - (2 * k + 1) ** 2) / (8 * (k + 1) * size)
-    # Half a turn is taken off for every two orders, an eighth of one in any case.
+    # The phase is x - n*pi/2 - pi/4.
     sine, cosine = np.sin(size), np.cos(size)
     turned = ((cosine + sine, sine - cosine), (sine - cosine, -cosine - sine))[n % 2]
     value = (parts[0] * turned[0] - parts[1] * turned[1]) * (-1) ** (n // 2) / np.sqrt(math.pi * size)
@@ -71,7 +73,7 @@ bessel_i: TensorFunction = declare(
     {"x": lambda g, x, n: g * ((bessel_i(x, abs(n - 1)) + bessel_i(x, n + 1)) / 2)},
     series="chain",
     decomposition=decompositions.bessel_i,
-    summary="modified Bessel function of the first kind, of whole order n",
+    summary="modified Bessel function of the first kind of integer order n",
     formula="(bessel_i(x, n - 1) + bessel_i(x, n + 1))/2",
     samples=(*_ANY, (0.4, 2), (-1.3, 3)),
     **_ORDERS,
@@ -82,7 +84,7 @@ bessel_j: TensorFunction = declare(
     {"x": lambda g, x, n: g * ((bessel_j(x, n - 1) - bessel_j(x, n + 1)) / 2) if n else -g * bessel_j(x, 1)},
     series="chain",
     decomposition=decompositions.bessel_j,
-    summary="Bessel function of the first kind, of whole order n",
+    summary="Bessel function of the first kind of integer order n",
     formula="(bessel_j(x, n - 1) - bessel_j(x, n + 1))/2",
     samples=(*_ANY, (0.4, 2), (-1.3, 3)),
     **_ORDERS,
@@ -93,7 +95,7 @@ i0: TensorFunction = declare(
     {"x": lambda g, x: g * i1(x)},
     series="chain",
     decomposition=decompositions.bessel_i(0),
-    summary="modified Bessel function of the first kind, order 0",
+    summary="modified Bessel function of the first kind of order 0",
     formula="i1(x)",
     samples=_ANY,
 )
@@ -105,7 +107,7 @@ i1: TensorFunction = declare(
     decomposition=decompositions.bessel_i(1),
     node="SpecialI1Backward0",
     methods=(),
-    summary="modified Bessel function of the first kind, order 1",
+    summary="modified Bessel function of the first kind of order 1",
     formula="(i0(x) + bessel_i(x, 2))/2",
     samples=(*_ANY, (0.0,)),
 )
@@ -118,7 +120,7 @@ j0: TensorFunction = declare(
     node="SpecialBesselJ0Backward0",
     aliases=("bessel_j0",),
     methods=(),
-    summary="Bessel function of the first kind, order 0",
+    summary="Bessel function of the first kind of order 0",
     formula="-j1(x)",
     samples=_ANY,
 )
@@ -131,20 +133,20 @@ j1: TensorFunction = declare(
     node="SpecialBesselJ1Backward0",
     aliases=("bessel_j1",),
     methods=(),
-    summary="Bessel function of the first kind, order 1",
+    summary="Bessel function of the first kind of order 1",
     formula="(j0(x) - bessel_j(x, 2))/2",
     samples=(*_ANY, (0.0,)),
 )
 
-# exp(-abs(x)) times i0 and i1.  Far out their derivatives are small differences: from 20 on they are those of the
-# asymptotic series, term by term.
+# exp(-abs(x)) times i0 and i1.  For large x their derivatives are small differences of large terms: from 20 on the
+# asymptotic series is differentiated term by term.
 
 _FAR = 20.0
 _SCALED = (from_scipy("i0e"), from_scipy("i1e"))
 
 
 @np.errstate(all="ignore")
-def _scaled_values(x: Any, n: int, order: int) -> Any:
+def _scaled_values(x: Array, n: int, order: int) -> Any:
     size, sign = np.abs(x), np.sign(x)
     far = size > _FAR
     beyond = _far_out(np.maximum(size, _FAR), n, order) * sign ** ((n + order) % 2)
@@ -153,7 +155,7 @@ def _scaled_values(x: Any, n: int, order: int) -> Any:
     ive = _of_any_order("ive")
     near: Any = 0.0
     for j in range(order + 1):
-        for i in range(j + 1):  # the derivative of order j of I_n
+        for i in range(j + 1):  # the j-th derivative of I_n
             k = abs(n + j - 2 * i)
             term = math.comb(j, i) / 2**j * (_SCALED[k](x) if k < 2 else ive(float(k), x))
             near = near + math.comb(order, j) * (-sign) ** (order - j) * term
@@ -161,8 +163,8 @@ def _scaled_values(x: Any, n: int, order: int) -> Any:
 
 
 @np.errstate(all="ignore")
-def _far_out(x: Any, n: int, order: int) -> Any:
-    """The derivative of that order of exp(-x)*I_n(x), for large positive x."""
+def _far_out(x: Array, n: int, order: int) -> Any:
+    """Return the derivative of the given order of exp(-x)*I_n(x), for large positive x."""
     total: Any = 0.0
     for coefficient in reversed(decompositions.far_out(n, order)):
         total = coefficient + total / x
@@ -178,11 +180,11 @@ bessel_scaled: TensorFunction = declare(
     kinds={"n": ORDER, "order": ORDER},
     methods=(),
     decomposition=decompositions.bessel_scaled,
-    summary="the derivative of that order of exp(-abs(x))*bessel_i(x, n)",
+    summary="derivative of the given order of exp(-abs(x))*bessel_i(x, n)",
     formula="bessel_scaled(x, n, order + 1)",
     domain="everywhere",
     smooth="x != 0",
-    convention="the derivative at 0 is the mean of those from both sides (PyTorch, for i0e and i1e)",
+    convention="the derivative at 0 is the mean of the one-sided derivatives (PyTorch, for i0e and i1e)",
     kink=lambda x: x == 0,
     samples=(*_ANY, (30.0,), (0.7, 1, 1), (-2.0, 0, 1)),
     edges=((0.0,),),
@@ -195,7 +197,7 @@ i0e = declare(
     decomposition=decompositions.bessel_scaled(0, 0),
     node="SpecialI0EBackward0",
     methods=(),
-    summary="exp(-abs(x))*i0(x), without overflow",
+    summary="exp(-abs(x))*i0(x) without overflow",
     formula="bessel_scaled(x, 0, 1)",
     domain="everywhere",
     smooth="x != 0",
@@ -212,7 +214,7 @@ i1e = declare(
     decomposition=decompositions.bessel_scaled(1, 0),
     node="SpecialI1EBackward0",
     methods=(),
-    summary="exp(-abs(x))*i1(x), without overflow",
+    summary="exp(-abs(x))*i1(x) without overflow",
     formula="bessel_scaled(x, 1, 1)",
     domain="everywhere",
     convention="the derivative at 0 is 1/2 (PyTorch)",

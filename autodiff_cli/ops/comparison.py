@@ -1,4 +1,4 @@
-"""Comparisons, logic, and choosing between values.  What is not chosen gets no gradient."""
+"""Comparisons, logic, and selection between values.  The gradient of an unselected value is 0."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import FLAG, NUMBER, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import where
+from autodiff_cli.autograd.primitives.values import Operand, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 
@@ -51,15 +53,15 @@ def _comparison(name: str) -> Any:
         getattr(operator, name),
         {"x": None, "y": None},
         operator=name,
-        summary=f"x {_SIGNS[name]} y: true or false, without a gradient",
+        summary=f"x {_SIGNS[name]} y as true or false; not differentiable",
     )
 
 
 lt, le, gt, ge, eq, ne = (_comparison(name) for name in _SIGNS)
 
 
-def _or_unequal(compare: Any) -> Any:
-    """``tensor == None`` is a question that Python answers."""
+def _or_unequal(compare: TensorFunction) -> Any:
+    """Leave ``tensor == None`` and ``tensor == \"text\"`` to Python."""
     return lambda self, other: NotImplemented if other is None or isinstance(other, str) else compare(self, other)
 
 
@@ -70,19 +72,19 @@ for _name, _ufunc, _sign in (("and", np.bitwise_and, "and"), ("or", np.bitwise_o
     setattr(Tensor, f"__{_name}__", _bitwise)
     setattr(Tensor, f"__r{_name}__", _bitwise)
 setattr(Tensor, "__invert__", declare("bitwise_not", np.invert, {"x": None}, public=False, decomposition="not x"))  # noqa: B010
-logical_and = declare("logical_and", np.logical_and, {"x": None, "y": None}, summary="true where both are not zero")
-logical_or = declare("logical_or", np.logical_or, {"x": None, "y": None}, summary="true where one is not zero")
+logical_and = declare("logical_and", np.logical_and, {"x": None, "y": None}, summary="true where x and y are both nonzero")
+logical_or = declare("logical_or", np.logical_or, {"x": None, "y": None}, summary="true where x or y is nonzero")
 logical_xor = declare(
     "logical_xor",
     np.logical_xor,
     {"x": None, "y": None},
     decomposition="(x != 0) != (y != 0)",
-    summary="true where just one is not zero",
+    summary="true where exactly one of x and y is nonzero",
 )
-logical_not = declare("logical_not", np.logical_not, {"x": None}, summary="true where it is zero")
-isnan = declare("isnan", np.isnan, {"x": None}, summary="true where it is nan")
-isinf = declare("isinf", np.isinf, {"x": None}, summary="true where it is infinite")
-isfinite = declare("isfinite", np.isfinite, {"x": None}, summary="true where it is neither nan nor infinite")
+logical_not = declare("logical_not", np.logical_not, {"x": None}, summary="true where x is zero")
+isnan = declare("isnan", np.isnan, {"x": None}, summary="true where x is nan")
+isinf = declare("isinf", np.isinf, {"x": None}, summary="true where x is infinite")
+isfinite = declare("isfinite", np.isfinite, {"x": None}, summary="true where x is neither nan nor infinite")
 
 
 isclose = declare(
@@ -96,43 +98,43 @@ isclose = declare(
 )
 
 
-def equal(x: Any, y: Any) -> bool:
-    """Whether two tensors have one shape and the same elements."""
-    return bool(np.array_equal(*(getattr(v, "_data", v) for v in (x, y))))
+def equal(x: Value, y: Value) -> bool:
+    """True if two tensors have the same shape and elements."""
+    return bool(np.array_equal(array_of(x), array_of(y)))
 
 
 @takes(rtol=NUMBER, atol=NUMBER, equal_nan=FLAG)
-def allclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether ``isclose`` holds everywhere."""
+def allclose(x: Value, y: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """True if ``isclose`` holds for all elements."""
     return bool(np.all(getattr(isclose(x, y, rtol, atol, equal_nan), "_data", True)))
 
 
 describe(equal, tensors=("x", "y"))
 describe(allclose, tensors=("x", "y"))
-all: TensorFunction = declare("all", lambda x: np.all(x), {"x": None}, elementwise=False, summary="true if no element is zero")
-any: TensorFunction = declare("any", lambda x: np.any(x), {"x": None}, elementwise=False, summary="true if an element is not zero")
+all: TensorFunction = declare("all", np.all, {"x": None}, elementwise=False, summary="true if every element is nonzero")
+any: TensorFunction = declare("any", np.any, {"x": None}, elementwise=False, summary="true if any element is nonzero")
 
 
 describe(
     where,
     section="comparison",
-    summary="x where the condition is true, else y",
+    summary="x where condition is true, else y",
     formula="1 or 0",
     methods=(),
-    convention="what is not chosen gets 0 (PyTorch)",
+    convention="the gradient of the unselected value is 0 (PyTorch)",
     samples=((True, 1.5, -0.5), ([True, False], [1.0, 2.0], [3.0, 4.0])),
 )
 
 
-def _method_where(self: Any, condition: Any, other: Any) -> Any:
+def _method_where(self: Tensor, condition: Value, other: Operand) -> Any:
     return where(condition, self, other)
 
 
 Tensor.where = _method_where  # type: ignore[attr-defined]
 
 
-def _larger_share(g: Any, x: Any, y: Any) -> Any:
-    return where(x == y, g / 2, where(x < y, 0.0, g))  # nan is neither
+def _larger_share(g: Value, x: Value, y: Value) -> Any:
+    return where(x == y, g / 2, where(x < y, 0.0, g))  # nan is neither equal nor smaller
 
 
 maximum = declare(
@@ -141,11 +143,11 @@ maximum = declare(
     {"x": lambda g, x, y: _larger_share(g, x, y), "y": lambda g, x, y: _larger_share(g, y, x)},
     selects=True,
     series="chain",
-    summary="the larger of two, element by element",
+    summary="elementwise maximum of x and y",
     formula="1 where x > y else 0, 1 where y > x else 0",
     domain="everywhere",
     smooth="x != y",
-    convention="one half each where both are equal (PyTorch)",
+    convention="both derivatives are 1/2 where x = y (PyTorch)",
     kink=lambda x, y: x == y,
     samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0])),
     edges=((1.0, 1.0),),
@@ -156,24 +158,24 @@ minimum = declare(
     {"x": lambda g, x, y: _larger_share(g, y, x), "y": lambda g, x, y: _larger_share(g, x, y)},
     selects=True,
     series="chain",
-    summary="the smaller of two, element by element",
+    summary="elementwise minimum of x and y",
     formula="1 where x < y else 0, 1 where y < x else 0",
     domain="everywhere",
     smooth="x != y",
-    convention="one half each where both are equal (PyTorch)",
+    convention="both derivatives are 1/2 where x = y (PyTorch)",
     kink=lambda x, y: x == y,
     samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0])),
     edges=((1.0, 1.0),),
 )
 
 
-def _inside(x: Any, low: Any, high: Any) -> Any:
+def _inside(x: Array, low: Operand | None, high: Operand | None) -> Any:
     inside = True if low is None else x >= low
     return inside if high is None else inside & (x <= high)
 
 
-def _clip(x: Any, low: Any, high: Any) -> Any:
-    # PyTorch's order: the upper bound wins where the two cross.
+def _clip(x: Array, low: Array | None, high: Array | None) -> Any:
+    # In PyTorch's order: the upper bound wins where min > max.
     raised = x if low is None else np.maximum(x, low)
     return raised if high is None else np.minimum(raised, high)
 
@@ -205,8 +207,8 @@ _clamp_tensors = declare(
 )
 
 
-def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
-    """x kept between min and max, either of which may be left out."""
+def clamp(x: Value, min: Operand | None = None, max: Operand | None = None) -> Any:
+    """x clamped to [min, max]; either bound may be left out."""
     if min is None and max is None:
         raise ArgumentError("clamp: at least one of min or max must be given")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
@@ -214,7 +216,7 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
     return _clamp_numbers(x, min, max)
 
 
-def _at_bound(x: Any, min: Any, max: Any) -> Any:
+def _at_bound(x: Array, min: Array | None, max: Array | None) -> Any:
     low = False if min is None else x == min
     return low if max is None else low | (x == max)
 
@@ -225,8 +227,8 @@ describe(
     tensors=("x", "min", "max"),
     formula="1 where min <= x <= max else 0",
     domain="everywhere",
-    smooth="x is not at a bound",
-    convention="the derivative by x at the bounds is 1, as inside (PyTorch)",
+    smooth="x != min and x != max",
+    convention="the derivative with respect to x at the bounds is 1, as inside (PyTorch)",
     kink=_at_bound,
     samples=((0.5, 0.0, 1.0), ([-2.0, 0.3, 5.0], -1.0, 1.0)),
     edges=((0.0, 0.0, 1.0), (1.0, 0.0, 1.0)),

@@ -1,17 +1,20 @@
-"""More products: sums over chosen dimensions, and what is made of them."""
+"""Products summed over chosen dimensions: einsum, tensordot, linear layers and others."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, NUMBER, TENSOR, TEXT, WHOLE, WHOLES, Kind, Unfit, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.values import Dims, Number, Value, Wholes
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.linalg import matmul, mm
@@ -26,13 +29,13 @@ declare = Declarations(__name__)
 _V, _W, _A, _B = [1.0, 2.0], [3.0, -4.0], [[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]]
 _C, _D = [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]], [[1.5], [0.2], [-0.7]]
 
-# Einstein's sum.  What only one operand has is summed there, and what it repeats is its diagonal; then two operands at a
-# time are contracted, and the gradient of one is the contraction of the other with that of the result.
+# Einstein's sum.  First the diagonal is taken for labels that an operand repeats, and labels of one operand only are
+# summed.  Then operands are contracted in pairs; the cotangent of one is the contraction of the other with that of the result.
 
 _Labels = tuple[int, ...]
 
 
-def _contraction(x: Any, y: Any, of_x: _Labels, of_y: _Labels, of_out: _Labels) -> Any:
+def _contraction(x: Array, y: Array, of_x: _Labels, of_y: _Labels, of_out: _Labels) -> Any:
     lengths = {label: n for v, of in ((x, of_x), (y, of_y)) for label, n in zip(of, v.shape, strict=True) if n != 1}
     check_size(tuple(lengths.get(label, 1) for label in of_out))
     product: Any = np.einsum
@@ -52,7 +55,7 @@ _contract: TensorFunction = declare(
 
 
 def _terms(equation: str, ndims: list[int]) -> tuple[list[list[int]], list[int]]:
-    """The labels of each operand and of the result, as numbers; those of '...' are negative."""
+    """Return the labels of each operand and of the result, as numbers; the labels of '...' are negative."""
     given, arrow, wanted = equation.replace(" ", "").partition("->")
     inputs = given.split(",")
     if len(inputs) != len(ndims):
@@ -97,8 +100,8 @@ def _labels(text: str, hidden: int) -> list[int]:
     return [*map(ord, before), *(range(-hidden, 0) if dots else ()), *map(ord, after)]
 
 
-def _without_repeats(x: Any, labels: list[int]) -> tuple[Any, list[int]]:
-    """An operand whose labels are there once: the diagonal along those that were repeated."""
+def _without_repeats(x: Value, labels: list[int]) -> tuple[Any, list[int]]:
+    """Take the diagonal of an operand along each repeated label, so that every label occurs once."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             first = labels.index(label)
@@ -112,14 +115,14 @@ def _without_repeats(x: Any, labels: list[int]) -> tuple[Any, list[int]]:
     return x, labels
 
 
-def _summed(x: Any, labels: list[int], needed: set[int]) -> tuple[Any, list[int]]:
-    """An operand without the labels that nothing else needs."""
+def _summed(x: Value, labels: list[int], needed: set[int]) -> tuple[Any, list[int]]:
+    """Sum an operand over the labels that are not needed elsewhere."""
     alone = [i for i, label in enumerate(labels) if label not in needed]
     return (sum(x, alone), [label for label in labels if label in needed]) if alone else (x, labels)
 
 
-def _unstretched(x: Any, of_x: list[int], y: Any, of_y: list[int]) -> tuple[Any, list[int]]:
-    """``x`` without the dimensions of 1 that would be stretched to those of ``y``: a contraction has no gradient of stretching."""
+def _unstretched(x: Value, of_x: list[int], y: Value, of_y: list[int]) -> tuple[Any, list[int]]:
+    """Remove dimensions of length 1 of ``x`` that would broadcast against ``y``: the rule of a contraction does not sum them."""
     lengths = dict(zip(of_y, y.shape, strict=True))
     stretched = [i for i, label in enumerate(of_x) if x.shape[i] == 1 != lengths.get(label, 1)]
     if stretched:
@@ -128,14 +131,14 @@ def _unstretched(x: Any, of_x: list[int], y: Any, of_y: list[int]) -> tuple[Any,
     return x, of_x
 
 
-def _arranged(x: Any, labels: list[int], out: list[int]) -> Any:
+def _arranged(x: Value, labels: list[int], out: list[int]) -> Any:
     order = tuple(labels.index(label) for label in out)
     return permuted(x, order) if order != tuple(range(len(order))) else x
 
 
 @takes(equation=TEXT)
-def einsum(equation: str, *operands: Any) -> Any:
-    """sums of products by an equation such as 'ij,jk->ik'"""
+def einsum(equation: str, *operands: Value) -> Any:
+    """Sums of products over the indices of an equation such as 'ij,jk->ik'."""
     parts = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     if not parts:
         raise ArgumentError("einsum(): must provide at least one operand")
@@ -176,10 +179,10 @@ describe(
     ),
 )
 
-# Made of products that are there
+# Built from other products
 
 
-def _pair(value: Any) -> Any:
+def _pair(value: object) -> Any:
     if not isinstance(value, (list, tuple)):
         return WHOLE.take(value)
     if len(value) != 2:
@@ -191,16 +194,16 @@ _COUNT_OR_PAIR = Kind("a number of dimensions, or a pair of lists of dimensions"
 
 
 @takes(x=TENSOR, y=TENSOR, dims=_COUNT_OR_PAIR)
-def tensordot(x: Any, y: Any, dims: Any = 2) -> Any:
-    """sum of products over the last dims of x and the first of y, or over pairs of lists of dimensions"""
-    if isinstance(dims, (list, tuple)):
+def tensordot(x: Value, y: Value, dims: int | Sequence[Wholes] = 2) -> Any:
+    """Sum of products over the last dims dimensions of x and the first of y, or over two lists of dimensions."""
+    if not isinstance(dims, int):
         of_x, of_y = ([d] if isinstance(d, int) else list(d) for d in dims)
     else:
         if dims < 0 or dims > min(len(x.shape), len(y.shape)):
-            raise ShapeError(f"tensordot expects dims >= 0 and no more than both tensors have, but got dims={dims}")
+            raise ShapeError(f"tensordot expects 0 <= dims <= {min(len(x.shape), len(y.shape))}, but got dims={dims}")
         of_x, of_y = list(range(len(x.shape) - dims, len(x.shape))), list(range(dims))
     if (of_x and not x.shape) or (of_y and not y.shape):
-        raise ShapeError(f"tensordot: a number has no dimensions to contract: shapes {list(x.shape)} and {list(y.shape)}")
+        raise ShapeError(f"tensordot: cannot contract a number: the shapes are {list(x.shape)} and {list(y.shape)}")
     of_x, of_y = [dimension(d, len(x.shape)) for d in of_x], [dimension(d, len(y.shape)) for d in of_y]
     if [x.shape[d] for d in of_x] != [y.shape[d] for d in of_y]:
         raise ShapeError(
@@ -219,8 +222,8 @@ def tensordot(x: Any, y: Any, dims: Any = 2) -> Any:
 
 
 @takes(x=TENSOR, y=TENSOR)
-def inner(x: Any, y: Any) -> Any:
-    """sum of products over the last dimension of both"""
+def inner(x: Value, y: Value) -> Any:
+    """Sum of products over the last dimension of x and y."""
     if not x.shape or not y.shape:
         return x * y
     if x.shape[-1] != y.shape[-1]:
@@ -231,16 +234,16 @@ def inner(x: Any, y: Any) -> Any:
 
 
 @takes(x=TENSOR, y=TENSOR)
-def vdot(x: Any, y: Any) -> Any:
-    """product of two vectors"""
+def vdot(x: Value, y: Value) -> Any:
+    """Dot product of two vectors."""
     if len(x.shape) != 1 or len(y.shape) != 1:
         raise ShapeError(f"1D tensors expected, but got {len(x.shape)}D and {len(y.shape)}D tensors")
     return matmul(x, y)
 
 
 @takes(x=TENSOR, y=TENSOR)
-def kron(x: Any, y: Any) -> Any:
-    """Kronecker's product: every element of x times all of y"""
+def kron(x: Value, y: Value) -> Any:
+    """Kronecker product: every element of x times all of y."""
     ndim = max(len(x.shape), len(y.shape))
     of_x, of_y = ((*(1,) * (ndim - len(v.shape)), *v.shape) for v in (x, y))
     check_size(tuple(n * m for n, m in zip(of_x, of_y, strict=True)))
@@ -249,13 +252,13 @@ def kron(x: Any, y: Any) -> Any:
     return reshape(left * right, [n * m for n, m in zip(of_x, of_y, strict=True)])
 
 
-describe(tensordot, formula="tensordot of g with the other", samples=((_A, _B), (_A, _B, 1), (_A, _B, [[0], [1]])))
+describe(tensordot, formula="tensordot of g with the other operand", samples=((_A, _B), (_A, _B, 1), (_A, _B, [[0], [1]])))
 describe(inner, formula="g @ y, g.T @ x", samples=((_V, _W), (_A, _V), (_A, _B)))
 describe(vdot, formula="y, x", samples=((_V, _W),))
-describe(kron, formula="sums of g times the other", samples=((_A, _B), (_V, _A)))
+describe(kron, formula="sums of g times the other operand", samples=((_A, _B), (_V, _A)))
 
 
-def _addmm(x: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
+def _addmm(x: Array, mat1: Array, mat2: Array, beta: Number, alpha: Number) -> Any:
     if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
         shown = " and ".join("x".join(map(str, m.shape)) for m in (mat1, mat2))
         raise ShapeError(f"mat1 and mat2 shapes cannot be multiplied ({shown})")
@@ -285,22 +288,22 @@ addmm = declare(
 
 
 @takes(x=TENSOR, batch1=TENSOR, batch2=TENSOR, beta=NUMBER, alpha=NUMBER)
-def baddbmm(x: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta*x + alpha*(batch1 @ batch2) for batches of matrices"""
+def baddbmm(x: Value, batch1: Value, batch2: Value, beta: Number = 1, alpha: Number = 1) -> Any:
+    """beta*x + alpha*(batch1 @ batch2) for batches of matrices."""
     return x * beta + matmul(batch1, batch2) * alpha
 
 
 @takes(x=TENSOR, weight=TENSOR, bias=optional(TENSOR))
-def linear(x: Any, weight: Any, bias: Any = None) -> Any:
-    """x @ weight.T + bias"""
+def linear(x: Value, weight: Value, bias: Value | None = None) -> Any:
+    """x @ weight.T + bias."""
     if bias is not None and len(x.shape) == 2:
         return addmm(bias, x, t(weight))
     product = matmul(x, t(weight) if len(weight.shape) < 3 else transpose(weight, -2, -1))
     return product if bias is None else product + bias
 
 
-def chain_matmul(*matrices: Any) -> Any:
-    """the product of several matrices, multiplied in the cheapest order"""
+def chain_matmul(*matrices: Value) -> Any:
+    """Product of several matrices, multiplied in the cheapest order."""
     parts = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
     parts = [TENSOR(part, "chain_matmul", "matrices") for part in parts]
     if len(parts) < 2:
@@ -319,7 +322,7 @@ def chain_matmul(*matrices: Any) -> Any:
 
 
 def _cheapest(parts: list[Any]) -> Any:
-    """The product in the order of the fewest multiplications."""
+    """Return the product, computed in the order with the fewest multiplications."""
     n = len(parts)
     sizes = [part.shape[0] for part in parts] + [parts[-1].shape[1]]
     costs: dict[tuple[int, int], tuple[int, Any]] = {(i, i + 1): (0, None) for i in range(n)}
@@ -342,12 +345,12 @@ describe(
     tensors=("matrices",),
     variadic=True,
     aliases=("multi_dot",),
-    formula="products of g with the others",
+    formula="products of g with the other matrices",
     samples=((_A, _C, _D), (_V, _A, _W)),
 )
 
 
-def _cross(x: Any, y: Any, dim: int) -> Any:
+def _cross(x: Array, y: Array, dim: int) -> Any:
     a, b = np.moveaxis(x, dim, 0), np.moveaxis(y, dim, 0)
     parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     return np.stack(parts, dim)
@@ -364,8 +367,8 @@ _crossed: TensorFunction = declare(
 
 
 @takes(x=TENSOR, y=TENSOR, dim=DIMENSION)
-def cross_along(x: Any, y: Any, dim: int = -1) -> Any:
-    """``torch.linalg.cross``: along the last dimension if none is given."""
+def cross_along(x: Value, y: Value, dim: int = -1) -> Any:
+    """``torch.linalg.cross``: vector product along dim, the last dimension if left out."""
     if len(x.shape) != len(y.shape):
         raise ShapeError(f"linalg.cross: inputs must have the same number of dimensions: {len(x.shape)} and {len(y.shape)}")
     at = dimension(dim, len(x.shape))
@@ -379,8 +382,8 @@ cross_along.__name__ = "linalg.cross"
 
 
 @takes(x=TENSOR, y=TENSOR, dim=optional(DIMENSION))
-def cross(x: Any, y: Any, dim: Any = None) -> Any:
-    """vector product along dim, the first dimension of length 3 if left out"""
+def cross(x: Value, y: Value, dim: Dims = None) -> Any:
+    """Vector product along dim, the first dimension of length 3 if left out."""
     if dim is None:
         if 3 not in x.shape:
             raise ShapeError("no dimension of size 3 in input")

@@ -1,4 +1,4 @@
-"""Tensors out of nothing: constants, ranges, random numbers."""
+"""Create tensors: constants, ranges, random numbers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import as_dtype, get_default_dtype
+from autodiff_cli.autograd.dtypes import Array, as_dtype, get_default_dtype
 from autodiff_cli.autograd.primitives.kinds import NUMBER, WHOLE, WHOLES, optional, takes, whole_numbers
 from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.values import Data, DTypeLike, Number, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, LimitError
 from autodiff_cli.limits import check_size
@@ -38,13 +39,13 @@ __all__ = [
 ]
 
 
-def tensor(data: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """A new leaf that holds a copy of ``data``: a number, nested lists of numbers, or an array."""
+def tensor(data: Data, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+    """Return a new leaf that holds a copy of ``data``: a number, nested lists of numbers, or an array."""
     return Tensor(data, requires_grad, dtype)
 
 
-def as_tensor(data: Any, dtype: Any = None) -> Tensor:
-    """``data`` itself if it is a tensor of this type, else a new one; NumPy arrays are shared, not copied."""
+def as_tensor(data: Data, dtype: DTypeLike = None) -> Tensor:
+    """Return ``data`` itself if it is a tensor of this type, else a new tensor; NumPy arrays are shared, not copied."""
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or data.dtype == as_dtype(dtype)):
@@ -61,24 +62,24 @@ def _shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return shape
 
 
-def _leaf(data: Any, requires_grad: bool) -> Tensor:
+def _leaf(data: Array, requires_grad: bool) -> Tensor:
     made = tensor_on(data[()] if data.ndim == 0 else data, None)
     return made.requires_grad_() if requires_grad else made
 
 
-def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Zeros of a shape."""
+def zeros(*size: Wholes, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+    """Zeros in a given shape."""
     return _leaf(np.zeros(_shape("zeros", size), dtype or get_default_dtype()), requires_grad)
 
 
-def ones(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones of a shape."""
+def ones(*size: Wholes, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+    """Ones in a given shape."""
     return _leaf(np.ones(_shape("ones", size), dtype or get_default_dtype()), requires_grad)
 
 
 @takes(size=WHOLES, fill_value=NUMBER)
-def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """One value, everywhere in a shape."""
+def full(size: Wholes, fill_value: Number, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+    """One value in every element of a given shape."""
     size = size if isinstance(size, (list, tuple)) else (size,)
     return _leaf(
         np.full(_shape("full", (size,)), fill_value, dtype or (get_default_dtype() if isinstance(fill_value, float) else None)),
@@ -87,15 +88,17 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool =
 
 
 @takes(n=WHOLE, m=optional(WHOLE))
-def eye(n: Any, m: Any = None, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones on the diagonal of an n by m matrix."""
+def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+    """Matrix of n rows and m columns with ones on the diagonal; m is n if left out."""
     rows, columns = _shape("eye", (n, n if m is None else m))
     return _leaf(np.eye(rows, columns, dtype=dtype or get_default_dtype()), requires_grad)
 
 
 @takes(start=NUMBER, end=optional(NUMBER), step=NUMBER)
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Numbers from ``start`` (0 if only one is given) up to, not including, ``end``."""
+def arange(
+    start: Number, end: Number | None = None, step: Number = 1, *, dtype: DTypeLike = None, requires_grad: bool = False
+) -> Tensor:
+    """Numbers from ``start`` to ``end``, not included, by ``step``; from 0 to ``start`` without ``end``."""
     if end is None:
         start, end = 0, start
     if step == 0:
@@ -104,7 +107,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, req
     if math.isnan(count):
         raise ArgumentError("the bounds of arange cannot be nan")
     if math.isinf(count):
-        raise LimitError("arange has no end here", hint="give it finite bounds, and a step that is not too small")
+        raise LimitError("arange would not end", hint="use finite bounds, and a step that is not too small")
     check_size((math.ceil(count),))
     if count <= 0:
         end = start
@@ -115,7 +118,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, req
 
 
 @takes(start=NUMBER, end=NUMBER, steps=WHOLE)
-def linspace(start: Any, end: Any, steps: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def linspace(start: Number, end: Number, steps: int, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Evenly spaced numbers from ``start`` to ``end``, both included."""
     (steps,) = _shape("linspace", (steps,))
     return _leaf(np.linspace(float(start), float(end), steps, dtype=dtype or get_default_dtype()), requires_grad)
@@ -125,7 +128,7 @@ _generator: Any = None
 
 
 def manual_seed(seed: int) -> None:
-    """Make ``rand`` and ``randn`` start over from a seed."""
+    """Restart ``rand`` and ``randn`` from a seed."""
     global _generator
     _generator = np.random.default_rng(seed)
 
@@ -136,62 +139,62 @@ def _random() -> Any:
     return _generator
 
 
-def rand(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Random numbers, uniform between 0 and 1; the same in every run unless ``manual_seed`` says otherwise."""
+def rand(*size: Wholes, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+    """Return random numbers, uniform between 0 and 1; the same in every run unless ``manual_seed`` sets another seed."""
     return _leaf(np.asarray(_random().random(_shape("rand", size))).astype(dtype or get_default_dtype()), requires_grad)
 
 
-def randn(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Random numbers from the standard normal distribution; see ``rand`` for the seed."""
+def randn(*size: Wholes, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+    """Return random numbers from the standard normal distribution; see ``rand`` for the seed."""
     return _leaf(np.asarray(_random().standard_normal(_shape("randn", size))).astype(dtype or get_default_dtype()), requires_grad)
 
 
-def empty(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of a shape, for those who fill it themselves; here it is zeros."""
+def empty(*size: Wholes, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+    """Return zeros in a given shape; PyTorch leaves the elements uninitialized."""
     return zeros(*size, dtype=dtype, requires_grad=requires_grad)
 
 
-def full_like(x: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """One value, in the shape and type of ``x``."""
+def full_like(x: Tensor, fill_value: Number, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+    """Return a tensor of the shape and type of ``x``, filled with one value."""
     made: Tensor = full(x.shape, fill_value, dtype=dtype or x.dtype, requires_grad=requires_grad)
     return made
 
 
-def empty_like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of the shape and type of ``x``; see ``empty``."""
+def empty_like(x: Tensor, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+    """Return zeros in the shape and type of ``x``; see ``empty``."""
     return zeros(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
 
 
-def rand_like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Random numbers between 0 and 1 in the shape and type of ``x``."""
+def rand_like(x: Tensor, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+    """Return random numbers between 0 and 1 in the shape and type of ``x``."""
     return rand(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
 
 
-def randn_like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Normal random numbers in the shape and type of ``x``."""
+def randn_like(x: Tensor, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+    """Return normal random numbers in the shape and type of ``x``."""
     return randn(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
 
 
-def from_numpy(array: Any) -> Tensor:
-    """A tensor over the memory of a NumPy array."""
+def from_numpy(array: Array) -> Tensor:
+    """Return a tensor that shares the memory of a NumPy array."""
     if not isinstance(array, np.ndarray):
-        raise ArgumentError("from_numpy takes a NumPy array", hint="tensor([1, 2]) makes a tensor of a list")
+        raise ArgumentError("from_numpy takes a NumPy array", hint="tensor([1, 2]) converts a list")
     return tensor_on(array, None)
 
 
-def is_tensor(thing: Any) -> bool:
-    """Whether something is a tensor."""
+def is_tensor(thing: object) -> bool:
+    """Return whether an object is a tensor."""
     return isinstance(thing, Tensor)
 
 
 def _new(name: str) -> Any:
     make = globals()[name]
 
-    def method(self: Tensor, *args: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    def method(self: Tensor, *args: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
         made: Tensor = make(*args, dtype=dtype or self.dtype, requires_grad=requires_grad)
         return made
 
-    method.__doc__ = f"``{name}`` of the type of this tensor."
+    method.__doc__ = f"Return ``{name}`` with the type of this tensor."
     return method
 
 
@@ -199,15 +202,15 @@ for _name in ("tensor", "zeros", "ones", "full", "empty"):
     setattr(Tensor, f"new_{_name}", _new(_name))
 
 
-def zeros_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
-    """Zeros of the shape and type of ``x``."""
+def zeros_like(x: Value, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Any:
+    """Zeros in the shape and type of ``x``."""
     if not isinstance(x, Tensor):
         return np.zeros_like(x)[()]
     return _leaf(np.zeros(x.shape, dtype or x.dtype), requires_grad)
 
 
-def ones_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
-    """Ones of the shape and type of ``x``."""
+def ones_like(x: Value, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Any:
+    """Ones in the shape and type of ``x``."""
     if not isinstance(x, Tensor):
         return np.ones_like(x)[()]
     return _leaf(np.ones(x.shape, dtype or x.dtype), requires_grad)

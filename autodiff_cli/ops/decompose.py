@@ -1,4 +1,4 @@
-"""Eigenvalues, singular values and orthogonal factors, in batches; norms of matrices."""
+"""Eigenvalues, singular values and orthogonal factors of matrices in batches; matrix norms."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.values import Dims, DTypeLike, Number, Value
 from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.arrange import diag_embed
@@ -33,24 +35,24 @@ _TALL, _WIDE = [[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]], [[1.0, 2.0, 0.5], [0.3, -1
 _BATCH = [_A, [[1.0, -2.0], [0.7, 0.4]]]
 
 
-def _gaps(values: Any) -> Any:
-    """Differences of each two values, 1 on the diagonal so that one may divide by them."""
+def _gaps(values: Value) -> Any:
+    """Return the differences of all pairs of values, with 1 on the diagonal so that they can be divisors."""
     eye = np.eye(values.shape[-1], dtype=values.dtype)
     return unsqueeze(values, -2) - unsqueeze(values, -1) + eye
 
 
-def _off_diagonal(x: Any) -> Any:
+def _off_diagonal(x: Value) -> Any:
     n = x.shape[-1]
     return x * (1 - np.eye(n, dtype=x.dtype))
 
 
-def _eigh(x: Any) -> Any:
+def _eigh(x: Array) -> Any:
     check_matrix("linalg.eigh", x)
     return converged("linalg.eigh", np.linalg.eigh, symmetric(x))
 
 
-def _eigh_slope(g: list[Any], eigenvalues: Any, eigenvectors: Any) -> Any:
-    inner = None if g[0] is None else diag_embed(g[0])
+def _eigh_slope(g: list[Any], eigenvalues: Value, eigenvectors: Value) -> Any:
+    inner: Any = None if g[0] is None else diag_embed(g[0])
     if g[1] is not None:
         turned = _off_diagonal(matmul(mT(eigenvectors), g[1])) / _gaps(eigenvalues)
         inner = turned if inner is None else inner + turned
@@ -59,7 +61,7 @@ def _eigh_slope(g: list[Any], eigenvalues: Any, eigenvectors: Any) -> Any:
 
 _EIGEN: dict[str, Any] = {
     "domain": "x is symmetric",
-    "convention": "the symmetric part of x is what counts, and has a symmetric derivative",
+    "convention": "only the symmetric part of x is used; its derivative is symmetric",
 }
 eigh: TensorFunction = declare.several(
     "eigh",
@@ -67,7 +69,7 @@ eigh: TensorFunction = declare.several(
     lambda g, eigenvalues, eigenvectors: _eigh_slope(g, eigenvalues, eigenvectors),
     results=("eigenvalues", "eigenvectors"),
     node="LinalgEighBackward0",
-    summary="eigenvalues of a symmetric matrix in ascending order, and its eigenvectors as columns",
+    summary="eigenvalues of a symmetric matrix in ascending order, and eigenvectors as columns",
     formula="V @ (diag(gL) + (V.mT @ gV)/gaps) @ V.mT, gaps[i, j] = L[j] - L[i]",
     smooth="no two eigenvalues are equal",
     samples=((_A,), (_BATCH,)),
@@ -75,8 +77,8 @@ eigh: TensorFunction = declare.several(
 )
 
 
-def eigvalsh(x: Any) -> Any:
-    """eigenvalues of a symmetric matrix in ascending order"""
+def eigvalsh(x: Value) -> Any:
+    """Eigenvalues of a symmetric matrix in ascending order."""
     return eigh(x)[0]
 
 
@@ -91,7 +93,7 @@ describe(
 # Singular values
 
 
-def _svd(x: Any, full_matrices: bool) -> Any:
+def _svd(x: Array, full_matrices: bool) -> Any:
     check_matrix("linalg.svd", x, square=False)
     if full_matrices:
         for length in x.shape[-2:]:
@@ -99,19 +101,19 @@ def _svd(x: Any, full_matrices: bool) -> Any:
     return converged("linalg.svd", np.linalg.svd, x, bool(full_matrices))
 
 
-def _skew(x: Any) -> Any:
+def _skew(x: Value) -> Any:
     return x - mT(x)
 
 
-def _across(basis: Any, x: Any) -> Any:
-    """What of ``x`` the columns of ``basis`` do not span."""
+def _across(basis: Value, x: Value) -> Any:
+    """Return the part of ``x`` that is orthogonal to the columns of ``basis``."""
     return x - matmul(basis, matmul(mT(basis), x))
 
 
-def _svd_slope(g: list[Any], u: Any, s: Any, vh: Any, full_matrices: bool) -> Any:
+def _svd_slope(g: list[Any], u: Value, s: Value, vh: Value, full_matrices: bool) -> Any:
     k = s.shape[-1]
     if full_matrices and u.shape[-2] != vh.shape[-1]:
-        # The columns beyond the singular values may turn freely, and have no derivative (PyTorch leaves them out).
+        # The columns beyond the singular values are not unique and have no derivative; PyTorch ignores their gradient.
         u, vh = getitem(u, (..., slice(0, k))), getitem(vh, (..., slice(0, k), slice(None)))
         g = [
             None if g[0] is None else getitem(g[0], (..., slice(0, k))),
@@ -120,7 +122,7 @@ def _svd_slope(g: list[Any], u: Any, s: Any, vh: Any, full_matrices: bool) -> An
         ]
     row, column, v = unsqueeze(s, -2), unsqueeze(s, -1), mT(vh)
     squares = _gaps(s * s)
-    inner = None if g[1] is None else diag_embed(g[1])
+    inner: Any = None if g[1] is None else diag_embed(g[1])
     extra = None
     if g[0] is not None:
         turned = _off_diagonal(_skew(matmul(mT(u), g[0]))) / squares * row
@@ -145,17 +147,17 @@ svd: TensorFunction = declare.several(
     node="LinalgSvdBackward0",
     statics={"full_matrices": True},
     kinds={"full_matrices": FLAG},
-    summary="U, S, Vh with x = U @ diag(S) @ Vh, S in descending order; fewer columns with full_matrices=false",
+    summary="U, S, Vh with x = U @ diag(S) @ Vh, S in descending order; with full_matrices=false without columns beyond S",
     formula="U @ diag(g) @ Vh for S alone",
     domain="everywhere",
-    smooth="no two singular values are equal, and none is 0 where x is not square",
-    convention="the signs of the vectors are those that LAPACK gives",
+    smooth="no two singular values are equal; none is 0 where x is not square",
+    convention="the signs of the vectors are those of LAPACK",
     samples=((_A,), (_BATCH,), (_TALL, False), (_WIDE, False)),
 )
 
 
-def svdvals(x: Any) -> Any:
-    """singular values of a matrix in descending order"""
+def svdvals(x: Value) -> Any:
+    """Singular values of a matrix in descending order."""
     return svd(x, False)[1]
 
 
@@ -170,17 +172,21 @@ describe(
 # Orthogonal and triangular factors
 
 
-def _qr(x: Any, mode: Any) -> Any:
+def _qr(x: Array, mode: str) -> Any:
     if mode not in ("reduced", "complete", "r"):
         raise ArgumentError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
     check_matrix("linalg.qr", x, square=False)
     if mode == "complete":
         check_size((*x.shape[:-1], x.shape[-2]))
     with np.errstate(all="ignore"):
-        return (np.zeros(0, x.dtype), np.linalg.qr(x, "r")) if mode == "r" else np.linalg.qr(x, mode)
+        return (
+            (np.zeros(0, x.dtype), np.linalg.qr(x, "r"))
+            if mode == "r"
+            else np.linalg.qr(x, "complete" if mode == "complete" else "reduced")
+        )
 
 
-def _qr_slope(g: list[Any], x: Any, q: Any, r: Any, mode: str) -> Any:
+def _qr_slope(g: list[Any], x: Value, q: Value, r: Value, mode: str) -> Any:
     rows, columns = x.shape[-2:]
     if mode == "r":
         raise GraphError(
@@ -193,14 +199,14 @@ def _qr_slope(g: list[Any], x: Any, q: Any, r: Any, mode: str) -> Any:
     g_r = zeros_like(r) if g[1] is None else g[1]
     if columns <= rows:
         return _tall_slope(g_q, g_r, q, r)
-    # The columns to the right of a square are Q @ their part of R.
+    # Columns beyond the square part are Q times the columns of R.
     left, right = (..., slice(0, rows)), (..., slice(rows, None))
     beside = getitem(g_r, right)
     g_q = g_q + matmul(getitem(x, right), mT(beside))
     return cat([_tall_slope(g_q, getitem(g_r, left), q, getitem(r, left)), matmul(q, beside)], -1)
 
 
-def _tall_slope(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
+def _tall_slope(g_q: Value, g_r: Value, q: Value, r: Value) -> Any:
     n = r.shape[-1]
     inner = matmul(r, mT(g_r)) - matmul(mT(g_q), q)
     lower = np.tri(n, dtype=r.dtype)
@@ -220,18 +226,20 @@ qr: TensorFunction = declare.several(
     formula="(gQ + Q @ M) @ inv(R).mT, M the lower triangle of R @ gR.mT - gQ.mT @ Q, mirrored",
     domain="everywhere",
     smooth="the first columns of x are linearly independent",
-    convention="the signs are those that LAPACK gives",
+    convention="the signs are those of LAPACK",
     samples=((_A,), (_BATCH,), (_TALL,), (_WIDE,)),
 )
 
-# Norms of matrices
+# Matrix norms
 
 _ORDER = either(NUMBER, TEXT)
 
 
 @takes(ord=_ORDER, dim=DIMENSIONS, keepdim=FLAG, dtype=optional(TYPE))
-def matrix_norm(x: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, dtype: Any = None) -> Any:
-    """norm of a matrix: 'fro', 'nuc', 1 and -1 of its columns, inf and -inf of its rows, 2 and -2 of its singular values"""
+def matrix_norm(
+    x: Value, ord: Number | str | None = "fro", dim: Dims = (-2, -1), keepdim: bool = False, dtype: DTypeLike = None
+) -> Any:
+    """Norm of a matrix: 'fro', 'nuc', 1 and -1 from its columns, inf and -inf from its rows, 2 and -2 from its singular values."""
     x = of_type(x, dtype)
     ndim = len(x.shape)
     if ndim < 2:
@@ -262,14 +270,14 @@ describe(
     tensors=("x",),
     formula="x/norm(x) for 'fro', U @ Vh for 'nuc'",
     domain="everywhere",
-    smooth="the extreme column, row or singular value is one, and not 0",
+    smooth="the extreme column, row or singular value is unique and not 0",
     samples=tuple((_WIDE, ord) for ord in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)),
 )
 
 
 @takes(ord=optional(_ORDER), dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE))
-def norm_of(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """``torch.linalg.norm``: of all elements without an order; else of a vector, or of a matrix along two dimensions."""
+def norm_of(x: Value, ord: Number | str | None = None, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike = None) -> Any:
+    """``torch.linalg.norm``: of all elements without ord, else of vectors or, for two dimensions, of matrices."""
     if ord is None or (dim is None and len(x.shape) == 1) or (dim is not None and not isinstance(dim, (list, tuple))):
         return vector_norm(x, 2 if ord is None else ord, dim, keepdim, dtype)
     if dim is None:

@@ -1,7 +1,7 @@
 """Logarithms of probability densities.
 
-The binomial and the Poisson distribution are computed as deviations from their peak: the terms of the textbook formula
-are large and cancel.  Counts may be any numbers, with gamma functions for factorials, and have derivatives too.
+The binomial and the Poisson distribution are computed from the deviation from their peak, because the large terms of the
+textbook formula cancel.  Counts may be any numbers, with gamma functions for factorials, and are differentiable.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import in_one_type
+from autodiff_cli.autograd.dtypes import Array, in_one_type
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import TENSOR, takes
 from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.values import Operand
 from autodiff_cli.ops.elementary import log, log1p
 from autodiff_cli.ops.factorials import digamma, lgamma, stirling_tail
 from autodiff_cli.ops.logarithms import over
@@ -27,12 +28,12 @@ _LOG_ROOT_2_PI = math.log(2 * math.pi) / 2
 _STEPS = 15
 
 
-def _normal(x: Any, mean: Any, std: Any) -> Any:
+def _normal(x: Array, mean: Array, std: Array) -> Any:
     z = (x - mean) / std
     return -0.5 * (z * z) - np.log(std) - _LOG_ROOT_2_PI
 
 
-def _standard(x: Any, mean: Any, std: Any) -> Any:
+def _standard(x: Array, mean: Array, std: Array) -> Any:
     return (x - mean) / std
 
 
@@ -51,8 +52,8 @@ _normal_logpdf = declare(
 
 
 @takes(x=TENSOR, mean=TENSOR, std=TENSOR)
-def normal_logpdf(x: Any, mean: Any = 0.0, std: Any = 1.0) -> Any:
-    """logarithm of the density of the normal distribution"""
+def normal_logpdf(x: Operand, mean: Operand = 0.0, std: Operand = 1.0) -> Any:
+    """Logarithm of the density of the normal distribution."""
     return _normal_logpdf(x, mean, std)
 
 
@@ -69,8 +70,8 @@ describe(
 
 
 @np.errstate(all="ignore")
-def _deviance(x: Any, mean: Any) -> Any:
-    """x*log(x/mean) + mean - x, 0 at x = mean."""
+def _deviance(x: Array, mean: Array) -> Any:
+    """Return x*log(x/mean) + mean - x, which is 0 at x = mean."""
     ratio = (x - mean) / (x + mean)
     square = ratio * ratio
     series: Any = 0.0
@@ -78,15 +79,15 @@ def _deviance(x: Any, mean: Any) -> Any:
         series = (series + 1 / (2 * j + 1)) * square
     near = (x - mean) * ratio + 2 * x * ratio * series
     quotient = x / mean
-    apart = (quotient == 0) | (quotient == math.inf)  # too small or too large for a number
+    apart = (quotient == 0) | (quotient == math.inf)  # underflow or overflow
     logarithm = np.where(apart, np.log(x) - np.log(mean), np.log(quotient))
     plain = np.where(x == 0, 0.0, x * logarithm) + mean - x
     return np.where(np.abs(ratio) < 0.1, near, plain)[()]
 
 
 @np.errstate(all="ignore")
-def _factorial_tail(x: Any) -> Any:
-    """What Stirling's formula leaves of log(x!), for x > 0."""
+def _factorial_tail(x: Array) -> Any:
+    """Return log(x!) minus Stirling's formula, for x > 0."""
     total: Any = 0.0
     for i in range(_STEPS):
         total = total + ((x + i + 0.5) * np.log1p(1 / (x + i)) - 1)
@@ -94,7 +95,7 @@ def _factorial_tail(x: Any) -> Any:
 
 
 @np.errstate(all="ignore")
-def _binomial(k: Any, n: Any, p: Any) -> Any:
+def _binomial(k: Array, n: Array, p: Array) -> Any:
     rest = n - k
     tails = _factorial_tail(n) - _factorial_tail(k) - _factorial_tail(rest)
     middle = tails - _deviance(k, n * p) - _deviance(rest, n * (1 - p)) + 0.5 * np.log(n / (k * rest)) - _LOG_ROOT_2_PI
@@ -102,7 +103,7 @@ def _binomial(k: Any, n: Any, p: Any) -> Any:
     return np.where(k == 0, none, np.where(rest == 0, all_, middle))[()]
 
 
-def _is_binomial(k: Any, n: Any, p: Any) -> Any:
+def _is_binomial(k: Array, n: Array, p: Array) -> Any:
     return (k >= 0) & (k <= n) & (((p > 0) & (p < 1)) | ((p == 0) & (k == 0)) | ((p == 1) & (k == n)))
 
 
@@ -117,10 +118,10 @@ binomial_logpmf = declare(
     series="chain",
     methods=(),
     decomposition="lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)",
-    summary="logarithm of the probability of k successes in n trials that succeed with probability p",
-    formula="by p: k/p - (n - k)/(1 - p)",
+    summary="logarithm of the probability of k successes in n trials with success probability p",
+    formula="with respect to p: k/p - (n - k)/(1 - p)",
     domain="0 <= k <= n, 0 < p < 1, or p = 0 = k, or p = 1 and k = n",
-    convention="counts between whole numbers are allowed, with gamma functions for factorials",
+    convention="counts need not be whole numbers; factorials are gamma functions",
     inside=_is_binomial,
     samples=((3.0, 10.0, 0.4), (2.0, 7.5, [0.1, 0.6])),
     edges=((0.0, 5.0, 0.0), (5.0, 5.0, 1.0), (3.0, 5.0, 1.5)),
@@ -128,7 +129,7 @@ binomial_logpmf = declare(
 
 
 @np.errstate(all="ignore")
-def _poisson(k: Any, rate: Any) -> Any:
+def _poisson(k: Array, rate: Array) -> Any:
     middle = -_deviance(k, rate) - _factorial_tail(k) - 0.5 * np.log(k) - _LOG_ROOT_2_PI
     few = np.where(k == 0, 0.0, k * np.log(rate)) - rate - lgamma(np.where(k < 0.5, k, 0.0) + 1)
     return np.where(k < 0.5, few, middle)[()]
@@ -141,10 +142,10 @@ poisson_logpmf = declare(
     series="chain",
     methods=(),
     decomposition="xlogy(k, rate) - rate - lgamma(k + 1)",
-    summary="logarithm of the probability of k events where rate are expected",
-    formula="by rate: k/rate - 1",
+    summary="logarithm of the probability of k events at an expected number of rate",
+    formula="with respect to rate: k/rate - 1",
     domain="k >= 0, rate > 0, or k = 0 = rate",
-    convention="counts between whole numbers are allowed, with gamma functions for factorials",
+    convention="counts need not be whole numbers; factorials are gamma functions",
     inside=lambda k, rate: (k >= 0) & ((rate > 0) | ((k == 0) & (rate == 0))),
     samples=((3.0, 2.5), ([2.0, 0.5], [4.0, 1.5])),
     edges=((0.0, 0.0), (2.0, -1.0)),

@@ -1,7 +1,7 @@
 """Determinants and their logarithms, in batches.
 
-The determinant is a polynomial, and has derivatives where the matrix is singular too: the cofactors.  They are
-``det(x)*inv(x).mT`` where that loses no digits, at every order; elsewhere they are determinants of the minors.
+The derivative of a determinant is the matrix of cofactors, which exists for singular matrices too.  It is computed as
+``det(x)*inv(x).mT`` where that keeps its digits, and from the determinants of the minors elsewhere, at every order.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import unindexed
+from autodiff_cli.autograd.primitives.values import Value, array_of
 from autodiff_cli.ops.comparison import eq, where
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.matrices import BATCH, SINGULAR, SQUARE, A, check_matrix, converged, inv, mT
@@ -26,28 +28,28 @@ declare = Declarations(__name__)
 _MOST_CONDITION = 1e5
 
 
-def _is_sound(x: Any) -> bool:
-    """Whether all matrices of a batch are finite, and far from being singular."""
-    data = getattr(x, "_data", x)
+def _is_sound(x: Value) -> bool:
+    """Return whether all matrices of a batch are finite and well conditioned."""
+    data = array_of(x)
     if not np.all(np.isfinite(data)):
         return False
     sizes = converged("linalg.det", np.linalg.svdvals, data)
     return bool(np.all(sizes[..., -1:] * _MOST_CONDITION > sizes[..., :1])) if sizes.size else True
 
 
-def _lift(g: Any) -> Any:
-    """One number for each matrix, as matrices of one element."""
+def _lift(g: Value) -> Any:
+    """Append two dimensions of length 1 to one number for each matrix, so that it broadcasts with the matrices."""
     return unsqueeze(unsqueeze(g, -1), -1)
 
 
 def _others(n: int) -> tuple[Any, Any, Any]:
-    """The rows and columns of all minors, and their signs."""
+    """Return the rows and columns of all minors of an n by n matrix, and their signs."""
     left = np.array([[k for k in range(n) if k != i] for i in range(n)], np.int64).reshape(n, n - 1)
     places = np.arange(n)
     return left[:, None, :, None], left[None, :, None, :], (-1.0) ** (places[:, None] + places)
 
 
-def _minors(x: Any) -> Any:
+def _minors(x: Value) -> Any:
     n = x.shape[-1]
     rows, columns, _ = _others(n)
     lead = x.shape[:-2]
@@ -56,8 +58,8 @@ def _minors(x: Any) -> Any:
     return reshape(getitem(flat, (every, rows, columns)), (*lead, n, n, n - 1, n - 1))
 
 
-def _from_minors(g: Any, shape: tuple[int, ...]) -> Any:
-    """The adjoint of ``_minors``."""
+def _from_minors(g: Value, shape: tuple[int, ...]) -> Any:
+    """Apply the adjoint of ``_minors``."""
     n = shape[-1]
     rows, columns, _ = _others(n)
     count = int(np.prod(shape[:-2], dtype=np.int64))
@@ -65,7 +67,7 @@ def _from_minors(g: Any, shape: tuple[int, ...]) -> Any:
     return reshape(unindexed(reshape(g, (count, n, n, n - 1, n - 1)), (count, n, n), (every, rows, columns)), shape)
 
 
-def _cofactor_values(x: Any) -> Any:
+def _cofactor_values(x: Array) -> Any:
     n = x.shape[-1]
     if n == 0:
         return x
@@ -78,7 +80,7 @@ def _cofactor_values(x: Any) -> Any:
     return np.where(finite, sign[..., None, None] * ((u * others[..., None, :]) @ vh), x.dtype.type(np.nan))
 
 
-def _cofactors_slope(g: Any, x: Any) -> Any:
+def _cofactors_slope(g: Value, x: Value) -> Any:
     if x.shape[-1] < 2:
         return zeros_like(g)
     signs = _others(x.shape[-1])[2].astype(x.dtype)
@@ -89,19 +91,19 @@ def _cofactors_slope(g: Any, x: Any) -> Any:
 _cofactors: TensorFunction = declare("cofactors", _cofactor_values, {"x": lambda g, x: _cofactors_slope(g, x)}, public=False)
 
 
-def cofactors(x: Any) -> Any:
-    """What a determinant changes by with each element."""
+def cofactors(x: Value) -> Any:
+    """Return the cofactors: the derivative of the determinant with respect to each element."""
     return _lift(det(x)) * mT(inv(x)) if _is_sound(x) else _cofactors(x)
 
 
-def _nan_kept(x: Any, found: Any) -> Any:
-    """nan for matrices with a nan: elimination may meet a zero, and stop, before it meets that."""
-    if not np.isnan(np.add.reduce(x, None)):  # a pass faster
+def _nan_kept(x: Array, found: Array) -> Any:
+    """Return nan for matrices that contain nan: elimination may stop at a zero pivot before it reaches the nan."""
+    if not np.isnan(np.add.reduce(x, None)):  # faster than the test below
         return found
     return np.where(np.any(np.isnan(x), (-2, -1)), x.dtype.type(np.nan), found)[()]
 
 
-def _det(x: Any) -> Any:
+def _det(x: Array) -> Any:
     check_matrix("linalg.det", x)
     with np.errstate(all="ignore"):
         return _nan_kept(x, np.linalg.det(x))
@@ -112,20 +114,20 @@ det: TensorFunction = declare(
     _det,
     {"x": lambda g, x, out: _lift(g) * (_lift(out) * mT(inv(x)) if _is_sound(x) else _cofactors(x))},
     node="LinalgDetBackward0",
-    summary="determinant of a matrix, or of each in a batch",
+    summary="determinant of each matrix",
     formula="the cofactors: det(x)*inv(x).mT where x is not singular",
-    convention="right where x is singular, at every order",
+    convention="exact where x is singular, at every order",
     samples=((A,), (BATCH,), (SINGULAR,), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]],)),
 )
 
 
-def _slogdet(x: Any) -> Any:
+def _slogdet(x: Array) -> Any:
     check_matrix("linalg.slogdet", x)
     with np.errstate(all="ignore"):
         return tuple(_nan_kept(x, part)[()] for part in np.linalg.slogdet(x))
 
 
-def _slogdet_slope(g: list[Any], x: Any) -> Any:
+def _slogdet_slope(g: list[Any], x: Value) -> Any:
     if g[1] is None:
         return zeros_like(x)
     return _lift(g[1]) * (mT(inv(x)) if _is_sound(x) else _cofactors(x) / _lift(det(x)))
@@ -138,16 +140,16 @@ slogdet: TensorFunction = declare.several(
     results=("sign", "logabsdet"),
     constant=("sign",),
     node="LinalgSlogdetBackward0",
-    summary="sign of the determinant and logarithm of its absolute value, without overflow",
+    summary="sign of the determinant and logarithm of its absolute value without overflow",
     formula="inv(x).mT",
-    convention="of a singular matrix the logarithm is -inf and its derivative infinite; PyTorch has other signs",
+    convention="for a singular matrix the logarithm is -inf and its derivative infinite; PyTorch gives other signs",
     edges=((SINGULAR,),),
     **SQUARE,
 )
 
 
-def logdet(x: Any) -> Any:
-    """logarithm of the determinant, without overflow"""
+def logdet(x: Value) -> Any:
+    """Logarithm of the determinant without overflow."""
     sign, logarithm = slogdet(x)
     return where(eq(sign, -1.0), np.nan, logarithm)
 

@@ -1,4 +1,4 @@
-"""Elementary functions of one or two numbers, element by element."""
+"""Elementary functions, applied element by element."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.registry import Predicate, describe
+from autodiff_cli.autograd.primitives.values import Forward, Value
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
 
@@ -67,11 +69,11 @@ exp = declare(
 expm1 = declare(
     "expm1",
     np.expm1,
-    # Not out + 1, as PyTorch has it: nothing would be left of it to the left.
+    # Not out + 1 as in PyTorch: for negative x it would lose its digits.
     {"x": lambda g, x, out: g * where(out < -0.5, exp(x), out + 1)},
     recover=np.log1p,
     series="chain",
-    summary="exp(x) - 1, exact for small x",
+    summary="exp(x) - 1, accurate for small x",
     formula="exp(x)",
     samples=_ANY,
 )
@@ -105,10 +107,10 @@ log1p = declare(
     {"x": lambda g, x: g / (x + 1)},
     series="chain",
     node="Log1PBackward0",
-    summary="log(1 + x), exact for small x",
+    summary="log(1 + x), accurate for small x",
     formula="1/(1 + x)",
     domain="x > -1",
-    convention="at -1 the value is -inf and the derivative inf; below it the value is nan (PyTorch)",
+    convention="at -1 the value is -inf and the derivative inf; below -1 the value is nan (PyTorch)",
     inside=lambda x: x > -1,
     samples=_POSITIVE,
     edges=((-1.0,),),
@@ -177,11 +179,11 @@ cbrt = declare(
     {"x": lambda g, out: g / (3 * out**2)},
     series="chain",
     decomposition="sign(x)*abs(x)**(1/3)",
-    summary="cube root, of negative numbers too",
+    summary="cube root, also of negative numbers",
     formula="1/(3*cbrt(x)**2)",
     domain="everywhere",
     smooth="x != 0",
-    convention="the derivative at 0 is inf, its limit from both sides; PyTorch has no cbrt",
+    convention="the derivative at 0 is inf, its limit from both sides; PyTorch does not have cbrt",
     kink=lambda x: x == 0,
     samples=_ANY,
     edges=((0.0,),),
@@ -202,8 +204,8 @@ reciprocal = declare(
 )
 
 
-def square(x: Any) -> Any:
-    """x**2"""
+def square(x: Value) -> Any:
+    """x**2."""
     return x**2
 
 
@@ -212,7 +214,7 @@ describe(square, formula="2*x", samples=_ANY)
 # Signs and steps
 
 
-def _sign(x: Any) -> Any:
+def _sign(x: Array) -> Any:
     value = np.sign(x)
     return np.where(np.isnan(value), value.dtype.type(0), value)[()] if np.any(np.isnan(value)) else value
 
@@ -235,8 +237,8 @@ def _sign_of(name: str, **description: Any) -> Any:
     )
 
 
-sign = _sign_of("sign", summary="-1, 0 or 1")
-sgn = _sign_of("sgn", decomposition="sign(x)", summary="sign(x); PyTorch has two names, and two nodes")
+sign = _sign_of("sign", summary="sign of x: -1, 0 or 1")
+sgn = _sign_of("sgn", decomposition="sign(x)", summary="sign of x, as in sign; PyTorch has both, with nodes of their own")
 abs = declare(
     "abs",
     np.abs,
@@ -255,7 +257,7 @@ abs = declare(
 )
 
 
-def _step(name: str, forward: Any, summary: str, kink: Any, jumps: str) -> Any:
+def _step(name: str, forward: Forward, summary: str, kink: Predicate, jumps: str) -> Any:
     return declare(
         name,
         forward,
@@ -273,17 +275,17 @@ def _step(name: str, forward: Any, summary: str, kink: Any, jumps: str) -> Any:
     )
 
 
-_WHOLE = "no whole number"
-floor = _step("floor", np.floor, "rounded down", lambda x: x == np.floor(x), _WHOLE)
-ceil = _step("ceil", np.ceil, "rounded up", lambda x: x == np.floor(x), _WHOLE)
+_WHOLE = "not a whole number"
+floor = _step("floor", np.floor, "x rounded down", lambda x: x == np.floor(x), _WHOLE)
+ceil = _step("ceil", np.ceil, "x rounded up", lambda x: x == np.floor(x), _WHOLE)
 round = _step(
     "round",
     np.round,
-    "rounded to the nearest whole number, halves to the even one",
+    "x rounded to the nearest whole number, halves to the even one",
     lambda x: x - np.floor(x) == 0.5,
     "not halfway between two whole numbers",
 )
-trunc = _step("trunc", np.trunc, "rounded towards 0", lambda x: (x == np.trunc(x)) & (x != 0), "0 or no whole number")
+trunc = _step("trunc", np.trunc, "x rounded towards 0", lambda x: (x == np.trunc(x)) & (x != 0), "0 or not a whole number")
 
 
 frac = declare(
@@ -292,17 +294,17 @@ frac = declare(
     {"x": lambda g: g},
     series="chain",
     decomposition="x - trunc(x)",
-    summary="x - trunc(x), what follows the point",
+    summary="x - trunc(x), the fractional part",
     formula="1",
     domain="everywhere",
-    smooth="x is 0 or no whole number",
+    smooth="x is 0 or not a whole number",
     convention="the derivative at the jumps is 1 (PyTorch)",
     kink=lambda x: (x == np.trunc(x)) & (x != 0),
     samples=_ANY,
     edges=((2.0,),),
 )
 
-# An operation of its own, so that the derivative is finite where a factor is 0; factored, so that it is exact near 1.
+# A primitive, so that the derivative is finite where a factor is 0; factored, so that it is accurate near 1.
 _one_minus_square = declare(
     "one_minus_square",
     lambda x: (1 - x) * (1 + x),
@@ -312,11 +314,11 @@ _one_minus_square = declare(
     decomposition="(1 - x)*(1 + x)",
 )
 
-# Slopes of inverse functions.  A square of what is far out is no number, so a power of a square is not the way to one of them.
+# Derivatives of inverse functions.  The square of a large x overflows, so powers of it are computed from x itself.
 
 
 @np.errstate(all="ignore")
-def _over_root_values(x: Any, j: int, m: int, shift: int) -> Any:
+def _over_root_values(x: Array, j: int, m: int, shift: int) -> Any:
     square = x * x
     near = x**j * ((x - 1) * (x + 1) if shift < 0 else square + 1) ** (-m / 2)
     far = square > 4
@@ -338,7 +340,7 @@ _over_root: TensorFunction = declare(
 )
 
 
-def _over_root_slope(x: Any, j: int, m: int, shift: int) -> Any:
+def _over_root_slope(x: Array, j: int, m: int, shift: int) -> Any:
     right = _over_root(x, j + 1, m + 2, shift) * -m
     return right if j == 0 else _over_root(x, j - 1, m, shift) * j + right
 
@@ -374,7 +376,7 @@ asin = declare(
     {"x": lambda g, x: g * rsqrt(_one_minus_square(x))},
     series="chain",
     aliases=("arcsin",),
-    summary="inverse sine",
+    summary="inverse sine in radians",
     formula="1/sqrt(1 - x**2)",
     domain="-1 <= x <= 1",
     smooth="-1 < x < 1",
@@ -390,7 +392,7 @@ acos = declare(
     {"x": lambda g, x: -g * rsqrt(_one_minus_square(x))},
     series="chain",
     aliases=("arccos",),
-    summary="inverse cosine",
+    summary="inverse cosine in radians",
     formula="-1/sqrt(1 - x**2)",
     domain="-1 <= x <= 1",
     smooth="-1 < x < 1",
@@ -406,29 +408,29 @@ atan = declare(
     {"x": lambda g, x: g * _over_root(x, 0, 2, 1)},
     series="chain",
     aliases=("arctan",),
-    summary="inverse tangent",
+    summary="inverse tangent in radians",
     formula="1/(x**2 + 1)",
     samples=_ANY,
 )
-# In the plane, z = x + y*i.  The derivatives of its angle are parts of 1/z, those of them parts of 1/z**2, and so on:
-# closed forms of products, where sums of quotients would cancel.  Squares of what is near 1e-160 or 1e160 are no numbers:
-# there z is scaled by a power of 2, which is exact.
+# The angle and the absolute value of z = x + y*i.  The derivatives of the angle are the real and imaginary parts of 1/z,
+# their derivatives those of 1/z**2, and so on: products, where sums of quotients would cancel.  Squares of numbers near
+# 1e-160 and 1e160 underflow and overflow: there z is scaled by a power of 2, which is exact.
 
 
-def _scaled(x: Any, y: Any) -> tuple[Any, Any, Any]:
-    """Numbers near 1, and the power of 2 that both were multiplied by."""
+def _scaled(x: Array, y: Array) -> tuple[Any, Any, Any]:
+    """Scale two numbers by a power of 2 so that the larger is near 1; return them and the exponent."""
     _, power = np.frexp(np.maximum(np.abs(x), np.abs(y)))
     return np.ldexp(x, -power), np.ldexp(y, -power), -power
 
 
-def _is_middling(size: Any, order: int) -> Any:
-    """Whether squares of such numbers, and their powers, keep all their digits."""
+def _is_middling(size: Array, order: int) -> Any:
+    """Return whether powers of these numbers up to ``order`` neither underflow nor overflow."""
     most = 1e280 if size.dtype.itemsize == 8 else 1e30
     return np.all((size < most ** (1 / order)) & (size > most ** (-1 / order)))
 
 
-def _top(x: Any, y: Any, n: int, imaginary: bool) -> Any:
-    """A part of the n-th power of x - y*i, which is abs(z)**(2*n) times that part of 1/z**n."""
+def _top(x: Array, y: Array, n: int, imaginary: bool) -> Any:
+    """Return the real or imaginary part of (x - y*i)**n, which is abs(z)**(2*n) times that of 1/z**n."""
     if n == 2:  # x**2 - y**2 would cancel
         return -2 * (x * y) if imaginary else (x - y) * (x + y)
     real, imag = x, -y
@@ -438,14 +440,14 @@ def _top(x: Any, y: Any, n: int, imaginary: bool) -> Any:
 
 
 @np.errstate(all="ignore")
-def _inverse_values(x: Any, y: Any, n: int, imaginary: bool) -> Any:
+def _inverse_values(x: Array, y: Array, n: int, imaginary: bool) -> Any:
     dtype = np.result_type(x, y, np.float32)
     x, y = np.asarray(x, dtype)[()], np.asarray(y, dtype)[()]
     least = np.minimum(np.abs(x), np.abs(y))
     if _is_middling(x * x + y * y, n) and np.all((least == 0) | (least * least > 0)):
         return _top(x, y, n, imaginary) / (x * x + y * y) ** n
     near_x, near_y, power = _scaled(x, y)
-    # The power of numbers as large as it allows: what is subnormal beside them keeps all its digits.
+    # Scale up as far as the power allows, so that a subnormal x or y beside a large one keeps its digits.
     lift = (900 if dtype.itemsize == 8 else 90) // n
     top = _top(np.ldexp(x, power + lift), np.ldexp(y, power + lift), n, imaginary)
     value = np.ldexp(top / (near_x * near_x + near_y * near_y) ** n, (power - lift) * n)
@@ -463,7 +465,7 @@ def _inverse_decomposition(n: int, imaginary: bool) -> str:
 
 
 _inverse: TensorFunction = declare(
-    "inverse",  # the real or the imaginary part of 1/z**n, 0 where z is 0
+    "inverse",  # the real or imaginary part of 1/z**n, 0 where z is 0
     _inverse_values,
     {
         "x": lambda g, x, y, n, imaginary: g * (_inverse(x, y, n + 1, imaginary) * -n),
@@ -477,7 +479,7 @@ _inverse: TensorFunction = declare(
 
 
 @np.errstate(all="ignore")
-def _share_values(x: Any, y: Any, second: bool) -> Any:
+def _share_values(x: Array, y: Array, second: bool) -> Any:
     dtype = np.result_type(x, y, np.float32)
     x, y = np.asarray(x, dtype)[()], np.asarray(y, dtype)[()]
     size = np.hypot(x, y)
@@ -488,14 +490,14 @@ def _share_values(x: Any, y: Any, second: bool) -> Any:
 
 
 @np.errstate(all="ignore")
-def _product_over_values(a: Any, b: Any, size: Any) -> Any:
-    # One of the two ways may vanish or overflow, by whether the size is tiny.
+def _product_over_values(a: Array, b: Array, size: Array) -> Any:
+    # Divide in the order that neither underflows nor overflows.
     value = np.where(size < 1e-300, a * b / size, a / size * b)
     return np.where(size == 0, value.dtype.type(0), value)[()]
 
 
 _product_over: TensorFunction = declare(
-    "product_over",  # a*b/size for two shares, 0 where the size is
+    "product_over",  # a*b/size for two shares, 0 where size is 0
     _product_over_values,
     {
         "a": lambda g, b, size: g * where(size == 0, 0.0, b / size),
@@ -508,13 +510,13 @@ _product_over: TensorFunction = declare(
 )
 
 
-def _share_slope(g: Any, x: Any, y: Any, of: bool, by: bool) -> Any:
+def _share_slope(g: Value, x: Value, y: Value, of: bool, by: bool) -> Any:
     curve = _product_over(_share(x, y, not of), _share(x, y, not by), hypot(x, y))
     return g * (curve if of == by else -curve)
 
 
 _share: TensorFunction = declare(
-    "share_of_hypot",  # x/hypot(x, y), or y/hypot(x, y) for the second, 0 where both are 0
+    "share_of_hypot",  # x/hypot(x, y), or y/hypot(x, y) if second; 0 where both are 0
     _share_values,
     {
         "x": lambda g, x, y, second: _share_slope(g, x, y, second, False),
@@ -531,11 +533,11 @@ atan2 = declare(
     {"y": lambda g, y, x: g * _inverse(x, y, 1, False), "x": lambda g, y, x: g * _inverse(x, y, 1, True)},
     series="chain",
     aliases=("arctan2",),
-    summary="angle of the point (x, y), from -pi to pi",
+    summary="angle of the point (x, y) in radians, from -pi to pi",
     formula="x/(x**2 + y**2), -y/(x**2 + y**2)",
     domain="everywhere",
-    smooth="not both 0, and not y = 0 with x < 0",
-    convention="both derivatives at (0, 0) are 0, and at the jump on the negative axis those of both sides (PyTorch)",
+    smooth="y != 0 or x > 0",
+    convention="both derivatives at (0, 0) are 0; at the jump on the negative x axis they are those of both sides (PyTorch)",
     kink=lambda y, x: (y == 0) & (x <= 0),
     samples=((0.7, -1.2), (-1.5, 2.0)),
     edges=((0.0, 0.0), (0.0, -1.0)),
@@ -550,7 +552,7 @@ hypot: TensorFunction = declare(
     summary="sqrt(x**2 + y**2) without overflow",
     formula="x/hypot(x, y), y/hypot(x, y)",
     domain="everywhere",
-    smooth="not both 0",
+    smooth="x != 0 or y != 0",
     convention="both derivatives at (0, 0) are 0, the subgradient of least norm; PyTorch gives nan",
     kink=lambda x, y: (x == 0) & (y == 0),
     samples=((0.7, -1.2), (3.0, 4.0)),
@@ -567,15 +569,15 @@ cosh: TensorFunction = declare(
 )
 
 
-def _sech_square(x: Any) -> Any:
+def _sech_square(x: Array) -> Any:
     power = np.exp(x)
     inverse_cosh = 2 / (power + 1 / power)
     return inverse_cosh * inverse_cosh
 
 
-def _tanh_slope(x: Any, t: Any) -> Any:
+def _tanh_slope(x: Array, t: Array) -> Any:
     slope = 1 - t * t
-    # Where little would be left of the digits it comes from x itself.
+    # Where 1 - t*t loses its digits, compute it from x instead.
     if slope.ndim == 0:
         return _sech_square(x) if slope < 0.06 else slope
     far = slope < 0.06
@@ -652,7 +654,7 @@ deg2rad = declare(
     node="Deg2RadBackward0",
     aliases=("radians",),
     decomposition="x*(pi/180)",
-    summary="degrees to radians",
+    summary="x converted from degrees to radians",
     formula="pi/180",
     samples=_ANY,
 )
@@ -664,7 +666,7 @@ rad2deg = declare(
     node="Rad2DegBackward0",
     aliases=("degrees",),
     decomposition="x*(180/pi)",
-    summary="radians to degrees",
+    summary="x converted from radians to degrees",
     formula="180/pi",
     samples=_ANY,
 )

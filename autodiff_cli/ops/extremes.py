@@ -1,16 +1,20 @@
-"""The largest, the smallest, the middle: of all elements or along a dimension, with their positions; sorting."""
+"""Maximum, minimum and median, of all elements or along a dimension, with positions; sorting."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, WHOLE, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.values import Dims, Operand, Positions, Value, array_of
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import isnan, maximum, minimum, where
 from autodiff_cli.ops.positions import dropped
@@ -37,8 +41,12 @@ __all__ = [
 declare = Declarations(__name__)
 
 
-def share(g: Any, x: Any, out: Any, dim: Any, nans: bool = True) -> Any:
-    """The gradient of an extreme value, shared evenly among the elements that reach it; nan is reached by nan, or by none."""
+def share(g: Value, x: Value, out: Value, dim: Dims, nans: bool = True) -> Any:
+    """Share the cotangent of an extreme value evenly among the elements that are equal to it.
+
+    Args:
+        nans: whether elements that are nan share the cotangent of a result that is nan.
+    """
     out = spread(out, x.shape, dim)
     chosen = (x == out) | (isnan(x) & isnan(out)) if nans else x == out
     if not nans:
@@ -46,14 +54,14 @@ def share(g: Any, x: Any, out: Any, dim: Any, nans: bool = True) -> Any:
     return where(chosen, spread(g, x.shape, dim) / spread(sum(chosen, dim), x.shape, dim), 0.0)
 
 
-def _shared(ufunc: Any, x: Any, dim: Any) -> Any:
-    """The elements that share the extreme value with another."""
+def _shared(ufunc: np.ufunc, x: Array, dim: Dims) -> Any:
+    """Return a mask of the elements that have the extreme value if there are several."""
     reached = x == ufunc.reduce(x, axis=dimensions(dim, np.ndim(x)), keepdims=True)
     return reached & (np.add.reduce(reached, axis=dimensions(dim, np.ndim(x)), keepdims=True) > 1)
 
 
-def _repeated(x: Any, dim: Any = None) -> Any:
-    """The elements whose value occurs more than once."""
+def _repeated(x: Array, dim: Dims = None) -> Any:
+    """Return a mask of the elements whose value occurs more than once; False for arrays that are too large to compare."""
     flat = np.ravel(x)
     return (np.count_nonzero(flat[:, None] == flat, axis=1) > 1).reshape(np.shape(x)) if flat.size <= _MOST_COMPARED else False
 
@@ -61,11 +69,11 @@ def _repeated(x: Any, dim: Any = None) -> Any:
 _MOST_COMPARED = 2000
 
 
-def _ties(ufunc: Any) -> Any:
+def _ties(ufunc: np.ufunc) -> Any:
     return lambda x, y: _shared(ufunc, x, None) if y is None else x == y
 
 
-def _needs_elements(name: str, x: Any, dim: Any) -> None:
+def _needs_elements(name: str, x: Array, dim: Dims) -> None:
     if x.size:
         return
     if dim is None:
@@ -81,23 +89,23 @@ def _needs_elements(name: str, x: Any, dim: Any) -> None:
 _KINK: dict[str, Any] = {
     "formula": "1 at the extreme element, 0 elsewhere",
     "domain": "everywhere",
-    "smooth": "one element is the extreme one",
+    "smooth": "the extreme element is unique",
 }
-_SHARED = "elements that share the extreme value share the derivative evenly (PyTorch)"
+_SHARED = "equal extreme elements share the derivative evenly (PyTorch)"
 _TIE = (([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],))
 
 
-def _extreme_series(ufunc: Any, x: Any, dim: Any, keepdim: Any) -> Any:
-    """The mean of the elements that reach the extreme value."""
+def _extreme_series(ufunc: np.ufunc, x: Tensor, dim: Dims, keepdim: bool) -> Any:
+    """Return the mean of the elements that have the extreme value."""
     chosen = x == ufunc.reduce(x._data, axis=dimensions(dim, x.ndim), keepdims=True)
     return sum(where(chosen, x, 0.0), dim, keepdim) / sum(chosen, dim, keepdim)
 
 
-def _extreme(name: str, ufunc: Any, summary: str, node: str | None = None, public: bool = True) -> Any:
+def _extreme(name: str, ufunc: np.ufunc, summary: str, node: str | None = None, public: bool = True) -> Any:
     forward = reduction(ufunc)
-    nans = not public  # amax and amin answer nan for a nan (PyTorch)
+    nans = not public  # as in PyTorch, where only amax and amin have no derivative at nan
 
-    def checked(x: Any, dim: Any, keepdim: bool) -> Any:
+    def checked(x: Array, dim: Dims, keepdim: bool) -> Any:
         _needs_elements(name, x, dim)
         return forward(x, dim, keepdim)
 
@@ -117,21 +125,21 @@ def _extreme(name: str, ufunc: Any, summary: str, node: str | None = None, publi
     )
 
 
-amax = _extreme("amax", np.maximum, "largest element, or largest along dim")
-amin = _extreme("amin", np.minimum, "smallest element, or smallest along dim")
+amax = _extreme("amax", np.maximum, "maximum of all elements, or along dim")
+amin = _extreme("amin", np.minimum, "minimum of all elements, or along dim")
 _max_of_all = _extreme("max", np.maximum, "", "MaxBackward1", public=False)
 _min_of_all = _extreme("min", np.minimum, "", "MinBackward1", public=False)
 
-# With positions.  Each forward computation finds them; the values are what stands there.
+# Extremes with positions: each forward computation finds positions, and takes the values there.
 
 
-def _lanes(x: Any) -> Any:
-    """A number as a vector of one."""
+def _lanes(x: Array) -> Any:
+    """Return a number as a vector of length 1, and any other array as it is."""
     return x if x.ndim else x.reshape(1)
 
 
-def _with_positions(x: Any, at: int, index: Any, keepdim: bool) -> tuple[Any, Any]:
-    """Values and positions of one element along each lane, given the positions with the dimension kept."""
+def _with_positions(x: Array, at: int, index: Positions, keepdim: bool) -> tuple[Any, Any]:
+    """Return the values at one position along each lane, and the positions; ``index`` has length 1 along the dimension."""
     values = np.take_along_axis(_lanes(x), index, at)
     if not x.ndim:
         return x, np.int64(index[0])
@@ -140,9 +148,9 @@ def _with_positions(x: Any, at: int, index: Any, keepdim: bool) -> tuple[Any, An
     return np.squeeze(values, at)[()], np.squeeze(index, at)[()]
 
 
-def _back(g: Any, indices: Any, x_shape: tuple[int, ...], dim: int, keepdim: bool = True) -> Any:
-    """The gradient of values that stood at positions along dim."""
-    values, indices = g[0], np.asarray(getattr(indices, "_data", indices))
+def _back(g: Value, indices: Positions, x_shape: tuple[int, ...], dim: int, keepdim: bool = True) -> Any:
+    """Put the cotangent of values back at their positions along dim."""
+    values, indices = g[0], np.asarray(array_of(indices))
     at = dimension(dim, len(x_shape))
     if not keepdim and x_shape:
         kept = (*x_shape[:at], 1, *x_shape[at + 1 :])
@@ -150,10 +158,12 @@ def _back(g: Any, indices: Any, x_shape: tuple[int, ...], dim: int, keepdim: boo
     return dropped(values, x_shape, at, indices)
 
 
-def _selecting(name: str, positions: Any, summary: str, node: str | None = None, **description: Any) -> TensorFunction:
-    """An operation with values and indices that picks one element along each lane."""
+def _selecting(
+    name: str, positions: Callable[[Array, int], Positions], summary: str, node: str | None = None, **description: Any
+) -> TensorFunction:
+    """Declare an operation that picks one element along each lane and returns values and indices."""
 
-    def forward(x: Any, dim: int, keepdim: bool) -> Any:
+    def forward(x: Array, dim: int, keepdim: bool) -> Any:
         _needs_elements(name, x, dim)
         at = dimension(dim, x.ndim)
         return _with_positions(x, at, positions(_lanes(x), at), keepdim)
@@ -172,8 +182,8 @@ def _selecting(name: str, positions: Any, summary: str, node: str | None = None,
     return made
 
 
-def _middle(x: Any, at: int) -> Any:
-    """Where the lower one of the two in the middle stands; the first nan if there is one."""
+def _middle(x: Array, at: int) -> Any:
+    """Return the position of the lower median, or of the first nan."""
     order = np.argsort(x, axis=at, kind="stable")
     middle = np.take(order, [(x.shape[at] - 1) // 2], at)
     bad = np.isnan(x)
@@ -185,11 +195,14 @@ _min_along = _selecting("min", lambda x, at: np.argmin(x, at, keepdims=True), ""
 _median_along = _selecting("median", _middle, "", "MedianBackward1")
 
 
-def _is_dimension(y: Any) -> bool:
+def _is_dimension(y: object) -> TypeGuard[int]:
     return isinstance(y, (int, np.integer)) and not isinstance(y, bool)
 
 
-def _extremes(of_all: Any, along: Any, of_two: Any, x: Any, y: Any, keepdim: Any, dim: Any) -> Any:
+def _extremes(
+    functions: tuple[TensorFunction, TensorFunction, TensorFunction], x: Value, y: Operand | None, keepdim: bool, dim: int | None
+) -> Any:
+    of_all, along, of_two = functions
     if dim is None and _is_dimension(y):
         y, dim = None, y
     if y is not None:
@@ -197,23 +210,23 @@ def _extremes(of_all: Any, along: Any, of_two: Any, x: Any, y: Any, keepdim: Any
     return of_all(x, None, False) if dim is None else along(x, dim, keepdim)
 
 
-def _check_keepdim(name: str, keepdim: Any) -> None:
+def _check_keepdim(name: str, keepdim: object) -> None:
     if not isinstance(keepdim, (bool, np.bool_)):
-        raise ArgumentError(f"{name} is of one or of two", hint=f"{name}([a, b, c]), or {name}({name}(a, b), c)")
+        raise ArgumentError(f"{name} takes one tensor or two arguments", hint=f"{name}([a, b, c]), or {name}({name}(a, b), c)")
 
 
 @takes(dim=optional(DIMENSION))
-def max(x: Any, y: Any = None, keepdim: bool = False, dim: Any = None) -> Any:
-    """the largest element of x; along dim with its positions; of two tensors the larger, element by element"""
+def max(x: Value, y: Operand | None = None, keepdim: bool = False, dim: int | None = None) -> Any:
+    """Maximum of all elements, or along dim with positions; for two tensors their elementwise maximum."""
     _check_keepdim("max", keepdim)
-    return _extremes(_max_of_all, _max_along, maximum, x, y, keepdim, dim)
+    return _extremes((_max_of_all, _max_along, maximum), x, y, keepdim, dim)
 
 
 @takes(dim=optional(DIMENSION))
-def min(x: Any, y: Any = None, keepdim: bool = False, dim: Any = None) -> Any:
-    """the smallest element of x; along dim with its positions; of two tensors the smaller, element by element"""
+def min(x: Value, y: Operand | None = None, keepdim: bool = False, dim: int | None = None) -> Any:
+    """Minimum of all elements, or along dim with positions; for two tensors their elementwise minimum."""
     _check_keepdim("min", keepdim)
-    return _extremes(_min_of_all, _min_along, minimum, x, y, keepdim, dim)
+    return _extremes((_min_of_all, _min_along, minimum), x, y, keepdim, dim)
 
 
 for _function, _ufunc in ((max, np.maximum), (min, np.minimum)):
@@ -222,14 +235,14 @@ for _function, _ufunc in ((max, np.maximum), (min, np.minimum)):
         kink=_ties(_ufunc),
         kinds={"keepdim": FLAG, "dim": optional(DIMENSION)},
         tensors=("x", "y"),
-        convention=f"{_SHARED}; along a dimension the first one has it",
+        convention=f"{_SHARED}; along a dimension the first of them has it",
         samples=(([1.0, -2.0, 3.0],), (1.5, -0.5), ([[1.0, 2.0], [4.0, 3.0]], None, True, 1)),
         edges=((1.0, 1.0), *_TIE),
         **_KINK,
     )
 
 
-def _middle_value(x: Any) -> Any:
+def _middle_value(x: Array) -> Any:
     if not x.size:
         return x.dtype.type(np.nan)
     return x.reshape(-1)[_middle(x.reshape(-1), 0)[0]]
@@ -241,17 +254,17 @@ _median_of_all = declare(
 
 
 @takes(dim=optional(DIMENSION), keepdim=FLAG)
-def median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """the element in the middle, the lower one of two; along dim with its positions"""
+def median(x: Value, dim: Dims = None, keepdim: bool = False) -> Any:
+    """Median of all elements, the lower of the two in the middle; along dim with positions."""
     return _median_of_all(x) if dim is None else _median_along(x, dim, keepdim)
 
 
 describe(
     median,
     tensors=("x",),
-    formula="1 at the element in the middle, 0 elsewhere",
+    formula="1 at the median, 0 elsewhere",
     domain="everywhere",
-    smooth="no other element has this value",
+    smooth="the median is unique",
     kink=lambda x: _repeated(x),
     convention="equal elements share the derivative evenly; along a dimension one of them has it (PyTorch)",
     samples=(([1.0, -2.0, 3.0, 7.0],), ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], 0, True)),
@@ -262,8 +275,8 @@ describe(
 _KINDS = {"dim": optional(DIMENSION), "keepdim": FLAG}
 
 
-def _position(name: str, find: Any, summary: str) -> Any:
-    def forward(x: Any, dim: Any, keepdim: bool) -> Any:
+def _position(name: str, find: Callable[..., Array], summary: str) -> Any:
+    def forward(x: Array, dim: int | None, keepdim: bool) -> Any:
         if not x.size and dim is None:
             raise IndexOutOfRange(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         _needs_elements(name, x, dim)
@@ -275,18 +288,18 @@ def _position(name: str, find: Any, summary: str) -> Any:
     return declare(name, forward, {"x": None}, statics=STATICS, kinds=_KINDS, summary=summary)
 
 
-argmax = _position("argmax", np.argmax, "position of the largest element, in all as if in one dimension, or along dim")
-argmin = _position("argmin", np.argmin, "position of the smallest element, in all as if in one dimension, or along dim")
+argmax = _position("argmax", np.argmax, "position of the maximum in x flattened, or along dim")
+argmin = _position("argmin", np.argmin, "position of the minimum in x flattened, or along dim")
 
 # Running extremes and sorting
 
 
-def _running(ufunc: Any) -> Any:
-    def forward(x: Any, dim: int) -> Any:
+def _running(ufunc: np.ufunc) -> Any:
+    def forward(x: Array, dim: int) -> Any:
         at = dimension(dim, x.ndim)
         lanes = _lanes(x)
         values = ufunc.accumulate(lanes, at)
-        reached = (lanes == values) | np.isnan(lanes)  # the last one to do so, and any nan after a nan
+        reached = (lanes == values) | np.isnan(lanes)  # the last of equal elements, and every nan
         places = np.arange(lanes.shape[at]).reshape([-1 if d == at else 1 for d in range(lanes.ndim)])
         indices = np.maximum.accumulate(np.where(reached, places, 0), at)
         return values.reshape(x.shape)[()], indices.reshape(x.shape)[()]
@@ -294,21 +307,21 @@ def _running(ufunc: Any) -> Any:
     return forward
 
 
-def _ordered(x: Any, dim: int, descending: bool) -> Any:
-    """Positions in order, equal ones as they stand, nan as the largest."""
+def _ordered(x: Array, dim: int, descending: bool) -> Any:
+    """Return the positions that sort x; equal elements keep their order, nan is the largest."""
     if not descending:
         return np.argsort(x, axis=dim, kind="stable")
     return x.shape[dim] - 1 - np.flip(np.argsort(np.flip(x, dim), axis=dim, kind="stable"), dim)
 
 
-def _sort(x: Any, dim: int, descending: bool) -> Any:
+def _sort(x: Array, dim: int, descending: bool) -> Any:
     at = dimension(dim, x.ndim)
     indices = _ordered(_lanes(x), at, descending)
     values = np.take_along_axis(_lanes(x), indices, at)
     return values.reshape(x.shape)[()], indices.reshape(x.shape)[()]
 
 
-def _topk(x: Any, k: int, dim: int, largest: bool) -> Any:
+def _topk(x: Array, k: int, dim: int, largest: bool) -> Any:
     at = dimension(dim, x.ndim)
     if not 0 <= k <= _lanes(x).shape[at]:
         raise ShapeError("selected index k out of range")
@@ -319,7 +332,7 @@ def _topk(x: Any, k: int, dim: int, largest: bool) -> Any:
 
 _RESULTS: dict[str, Any] = {"results": ("values", "indices"), "constant": ("indices",)}
 _ORDER: dict[str, Any] = {
-    "formula": "g back at the positions",
+    "formula": "g put back at the positions",
     "domain": "everywhere",
     "smooth": "no two elements are equal",
     "kink": lambda x: _repeated(x),
@@ -328,7 +341,7 @@ _ORDER: dict[str, Any] = {
 _FIVE = [[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]]
 
 
-def _running_extreme(name: str, ufunc: Any, summary: str) -> TensorFunction:
+def _running_extreme(name: str, ufunc: np.ufunc, summary: str) -> TensorFunction:
     made: TensorFunction = declare.several(
         name,
         _running(ufunc),
@@ -336,7 +349,7 @@ def _running_extreme(name: str, ufunc: Any, summary: str) -> TensorFunction:
         statics={"dim": 0},
         kinds={"dim": DIMENSION},
         summary=summary,
-        convention="of equal elements the last one has the derivative (PyTorch)",
+        convention="the last of equal elements has the derivative (PyTorch)",
         samples=((_FIVE, 1),),
         **_RESULTS,
         **_ORDER,
@@ -344,8 +357,8 @@ def _running_extreme(name: str, ufunc: Any, summary: str) -> TensorFunction:
     return made
 
 
-cummax = _running_extreme("cummax", np.maximum, "the largest up to each element along dim, and their positions")
-cummin = _running_extreme("cummin", np.minimum, "the smallest up to each element along dim, and their positions")
+cummax = _running_extreme("cummax", np.maximum, "running maximum along dim, with positions")
+cummin = _running_extreme("cummin", np.minimum, "running minimum along dim, with positions")
 _sort_of: TensorFunction = declare.several(
     "sort",
     _sort,
@@ -372,45 +385,45 @@ _kth: TensorFunction = declare.several(
 )
 
 
-def _kth_of(x: Any, k: int, dim: int, keepdim: bool) -> Any:
+def _kth_of(x: Array, k: int, dim: int, keepdim: bool) -> Any:
     at = dimension(dim, x.ndim)
     if not 1 <= k <= _lanes(x).shape[at]:
-        raise ShapeError("kthvalue(): selected number k out of range for dimension " + str(at))
+        raise ShapeError(f"kthvalue(): selected number k out of range for dimension {at}")
     return _with_positions(x, at, np.take(_ordered(_lanes(x), at, False), [k - 1], at), keepdim)
 
 
 @takes(dim=DIMENSION, descending=FLAG, stable=FLAG)
-def sort(x: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """the elements in order along dim, the last if left out, and where they stood"""
+def sort(x: Value, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """The elements sorted along dim, and their positions in x."""
     return _sort_of(x, dim, descending)
 
 
 @takes(dim=DIMENSION, descending=FLAG, stable=FLAG)
-def argsort(x: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """the positions of the elements in order along dim"""
+def argsort(x: Value, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Positions of the sorted elements along dim."""
     return sort(x, dim, descending)[1]
 
 
-def msort(x: Any) -> Any:
-    """the elements in order along the first dimension"""
+def msort(x: Value) -> Any:
+    """The elements sorted along the first dimension."""
     return sort(x, 0)[0]
 
 
 @takes(k=WHOLE, dim=DIMENSION, largest=FLAG, sorted=FLAG)
-def topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """the k largest, or smallest, elements along dim in order, and where they stood"""
+def topk(x: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The k largest elements along dim in order, and their positions; the smallest with largest=false."""
     return _top(x, k, dim, largest)
 
 
 @takes(k=WHOLE, dim=DIMENSION, keepdim=FLAG)
-def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """the k-th smallest element along dim, and where it stands"""
+def kthvalue(x: Value, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The k-th smallest element along dim, and its position."""
     return _kth(x, k, dim, keepdim)
 
 
 _CHOSEN: dict[str, Any] = {**_ORDER, "edges": (([5.0, 1.0, 5.0], 2),)}
-_EITHER = "of equal elements one has the derivative (PyTorch)"
-_STABLE = "equal elements keep their order, nan comes last (PyTorch)"
+_EITHER = "one of equal elements has the derivative (PyTorch)"
+_STABLE = "equal elements keep their order; nan is last (PyTorch)"
 describe(sort, tensors=("x",), convention=_STABLE, samples=((_FIVE,), (_FIVE, 0, True)), **_ORDER)
 describe(msort, tensors=("x",), convention=_STABLE, samples=((_FIVE,),), **_ORDER)
 describe(argsort, tensors=("x",))

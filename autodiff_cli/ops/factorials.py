@@ -1,4 +1,4 @@
-"""The gamma function, what is made of it, and its derivatives."""
+"""The gamma function, its logarithm and derivatives, and the beta and zeta functions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import in_one_type
+from autodiff_cli.autograd.dtypes import Array, in_one_type
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import ORDER, WHOLE, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.values import Value
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, GraphError
+from autodiff_cli.errors import ArgumentError, GraphError, setting
 from autodiff_cli.ops import decompositions
 from autodiff_cli.ops.decompositions import BERNOULLI
 from autodiff_cli.ops.scipy_backend import from_math, from_scipy
@@ -29,14 +30,14 @@ _GAMMAS = ((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],))
 def _lgamma_number(x: float) -> float:
     try:
         return math.lgamma(x)
-    except (ValueError, OverflowError):  # a pole, or too large
+    except (ValueError, OverflowError):  # a pole, or an overflow
         return math.inf
 
 
 def _gamma_number(x: float) -> float:
     try:
         return math.gamma(x)
-    except ValueError:  # PyTorch and SciPy: an infinity of the sign of the zero, nan at the other poles
+    except ValueError:  # as PyTorch and SciPy: at 0 an infinity of its sign, nan at the other poles
         return math.copysign(math.inf, x) if x == 0 else math.nan
     except OverflowError:
         return math.inf if x > 0 or math.floor(x) % 2 == 0 else -math.inf
@@ -45,17 +46,17 @@ def _gamma_number(x: float) -> float:
 _lgamma_of = from_math(_lgamma_number, "gammaln")
 
 
-def _lgamma_elsewhere(x: Any) -> Any:
+def _lgamma_elsewhere(x: Array) -> Any:
     value = _lgamma_of(x)
-    if isinstance(x, np.ndarray):  # SciPy has inf for what is subnormal, and -inf at -inf
+    if isinstance(x, np.ndarray):  # SciPy gives inf for subnormal numbers, and -inf at -inf
         size = np.abs(x)
         value = np.where(size < 1e-300, -np.log(size), np.where(size == math.inf, size, value))
     return value
 
 
 @np.errstate(all="ignore")
-def _lgamma(x: Any) -> Any:
-    # Around its zeros at 1 and 2 a series: what others compute has few digits left there.
+def _lgamma(x: Array) -> Any:
+    # A series around the zeros at 1 and 2, where the libraries lose most digits.
     near = (x > 0.5) & (x < 2.5)
     if not np.any(near):
         return _lgamma_elsewhere(x)
@@ -71,17 +72,17 @@ def _lgamma(x: Any) -> Any:
 _PI_COTANGENT = (math.pi**2 / 3, math.pi**4 / 45, 2 * math.pi**6 / 945)
 
 
-def _cotangent(offset: Any) -> Any:
-    """cot(pi*offset), for offsets from -1/2 to 1/2."""
+def _cotangent(offset: Array) -> Any:
+    """Return cot(pi*offset), for offsets from -1/2 to 1/2."""
     size = np.abs(offset)
-    # Half a turn less the offset is exact where its tangent is small.
+    # 1/2 - size is exact where its tangent is small.
     return np.sign(offset) * np.where(size < 0.25, 1 / np.tan(math.pi * size), np.tan(math.pi * (0.5 - size)))
 
 
 @np.errstate(all="ignore")
-def _digamma_values(x: Any) -> Any:
+def _digamma_values(x: Array) -> Any:
     psi = from_scipy("psi")
-    # Near a pole below 0 the distance from it decides: it is exact, where 1/tan(pi*x) has only the digits of x.
+    # Near a negative pole compute from the distance to the pole, which is exact; 1/tan(pi*x) is only as accurate as x.
     offset = x - np.round(x)
     near = (x < 0) & (offset != 0) & (np.abs(offset) < 0.25)
     if not np.any(near):
@@ -119,7 +120,7 @@ digamma: TensorFunction = declare(
     summary="derivative of lgamma",
     formula="polygamma(1, x)",
     domain="x is not 0, -1, -2, ...",
-    convention="-inf at 0, nan at -1, -2, ..., with the derivative inf (PyTorch has 6.6e32 at -1)",
+    convention="-inf at 0 and nan at -1, -2, ...; the derivative there is inf (PyTorch gives 6.6e32 at -1)",
     inside=lambda x: (x > 0) | (x != np.floor(x)),
     samples=_GAMMAS,
     edges=((0.0,), (-1.0,)),
@@ -130,7 +131,7 @@ gamma = declare(
     {"x": lambda g, x, out: g * (out * digamma(x))},
     series="chain",
     decomposition=decompositions.GAMMA,
-    summary="gamma function: (x - 1)! for whole x",
+    summary="gamma function: (x - 1)! for whole numbers x",
     formula="gamma(x)*digamma(x)",
     domain="x is not 0, -1, -2, ...",
     convention="inf at 0, nan at -1, -2, ...",
@@ -143,12 +144,12 @@ _zeta = from_scipy("zeta")
 
 
 @np.errstate(all="ignore")
-def _zeta_values(x: Any, q: Any) -> Any:
+def _zeta_values(x: Array, q: Array) -> Any:
     reflected = (q < 0) & (q != np.floor(q)) & (x == np.floor(x))
     if not np.any(reflected):
         return _zeta(x, q)
     value = _zeta(x, np.where(reflected, 1.0, q))
-    # SciPy would take abs(q) steps: the terms below 0, without their signs, are a sum from 1 - part to -q.
+    # SciPy would need abs(q) terms.  Those with a negative base are, up to sign, the sum from 1 - part to -q.
     part = q - np.floor(q)
     below = np.where(x % 2 == 0, 1.0, -1.0) * (_zeta(x, 1 - part) - _zeta(x, np.where(reflected, 1 - q, 1.0)))
     return np.where(reflected, _zeta(x, part) + below, value)[()].astype(np.result_type(x, q))
@@ -156,7 +157,8 @@ def _zeta_values(x: Any, q: Any) -> Any:
 
 def _by_exponent() -> Any:
     raise GraphError(
-        "the derivative of zeta by x is not implemented", hint="differentiate by q only: hand x over with --const, or detached"
+        "the derivative of zeta with respect to x is not implemented",
+        hint=f"pass x as a constant, such as {setting('const', 'x=2')}, or detached",
     )
 
 
@@ -169,9 +171,9 @@ zeta: TensorFunction = declare(
     node="SpecialZetaBackward0",
     methods=(),
     summary="Hurwitz zeta function: the sum of (k + q)**-x over k = 0, 1, 2, ...",
-    formula="by q: -x*zeta(x + 1, q)",
+    formula="with respect to q: -x*zeta(x + 1, q)",
     domain="x > 1, q > 0",
-    convention="the derivative by x is not implemented (as in PyTorch)",
+    convention="the derivative with respect to x is not implemented (as in PyTorch)",
     inside=lambda x, q: (x > 1) & (q > 0),
     samples=((2, 0.7), (3, [1.5, 4.0])),
     edges=((1, 0.7), (2, 0.0)),
@@ -180,7 +182,7 @@ zeta: TensorFunction = declare(
 
 @functools.cache
 def _cotangent_polynomial(n: int) -> tuple[float, ...]:
-    """The n-th derivative of cot as a polynomial of cot, the highest power first."""
+    """Return the n-th derivative of cot as a polynomial in cot, the highest power first."""
     low_first = [0, 1]
     for _ in range(n):
         slope = [k * c for k, c in enumerate(low_first)][1:]
@@ -189,7 +191,7 @@ def _cotangent_polynomial(n: int) -> tuple[float, ...]:
 
 
 @np.errstate(all="ignore")
-def _polygamma_values(x: Any, n: int) -> Any:
+def _polygamma_values(x: Array, n: int) -> Any:
     if n == 0:
         return _digamma_values(x)
     sign = -1.0 if n % 2 == 0 else 1.0
@@ -197,7 +199,7 @@ def _polygamma_values(x: Any, n: int) -> Any:
     value = sign * float(math.factorial(n)) * _zeta(n + 1.0, np.where(reflected, 1 - x, x))
     if not np.any(reflected):
         return value[()]
-    # The sum behind zeta would take abs(x) steps: reflection instead, with the cotangent of what is left of x.
+    # zeta would need abs(x) terms: use the reflection formula, with the cotangent of the distance to the nearest pole.
     offset = x - np.round(x)
     leading, *coefficients = _cotangent_polynomial(n)
     cotangent, polynomial = _cotangent(offset), leading
@@ -222,8 +224,8 @@ _MOST_ORDER = 150
 
 
 @takes(n=WHOLE)
-def polygamma(n: Any, x: Any) -> Any:
-    """the n-th derivative of digamma"""
+def polygamma(n: int, x: Value) -> Any:
+    """The n-th derivative of digamma."""
     if not 0 <= n <= _MOST_ORDER:
         raise ArgumentError(f"the order of polygamma must be a whole number from 0 to {_MOST_ORDER}, not {n}")
     return _polygamma(x, n)
@@ -233,9 +235,9 @@ describe(
     polygamma,
     tensors=("x",),
     methods=(),
-    formula="by x: polygamma(n + 1, x)",
+    formula="with respect to x: polygamma(n + 1, x)",
     domain="n = 0, 1, 2, ...; x is not 0, -1, -2, ...",
-    convention="at 0, -1, -2, ... infinite, or nan (PyTorch)",
+    convention="infinite or nan at 0, -1, -2, ... (PyTorch)",
     inside=lambda x: (x > 0) | (x != np.floor(x)),
     samples=((1, 0.3), (2, 2.5), (1, -1.6), (2, [-0.3, 4.0])),
     edges=((1, 0.0), (2, -1.0)),
@@ -243,19 +245,19 @@ describe(
 Tensor.polygamma = lambda self, n: polygamma(n, self)  # type: ignore[attr-defined]
 
 
-# Differences of gamma functions at a and a + b.  Where b is small beside a they would cancel: they are computed as sums
-# of differences of powers, each of which has all its digits.
+# Differences of polygamma functions at a + b and a.  Where b is small beside a they would cancel: they are computed as
+# sums of differences of powers, each of which keeps its digits.
 
 _SHIFT = 20
 
 
-def _power_gap(a: Any, b: Any, m: int) -> Any:
-    """a**-m - (a + b)**-m"""
+def _power_gap(a: Array, b: Array, m: int) -> Any:
+    """Return a**-m - (a + b)**-m."""
     return -(a**-m) * np.expm1(-m * np.log1p(b / a))
 
 
 @np.errstate(all="ignore")
-def _polygamma_gap_values(a: Any, b: Any, n: int) -> Any:
+def _polygamma_gap_values(a: Array, b: Array, n: int) -> Any:
     positive = (a > 0) & (b > 0)
     if not np.all(positive):
         plain = _polygamma_values(a + b, n) - _polygamma_values(a, n)
@@ -285,7 +287,7 @@ polygamma_gap: TensorFunction = declare(
     kinds={"n": ORDER},
     methods=(),
     decomposition=decompositions.polygamma_gap,
-    summary="polygamma(n, a + b) - polygamma(n, a), exact where b is small beside a",
+    summary="polygamma(n, a + b) - polygamma(n, a), accurate where b is small beside a",
     formula="polygamma_gap(a, b, n + 1), polygamma(n + 1, a + b)",
     domain="a > 0, b > 0",
     inside=lambda a, b: (a > 0) & (b > 0),
@@ -294,21 +296,22 @@ polygamma_gap: TensorFunction = declare(
 )
 
 
-def stirling_tail(x: Any) -> Any:
-    """What Stirling's formula leaves of lgamma(x), for x from 15 on."""
-    square, total = x * x, 0.0
+def stirling_tail(x: Array) -> Any:
+    """Return lgamma(x) minus Stirling's formula, for x of 15 and more."""
+    square = x * x
+    total: Array | float = 0.0
     for k in range(8, 0, -1):
         total = BERNOULLI[k - 1] / (2 * k * (2 * k - 1)) + total / square
     return total / x
 
 
 @np.errstate(all="ignore")
-def _beta(a: Any, b: Any) -> Any:
+def _beta(a: Array, b: Array) -> Any:
     small, large = np.minimum(a, b), np.maximum(a, b)
     far = (small > 0) & (large > 50)
     if not np.any(far):
         return from_scipy("beta")(a, b)
-    # gamma(small) * gamma(large)/gamma(large + small): SciPy's logarithms cancel here.
+    # gamma(small) * gamma(large)/gamma(large + small): SciPy's difference of logarithms would cancel.
     low, high = np.where(far, small, 1.0), np.where(far, large, 60.0)
     total = low + high
     tails = stirling_tail(high) - stirling_tail(total)

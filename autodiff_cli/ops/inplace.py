@@ -1,7 +1,7 @@
-"""Operations that change a tensor: ``add_``, ``zero_``, ``+=``, ``x[i] = y``.
+"""In-place operations: ``add_``, ``zero_``, ``+=``, ``x[i] = y``.
 
-Each is the ordinary operation on a copy of the old values, whose result is written back; the tensor's history becomes
-that of the result.  A change is counted, and a graph that saved what was changed says so when it is swept.
+Each applies the ordinary operation to a copy of the old values and writes the result back; the tensor takes the history
+of the result.  Changes are counted, so that backward refuses a graph whose saved values were changed.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import View, mark_changed
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.primitives.calls import NO_GRAD_VIEW
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.rebase import rebase_history
+from autodiff_cli.autograd.primitives.values import Data, Operand
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.creation import zeros_like
@@ -27,7 +29,7 @@ __all__: list[str] = []
 declare = Declarations(__name__)
 
 METHODS: tuple[str, ...]
-"""The names of all methods that change a tensor."""
+"""The names of all in-place methods."""
 _NAMES = (
     *("add", "sub", "mul", "div", "pow", "remainder", "fmod", "floor_divide", "neg", "abs", "sign", "reciprocal", "square"),
     *("exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan"),
@@ -50,12 +52,12 @@ _OPERATORS = {
 def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     """Replace the values and the history of ``tensor`` by those of ``compute(old)``.
 
-    A view takes its new history through the tensor that it is a view of, whose other views follow.
+    The new history of a view goes through the tensor that it is a view of, and so do those of its other views.
 
     Raises:
-        GraphError: if it is a leaf that requires grad, or a view of one, while recording.
+        GraphError: if operations are recorded and it is a leaf that requires grad, or a view of one.
         ShapeError: if the result has another shape.
-        DtypeError: if the result cannot be held by the tensor's type.
+        DtypeError: if the result cannot be cast to the type of the tensor.
     """
     recording = is_grad_enabled()
     view = None if tensor._extra is None else tensor._extra.view
@@ -87,16 +89,16 @@ def _check_recorded(tensor: Tensor, view: View | None) -> None:
         if view.source.is_leaf and view.source.requires_grad:
             raise GraphError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-                hint="do it under no_grad(), or on a copy: x = x.clone()",
+                hint="use no_grad(), or a copy: x = x.clone()",
             )
     elif tensor.is_leaf and tensor.requires_grad:
         raise GraphError(
             "a leaf Variable that requires grad is being used in an in-place operation.",
-            hint="do it under no_grad(), or on a copy: x = x + 1",
+            hint="use no_grad(), or a copy: x = x + 1",
         )
 
 
-def _write(tensor: Tensor, data: Any) -> None:
+def _write(tensor: Tensor, data: Array) -> None:
     if not isinstance(tensor._data, np.ndarray):
         tensor._data = data.astype(tensor.dtype)
         return
@@ -113,7 +115,7 @@ def _install(name: str) -> None:
         return change(self, lambda old: getattr(old, name)(*args, **kwargs))
 
     method.__name__ = f"{name}_"
-    method.__doc__ = f"``{name}`` in place."
+    method.__doc__ = f"Apply ``{name}`` in place."
     setattr(Tensor, f"{name}_", method)
     if name in _OPERATORS:
         setattr(Tensor, f"__{_OPERATORS[name]}__", method)
@@ -136,22 +138,22 @@ _copied: Any = declare(
 
 
 def zero_(self: Tensor) -> Tensor:
-    """All elements 0, in place."""
+    """Set all elements to 0 in place."""
     return change(self, lambda old: _zeroed(old))
 
 
-def fill_(self: Tensor, value: Any) -> Tensor:
-    """All elements the same number, in place."""
+def fill_(self: Tensor, value: Operand) -> Tensor:
+    """Set all elements to one number in place."""
     return change(self, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value))
 
 
 def copy_(self: Tensor, source: Tensor) -> Tensor:
-    """The values of another tensor, which may broadcast, in place."""
+    """Copy the values of another tensor, which may broadcast, in place."""
     return change(self, lambda old: _copied(old, source))
 
 
-def setitem(self: Tensor, key: Any, value: Any) -> None:
-    """``tensor[key] = value``: a change of a view; where masks or lists of positions gather, of the tensor itself."""
+def setitem(self: Tensor, key: object, value: Data) -> None:
+    """Assign ``tensor[key] = value``: through a view, or by ``index_put`` where the key holds masks or lists of positions."""
     parts = key if isinstance(key, tuple) else (key,)
     if all(isinstance(part, (int, slice, type(None), type(...))) and not isinstance(part, bool) for part in parts):
         view = getitem(self, key)

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import TENSOR, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.values import Value
 from autodiff_cli.errors import ShapeError
 from autodiff_cli.ops.shape import reshape, squeeze, t, transpose, unsqueeze
 
@@ -21,9 +23,9 @@ _V, _W, _A, _B = [1.0, 2.0], [3.0, -4.0], [[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0]
 
 
 def _ranked(name: str, *ranks: int) -> Any:
-    """``_product`` of operands that must have these numbers of dimensions."""
+    """Return ``_product`` restricted to operands with the given numbers of dimensions."""
 
-    def forward(x: Any, y: Any) -> Any:
+    def forward(x: Array, y: Array) -> Any:
         if (x.ndim, y.ndim) != ranks:
             raise ShapeError(
                 f"{name} expects {ranks[0]}D and {ranks[1]}D tensors, but got {x.ndim}D and {y.ndim}D",
@@ -34,7 +36,7 @@ def _ranked(name: str, *ranks: int) -> Any:
     return forward
 
 
-def _product(x: Any, y: Any) -> Any:
+def _product(x: Array, y: Array) -> Any:
     if not x.ndim or not y.ndim:
         raise ShapeError(
             f"a product of matrices needs at least 1D tensors, but they are {x.ndim}D and {y.ndim}D",
@@ -49,11 +51,11 @@ def _product(x: Any, y: Any) -> Any:
             ) from None
         raise ShapeError(
             f"shapes {list(x.shape)} and {list(y.shape)} cannot be multiplied: "
-            f"{x.shape[-1]} columns of the first do not meet {y.shape[max(y.ndim - 2, 0)]} rows of the second"
+            f"the first has {x.shape[-1]} columns, the second {y.shape[max(y.ndim - 2, 0)]} rows"
         ) from None
 
 
-def _dot(x: Any, y: Any) -> Any:
+def _dot(x: Array, y: Array) -> Any:
     if x.ndim != 1 or y.ndim != 1:
         raise ShapeError(f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors", hint="use @ for matrices")
     if x.shape != y.shape:
@@ -68,7 +70,7 @@ dot = declare(
     _dot,
     {"x": lambda g, y: g * y, "y": lambda g, x: g * x},
     series="bilinear",
-    summary="product of two vectors",
+    summary="dot product of two vectors",
     formula="y, x",
     samples=((_V, _W),),
 )
@@ -92,7 +94,7 @@ mv: TensorFunction = declare(
 )
 
 
-def _batched(x: Any, y: Any) -> Any:
+def _batched(x: Array, y: Array) -> Any:
     for name, batch in (("batch1", x), ("batch2", y)):
         if batch.ndim < 2:
             raise ShapeError(f"bmm: {name} must be a 3D tensor, got {batch.ndim}D")
@@ -104,7 +106,7 @@ bmm: TensorFunction = declare(
     _batched,
     {"x": lambda g, y: bmm(g, transpose(y, -2, -1)), "y": lambda g, x: bmm(transpose(x, -2, -1), g)},
     series="bilinear",
-    summary="products of matrices in batches, which broadcast",
+    summary="products of matrices in batches that broadcast",
     formula="g @ y.mT, x.mT @ g",
     samples=(([_A, _B], [_B, _A]),),
 )
@@ -119,8 +121,8 @@ _squeeze_in_place = declare(
 )
 
 
-def matmul(x: Any, y: Any) -> Any:
-    """product of vectors, matrices, or batches of matrices"""
+def matmul(x: Value, y: Value) -> Any:
+    """Product of vectors, matrices, or batches of matrices."""
     try:
         dims = (len(x.shape), len(y.shape))
     except AttributeError:
@@ -150,8 +152,8 @@ describe(matmul, operator="matmul", formula="g @ y.mT, x.mT @ g", samples=((_A, 
 
 
 @takes(x=TENSOR, y=TENSOR)
-def outer(x: Any, y: Any) -> Any:
-    """every element of x times every element of y"""
+def outer(x: Value, y: Value) -> Any:
+    """Outer product: every element of x times every element of y."""
     if len(x.shape) != 1 or len(y.shape) != 1:
         raise ShapeError(f"outer: expected 1-D tensors, but got {len(x.shape)}-D and {len(y.shape)}-D")
     return reshape(x, (x.shape[0], 1)) * y
@@ -160,13 +162,13 @@ def outer(x: Any, y: Any) -> Any:
 describe(outer, formula="g @ y, g.T @ x", samples=((_V, _W),))
 
 
-def _trace(x: Any) -> Any:
+def _trace(x: Array) -> Any:
     if x.ndim != 2:
         raise ShapeError(f"trace: expected a matrix, but got tensor with dim {x.ndim}")
     return np.trace(x)
 
 
-def _diagonal(g: Any, shape: tuple[int, int]) -> Any:
+def _diagonal(g: Value, shape: tuple[int, int]) -> Any:
     return g * np.eye(*shape)
 
 

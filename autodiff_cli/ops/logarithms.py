@@ -1,4 +1,4 @@
-"""Logarithms with a factor, of odds, and of sums of exponentials."""
+"""Logarithms times a factor, of odds, and of sums of powers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import in_one_type
+from autodiff_cli.autograd.dtypes import Array, in_one_type
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import NUMBER, optional
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.values import Value
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.elementary import log, log1p
 
@@ -22,11 +23,11 @@ _PAIRS = ((0.7, 1.2), (-2.0, 0.4), ([1.5, 3.0], [0.5, 2.5]))
 
 
 @np.errstate(all="ignore")
-def _over_values(x: Any, y: Any) -> Any:
+def _over_values(x: Array, y: Array) -> Any:
     return np.where((x == 0) & ~np.isnan(y), 0.0, x / y)[()]
 
 
-# x/y, and 0 where x is 0 whatever y is.  An operation of its own, so that its derivatives are those of x/y.
+# x/y, but 0 where x is 0 even if y is 0.  A primitive, so that its derivatives are those of x/y.
 over: TensorFunction = declare(
     "over",
     in_one_type(_over_values),
@@ -37,11 +38,11 @@ over: TensorFunction = declare(
 )
 
 
-def _times(logarithm: Any) -> Any:
-    """x*logarithm(y), 0 where x is 0."""
+def _times(logarithm: np.ufunc) -> Any:
+    """Return the forward computation of x*logarithm(y), which is 0 where x is 0."""
 
     @np.errstate(all="ignore")
-    def forward(x: Any, y: Any) -> Any:
+    def forward(x: Array, y: Array) -> Any:
         return np.where((x == 0) & ~np.isnan(y), 0.0, x * logarithm(y))[()]
 
     return in_one_type(forward)
@@ -53,10 +54,10 @@ xlogy = declare(
     {"x": lambda g, x, y: where((x == 0) & (y <= 0), 0.0, g * log(y)), "y": lambda g, x, y: g * over(x, y)},
     series="chain",
     decomposition="0 if x == 0 else x*log(y)",
-    summary="x*log(y), 0 where x is 0",
+    summary="x*log(y), but 0 where x is 0",
     formula="log(y), x/y",
     domain="y > 0, or x = 0",
-    convention="where x = 0 and y <= 0 both derivatives are 0; PyTorch has nan by y at (0, 0)",
+    convention="both derivatives are 0 where x = 0 and y <= 0; PyTorch gives nan with respect to y at (0, 0)",
     inside=lambda x, y: (y > 0) | (x == 0),
     samples=_PAIRS,
     edges=((0.0, 0.0), (0.0, 2.0), (0.0, -1.0), (1.0, -1.0)),
@@ -69,10 +70,10 @@ xlog1py = declare(
     node="SpecialXlog1PyBackward0",
     methods=(),
     decomposition="0 if x == 0 else x*log1p(y)",
-    summary="x*log(1 + y), 0 where x is 0, exact for small y",
+    summary="x*log(1 + y), but 0 where x is 0; accurate for small y",
     formula="log1p(y), x/(1 + y)",
     domain="y > -1, or x = 0",
-    convention="where x = 0 and y <= -1 both derivatives are 0; PyTorch has nan by y at (0, -1)",
+    convention="both derivatives are 0 where x = 0 and y <= -1; PyTorch gives nan with respect to y at (0, -1)",
     inside=lambda x, y: (y > -1) | (x == 0),
     samples=_PAIRS,
     edges=((0.0, -1.0), (0.0, 2.0), (0.0, -2.0), (1.0, -2.0)),
@@ -80,16 +81,16 @@ xlog1py = declare(
 
 
 @np.errstate(all="ignore")
-def _logit(x: Any, eps: Any) -> Any:
+def _logit(x: Array, eps: float | None) -> Any:
     if eps is not None:
         x = np.clip(x, eps, 1 - eps)
-    # Around 1/2 the odds are close to 1, and 2*x - 1 is exact.
+    # Around 1/2 the logarithm of the odds would lose its digits, and 2*x - 1 is exact.
     middle = (x > 0.25) & (x < 0.75)
     return np.where(middle, 2 * np.arctanh(2 * x - 1), np.log(x / (1 - x)))[()]
 
 
 _odds_slope: TensorFunction = declare(
-    "odds_slope",  # 1/(x*(1 - x)), nan outside of 0 to 1
+    "odds_slope",  # 1/(x*(1 - x)), nan outside [0, 1]
     lambda x: 1 / (x * np.where((x >= 0) & (x <= 1), 1 - x, math.nan)),
     {"x": lambda g, x, out: g * (out * out * (2 * x - 1))},
     series="chain",
@@ -98,15 +99,15 @@ _odds_slope: TensorFunction = declare(
 )
 
 
-def _logit_slope(g: Any, x: Any, eps: Any) -> Any:
+def _logit_slope(g: Value, x: Value, eps: float | None) -> Any:
     return g * _odds_slope(x) if eps is None else where((x >= eps) & (x <= 1 - eps), g * _odds_slope(x), 0.0)
 
 
-def _has_odds(x: Any, eps: Any) -> Any:
+def _has_odds(x: Array, eps: float | None) -> Any:
     return (x > 0) & (x < 1) if eps is None else np.isfinite(x)
 
 
-def _at_eps(x: Any, eps: Any) -> Any:
+def _at_eps(x: Array, eps: float | None) -> Any:
     return np.zeros(np.shape(x), bool) if eps is None else (x == eps) | (x == 1 - eps)
 
 
@@ -118,11 +119,11 @@ logit = declare(
     statics={"eps": None},
     kinds={"eps": optional(NUMBER)},
     decomposition=lambda eps: "log(x/(1 - x))" if eps is None else "p = min(max(x, eps), 1 - eps); log(p/(1 - p))",
-    summary="log(x/(1 - x)), the inverse of sigmoid; x is first kept between eps and 1 - eps if eps is given",
+    summary="log(x/(1 - x)), the inverse of sigmoid; with eps, x is first clamped to [eps, 1 - eps]",
     formula="1/(x*(1 - x))",
     domain="0 < x < 1, or everywhere if eps is given",
-    convention="infinite at 0 and 1, nan outside; with eps the derivative is 0 outside, and at the bounds that inside (PyTorch)",
-    smooth="0 < x < 1, and x is not eps or 1 - eps",
+    convention="infinite at 0 and 1, nan outside; with eps the derivative is 0 outside the bounds, and at them as inside (PyTorch)",
+    smooth="0 < x < 1, x != eps and x != 1 - eps",
     inside=_has_odds,
     kink=_at_eps,
     samples=((0.3,), (0.9,), ([0.5, 0.01],), (0.3, 0.1), ([0.05, 0.95, 0.4], 0.1)),
@@ -131,14 +132,14 @@ logit = declare(
 
 
 @np.errstate(all="ignore")
-def _share_values(x: Any, y: Any, base: float) -> Any:
-    # Equal infinities share evenly; their difference would be nan.
+def _share_values(x: Array, y: Array, base: float) -> Any:
+    # The difference of equal infinities would be nan; the share is 1/2.
     difference = np.where(x == y, 0.0, x - y)[()]
     small = np.power(base, -np.abs(difference)) if base == 2 else np.exp(-np.abs(difference))
     return np.where(difference >= 0, 1.0, small)[()] / (1 + small)
 
 
-# base**x/(base**x + base**y): a share and one of its derivatives are products of shares, exact in both tails.
+# base**x/(base**x + base**y).  Its derivatives are products of shares, which are accurate in both tails.
 _share: TensorFunction = declare(
     "share",
     _share_values,
@@ -153,7 +154,7 @@ _share: TensorFunction = declare(
 )
 
 
-def _sum_of_powers(name: str, ufunc: Any, base: float, letter: str) -> TensorFunction:
+def _sum_of_powers(name: str, ufunc: np.ufunc, base: float, letter: str) -> TensorFunction:
     return declare(
         name,
         lambda x, y: ufunc(x, y),
@@ -161,10 +162,10 @@ def _sum_of_powers(name: str, ufunc: Any, base: float, letter: str) -> TensorFun
         series="chain",
         decomposition="m = max(x, y); m if isinf(m) else m + "
         + ("log1p(exp2(-abs(x - y)))/log(2)" if base == 2 else "log1p(exp(-abs(x - y)))"),
-        summary=f"log{'2' * (base == 2)}({letter}**x + {letter}**y), without overflow",
+        summary=f"log{'2' * (base == 2)}({letter}**x + {letter}**y) without overflow",
         formula=f"{letter}**x/({letter}**x + {letter}**y), {letter}**y/({letter}**x + {letter}**y)",
         domain="everywhere",
-        convention="one half each where both are the same infinity; PyTorch has nan",
+        convention="both derivatives are 1/2 where x and y are the same infinity; PyTorch gives nan",
         samples=_PAIRS,
         edges=((math.inf, math.inf), (-math.inf, -math.inf)),
     )

@@ -1,4 +1,4 @@
-"""Losses: ``reduction`` is the mean over all elements, their sum, or none."""
+"""Loss functions: ``reduction`` is the mean of all elements, their sum, or none."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import FLAG, NUMBER, POSITIONS, TENSOR, TEXT, either, takes
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import unindexed
+from autodiff_cli.autograd.primitives.values import Value, array_of
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.activation import hardtanh, log_softmax, sigmoid
 from autodiff_cli.ops.comparison import clamp
@@ -45,7 +47,7 @@ def _check(reduction: str) -> None:
         raise ArgumentError(f"'{reduction}' is not a valid value for reduction", hint="use 'mean', 'sum' or 'none'")
 
 
-def _reduced(values: Any, reduction: str) -> Any:
+def _reduced(values: Array, reduction: str) -> Any:
     _check(reduction)
     if reduction == "none":
         return values
@@ -53,24 +55,24 @@ def _reduced(values: Any, reduction: str) -> Any:
     return total / np.size(values) if reduction == "mean" else total
 
 
-def _reduce(values: Any, reduction: str) -> Any:
-    """The same with recorded operations, where PyTorch has nodes of their own for them."""
+def _reduce(values: Array, reduction: str) -> Any:
+    """Reduce by recorded operations, for losses that in PyTorch have a node for the reduction."""
     _check(reduction)
     return values if reduction == "none" else mean(values) if reduction == "mean" else sum(values)
 
 
-def _weight(reduction: str, *values: Any) -> float:
-    """What the derivative of one element's loss is multiplied by."""
+def _weight(reduction: str, *values: object) -> float:
+    """Return the weight of one element in the reduced loss."""
     if reduction != "mean":
         return 1.0
     shape = np.broadcast_shapes(*(getattr(value, "shape", ()) for value in values))
     return 1 / max(int(np.prod(shape, dtype=np.int64)), 1)
 
 
-# Of a difference
+# Losses of a difference
 
 
-def _square_slope(g: Any, x: Any, target: Any, reduction: str) -> Any:
+def _square_slope(g: Value, x: Value, target: Value, reduction: str) -> Any:
     return g * ((x - target) * (2 * _weight(reduction, x, target)))
 
 
@@ -85,15 +87,15 @@ mse_loss = declare(
     statics={"reduction": "mean"},
     kinds=_REDUCTION,
     methods=(),
-    summary="squared differences of x and target",
+    summary="squared differences of x and target, reduced",
     formula="2*(x - target)/n, -2*(x - target)/n",
     samples=_PAIRS,
 )
 
 
 @takes(x=TENSOR, target=TENSOR, reduction=TEXT)
-def l1_loss(x: Any, target: Any, reduction: str = "mean") -> Any:
-    """absolute differences of x and target"""
+def l1_loss(x: Value, target: Value, reduction: str = "mean") -> Any:
+    """Absolute differences of x and target, reduced."""
     return _reduce(abs(x - target), reduction)
 
 
@@ -103,14 +105,14 @@ describe(
     formula="sign(x - target)/n, -sign(x - target)/n",
     domain="everywhere",
     smooth="x != target",
-    convention="the derivative where they are equal is 0 (PyTorch)",
+    convention="the derivative where x = target is 0 (PyTorch)",
     kink=lambda x, target: x == target,
     samples=_PAIRS,
     edges=((1.0, 1.0),),
 )
 
 
-def _smooth(x: Any, target: Any, reduction: str, beta: float) -> Any:
+def _smooth(x: Array, target: Array, reduction: str, beta: float) -> Any:
     if beta < 0:
         raise ArgumentError("smooth_l1_loss does not support negative values for beta.")
     size = np.abs(x - target)
@@ -118,7 +120,7 @@ def _smooth(x: Any, target: Any, reduction: str, beta: float) -> Any:
     return _reduced(np.where(size < beta, quadratic, size - 0.5 * beta)[()], reduction)
 
 
-def _smooth_slope(g: Any, x: Any, target: Any, reduction: str, beta: float) -> Any:
+def _smooth_slope(g: Value, x: Value, target: Value, reduction: str, beta: float) -> Any:
     slope = hardtanh(x - target, -beta, beta) / beta if beta else sign(x - target)
     return g * (slope * _weight(reduction, x, target))
 
@@ -136,8 +138,8 @@ smooth_l1_loss = declare(
     kinds={**_REDUCTION, "beta": NUMBER},
     methods=(),
     summary="with d = x - target: d**2/(2*beta) where abs(d) < beta, else abs(d) - beta/2",
-    formula="clamp(d, -beta, beta)/(beta*n), and its opposite",
-    convention="with beta = 0 it is sign(d), which is 0 at 0; the second derivative at abs(d) = beta is 0 (PyTorch)",
+    formula="clamp(d, -beta, beta)/(beta*n), and its negative",
+    convention="with beta = 0 the derivative is sign(d), 0 at 0; the second derivative at abs(d) = beta is 0 (PyTorch)",
     domain="everywhere",
     smooth="beta > 0, or x != target",
     kink=lambda x, target, beta: (x == target) & (beta == 0),
@@ -147,14 +149,14 @@ smooth_l1_loss = declare(
 )
 
 
-def _huber(x: Any, target: Any, reduction: str, delta: float) -> Any:
+def _huber(x: Array, target: Array, reduction: str, delta: float) -> Any:
     if not delta > 0:
         raise ArgumentError("huber_loss does not support non-positive values for delta.")
     size = np.abs(x - target)
     return _reduced(np.where(size <= delta, 0.5 * (size * size), delta * (size - 0.5 * delta))[()], reduction)
 
 
-def _huber_slope(g: Any, x: Any, target: Any, reduction: str, delta: float) -> Any:
+def _huber_slope(g: Value, x: Value, target: Value, reduction: str, delta: float) -> Any:
     return g * (hardtanh(x - target, -delta, delta) * _weight(reduction, x, target))
 
 
@@ -170,27 +172,27 @@ huber_loss = declare(
     kinds={**_REDUCTION, "delta": NUMBER},
     methods=(),
     summary="with d = x - target: d**2/2 where abs(d) <= delta, else delta*(abs(d) - delta/2)",
-    formula="clamp(d, -delta, delta)/n, and its opposite",
+    formula="clamp(d, -delta, delta)/n, and its negative",
     convention="the second derivative at abs(d) = delta is 0 (PyTorch)",
     second_kink=lambda x, target, delta: np.abs(x - target) == delta,
     samples=(*_PAIRS, (_X, _TARGET, "mean", 0.5)),
     edges=((1.0, 0.0),),
 )
 
-# Of probabilities
+# Losses of probabilities
 
 
-def _beside(slope: Any, target_shape: tuple[int, ...]) -> Any:
-    """A derivative by the target, which says nothing of it, for each pair that broadcasting makes."""
+def _beside(slope: Array, target_shape: tuple[int, ...]) -> Any:
+    """Broadcast a derivative with respect to the target, which does not depend on it, against the shape of the target."""
     own = getattr(slope, "shape", ())  # a plain number has none
     shape = np.broadcast_shapes(own, target_shape)
     return slope if own == shape else expand(slope, shape)
 
 
-def _binary(x: Any, target: Any, reduction: str) -> Any:
+def _binary(x: Array, target: Array, reduction: str) -> Any:
     if not np.all((x >= 0) & (x <= 1)):
         raise ArgumentError(
-            "all elements of input should be between 0 and 1", hint="binary_cross_entropy_with_logits takes any number"
+            "all elements of input should be between 0 and 1", hint="binary_cross_entropy_with_logits accepts any number"
         )
     with np.errstate(all="ignore"):
         positive, negative = np.maximum(np.log(x), -100.0), np.maximum(np.log1p(-x), -100.0)
@@ -210,11 +212,11 @@ binary_cross_entropy = declare(
     statics={"reduction": "mean"},
     kinds=_REDUCTION,
     methods=(),
-    summary="cross entropy of the labels target and the probabilities x",
+    summary="cross entropy of labels target and probabilities x, reduced",
     formula="(x - target)/(x*(1 - x)*n), log((1 - x)/x)/n",
     domain="0 <= x <= 1",
     smooth="0 < x < 1",
-    convention="logarithms stop at -100, and x*(1 - x) at 1e-12 (PyTorch)",
+    convention="logarithms are at least -100, and x*(1 - x) is at least 1e-12 (PyTorch)",
     inside=lambda x: (x >= 0) & (x <= 1),
     kink=lambda x: (x == 0) | (x == 1),
     samples=(([0.5, 0.1, 0.9], [0.0, 1.0, 0.8]), (0.3, 0.6, "sum")),
@@ -222,8 +224,8 @@ binary_cross_entropy = declare(
 )
 
 
-def _logits_slope(g: Any, x: Any, target: Any, reduction: str) -> Any:
-    # sigmoid(x) - target, of which something is left where both are close to 1.
+def _logits_slope(g: Value, x: Value, target: Value, reduction: str) -> Any:
+    # sigmoid(x) - target, written so that it keeps its digits where both are close to 1.
     slope = (1 - target) * sigmoid(x) - target * sigmoid(-x)
     return g * (slope * _weight(reduction, x, target))
 
@@ -243,15 +245,15 @@ binary_cross_entropy_with_logits = declare(
     statics={"reduction": "mean"},
     kinds=_REDUCTION,
     methods=(),
-    summary="cross entropy of the labels target and sigmoid(x), from x itself",
+    summary="cross entropy of labels target and sigmoid(x), computed from x",
     formula="(sigmoid(x) - target)/n, -x/n",
     samples=(([0.5, -1.0, 2.0], [0.0, 1.0, 1.0]), ([0.5, -1.0], [0.0, 1.0], "sum")),
 )
 
 
 @takes(x=TENSOR, target=TENSOR, reduction=TEXT, log_target=FLAG)
-def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: Any = False) -> Any:
-    """target*(log(target) - x), where x is the logarithm of a probability, and so is target if log_target"""
+def kl_div(x: Value, target: Value, reduction: str = "mean", log_target: bool = False) -> Any:
+    """Kullback-Leibler divergence target*(log(target) - x) of log-probabilities x; with log_target, target is one too."""
     loss = exp(target) * (target - x) if log_target else xlogy(target, target) - target * x
     if reduction == "batchmean":
         return sum(loss) / max(x.shape[0], 1) if x.shape else sum(loss)
@@ -261,45 +263,45 @@ def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: Any = False
 describe(
     kl_div,
     methods=(),
-    formula="by x: -target/n",
+    formula="with respect to x: -target/n",
     domain="target >= 0, or log_target",
     smooth="target > 0, or log_target",
-    convention="at target = 0 the derivative by target is that of xlogy there, 0 (PyTorch has nan)",
+    convention="at target = 0 the derivative with respect to target is that of xlogy, 0; PyTorch gives nan",
     inside=lambda target, log_target: (target >= 0) | np.bool_(log_target),
     kink=lambda target, log_target: (target == 0) & ~np.bool_(log_target),
     samples=(([-0.5, -1.0], [0.3, 0.7]), ([-0.5, -1.0], [-0.3, -1.7], "sum", True), ([[-0.5, -1.0]], [[0.3, 0.7]], "batchmean")),
     edges=(([-0.5, -1.0], [0.0, 0.7]), ([-0.5, -1.0], [-0.1, 0.7])),
 )
 
-# Of classes: x has one column (the second dimension, or the only one) for each
+# Losses of classes: the second dimension of x, or the only one, has one entry for each class
 
 
-def _positions(target: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """Where the elements of the target classes are."""
-    classes = np.asarray(getattr(target, "_data", target))
+def _positions(target: Value, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the index of the elements of the target classes."""
+    classes = np.asarray(array_of(target))
     if not shape:
-        raise ShapeError("a loss of classes needs one value for each class, not a single number")
+        raise ShapeError("a loss over classes needs one value for each class, not a single number")
     expected = shape[:1] + shape[2:] if len(shape) > 1 else ()
     if classes.shape != expected:
         raise ShapeError(
-            f"expected one class for each row, a target of shape {list(expected)}, but got {list(classes.shape)}",
+            f"expected one class for each row: a target of shape {list(expected)}, but got {list(classes.shape)}",
             hint=f"the shape of x is {list(shape)}",
         )
     if classes.dtype.kind == "f":
         if np.any(classes != np.floor(classes)):
-            raise ArgumentError("a class is a whole number from 0 on", hint="probabilities have the shape of x")
+            raise ArgumentError("a class must be a whole number from 0 on", hint="target probabilities must have the shape of x")
         classes = classes.astype(np.int64)
     count = shape[1] if len(shape) > 1 else shape[0]
     outside = classes[(classes < 0) | (classes >= count)]
     if outside.size:
-        raise IndexOutOfRange(f"Target {int(outside.flat[0])} is out of bounds.", hint=f"there are {count} classes")
+        raise IndexOutOfRange(f"Target {int(outside.flat[0])} is out of bounds.", hint=f"x has {count} classes")
     if len(shape) == 1:
         return (int(classes),)
     grid: list[Any] = list(np.indices(classes.shape, sparse=True))
     return (grid[0], classes, *grid[1:])
 
 
-def _put_back(g: Any, target: Any, shape: tuple[int, ...], reduction: str) -> Any:
+def _put_back(g: Value, target: Value, shape: tuple[int, ...], reduction: str) -> Any:
     rows = shape[:1] + shape[2:] if len(shape) > 1 else ()
     weight = 1 / max(int(np.prod(rows, dtype=np.int64)), 1) if reduction == "mean" else 1.0
     return unindexed(expand(g * -weight, rows), shape, _positions(target, shape))
@@ -314,18 +316,18 @@ nll_loss = declare(
     statics={"reduction": "mean"},
     kinds=_REDUCTION,
     methods=(),
-    summary="-x of the target classes, where x are logarithms of probabilities",
+    summary="-x at the target classes, for log-probabilities x, reduced",
     formula="-1/n at the target classes, 0 elsewhere",
     samples=((_ROWS, [2, 0]), (_X, 1), (_ROWS, [1, 1], "sum"), ([_ROWS, _ROWS], [[0, 1, 0], [1, 1, 0]], "none")),
 )
 
 
 @takes(x=TENSOR, target=either(TENSOR, POSITIONS), reduction=TEXT)
-def cross_entropy(x: Any, target: Any, reduction: str = "mean") -> Any:
-    """-log(softmax(x)) of the target classes, or its mean weighted by target probabilities, which have the shape of x"""
+def cross_entropy(x: Value, target: Value, reduction: str = "mean") -> Any:
+    """-log(softmax(x)) at the target classes, or weighted by target probabilities in the shape of x, reduced."""
     dim = 1 if len(x.shape) > 1 else 0
     logarithms = log_softmax(x, dim)
-    if not x.shape or np.shape(getattr(target, "_data", target)) != x.shape:
+    if not x.shape or np.shape(array_of(target)) != x.shape:
         return nll_loss(logarithms, target, reduction)
     _check(reduction)
     loss = logarithms * target
@@ -338,6 +340,6 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean") -> Any:
 describe(
     cross_entropy,
     methods=(),
-    formula="by x: (softmax(x) - target)/n, with 1 at the class for the target",
+    formula="with respect to x: (softmax(x) - target)/n, where a target class has probability 1",
     samples=((_ROWS, [2, 0]), (_X, 1, "sum"), (_ROWS, [[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]]), (_ROWS, [[0.2, 0.3, 0.5]] * 2, "none")),
 )

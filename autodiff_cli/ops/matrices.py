@@ -1,15 +1,18 @@
-"""Inverses, linear equations, Cholesky's factor and functions of square matrices, in batches."""
+"""Inverses, linear equations, the Cholesky factor and functions of square matrices, in batches."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import FLAG, NUMBER, TENSOR, WHOLE, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.values import DTypeLike, Value, array_of
 from autodiff_cli.errors import DtypeError, LinAlgError, ShapeError
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.linalg import matmul
@@ -33,13 +36,18 @@ SINGULAR = [[1.0, 2.0], [2.0, 4.0]]
 SQUARE: dict[str, Any] = {"domain": "x is not singular", "samples": ((A,), (BATCH,))}
 
 
-def mT(x: Any) -> Any:
-    """The matrices transposed."""
+def mT(x: Value) -> Any:
+    """Transpose each matrix."""
     return transpose(x, -2, -1)
 
 
-def check_matrix(name: str, x: Any, square: bool = True) -> None:
-    """Refuse what is no matrix of floating-point numbers, in PyTorch's words."""
+def check_matrix(name: str, x: Array, square: bool = True) -> None:
+    """Refuse arguments that are not matrices of floating-point numbers, in PyTorch's words.
+
+    Raises:
+        ShapeError: if there are fewer than two dimensions, or the matrices are not square where they must be.
+        DtypeError: if the elements are not floating-point numbers.
+    """
     if x.ndim < 2:
         raise ShapeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if square and x.shape[-1] != x.shape[-2]:
@@ -48,11 +56,11 @@ def check_matrix(name: str, x: Any, square: bool = True) -> None:
         raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}")
 
 
-def converged(name: str, function: Any, x: Any, *rest: Any) -> Any:
-    """What an iteration of LAPACK finds; with numbers that are not finite it may never end, and is not begun.
+def converged(name: str, function: Callable[..., Any], x: Array, *rest: object) -> Any:
+    """Run an iterative LAPACK routine; it is not run on nan or infinity, where it may not end.
 
     Raises:
-        LinAlgError: in PyTorch's words.
+        LinAlgError: if it does not converge, in PyTorch's words.
     """
     reason = "is ill-conditioned"
     try:
@@ -65,8 +73,8 @@ def converged(name: str, function: Any, x: Any, *rest: Any) -> Any:
     raise LinAlgError(f"{name}: The algorithm failed to converge because the input matrix {reason}.")
 
 
-def _zero_pivot(matrix: Any) -> int:
-    """Which element of the diagonal elimination finds to be 0, counted from 1; 0 if none."""
+def _zero_pivot(matrix: Array) -> int:
+    """Return the number of the first zero pivot of elimination, counted from 1; 0 if there is none."""
     rows = np.array(matrix)
     for k in range(len(rows)):
         best = k + int(np.argmax(np.abs(rows[k:, k])))
@@ -77,8 +85,8 @@ def _zero_pivot(matrix: Any) -> int:
     return 0
 
 
-def _at_fault(name: str, x: Any, find: Any) -> tuple[str, int]:
-    """Which matrix of a batch cannot be worked on, as PyTorch says it, and what ``find`` has to say of it."""
+def _at_fault(name: str, x: Array, find: Callable[[Array], int]) -> tuple[str, int]:
+    """Return the prefix of PyTorch's message for the first matrix of a batch with a fault, and what ``find`` returns for it."""
     for i, matrix in enumerate(x.reshape(-1, *x.shape[-2:])):
         found = find(matrix)
         if found:
@@ -87,7 +95,7 @@ def _at_fault(name: str, x: Any, find: Any) -> tuple[str, int]:
 
 
 @np.errstate(all="ignore")
-def _inv(x: Any) -> Any:
+def _inv(x: Array) -> Any:
     check_matrix("linalg.inv", x)
     try:
         return np.linalg.inv(x)
@@ -106,7 +114,7 @@ inv: TensorFunction = declare(
     {"x": lambda g, out: -matmul(mT(out), matmul(g, mT(out)))},
     node="LinalgInvExBackward0",
     aliases=("inverse",),
-    summary="inverse of a matrix, or of each in a batch",
+    summary="inverse of each matrix",
     formula="-inv(x).mT @ g @ inv(x).mT",
     **SQUARE,
 )
@@ -115,11 +123,11 @@ inv: TensorFunction = declare(
 
 
 def _is_vector(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> bool:
-    """Whether the right side holds vectors, as PyTorch decides it, and not matrices."""
+    """Return whether the right-hand side holds vectors, by PyTorch's rule."""
     return len(b_shape) == 1 or (len(a_shape) - 1 == len(b_shape) and tuple(b_shape) == tuple(a_shape[:-1]))
 
 
-def _solve(a: Any, b: Any) -> Any:
+def _solve(a: Array, b: Array) -> Any:
     check_matrix("linalg.solve", a)
     vector = _is_vector(a.shape, b.shape)
     right = b[..., None] if vector else b
@@ -133,12 +141,13 @@ def _solve(a: Any, b: Any) -> Any:
             out = np.linalg.solve(a, right)
     except np.linalg.LinAlgError:
         raise LinAlgError(
-            "torch.linalg.solve: The solver failed because the input matrix is singular.", hint="pinv(A) @ b is a nearest solution"
+            "torch.linalg.solve: The solver failed because the input matrix is singular.",
+            hint="pinv(A) @ b is a least-squares solution",
         ) from None
     return out[..., 0] if vector else out
 
 
-def _solve_matrix_slope(g: Any, a: Any, out: Any) -> Any:
+def _solve_matrix_slope(g: Value, a: Value, out: Value) -> Any:
     right = solve(mT(a), g)
     if _is_vector(a.shape, g.shape):
         return -unsqueeze(right, -1) * unsqueeze(out, -2)
@@ -155,8 +164,8 @@ _solve_left: TensorFunction = declare(
 
 
 @takes(A=TENSOR, B=TENSOR, left=FLAG)
-def solve(A: Any, B: Any, left: bool = True) -> Any:
-    """the X of A @ X = B, where B is a vector or a matrix; of X @ A = B with left=false"""
+def solve(A: Value, B: Value, left: bool = True) -> Any:
+    """Solution X of A @ X = B for a vector or matrix B; of X @ A = B with left=false."""
     return _solve_left(A, B) if left else mT(_solve_left(mT(A), mT(B)))
 
 
@@ -171,13 +180,13 @@ describe(
 # Factors and functions
 
 
-def symmetric(x: Any) -> Any:
-    """The symmetric part of a matrix."""
+def symmetric(x: Value) -> Any:
+    """Return the symmetric part of each matrix."""
     return (x + mT(x)) / 2
 
 
-def _first_indefinite(matrix: Any) -> int:
-    """The order of the first leading minor that is not positive definite, 0 if none."""
+def _first_indefinite(matrix: Array) -> int:
+    """Return the order of the first leading minor that is not positive definite; 0 if there is none."""
     for k in range(1, len(matrix) + 1):
         try:
             np.linalg.cholesky(matrix[:k, :k])
@@ -186,7 +195,7 @@ def _first_indefinite(matrix: Any) -> int:
     return 0
 
 
-def _cholesky(x: Any) -> Any:
+def _cholesky(x: Array) -> Any:
     check_matrix("linalg.cholesky", x)
     x = symmetric(x)
     try:
@@ -199,12 +208,12 @@ def _cholesky(x: Any) -> Any:
         ) from None
 
 
-def _half_lower(n: int, dtype: Any) -> Any:
-    """Keeps the lower triangle, and half of the diagonal."""
+def _half_lower(n: int, dtype: DTypeLike) -> Any:
+    """Return the factor that keeps the lower triangle and half of the diagonal."""
     return (np.tri(n, dtype=dtype) - np.eye(n, dtype=dtype) / 2).astype(dtype)
 
 
-def _cholesky_slope(g: Any, out: Any) -> Any:
+def _cholesky_slope(g: Value, out: Value) -> Any:
     lower = matmul(mT(out), g) * _half_lower(out.shape[-1], out.dtype)
     return symmetric(solve(mT(out), mT(solve(mT(out), mT(lower)))))
 
@@ -215,8 +224,8 @@ _cholesky_lower: TensorFunction = declare(
 
 
 @takes(x=TENSOR, upper=FLAG)
-def cholesky(x: Any, upper: bool = False) -> Any:
-    """the lower triangular L with L @ L.mT = x; its transpose with upper=true"""
+def cholesky(x: Value, upper: bool = False) -> Any:
+    """Lower triangular L with L @ L.mT = x; its transpose with upper=true."""
     return mT(_cholesky_lower(x)) if upper else _cholesky_lower(x)
 
 
@@ -226,19 +235,19 @@ describe(
     tensors=("x",),
     formula="the symmetric part of inv(L).mT @ P @ inv(L), P the lower triangle of L.mT @ g with half of its diagonal",
     domain="x is symmetric and positive definite",
-    convention="the symmetric part of x is factored, and has a symmetric derivative (PyTorch)",
+    convention="only the symmetric part of x is used; its derivative is symmetric (PyTorch)",
     samples=((_P,), ([_P, [[2.0, -0.5], [-0.5, 1.0]]],), (_P, True)),
 )
 
 
-def _pinv(x: Any, rtol: Any) -> Any:
+def _pinv(x: Array, rtol: float | None) -> Any:
     check_matrix("linalg.pinv", x, square=False)
     if not x.size:
         return np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
     return converged("linalg.pinv", np.linalg.pinv, x, max(x.shape[-2:]) * np.finfo(x.dtype).eps if rtol is None else rtol)
 
 
-def _pinv_slope(g: Any, x: Any, out: Any) -> Any:
+def _pinv_slope(g: Value, x: Value, out: Value) -> Any:
     p = mT(out)
     rows = matmul(mT(g), matmul(out, p))
     columns = matmul(matmul(p, out), mT(g))
@@ -254,7 +263,7 @@ pinv: TensorFunction = declare(
     statics={"rtol": None},
     kinds={"rtol": optional(NUMBER)},
     aliases=("pinverse",),
-    summary="pseudo-inverse of a matrix of any shape",
+    summary="pseudo-inverse of each matrix",
     formula="-P.mT @ g @ P.mT + (I - x @ P) @ g.mT @ P @ P.mT + P.mT @ P @ g.mT @ (I - P @ x) with P = pinv(x)",
     smooth="the rank of x does not change",
     domain="everywhere",
@@ -263,10 +272,10 @@ pinv: TensorFunction = declare(
 
 
 @takes(x=TENSOR, n=WHOLE)
-def matrix_power(x: Any, n: int) -> Any:
-    """x @ x @ ... @ x, n times; of the inverse for a negative n"""
+def matrix_power(x: Value, n: int) -> Any:
+    """Product of n factors x; for negative n, of factors inv(x)."""
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
-        check_matrix("linalg.matrix_power", getattr(x, "_data", x))
+        check_matrix("linalg.matrix_power", array_of(x))
     base = inv(x) if n < 0 else x
     result = None
     for bit in reversed(bin(abs(n))[2:]):
@@ -281,15 +290,15 @@ describe(matrix_power, tensors=("x",), domain="n >= 0, or x is not singular", sa
 _expm = from_scipy("expm", "linalg")
 
 
-def _exponential(x: Any) -> Any:
+def _exponential(x: Array) -> Any:
     check_matrix("linalg.matrix_exp", x)
     if not x.size:
         return x
     return np.asarray(_expm(x)).astype(x.dtype, copy=False)
 
 
-def _exponential_slope(g: Any, x: Any) -> Any:
-    # exp of [[x.T, g], [0, x.T]] has the derivative in its upper right corner.
+def _exponential_slope(g: Value, x: Value) -> Any:
+    # The upper right block of exp([[x.mT, g], [0, x.mT]]) is the derivative.
     n, t = x.shape[-1], mT(x)
     block = cat([cat([t, g], -1), cat([zeros_like(g), t], -1)], -2)
     return getitem(matrix_exp(block), (..., slice(0, n), slice(n, None)))
@@ -301,7 +310,7 @@ matrix_exp: TensorFunction = declare(
     {"x": lambda g, x: _exponential_slope(g, x)},
     node="LinalgMatrixExpBackward0",
     aliases=("expm",),
-    summary="exponential of a matrix: I + x + x @ x/2 + ...",
-    formula="the upper right corner of matrix_exp([[x.mT, g], [0, x.mT]])",
+    summary="exponential of each matrix: I + x + x @ x/2 + ...",
+    formula="the upper right block of matrix_exp([[x.mT, g], [0, x.mT]])",
     samples=((A,), (BATCH,)),
 )

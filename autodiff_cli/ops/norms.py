@@ -1,4 +1,4 @@
-"""Norms, and sums of exponentials on a logarithmic scale."""
+"""Vector norms, and logarithms of sums of exponentials."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import as_float
+from autodiff_cli.autograd.dtypes import Array, as_float
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.values import Dims, DTypeLike, Number, Value
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
@@ -25,27 +26,27 @@ __all__ = ["logcumsumexp", "logsumexp", "norm", "vector_norm"]
 
 declare = Declarations(__name__)
 
-# Powers of shares of a norm, odd and even: each is the other's derivative.  At 0 the odd one is 0, of whatever order, and so is
-# its derivative by the norm, also where that by the element is infinite.
+# Odd and even powers of x/size: each is, up to a factor, the derivative of the other.  At x = 0 the odd one is 0 for every p,
+# and so is its derivative with respect to size, even where that with respect to x is infinite.
 
 
 @np.errstate(all="ignore")
-def _odd(x: Any, size: Any, p: float) -> Any:
+def _odd(x: Array, size: Array, p: float) -> Any:
     ratio = x / size
     return np.where(x == 0, ratio.dtype.type(0), np.sign(x) * np.abs(ratio) ** p)[()]
 
 
 @np.errstate(all="ignore")
-def _even(x: Any, size: Any, p: float) -> Any:
+def _even(x: Array, size: Array, p: float) -> Any:
     ratio = np.where(size == 0, 0.0, x / size).astype(np.result_type(x, size), copy=False)
     return np.abs(ratio)[()] ** p
 
 
-def _share_slope(g: Any, x: Any, size: Any, p: float, other: TensorFunction) -> Any:
+def _share_slope(g: Value, x: Value, size: Value, p: float, other: TensorFunction) -> Any:
     return zeros_like(g) if p == 0 else g * (over(other(x, size, p - 1), size) * p)
 
 
-def _size_slope(g: Any, out: Any, size: Any, p: float) -> Any:
+def _size_slope(g: Value, out: Value, size: Value, p: float) -> Any:
     return zeros_like(g) if p == 0 else g * (over(out, size) * -p)
 
 
@@ -76,11 +77,11 @@ _even_share: TensorFunction = declare(
 
 
 _SQUARES = {np.dtype(t): (float((np.finfo(t).tiny / np.finfo(t).eps) ** 0.5), float(np.finfo(t).max)) for t in ("f4", "f8")}
-"""Between which norms squares keep all digits, by type."""
+"""The range of norms, by type, in which squares keep their digits."""
 
 
 @np.errstate(all="ignore")
-def _norm(x: Any, p: float, dim: Any, keepdim: bool) -> Any:
+def _norm(x: Array, p: float, dim: Dims, keepdim: bool) -> Any:
     if x.dtype.kind != "f":
         raise DtypeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
     size = np.abs(x)
@@ -93,7 +94,7 @@ def _norm(x: Any, p: float, dim: Any, keepdim: bool) -> Any:
     if p == 0:
         return reduction(np.add)((x != 0).astype(x.dtype), dim, keepdim)
     total = _root_of_powers(size, p, dim, keepdim)
-    # 1/p is rounded, which takes digits of roots of what is far from 1, and squares vanish bit by bit.
+    # Far from 1 the rounding of 1/p costs digits of the root, and squares become subnormal.
     low, high = _SQUARES.get(x.dtype, (1e-2, 1e2)) if p == 2 else (1e-10, 1e10)
     if p <= 1 or not x.size or np.all((total > low) & (total <= high)):
         return total
@@ -103,7 +104,7 @@ def _norm(x: Any, p: float, dim: Any, keepdim: bool) -> Any:
     return np.reshape(scaled, np.shape(total))[()].astype(x.dtype)
 
 
-def _root_of_powers(size: Any, p: float, dim: Any, keepdim: bool) -> Any:
+def _root_of_powers(size: Array, p: float, dim: Dims, keepdim: bool) -> Any:
     if p == 1:
         return reduction(np.add)(size, dim, keepdim)
     if p == 2:
@@ -111,7 +112,7 @@ def _root_of_powers(size: Any, p: float, dim: Any, keepdim: bool) -> Any:
     return reduction(np.add)(size**p, dim, keepdim) ** (1 / p)
 
 
-def _norm_slope(g: Any, x: Any, out: Any, p: float, dim: Any) -> Any:
+def _norm_slope(g: Value, x: Value, out: Value, p: float, dim: Dims) -> Any:
     if p == 0:
         return zeros_like(x)
     if p == 1:
@@ -134,28 +135,28 @@ _vector_norm: TensorFunction = declare(
 _ORDER = optional(either(NUMBER, TEXT))
 
 
-def _order(p: Any) -> float:
+def _order(p: Number | str | None) -> float:
     if p is None or p == "fro":
         return 2
     if isinstance(p, (str, bool)):
-        raise ArgumentError(f"'{p}' is no order of a norm of vectors", hint="use a number, inf, -inf or 'fro'")
+        raise ArgumentError(f"'{p}' is not the order of a vector norm", hint="use a number, inf, -inf or 'fro'")
     return float(p)
 
 
 @takes(ord=_ORDER, dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE))
-def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """(sum of abs(x)**ord)**(1/ord) over all elements, or along dim; inf: the largest abs(x), -inf: the smallest"""
+def vector_norm(x: Value, ord: Number | str | None = 2, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike = None) -> Any:
+    """sum(abs(x)**ord)**(1/ord) over all elements, or along dim; for inf the largest abs(x), for -inf the smallest."""
     return _vector_norm(of_type(x, dtype), _order(ord), dim, keepdim)
 
 
 @takes(p=_ORDER, dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE))
-def norm(x: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """(sum of abs(x)**p)**(1/p) over all elements, or along dim; p may be inf and -inf"""
+def norm(x: Value, p: Number | str | None = "fro", dim: Dims = None, keepdim: bool = False, dtype: DTypeLike = None) -> Any:
+    """sum(abs(x)**p)**(1/p) over all elements, or along dim; for inf the largest abs(x), for -inf the smallest."""
     return _vector_norm(of_type(x, dtype), _order(p), dim, keepdim)
 
 
-def _corner(x: Any, p: Any) -> Any:
-    """Where a norm of this order has none of its slopes for sure."""
+def _corner(x: Array, p: Number | str | None) -> Any:
+    """Return a mask of the elements at which the norm of order ``p`` is not differentiable."""
     size, order = np.abs(x), _order(p)
     if math.isinf(order):
         return (size == (size.max() if order > 0 else size.min())) & (np.count_nonzero(size == size.max()) > 1)
@@ -166,8 +167,8 @@ _DESCRIPTION: dict[str, Any] = {
     "tensors": ("x",),
     "formula": "sign(x)*(abs(x)/norm(x))**(p - 1)",
     "domain": "everywhere",
-    "smooth": "norm(x) != 0 for p = 2; no element is 0 for p < 2; one element is the extreme one for inf",
-    "convention": "the derivative at 0 is 0; elements of one size share the derivative of inf and -inf (PyTorch)",
+    "smooth": "norm(x) != 0 for p = 2; no element is 0 for p < 2; the extreme element is unique for inf and -inf",
+    "convention": "the derivative at 0 is 0; for inf and -inf, elements of equal size share the derivative (PyTorch)",
     "edges": (([0.0, 0.0],), ([0.0, 0.0], 3), ([0.0, 0.0], 1.5), ([3.0, -3.0], math.inf)),
 }
 _ORDERS = tuple(([[1.0, -2.0], [3.0, 0.5]], p, 1) for p in (1, 2, 3, 1.5, 0.5, -1, math.inf, -math.inf))
@@ -179,7 +180,7 @@ describe(norm, kink=lambda x, p: _corner(x, p), samples=(([3.0, -4.0],), *_ORDER
 
 
 @np.errstate(all="ignore")
-def _logsumexp(x: Any, dim: Any, keepdim: bool) -> Any:
+def _logsumexp(x: Array, dim: Dims, keepdim: bool) -> Any:
     x = as_float(x)
     axes = dimensions(dim, x.ndim)
     largest = np.max(x, axis=axes, keepdims=True, initial=-math.inf)
@@ -188,8 +189,8 @@ def _logsumexp(x: Any, dim: Any, keepdim: bool) -> Any:
     return (total if keepdim else np.squeeze(total, axes))[()]
 
 
-def _weight(x: Any, out: Any) -> Any:
-    """exp(x - out), 0 where x is -inf, and so is the sum perhaps."""
+def _weight(x: Value, out: Value) -> Any:
+    """Return exp(x - out), but 0 where x is -inf, even if out is -inf too."""
     nothing = x == -math.inf
     return exp(where(nothing, -math.inf, x - where(nothing, 0.0, out)))
 
@@ -202,19 +203,19 @@ logsumexp = declare(
     kinds={"dim": optional(DIMENSIONS), "keepdim": FLAG},
     summary="log(sum(exp(x))) over all elements, or along dim, without overflow",
     formula="softmax(x)",
-    convention="the derivative by an element that is -inf is 0, also where all of them are",
+    convention="the derivative with respect to an element that is -inf is 0, even if all are -inf",
     samples=SAMPLES,
     edges=(([-math.inf, 1.0],),),
 )
 
 
 @np.errstate(all="ignore")
-def _running_logsumexp(x: Any, dim: int) -> Any:
+def _running_logsumexp(x: Array, dim: int) -> Any:
     return np.logaddexp.accumulate(as_float(x), dimension(dim, x.ndim))
 
 
-def _running_slope(g: Any, x: Any, out: Any, dim: int) -> Any:
-    # What reaches an element is that of the next one, times the share that the sum up to here has in the sum up to there.
+def _running_slope(g: Value, x: Value, out: Value, dim: int) -> Any:
+    # The cotangent of a running sum is that of the next one, times the share of this sum in the next, plus its own.
     decay = _weight(out, neighbour(out, dim, True, 0.0))
     return recurrence(g, decay, dim, True) * _weight(x, out)
 
@@ -229,9 +230,9 @@ _logcumsumexp: TensorFunction = declare(
 
 
 @takes(dim=DIMENSION)
-def logcumsumexp(x: Any, dim: int = 0) -> Any:
-    """log of the sums of exp(x) up to each element along dim, without overflow"""
+def logcumsumexp(x: Value, dim: int = 0) -> Any:
+    """Running log(sum(exp(x))) along dim without overflow."""
     return lanes(x, _logcumsumexp, dim)
 
 
-describe(logcumsumexp, tensors=("x",), formula="sums of g*exp(x - out) from the back", samples=SAMPLES[:2])
+describe(logcumsumexp, tensors=("x",), formula="reverse running sum of g*exp(x - out)", samples=SAMPLES[:2])

@@ -1,4 +1,4 @@
-"""Elements taken by their positions or by a mask, and put where positions or a mask say."""
+"""Take elements at positions or by a mask, and put elements at positions or by a mask."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, FLAG, MASK, NUMBER, POSITIONS, TENSOR, VALUE, either, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.structural import dimension, unindexed
+from autodiff_cli.autograd.primitives.structural import add_at, dimension, unindexed
+from autodiff_cli.autograd.primitives.values import Key, Mask, Number, Operand, Positions, Value
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import where
@@ -36,29 +38,29 @@ declare = Declarations(__name__)
 _V, _M = [1.0, -2.0, 3.0], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
 
-def _check(index: Any, length: int, message: str, negative: bool = False) -> None:
+def _check(index: Positions, length: int, message: str, negative: bool = False) -> None:
     wrong = index[(index >= length) | (index < (-length if negative else 0))]
     if wrong.size:
         raise IndexOutOfRange(message.format(wrong.flat[0]))
 
 
-# One position for each element of the result.  ``_picked`` and ``_dropped`` are each other's adjoint.
+# One position for each element of the result.  ``picked`` and ``dropped`` are adjoint to each other.
 
 
-def _at(x_shape: tuple[int, ...], dim: int, index: Any) -> tuple[Any, ...]:
-    """The key of the elements that ``gather`` takes."""
+def _at(x_shape: tuple[int, ...], dim: int, index: Positions) -> tuple[Any, ...]:
+    """Return the index of the elements that ``gather`` takes."""
     places: list[Any] = list(np.ogrid[tuple(slice(n) for n in index.shape)])
     places[dim] = index
     return tuple(places)
 
 
-def _pick(x: Any, dim: int, index: Any) -> Any:
+def _pick(x: Array, dim: int, index: Positions) -> Any:
     return x[_at(x.shape, dim, index)] if x.ndim else np.full(index.shape, x)[()]
 
 
-def _drop(g: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
+def _drop(g: Array, shape: tuple[int, ...], dim: int, index: Positions) -> Any:
     out = np.zeros(shape, g.dtype)
-    np.add.at(out, _at(shape, dim, index) if shape else (), g if shape else np.sum(g))
+    add_at(out, _at(shape, dim, index) if shape else (), g if shape else np.sum(g))
     return out[()]
 
 
@@ -78,7 +80,7 @@ dropped: TensorFunction = declare(
 )
 
 
-def _positions_along(name: str, x: Any, dim: Any, index: Any) -> tuple[int, Any]:
+def _positions_along(name: str, x: Value, dim: int, index: Positions) -> tuple[int, Any]:
     ndim = len(x.shape)
     at = dimension(dim, ndim)
     if max(index.ndim, 1) != max(ndim, 1):
@@ -95,14 +97,14 @@ def _positions_along(name: str, x: Any, dim: Any, index: Any) -> tuple[int, Any]
 
 
 @takes(dim=DIMENSION, index=POSITIONS)
-def gather(x: Any, dim: int, index: Any) -> Any:
-    """elements at positions along dim, one for each element of index"""
+def gather(x: Value, dim: int, index: Positions) -> Any:
+    """Elements at positions along dim, one for each element of index."""
     return picked(x, *_positions_along("gather", x, dim, index))
 
 
 @takes(indices=POSITIONS, dim=optional(DIMENSION))
-def take_along_dim(x: Any, indices: Any, dim: Any = None) -> Any:
-    """as gather, where x and the positions broadcast; positions in all of x if dim is left out"""
+def take_along_dim(x: Value, indices: Positions, dim: int | None = None) -> Any:
+    """Elements at positions along dim, where x and indices broadcast; at positions in x flattened if dim is left out."""
     if dim is None:
         return gather(reshape(x, (-1,)), 0, indices.reshape(-1))
     at = dimension(dim, len(x.shape))
@@ -129,14 +131,14 @@ _take: TensorFunction = declare(
 
 
 @takes(index=POSITIONS)
-def take(x: Any, index: Any) -> Any:
-    """elements at positions in x as if it had one dimension"""
+def take(x: Value, index: Positions) -> Any:
+    """Elements at positions in x flattened."""
     length = int(np.prod(x.shape))
     _check(index, length, f"out of range: tried to access index {{}} on a tensor of {length} elements.", negative=True)
     return _take(x, index)
 
 
-def _whole(dim: int, index: Any) -> tuple[Any, ...]:
+def _whole(dim: int, index: Positions) -> tuple[Any, ...]:
     return (*(slice(None),) * dim, index)
 
 
@@ -151,7 +153,7 @@ _selected: TensorFunction = declare(
 )
 
 
-def _slices(name: str, x: Any, dim: Any, index: Any) -> tuple[int, Any]:
+def _slices(name: str, x: Value, dim: int, index: Positions) -> tuple[int, Any]:
     at = dimension(dim, len(x.shape))
     if index.ndim > 1:
         raise IndexOutOfRange(f"{name}(): Index is supposed to be a vector")
@@ -160,8 +162,8 @@ def _slices(name: str, x: Any, dim: Any, index: Any) -> tuple[int, Any]:
 
 
 @takes(dim=DIMENSION, index=POSITIONS)
-def index_select(x: Any, dim: int, index: Any) -> Any:
-    """the slices at positions along dim"""
+def index_select(x: Value, dim: int, index: Positions) -> Any:
+    """Slices at positions along dim."""
     at, index = _slices("index_select", x, dim, index)
     if not x.shape:
         return reshape(_selected(reshape(x, (1,)), 0, index[:1]), ())
@@ -196,13 +198,13 @@ _masked: TensorFunction = declare(
 
 
 @takes(mask=MASK)
-def masked_select(x: Any, mask: Any) -> Any:
-    """the elements where the mask is true, in one dimension"""
+def masked_select(x: Value, mask: Mask) -> Any:
+    """The elements where mask is true, as a vector."""
     shape = broadcast_shape("masked_select", x.shape, mask.shape)
     return _masked(x if shape == tuple(x.shape) else expand(x, shape), np.broadcast_to(mask, shape))
 
 
-def _fill(x: Any, value: Any, mask: Any) -> Any:
+def _fill(x: Array, value: Array, mask: Mask) -> Any:
     filled: Any = np.where(mask, value, x)
     return filled[()]
 
@@ -225,8 +227,8 @@ _fill_tensor: TensorFunction = declare(
 
 
 @takes(mask=MASK, value=VALUE)
-def masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    """x with one value where the mask is true"""
+def masked_fill(x: Value, mask: Mask, value: Operand) -> Any:
+    """x with one value where mask is true."""
     if not isinstance(value, Tensor):
         return _fill_number(x, mask, value)
     if value.shape:
@@ -234,28 +236,28 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     return _fill_tensor(x, value, mask)
 
 
-describe(masked_select, tensors=("x", "mask"), formula="g where the mask is true, else 0", samples=((_V, [True, False, True]),))
+describe(masked_select, tensors=("x", "mask"), formula="g where mask is true, else 0", samples=((_V, [True, False, True]),))
 describe(
     masked_fill,
     tensors=("x", "mask", "value"),
-    formula="0 where the mask is true, else g",
+    formula="0 where mask is true, else g",
     samples=((_V, [True, False, True], 5.0), (_M, [True, False, True], 2.0)),
 )
 
-# Put at positions: instead of what is there, or added to it.
+# Put at positions: in place of the elements there, or added to them.
 
 
-def _put(x: Any, source: Any, key: Any, accumulate: bool) -> Any:
+def _put(x: Array, source: Array, key: Key, accumulate: bool) -> Any:
     out = np.array(x)
     if accumulate:
-        np.add.at(out, key, source)
+        add_at(out, key, source)
     else:
         out[key] = source
     return out[()]
 
 
 def _putting(name: str) -> TensorFunction:
-    """Tensors put: ``x`` keeps what is not overwritten, ``source`` has the gradient at its positions."""
+    """Declare an operation that puts a tensor ``source`` at positions of ``x``."""
     made: TensorFunction = declare(
         name,
         _put,
@@ -270,7 +272,7 @@ def _putting(name: str) -> TensorFunction:
 
 
 def _filling(name: str, node: str) -> TensorFunction:
-    """One number put."""
+    """Declare an operation that puts one number at positions of ``x``."""
     made: TensorFunction = declare(
         name,
         lambda x, key, value: _put(x, value, key, False),
@@ -291,14 +293,14 @@ _index_filled, _scatter_filled = _filling("index_fill", "IndexFillBackward0"), _
 _KEY = either(MASK, POSITIONS)
 
 
-def _as_source(value: Any) -> bool:
-    """Whether what is put is a tensor or an array, not one plain number."""
+def _as_source(value: object) -> bool:
+    """Return whether the value to put is a tensor or an array, not a plain number."""
     return bool(getattr(value, "shape", ())) or isinstance(value, Tensor)
 
 
-def _scatter_key(name: str, x: Any, dim: Any, index: Any, src: Any) -> tuple[tuple[Any, ...], Any]:
+def _scatter_key(name: str, x: Value, dim: int, index: Positions, src: Operand) -> tuple[tuple[Any, ...], Any]:
     at, index = _positions_along(name, x, dim, index)
-    if getattr(src, "shape", ()):
+    if not isinstance(src, (int, float)) and src.shape:
         if len(src.shape) != index.ndim or any(n > m for n, m in zip(index.shape, src.shape, strict=True)):
             raise ShapeError(f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)} in every dimension")
         if tuple(src.shape) != index.shape:
@@ -307,44 +309,44 @@ def _scatter_key(name: str, x: Any, dim: Any, index: Any, src: Any) -> tuple[tup
 
 
 @takes(dim=DIMENSION, index=POSITIONS, src=VALUE)
-def scatter(x: Any, dim: int, index: Any, src: Any) -> Any:
-    """x with elements of src, or one number, at positions along dim"""
+def scatter(x: Value, dim: int, index: Positions, src: Operand) -> Any:
+    """x with elements of src, or one number, put at positions along dim."""
     key, src = _scatter_key("scatter", x, dim, index, src)
     return _scattered(x, src, key, False) if _as_source(src) else _scatter_filled(x, key, src)
 
 
 @takes(dim=DIMENSION, index=POSITIONS, src=TENSOR)
-def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
-    """x with elements of src added at positions along dim"""
+def scatter_add(x: Value, dim: int, index: Positions, src: Value) -> Any:
+    """x with elements of src added at positions along dim."""
     key, src = _scatter_key("scatter_add", x, dim, index, src)
     return _scatter_added(x, src, key, True)
 
 
 @takes(dim=DIMENSION, index=POSITIONS, source=TENSOR, alpha=NUMBER)
-def index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
-    """x with slices of source, times alpha, added at positions along dim"""
+def index_add(x: Value, dim: int, index: Positions, source: Value, alpha: Number = 1) -> Any:
+    """x with slices of source, times alpha, added at positions along dim."""
     at, index = _slices("index_add", x, dim, index)
     return _index_added(x, source if alpha == 1 else source * alpha, _whole(at, index), True)
 
 
 @takes(dim=DIMENSION, index=POSITIONS, source=TENSOR)
-def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
-    """x with slices of source at positions along dim"""
+def index_copy(x: Value, dim: int, index: Positions, source: Value) -> Any:
+    """x with slices of source put at positions along dim."""
     at, index = _slices("index_copy", x, dim, index)
     return _index_copied(x, source, _whole(at, index), False)
 
 
 @takes(dim=DIMENSION, index=POSITIONS, value=VALUE)
-def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
-    """x with one value in the slices at positions along dim"""
+def index_fill(x: Value, dim: int, index: Positions, value: Operand) -> Any:
+    """x with one value put in the slices at positions along dim."""
     at, index = _slices("index_fill", x, dim, index)
     key = _whole(at, index)
     return _index_copied(x, value, key, False) if _as_source(value) else _index_filled(x, key, value)
 
 
 @takes(values=TENSOR, accumulate=FLAG)
-def index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """x with values at the positions that a tuple of indices names, added up with accumulate=true"""
+def index_put(x: Value, indices: object, values: Value, accumulate: bool = False) -> Any:
+    """x with values put at the positions of a tuple of indices; added to x with accumulate=true."""
     given = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
     key = tuple(_KEY(part, "index_put", "indices") for part in given)
     if len(key) > len(x.shape):
@@ -352,12 +354,12 @@ def index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> An
     return index_putted(x, values, key, bool(accumulate))
 
 
-_PUT: dict[str, Any] = {"convention": "where one position is written twice, both sources get the gradient (PyTorch)"}
+_PUT: dict[str, Any] = {"convention": "if a position is written twice, both sources receive the gradient (PyTorch)"}
 _SCATTERED = (_M, 1, [[2, 0], [1, 2]], [[10.0, 20.0], [30.0, 40.0]])
 describe(
     scatter,
     tensors=("x", "index", "src"),
-    formula="g but 0 at the positions, g at the positions",
+    formula="g, but 0 at the positions; g at the positions",
     samples=(_SCATTERED, (_V, 0, [1], 5.0)),
     **_PUT,
 )
@@ -373,15 +375,15 @@ describe(
 describe(
     index_copy,
     tensors=("x", "index", "source"),
-    formula="g but 0 at the positions, g at the positions",
+    formula="g, but 0 at the positions; g at the positions",
     samples=((_M, 1, [2, 0], [[1.0, 2.0], [3.0, 4.0]]),),
     **_PUT,
 )
-describe(index_fill, tensors=("x", "index", "value"), formula="g but 0 at the positions", samples=((_M, 1, [2, 0], 7.0),))
+describe(index_fill, tensors=("x", "index", "value"), formula="g, but 0 at the positions", samples=((_M, 1, [2, 0], 7.0),))
 describe(
     index_put,
     tensors=("x", "indices", "values"),
-    formula="g but 0 at the positions, g at the positions",
+    formula="g, but 0 at the positions; g at the positions",
     samples=((_V, [1], 7.0), (_V, [1, 1], [5.0, 6.0], True)),
     **_PUT,
 )

@@ -1,4 +1,4 @@
-"""Sums, means, products and spreads: over all elements, or along dimensions."""
+"""Sums, means, products, variances and running sums, over all elements or along dimensions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TYPE, Kind, either, optional, takes
+from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.values import Dims, DTypeLike, Forward, Number, Value
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.shape import expand, reshape, to
@@ -23,8 +26,8 @@ declare = Declarations(__name__)
 SAMPLES = (([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True))
 
 
-def dimensions(dim: Any, ndim: int) -> tuple[int, ...]:
-    """The dimensions that ``dim`` means: all for ``None`` and for none at all, else one or several."""
+def dimensions(dim: Dims, ndim: int) -> tuple[int, ...]:
+    """Return the dimensions that ``dim`` stands for: all of them for ``None`` and for an empty list."""
     if dim is None or (isinstance(dim, (list, tuple)) and not dim):
         return tuple(range(ndim))
     given = dim if isinstance(dim, (list, tuple)) else (dim,)
@@ -35,54 +38,54 @@ def dimensions(dim: Any, ndim: int) -> tuple[int, ...]:
     return chosen if ndim else ()
 
 
-def kept_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
-    """``shape`` with length 1 along the reduced dimensions."""
+def kept_shape(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
+    """Return ``shape`` with length 1 along the reduced dimensions."""
     reduced = dimensions(dim, len(shape))
     return tuple(1 if i in reduced else n for i, n in enumerate(shape))
 
 
-def spread(g: Any, shape: tuple[int, ...], dim: Any) -> Any:
-    """The result of a reduction, or its gradient, repeated over what was reduced."""
+def spread(g: Value, shape: tuple[int, ...], dim: Dims) -> Any:
+    """Broadcast the result of a reduction, or its cotangent, to the shape before the reduction."""
     if not g.shape:
         return expand(g, shape)
     return expand(reshape(g, kept_shape(shape, dim)), shape)
 
 
-def reduction(ufunc: Any) -> Any:
-    """The forward computation of a reduction by a ufunc."""
+def reduction(ufunc: np.ufunc) -> Any:
+    """Return the forward computation of a reduction by a ufunc."""
     return lambda x, dim, keepdim: ufunc.reduce(x, axis=dimensions(dim, x.ndim), keepdims=bool(keepdim))[()]
 
 
-def count(shape: tuple[int, ...], dim: Any) -> int:
-    """How many elements are reduced to one."""
+def count(shape: tuple[int, ...], dim: Dims) -> int:
+    """Return how many elements are reduced to one."""
     return math.prod(shape if dim is None else [shape[i] for i in dimensions(dim, len(shape))])
 
 
 STATICS: dict[str, Any] = {"dim": None, "keepdim": False}
 
 
-def of_type(x: Any, dtype: Any) -> Any:
-    """``x`` converted before it is reduced, where a type is asked for."""
+def of_type(x: Value, dtype: DTypeLike) -> Any:
+    """Convert ``x`` to ``dtype`` if one is given."""
     return x if dtype is None else to(x, dtype)
 
 
 def two_nodes(
     name: str,
-    forward: Any,
-    partial: Any,
+    forward: Forward,
+    partial: VjpRule,
     numbers: tuple[int, int] = (0, 1),
-    series: Any = None,
+    series: str | None = None,
     dim: Kind = DIMENSIONS,
     **description: Any,
 ) -> Any:
-    """A reduction that PyTorch gives one node for all elements and another along dimensions."""
+    """Declare a reduction that in PyTorch has one node for all elements and another along dimensions."""
     whole, along = (
         declare(name, forward, {"x": partial}, node=f"{name.capitalize()}Backward{i}", statics=STATICS, series=series, public=False)
         for i in numbers
     )
 
     @takes(dim=optional(dim), keepdim=FLAG, dtype=optional(TYPE))
-    def function(x: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+    def function(x: Array, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike = None) -> Any:
         x = of_type(x, dtype)
         return whole(x, dim, keepdim) if dim is None and not keepdim else along(x, dim, keepdim)
 
@@ -92,8 +95,8 @@ def two_nodes(
     return describe(function, tensors=("x",), **{"samples": SAMPLES, **description})
 
 
-def _mean(x: Any, dim: Any, keepdim: bool) -> Any:
-    # Where operations are written down, the elements are objects that know the type of their numbers.
+def _mean(x: Array, dim: Dims, keepdim: bool) -> Any:
+    # While operations are traced, the elements are objects that have a dtype.
     dtype = np.result_type(*[getattr(cell, "dtype", cell) for cell in x.flat]) if x.dtype.kind == "O" else x.dtype
     if dtype.kind != "f":
         kind = {"i": "Long", "b": "Bool"}.get(dtype.kind, dtype)
@@ -122,12 +125,12 @@ mean = two_nodes(
     formula="1/n",
 )
 
-# Running sums and products, from the front or from the back.  Where y[k] = x[k] + decay[k]*y[k - 1], both derivatives are
-# of the same form; it is what differentiates products without dividing by what may be 0.
+# Running sums and products, from the front or from the back.  The derivatives of y[k] = x[k] + decay[k]*y[k - 1] have the
+# same form, and with it products are differentiated without dividing by elements, which may be 0.
 
 
-def _running(ufunc: Any) -> Any:
-    def forward(x: Any, dim: int, reverse: bool) -> Any:
+def _running(ufunc: np.ufunc) -> Any:
+    def forward(x: Array, dim: int, reverse: bool) -> Any:
         at = dimension(dim, x.ndim)
         x = x.astype(np.int64) if x.dtype.kind == "b" else x
         return np.flip(ufunc.accumulate(np.flip(x, at), at), at) if reverse else ufunc.accumulate(x, at)
@@ -146,7 +149,7 @@ running_sum: Any = declare(
 )
 
 
-def _recur(x: Any, decay: Any, dim: int, reverse: bool) -> Any:
+def _recur(x: Array, decay: Array, dim: int, reverse: bool) -> Any:
     out = np.array(x, np.result_type(x, decay))
     at = dimension(dim, out.ndim)
     steps, factors = np.moveaxis(out, at, 0), np.moveaxis(decay, at, 0)
@@ -182,42 +185,42 @@ running_product: Any = declare(
 )
 
 
-def lanes(x: Any, operation: Any, dim: Any, *rest: Any) -> Any:
-    """``operation`` along a dimension; a number is a vector of one for it."""
+def lanes(x: Value, operation: TensorFunction, dim: int, *rest: bool) -> Any:
+    """Apply ``operation`` along a dimension; a number is passed to it as a vector of length 1."""
     at = dimension(dim, len(x.shape))
     return operation(x, at, *rest) if len(x.shape) else reshape(operation(reshape(x, (1,)), 0, *rest), ())
 
 
 @takes(dim=DIMENSION, dtype=optional(TYPE))
-def cumsum(x: Any, dim: int = 0, dtype: Any = None) -> Any:
-    """sums of the elements up to each along dim"""
+def cumsum(x: Value, dim: int = 0, dtype: DTypeLike = None) -> Any:
+    """Running sums along dim."""
     return lanes(of_type(x, dtype), running_sum, dim)
 
 
 @takes(dim=DIMENSION, dtype=optional(TYPE))
-def cumprod(x: Any, dim: int = 0, dtype: Any = None) -> Any:
-    """products of the elements up to each along dim"""
+def cumprod(x: Value, dim: int = 0, dtype: DTypeLike = None) -> Any:
+    """Running products along dim."""
     return lanes(of_type(x, dtype), running_product, dim)
 
 
-describe(cumsum, formula="cumsum of g from the back", samples=SAMPLES[:2])
+describe(cumsum, formula="reverse running sum of g", samples=SAMPLES[:2])
 describe(
     cumprod,
     formula="products of the other elements",
-    convention="right where elements are 0, at every order",
+    convention="exact where elements are 0, at every order",
     samples=(*SAMPLES[:2], ([2.0, 0.0, 4.0, 0.0, 3.0],)),
 )
 
 
-def _others(x: Any, dim: Any) -> Any:
-    """For each element the product of the others along dim."""
+def _others(x: Value, dim: int | None) -> Any:
+    """Return, for each element, the product of the other elements along dim."""
     if dim is None:
         return reshape(_others(reshape(x, (-1,)), 0), x.shape)
     before = neighbour(running_product(x, dim, False), dim, False, 1.0)
     return before * neighbour(running_product(x, dim, True), dim, True, 1.0)
 
 
-def _prod(x: Any, dim: Any, keepdim: bool) -> Any:
+def _prod(x: Array, dim: int | None, keepdim: bool) -> Any:
     at: Any = None if dim is None else dimension(dim, x.ndim)
     kept: Any = bool(keepdim)
     return np.multiply.reduce(x, axis=at if x.ndim else None, keepdims=kept)[()]
@@ -230,14 +233,14 @@ prod = two_nodes(
     dim=DIMENSION,
     summary="product of all elements, or along dim",
     formula="products of the other elements",
-    convention="right where elements are 0, at every order",
+    convention="exact where elements are 0, at every order",
     samples=(*SAMPLES, ([2.0, 0.0, 4.0],), ([[0.0, 2.0], [0.0, 3.0]], 0), (2.0,)),
 )
 
 # Variance and standard deviation
 
 
-def _var(x: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+def _var(x: Array, dim: Dims, correction: Number, keepdim: bool) -> Any:
     if x.dtype.kind != "f":
         raise DtypeError("std and var only support floating point and complex dtypes")
     with np.errstate(all="ignore"):
@@ -246,24 +249,26 @@ def _var(x: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
         return reduction(np.add)(rest * rest, dim, keepdim) / free
 
 
-def _var_slope(g: Any, x: Any, dim: Any, correction: Any) -> Any:
+def _var_slope(g: Value, x: Value, dim: Dims, correction: Number) -> Any:
     free = count(x.shape, dim) - correction
     return (x - mean(x, dim, True)) * (spread(g, x.shape, dim) * (2 / free if free else np.inf))
 
 
-def over(g: Any, size: Any) -> Any:
-    """g/size, and 0 where size is 0: of the slopes at a kink the smallest."""
+def over(g: Value, size: Value) -> Any:
+    """Return g/size, but 0 where size is 0: the subgradient of least norm."""
     return where(size == 0, 0.0, g / where(size == 0, 1.0, size))
 
 
 _DIMENSIONS_OR_UNBIASED = Kind("a dimension or a list of dimensions", either(DIMENSIONS, FLAG).take)
 
 
-def _spread_measure(name: str, forward: Any, partial: Any, **description: Any) -> Any:
+def _spread_measure(name: str, forward: Forward, partial: VjpRule, **description: Any) -> Any:
     made = declare(name, forward, {"x": partial}, statics={"dim": None, "correction": 1, "keepdim": False}, public=False)
 
     @takes(dim=optional(_DIMENSIONS_OR_UNBIASED), unbiased=optional(FLAG), keepdim=FLAG, correction=optional(NUMBER))
-    def function(x: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, correction: Any = None) -> Any:
+    def function(
+        x: Array, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, correction: Number | None = None
+    ) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         if unbiased is not None and correction is not None:
@@ -283,7 +288,7 @@ var = _spread_measure(
     "var",
     _var,
     lambda g, x, dim, correction: _var_slope(g, x, dim, correction),
-    summary="variance, divided by n - 1 unless unbiased=false or a correction says otherwise",
+    summary="variance: squared deviations divided by n - correction; n with unbiased=false",
     formula="2*(x - mean(x))/(n - 1)",
     convention="nan where n is not more than the correction (PyTorch)",
 )
@@ -291,7 +296,7 @@ std = _spread_measure(
     "std",
     lambda x, dim, correction, keepdim: np.sqrt(_var(x, dim, correction, keepdim)),
     lambda g, x, out, dim, correction: _var_slope(over(g, out * 2), x, dim, correction),
-    summary="standard deviation, the square root of var",
+    summary="standard deviation: square root of var",
     formula="(x - mean(x))/((n - 1)*std(x))",
     smooth="not all elements are equal",
     kink=lambda x: np.full(np.shape(x), np.size(x) > 0 and np.ptp(x) == 0),
@@ -306,5 +311,5 @@ count_nonzero = declare(
     {"x": None},
     statics={"dim": None},
     kinds={"dim": optional(DIMENSIONS)},
-    summary="how many elements are not 0, in all or along dim",
+    summary="number of nonzero elements, of all or along dim",
 )

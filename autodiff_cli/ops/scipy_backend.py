@@ -1,7 +1,7 @@
-"""Forward computations that others have written: Python's ``math`` for one number, SciPy for arrays.
+"""Forward computations from Python's ``math`` for one number, and from SciPy for arrays.
 
-SciPy takes longer to import than a small evaluation to run: it is imported when one of its functions is first called, and one
-number goes to ``math`` where that knows the function.
+Importing SciPy takes longer than a small evaluation, so it is imported on the first call of one of its functions, and a single
+number goes to ``math`` where that has the function.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.lazy import library
 
 
@@ -21,7 +22,7 @@ def _scipy(module: str = "special") -> Any:
 
 
 def from_scipy(name: str, module: str = "special") -> Callable[..., Any]:
-    """The function of this name of ``scipy.special``, or of another module of SciPy."""
+    """Return the function of a name in ``scipy.special``, or in another module of SciPy."""
 
     def forward(*args: Any) -> Any:
         return getattr(_scipy(module), name)(*args)
@@ -30,9 +31,9 @@ def from_scipy(name: str, module: str = "special") -> Callable[..., Any]:
 
 
 def from_math(number: Callable[[float], float], name: str) -> Callable[[Any], Any]:
-    """``number`` of a scalar, SciPy's function ``name`` of an array."""
+    """Return a function that applies ``number`` to a scalar and SciPy's function ``name`` to an array."""
 
-    def forward(x: Any) -> Any:
+    def forward(x: Array) -> Any:
         if isinstance(x, np.ndarray):
             return getattr(_scipy(), name)(x)
         value = number(float(x))

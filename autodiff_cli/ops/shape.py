@@ -1,17 +1,18 @@
 """Shapes: reshaping, transposing, indexing, joining.
 
-``sum_to`` and ``expand`` are each other's adjoint, and so are indexing and ``unindex``.  A partial of an operation that
-broadcasts its input returns the gradient as it is: the sweep sums it to the input's shape.
+``sum_to`` and ``expand`` are adjoint to each other, and so are indexing and ``unindex``.  The VJP rule of an operation that
+broadcasts its input returns the cotangent as it is: the backward pass sums it to the shape of the input.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import as_dtype, promote
+from autodiff_cli.autograd.dtypes import Array, as_dtype, promote
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, WHOLES, optional, shown, takes, whole_numbers
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
@@ -26,6 +27,7 @@ from autodiff_cli.autograd.primitives.structural import (
     slice_key,
     stack,
 )
+from autodiff_cli.autograd.primitives.values import Dims, DTypeLike, Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError, type_name
 from autodiff_cli.limits import check_size
@@ -49,10 +51,10 @@ declare = Declarations(__name__)
 
 
 def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that several broadcast to.
+    """Return the common shape of several after broadcasting.
 
     Raises:
-        ShapeError: if they do not.
+        ShapeError: if they do not broadcast with each other.
     """
     try:
         return np.broadcast_shapes(*shapes)
@@ -60,13 +62,13 @@ def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise ShapeError(f"{name}: shapes {' and '.join(str(list(shape)) for shape in shapes)} do not broadcast") from None
 
 
-def to(x: Tensor, dtype: Any) -> Tensor:
-    """``x`` with elements of another type, itself if it has it already."""
+def to(x: Value, dtype: DTypeLike) -> Tensor:
+    """Return ``x`` with elements of another type, and ``x`` itself if it has that type."""
     dtype = as_dtype(dtype)
     if isinstance(x, Tensor) and x.dtype is dtype:
         return x
-    # What is no floating-point number carries no gradient.
-    made: Tensor = cast(x if dtype.kind == "f" else x.detach(), dtype)
+    # Only floating-point numbers carry gradients.
+    made: Tensor = cast(x.detach() if isinstance(x, Tensor) and dtype.kind != "f" else x, dtype)
     return made
 
 
@@ -76,21 +78,21 @@ setattr(Tensor, "to", to)  # noqa: B010
 setattr(Tensor, "type_as", lambda self, other: to(self, other.dtype))  # noqa: B010
 
 
-def expand(x: Any, *shape: Any) -> Any:
-    """Repeated along dimensions of length 1, and along new ones in front, until the shape fits; -1 keeps a length."""
+def expand(x: Value, *shape: Wholes) -> Any:
+    """x broadcast to a shape; -1 keeps a length."""
     return expanded(x, whole_numbers("expand", "shape", shape))
 
 
 describe(expand, parameters=("x", "shape"), tensors=("x",), kinds={"shape": WHOLES}, spread=True, samples=(([1.0, 2.0], [3, 2]),))
 
 
-def reshape(x: Any, *shape: Any) -> Any:
-    """The same elements in another shape; one length may be -1."""
+def reshape(x: Value, *shape: Wholes) -> Any:
+    """The elements of x in another shape; a length of -1 is computed from the others."""
     return reshaped(x, whole_numbers("reshape", "shape", shape))
 
 
-def view(x: Any, *shape: Any) -> Any:
-    """The same elements in another shape, in the same memory; one length may be -1."""
+def view(x: Value, *shape: Wholes) -> Any:
+    """The elements of x in another shape, sharing its memory; a length of -1 is computed from the others."""
     made = reshape(x, *shape)
     if isinstance(x, Tensor) and x.numel() and not np.may_share_memory(made._data, x._data):
         raise ShapeError(
@@ -121,8 +123,8 @@ describe(
 
 
 @takes(start_dim=DIMENSION, end_dim=DIMENSION)
-def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """The dimensions from ``start_dim`` to ``end_dim`` as one."""
+def flatten(x: Value, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """The dimensions from ``start_dim`` to ``end_dim`` merged into one."""
     ndim = len(x.shape)
     first, last = dimension(start_dim, ndim), dimension(end_dim, ndim)
     if ndim == 1:
@@ -135,7 +137,7 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 describe(flatten, tensors=("x",), samples=(([[1.0, 2.0], [3.0, 4.0]],),))
 
 
-def _inverse(dims: Any, ndim: int) -> tuple[int, ...]:
+def _inverse(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
     order = [dimension(d, ndim) for d in dims]
     inverse = [0] * len(order)
     for position, d in enumerate(order):
@@ -143,14 +145,14 @@ def _inverse(dims: Any, ndim: int) -> tuple[int, ...]:
     return tuple(inverse)
 
 
-def _permute(x: Any, dims: Any) -> Any:
+def _permute(x: Array, dims: Sequence[int]) -> Any:
     order = tuple(dimension(d, x.ndim) for d in dims)
     if sorted(order) != list(range(x.ndim)):
         raise ShapeError(f"permute: dims {list(dims)} do not name each of the {x.ndim} dimensions once")
     return np.transpose(x, order)
 
 
-def _permute_back(g: Any, dims: Any) -> Any:
+def _permute_back(g: Value, dims: Sequence[int]) -> Any:
     return permuted(g, _inverse(dims, len(dims)))
 
 
@@ -165,8 +167,8 @@ permuted = declare(
 )
 
 
-def permute(x: Any, *dims: Any) -> Any:
-    """The dimensions in another order."""
+def permute(x: Value, *dims: Wholes) -> Any:
+    """The dimensions of x in another order."""
     return permuted(x, whole_numbers("permute", "dims", dims))
 
 
@@ -180,7 +182,7 @@ describe(
 )
 
 
-def _swapped(x: Any, dim0: int, dim1: int) -> Any:
+def _swapped(x: Array, dim0: int, dim1: int) -> Any:
     return x[...] if dim0 == dim1 else np.swapaxes(x, dim0, dim1)
 
 
@@ -193,13 +195,13 @@ transpose: TensorFunction = declare(
     kinds={"dim0": DIMENSION, "dim1": DIMENSION},
     view=True,
     aliases=("swapaxes", "swapdims"),
-    summary="two dimensions exchanged, the last two if left out",
+    summary="x with two dimensions exchanged",
     formula="transpose(g)",
     samples=(([[1.0, 2.0], [3.0, 4.0]], 0, 1),),
 )
 
 
-def _matrix_transpose(x: Any) -> Any:
+def _matrix_transpose(x: Array) -> Any:
     if x.ndim > 2:
         raise ShapeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D", hint="use transpose(x, i, j)")
     return x.T
@@ -212,12 +214,12 @@ t: TensorFunction = declare(
     series="linear",
     node="TBackward0",
     view=True,
-    summary="a matrix transposed",
+    summary="transpose of a matrix",
     samples=(([[1.0, 2.0], [3.0, 4.0]],),),
 )
 
 
-def _attribute_T(x: Any) -> Any:
+def _attribute_T(x: Array) -> Any:
     return permuted(x, tuple(reversed(range(len(x.shape)))))
 
 
@@ -233,12 +235,12 @@ unsqueeze = declare(
     statics={"dim": 0},
     kinds={"dim": DIMENSION},
     view=True,
-    summary="a new dimension of length 1 at position dim",
+    summary="x with a new dimension of length 1 at position dim",
     samples=(([1.0, 2.0], 0),),
 )
 
 
-def _squeeze(x: Any, dim: int) -> Any:
+def _squeeze(x: Array, dim: int) -> Any:
     position = dimension(dim, x.ndim)
     return np.squeeze(x, position) if x.ndim and x.shape[position] == 1 else x
 
@@ -250,24 +252,24 @@ _squeeze_one = declare(
 
 
 @takes(dim=optional(DIMENSION))
-def squeeze(x: Any, dim: Any = None) -> Any:
-    """Dimensions of length 1 removed: all, or the one at position dim."""
+def squeeze(x: Value, dim: Dims = None) -> Any:
+    """x without dimensions of length 1: without all of them, or the one at position dim."""
     return _squeeze_all(x) if dim is None else _squeeze_one(x, dim)
 
 
 describe(squeeze, tensors=("x",), samples=(([[1.0, 2.0]], 0), ([[1.0], [2.0]],)))
 clone = declare(
-    "clone", lambda x: x.copy(), {"x": lambda g: g}, series="linear", summary="a copy", formula="g", samples=(([1.0, 2.0],),)
+    "clone", lambda x: x.copy(), {"x": lambda g: g}, series="linear", summary="copy of x", formula="g", samples=(([1.0, 2.0],),)
 )
 
-# Indexing.  A key is taken apart as PyTorch does it: whole numbers select, slices slice, tensors and lists gather.
+# Indexing.  As in PyTorch, whole numbers select, slices slice, tensors and lists of positions gather.
 
 
 _alias = declare("alias", lambda x: x, {"x": lambda g: g}, series="linear", public=False, view=True)
 
 
-def getitem(x: Any, key: Any) -> Any:
-    """Elements by position: numbers, slices, ``None`` for a new dimension, ``...``, masks and lists of positions."""
+def getitem(x: Value, key: object) -> Any:
+    """Return elements by numbers, slices, ``None`` for a new dimension, ``...``, masks and lists of positions."""
     parts = key if isinstance(key, tuple) else (key,)
     parts = tuple(_index_part(part) for part in parts)
     taken = sum(
@@ -291,7 +293,7 @@ def getitem(x: Any, key: Any) -> Any:
     taken_so_far = 0
     for part in parts:
         if isinstance(part, np.ndarray):
-            # Gathered last, over what the numbers and slices leave, as PyTorch does it.
+            # As in PyTorch, gathering comes last, from what numbers and slices leave.
             gathered += [slice(None)] * (dim - taken_so_far) + [part]
             dim += part.ndim if part.dtype.kind == "b" else 1
             taken_so_far = dim
@@ -302,8 +304,8 @@ def getitem(x: Any, key: Any) -> Any:
             dim += 1
         elif isinstance(part, slice):
             if part.step is not None and part.step < 0:
-                raise ArgumentError("step must be greater than zero", hint=f"flip(x, [{dim}]) turns a dimension round")
-            # A slice of everything is no operation, except where it is all that was asked for.
+                raise ArgumentError("step must be greater than zero", hint=f"flip(x, [{dim}]) reverses a dimension")
+            # A full slice is skipped unless it is the whole key.
             if part != slice(None) or whole:
                 result = slice_key(result, (*before, part))
             dim += 1
@@ -322,7 +324,7 @@ def getitem(x: Any, key: Any) -> Any:
 
 
 def _check_gathered(shape: tuple[int, ...], key: list[Any]) -> None:
-    """Refuse positions that take more elements than there may be."""
+    """Refuse an index whose result would exceed the limit on elements."""
     rest, at, taken = [], 0, []
     for part in key:
         if isinstance(part, slice):
@@ -332,11 +334,11 @@ def _check_gathered(shape: tuple[int, ...], key: list[Any]) -> None:
             mask = part.dtype.kind == "b"
             taken.append((int(np.count_nonzero(part)),) if mask else part.shape)
             at += part.ndim if mask else 1
-    with contextlib.suppress(ValueError):  # NumPy says which shapes do not fit together
+    with contextlib.suppress(ValueError):  # NumPy reports shapes that do not broadcast
         check_size((*np.broadcast_shapes(*taken), *rest, *shape[at:]))
 
 
-def _index_part(part: Any) -> Any:
+def _index_part(part: object) -> Any:
     if part is None or part is ... or isinstance(part, (slice, int)):
         return _bool_mask(part) if isinstance(part, bool) else part
     if isinstance(part, Tensor):
@@ -364,7 +366,7 @@ def _bool_mask(part: bool) -> Any:
 Tensor.__getitem__ = getitem  # type: ignore[method-assign]
 
 
-def _piece(g: Any, i: int, shapes: Any, dim: int) -> Any:
+def _piece(g: Value, i: int, shapes: Sequence[Shape], dim: int) -> Any:
     position = dimension(dim, len(shapes[i]))
     start = sum(shape[position] for shape in shapes[:i])
     return slice_key(g, (*(slice(None),) * position, slice(start, start + shapes[i][position])))
@@ -373,12 +375,12 @@ def _piece(g: Any, i: int, shapes: Any, dim: int) -> Any:
 describe(
     stack,
     section="shape",
-    summary="tensors of one shape joined along a new dimension",
+    summary="tensors of equal shape joined along a new dimension",
     samples=((1.0, 2.0),),
 )
 
 
-def _cat(arrays: Any, dim: int) -> Any:
+def _cat(arrays: Sequence[Array], dim: int) -> Any:
     common = arrays[0]
     for other in arrays[1:]:
         common = promote(common, other)[0] if common.dtype != other.dtype else common
@@ -405,6 +407,6 @@ cat = declare.sequence(
     statics={"dim": 0},
     kinds={"dim": DIMENSION},
     aliases=("concat", "concatenate"),
-    summary="tensors joined along a dimension that they have",
+    summary="tensors joined along an existing dimension",
     samples=(([1.0, 2.0], [3.0]),),
 )

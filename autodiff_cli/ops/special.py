@@ -1,18 +1,21 @@
 """Error functions, the normal distribution, and sinc.
 
-Tails are computed from scaled functions: what is far below 1 keeps all its digits, and so do its derivatives.
+Tails are computed from scaled functions, so that values far below 1 and their derivatives keep their digits.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import ORDER
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.values import Mask, Value
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops import decompositions
 from autodiff_cli.ops.comparison import where
@@ -30,8 +33,8 @@ _erfcx = from_scipy("erfcx")
 
 
 @np.errstate(all="ignore")
-def _bell_values(x: Any, scale: float) -> Any:
-    # The square of the first bits of x is exact: rounded, a square of 1000 would cost three digits.
+def _bell_values(x: Array, scale: float) -> Any:
+    # The square of the leading bits of x is exact.  A rounded x*x of 1000 would cost three digits of the result.
     x = np.clip(x, -60.0, 60.0)
     head = np.round(x * 16) / 16
     return np.exp(-scale * (head * head)) * np.exp(-scale * ((x - head) * (x + head)))
@@ -48,14 +51,14 @@ _bell: TensorFunction = declare(
 )
 
 
-def normal_density(x: Any) -> Any:
-    """The density of the standard normal distribution."""
+def normal_density(x: Value) -> Any:
+    """Return the density of the standard normal distribution."""
     return _bell(x, 0.5) * (1 / _ROOT_2_PI)
 
 
-def _with_tail(value: Any, x: Any, far: Any, tail: Any) -> Any:
-    """A value that is computed in another way where ``far`` is true."""
-    places = np.flatnonzero(far)  # much quicker than the mask itself, which is looked at element by element
+def _with_tail(value: Array, x: Array, far: Mask, tail: Callable[[Array], Array]) -> Any:
+    """Replace elements of ``value`` where ``far`` is true by ``tail`` of those of ``x``."""
+    places = np.flatnonzero(far)  # much faster than a mask as an index
     if not places.size:
         return value
     value = np.array(value)
@@ -69,7 +72,7 @@ _erfc_values = from_math(math.erfc, "erfc")
 
 
 @np.errstate(all="ignore")
-def _erfc(x: Any) -> Any:
+def _erfc(x: Array) -> Any:
     value = _erfc_values(x)
     return _with_tail(value, x, x > 1, lambda x: _erfcx(x) * _bell_values(x, 1.0)) if isinstance(x, np.ndarray) else value
 
@@ -88,7 +91,7 @@ erfc = declare(
     _erfc,
     {"x": lambda g, x: g * (_bell(x, 1.0) * (-2 / _ROOT_PI))},
     series="chain",
-    summary="1 - erf(x), exact for large x",
+    summary="1 - erf(x), accurate for large x",
     formula="-2/sqrt(pi)*exp(-x**2)",
     samples=_TAILS,
 )
@@ -96,8 +99,8 @@ _erfinv = from_scipy("erfinv")
 
 
 @np.errstate(all="ignore")
-def _erfinv_slope_values(x: Any) -> Any:
-    # sqrt(pi)/2 * exp(y**2) at y = erfinv(x); near 1 the square would cost digits, erfc(y) = 1 - abs(x) does not.
+def _erfinv_slope_values(x: Array) -> Any:
+    # sqrt(pi)/2 * exp(y**2) at y = erfinv(x).  Near 1 the square would cost digits; erfc(y) = 1 - abs(x) does not.
     y, size = _erfinv(x), np.abs(x)
     middle = np.exp(y * y)
     return np.where(size < 0.5, middle, np.where(size == 1, math.inf, _erfcx(np.abs(y)) / (1 - size)))[()] * (_ROOT_PI / 2)
@@ -132,7 +135,7 @@ _ndtr_middle = from_math(lambda x: math.erfc(-x * _ROOT_HALF) / 2, "ndtr")
 
 
 @np.errstate(all="ignore")
-def _ndtr(x: Any) -> Any:
+def _ndtr(x: Array) -> Any:
     return _with_tail(_ndtr_middle(x), x, x < -2, lambda x: _erfcx(x * -_ROOT_HALF) * _bell_values(x, 0.5) / 2)
 
 
@@ -151,27 +154,27 @@ ndtr = declare(
 
 
 @np.errstate(all="ignore")
-def _hazard_values(x: Any) -> Any:
+def _hazard_values(x: Array) -> Any:
     left = (2 / _ROOT_2_PI) / _erfcx(np.maximum(x * -_ROOT_HALF, 0))
     right = _bell_values(x, 0.5) / (_ndtr(np.maximum(x, 0)) * _ROOT_2_PI)
     return np.where(x < 0, left, right)[()]
 
 
 @np.errstate(all="ignore")
-def _fraction(t: Any, first: int) -> Any:
-    """first/(t + (first + 1)/(t + (first + 2)/(t + ...))), for t of 3 and more."""
-    value = 0.0
+def _fraction(t: Array, first: int) -> Any:
+    """Return first/(t + (first + 1)/(t + (first + 2)/(t + ...))), for t of 3 and more."""
+    value: Array | float = 0.0
     for k in range(first + 60, first - 1, -1):
         value = k / (t + value)
     return value
 
 
-# The hazard h = density/ndtr of x is t + 1/(t + 2/(t + ...)) far to the left, t = -x.  Its derivative -h*(x + h) and that of
-# x + h cancel there: they are made of parts of the continued fraction, k/(t + (k + 1)/(t + ...)), each of which has its digits.
+# For large t = -x the hazard h = density/ndtr is t + 1/(t + 2/(t + ...)).  Its derivative -h*(x + h) and that of x + h cancel
+# there, so they are computed from the tails k/(t + (k + 1)/(t + ...)) of the continued fraction, which keep their digits.
 
 
 @np.errstate(all="ignore")
-def _mills_fraction_values(x: Any, k: int) -> Any:
+def _mills_fraction_values(x: Array, k: int) -> Any:
     if k < 1:
         raise ArgumentError(f"mills_fraction: 'k' must be 1 or more, not {k}")
     right = x + _hazard_values(x)
@@ -187,7 +190,7 @@ hazard: TensorFunction = declare(
     series="chain",
     methods=(),
     decomposition=decompositions.HAZARD,
-    summary="density of the standard normal distribution over ndtr: the derivative of log_ndtr",
+    summary="standard normal density divided by ndtr: the derivative of log_ndtr",
     formula="-hazard(x)*mills_fraction(x)",
     samples=_TAILS,
 )
@@ -200,14 +203,14 @@ mills_fraction: TensorFunction = declare(
     kinds={"k": ORDER},
     methods=(),
     decomposition=decompositions.mills_fraction,
-    summary="x + hazard(x) with all its digits; with k the continued fraction k/(t + (k + 1)/(t + ...)) of t = -x",
+    summary="x + hazard(x) without cancellation; for k > 1 the continued fraction k/(t + (k + 1)/(t + ...)) of t = -x",
     formula="mills_fraction(x, k)*(mills_fraction(x, k + 1) - mills_fraction(x, k))",
     samples=(*_TAILS, (-0.4, 2)),
 )
 
 
 @np.errstate(all="ignore")
-def _log_ndtr(x: Any) -> Any:
+def _log_ndtr(x: Array) -> Any:
     left = np.minimum(x, -1)
     tail = np.log(_erfcx(left * -_ROOT_HALF) / 2) - left * left / 2
     return np.where(x < -1, tail, np.log1p(-_ndtr(-np.maximum(x, -1))))[()]
@@ -221,7 +224,7 @@ log_ndtr = declare(
     node="SpecialLogNdtrBackward0",
     methods=(),
     decomposition="-x*x/2 - log(2*pi)/2 - log(hazard(x)) if x < -1 else log1p(-erfc(x/sqrt(2))/2)",
-    summary="log(ndtr(x)), exact in both tails",
+    summary="log(ndtr(x)), accurate in both tails",
     formula="hazard(x)",
     samples=_TAILS,
 )
@@ -229,8 +232,8 @@ _ndtri = from_scipy("ndtri")
 
 
 @np.errstate(all="ignore")
-def _ndtri_slope_values(p: Any) -> Any:
-    # 1/density at y = ndtri(p), through the hazard: the density of a tail from y alone would cost digits.
+def _ndtri_slope_values(p: Array) -> Any:
+    # 1/density at y = ndtri(p), through the hazard: in the tails the density of y alone would cost digits.
     tail = np.minimum(p, 1 - p)
     return np.where(tail == 0, math.inf, 1 / (tail * _hazard_values(-np.abs(_ndtri(p)))))[()]
 
@@ -264,20 +267,20 @@ ndtri: TensorFunction = declare(
 
 
 @np.errstate(all="ignore")
-def _sinc(x: Any, order: int) -> Any:
-    """The derivative of that order of sin(u)/u at u = pi*x, by x."""
+def _sinc(x: Array, order: int) -> Any:
+    """Return the derivative of the given order, with respect to x, of sin(u)/u at u = pi*x."""
     x = x * 1.0
     u, power = math.pi * x, math.pi**order
     near = np.abs(u) < order + 1
     series: Any = np.zeros_like(u)[()]
-    if np.any(near):  # the quotients cancel: the Taylor series
+    if np.any(near):  # the quotients would cancel: use the Taylor series
         small = np.where(near, u, 0.0)
         for k in range(order + 14, (order + 1) // 2 - 1, -1):
             exponent = 2 * k - order
             series = series + small**exponent * ((-1) ** k / (math.factorial(exponent) * (2 * k + 1)))
     if np.all(near):
         return series * power
-    # The half turns are taken off x, where that is exact, not off u.
+    # Reduce x, not u, by whole numbers: that is exact.
     whole = np.round(np.where(np.isinf(x), 0.0, x))
     rest = np.where(np.isinf(x), 0.0, x - whole)
     sign = 1 - 2 * np.mod(whole, 2)
@@ -297,7 +300,7 @@ sinc_slope: TensorFunction = declare(
     kinds={"order": ORDER},
     methods=(),
     decomposition=decompositions.sinc_slope,
-    summary="the derivative of that order of sinc",
+    summary="derivative of the given order of sinc",
     formula="sinc_slope(x, order + 1)",
     samples=(*_ANY, (0.0,), (1e-4,), (0.7, 2)),
 )
@@ -307,7 +310,7 @@ sinc = declare(
     {"x": lambda g, x: g * sinc_slope(x)},
     series="chain",
     decomposition=decompositions.sinc_slope(0),
-    summary="sin(pi*x)/(pi*x), 1 at 0",
+    summary="sin(pi*x)/(pi*x), but 1 at 0",
     formula="sinc_slope(x)",
     samples=(*_ANY, (0.0,), (1e-4,)),
 )

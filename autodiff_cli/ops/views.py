@@ -1,16 +1,19 @@
-"""More names for views: one element or a stretch along a dimension, diagonals, and a tensor taken apart."""
+"""Further views: selections along a dimension, diagonals, moved dimensions, and tensors split into parts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, WHOLE, WHOLES, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension, select_key, slice_key
+from autodiff_cli.autograd.primitives.values import Key, Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.shape import cat, clone, getitem, permuted, reshape, stack
@@ -22,11 +25,11 @@ declare = Declarations(__name__)
 _MATRIX = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
 
-def length_along(name: str, x: Any, dim: Any) -> int:
-    """How long a tensor is along a dimension.
+def length_along(name: str, x: Value, dim: int) -> int:
+    """Return the length of a tensor along a dimension.
 
     Raises:
-        ShapeError: if it has none.
+        ShapeError: if the tensor has no dimensions.
     """
     at = dimension(dim, len(x.shape))
     if not x.shape:
@@ -34,19 +37,19 @@ def length_along(name: str, x: Any, dim: Any) -> int:
     return int(x.shape[at])
 
 
-def _before(dim: Any, ndim: int) -> tuple[slice, ...]:
+def _before(dim: int, ndim: int) -> tuple[slice, ...]:
     return (slice(None),) * dimension(dim, ndim)
 
 
 @takes(dim=DIMENSION, index=WHOLE)
-def select(x: Any, dim: int, index: int) -> Any:
-    """One position along dim: the dimension goes."""
+def select(x: Value, dim: int, index: int) -> Any:
+    """The slice at one position along dim, without that dimension."""
     return getitem(x, (*_before(dim, len(x.shape)), index))
 
 
 @takes(dim=DIMENSION, start=WHOLE, length=WHOLE)
-def narrow(x: Any, dim: int, start: int, length: int) -> Any:
-    """A stretch along dim, of a length from a start on."""
+def narrow(x: Value, dim: int, start: int, length: int) -> Any:
+    """The part of a given length along dim, from start on."""
     size = length_along("narrow", x, dim)
     first = start + (size if start < 0 else 0)
     if length < 0 or not 0 <= first <= size - length:
@@ -58,8 +61,8 @@ describe(select, tensors=("x",), samples=((_MATRIX, 1, 2),))
 describe(narrow, tensors=("x",), samples=((_MATRIX, 1, 1, 2),))
 
 
-def neighbour(x: Any, dim: int, reverse: bool, edge: float) -> Any:
-    """Along dim for each element the one before it (after it with ``reverse``), ``edge`` where there is none."""
+def neighbour(x: Value, dim: int, reverse: bool, edge: float) -> Any:
+    """Return, for each element, the one before it along dim (after it with ``reverse``); ``edge`` at the border."""
     at = dimension(dim, len(x.shape))
     length = x.shape[at]
     if not length:
@@ -69,17 +72,17 @@ def neighbour(x: Any, dim: int, reverse: bool, edge: float) -> Any:
     return cat([rest, outside] if reverse else [outside, rest], at)
 
 
-def _diagonal(x: Any, offset: int, dim1: int, dim2: int) -> Any:
+def _diagonal(x: Array, offset: int, dim1: int, dim2: int) -> Any:
     if x.ndim < 2:
         raise ShapeError(f"diagonal needs at least two dimensions, but got {x.ndim}")
-    offset = min(max(offset, -x.shape[dimension(dim1, x.ndim)]), x.shape[dimension(dim2, x.ndim)])  # NumPy counts in 32 bits
+    offset = min(max(offset, -x.shape[dimension(dim1, x.ndim)]), x.shape[dimension(dim2, x.ndim)])  # NumPy overflows beyond 32 bits
     found = np.diagonal(x, offset, dimension(dim1, x.ndim), dimension(dim2, x.ndim))
     if x.flags.writeable:
-        found.flags.writeable = True  # NumPy keeps it locked for reasons of its own history
+        found.flags.writeable = True  # NumPy returns a read-only view for compatibility with its old versions
     return found
 
 
-def _diagonal_back(g: Any, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Any:
+def _diagonal_back(g: Array, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Any:
     out = np.zeros(shape, g.dtype)
     _diagonal(out, offset, dim1, dim2)[...] = g
     return out
@@ -101,19 +104,19 @@ diagonal: TensorFunction = declare(
     statics={"offset": 0, "dim1": 0, "dim2": 1},
     kinds={"offset": WHOLE, "dim1": DIMENSION, "dim2": DIMENSION},
     view=True,
-    summary="the diagonal of a matrix, or that many places off it",
+    summary="the diagonal of a matrix at offset",
     samples=((_MATRIX, 1, 0, 1),),
 )
 
 
 @takes(source=DIMENSIONS, destination=DIMENSIONS)
-def movedim(x: Any, source: Any, destination: Any) -> Any:
-    """Dimensions moved to other places; the rest keep their order."""
+def movedim(x: Value, source: Wholes, destination: Wholes) -> Any:
+    """x with dimensions moved; the others keep their order."""
     ndim = len(x.shape)
     sources, targets = ([d] if isinstance(d, int) else list(d) for d in (source, destination))
     sources, targets = [dimension(d, ndim) for d in sources], [dimension(d, ndim) for d in targets]
     if len(sources) != len(targets):
-        raise ShapeError(f"movedim: {len(sources)} dimensions for {len(targets)} places")
+        raise ShapeError(f"movedim: {len(sources)} source dimensions but {len(targets)} destinations")
     order = [d for d in range(ndim) if d not in sources]
     for target, moved in sorted(zip(targets, sources, strict=True)):
         order.insert(target, moved)
@@ -121,20 +124,20 @@ def movedim(x: Any, source: Any, destination: Any) -> Any:
 
 
 @takes(dim=DIMENSION, sizes=WHOLES)
-def unflatten(x: Any, dim: int, sizes: Any) -> Any:
-    """One dimension taken apart into several."""
+def unflatten(x: Value, dim: int, sizes: Wholes) -> Any:
+    """x with one dimension split into several of the given sizes."""
     at = dimension(dim, len(x.shape))
     sizes = sizes if isinstance(sizes, tuple) else (sizes,)
     return reshape(x, (*x.shape[:at], *sizes, *x.shape[at + 1 :]))
 
 
-def ravel(x: Any) -> Any:
-    """All elements in one dimension."""
+def ravel(x: Value) -> Any:
+    """The elements of x as a vector."""
     return reshape(x, (-1,))
 
 
-def contiguous(x: Any) -> Any:
-    """x itself, or a copy of it where its elements do not lie in memory in order."""
+def contiguous(x: Value) -> Any:
+    """x itself, or a copy if its elements are not contiguous in memory."""
     return clone(x) if isinstance(x, Tensor) and not x.is_contiguous() else x
 
 
@@ -144,13 +147,14 @@ describe(ravel, tensors=("x",), samples=((_MATRIX,),))
 describe(contiguous, tensors=("x",), samples=((_MATRIX,),))
 
 
-def _taken_apart(x: Any, dim: int) -> list[Any]:
+def _taken_apart(x: Array, dim: int) -> list[Any]:
     if not x.ndim:
         raise ShapeError("Dimension specified as 0 but tensor has no dimensions")
-    return [x[(*_before(dim, x.ndim), i, ...)] for i in range(x.shape[dimension(dim, x.ndim)])]
+    before: Key = _before(dim, x.ndim)
+    return [x[(*before, i, ...)] for i in range(x.shape[dimension(dim, x.ndim)])]
 
 
-def _stacked(g: list[Any], x_shape: Any, dim: int) -> Any:
+def _stacked(g: list[Any], x_shape: Shape, dim: int) -> Any:
     at = dimension(dim, len(x_shape))
     rest = (*x_shape[:at], *x_shape[at + 1 :])
     return stack([np.zeros(rest) if part is None else part for part in g], at)
@@ -163,15 +167,15 @@ unbind: TensorFunction = declare.several(
     statics={"dim": 0},
     kinds={"dim": DIMENSION},
     view=lambda x, i, dim: select_key(x, (*_before(dim, len(x.shape)), i)),
-    summary="the slices along a dimension, one by one",
+    summary="the slices of x along dim, as a tuple",
     samples=((_MATRIX, 1),),
 )
 
 
-def _lengths(x: Any, split_size: Any, dim: int) -> list[int]:
-    """How long each piece is."""
+def _lengths(x: Value, split_size: Wholes, dim: int) -> list[int]:
+    """Return the length of each part."""
     length = length_along("split", x, dim)
-    if isinstance(split_size, (list, tuple)):
+    if not isinstance(split_size, int):
         if sum(split_size) != length or min(split_size, default=0) < 0:
             raise ShapeError(
                 f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension {dim}), "
@@ -183,12 +187,12 @@ def _lengths(x: Any, split_size: Any, dim: int) -> list[int]:
     return [min(split_size, length - start) for start in range(0, length, split_size)] or [0]
 
 
-def _piece(x: Any, i: int, lengths: Any, dim: int) -> Any:
+def _piece(x: Value, i: int, lengths: Sequence[int], dim: int) -> Any:
     start = sum(lengths[:i])
     return slice_key(x, (*_before(dim, len(x.shape)), slice(start, start + lengths[i])))
 
 
-def _joined(g: list[Any], x_shape: Any, lengths: Any, dim: int) -> Any:
+def _joined(g: list[Any], x_shape: Shape, lengths: Sequence[int], dim: int) -> Any:
     at = dimension(dim, len(x_shape))
     shapes = [(*x_shape[:at], n, *x_shape[at + 1 :]) for n in lengths]
     return cat([np.zeros(shape) if part is None else part for part, shape in zip(g, shapes, strict=True)], at)
@@ -210,15 +214,15 @@ _split, _split_with_sizes = _splitter("SplitBackward0"), _splitter("SplitWithSiz
 
 
 @takes(split_size=WHOLES, dim=DIMENSION)
-def split(x: Any, split_size: Any, dim: int = 0) -> Any:
-    """Pieces along dim: of one length (the last may be shorter), or of the lengths of a list."""
-    function = _split_with_sizes if isinstance(split_size, (list, tuple)) else _split
+def split(x: Value, split_size: Wholes, dim: int = 0) -> Any:
+    """Parts of x along dim: of one length (the last may be shorter), or of the lengths in a list."""
+    function = _split if isinstance(split_size, int) else _split_with_sizes
     return function(x, _lengths(x, split_size, dim), dim)
 
 
 @takes(chunks=WHOLE, dim=DIMENSION)
-def chunk(x: Any, chunks: int, dim: int = 0) -> Any:
-    """A number of pieces along dim, as equal as can be."""
+def chunk(x: Value, chunks: int, dim: int = 0) -> Any:
+    """Parts of x along dim: chunks of equal length (the last may be shorter)."""
     length = length_along("chunk", x, dim)
     if chunks < 1:
         raise ArgumentError(f"chunk expects 'chunks' to be greater than 0, got: {chunks}")
@@ -229,7 +233,7 @@ describe(split, tensors=("x",), samples=((_MATRIX, 2, 1),))
 describe(chunk, tensors=("x",), samples=((_MATRIX, 2, 1),))
 
 
-def _install(name: str, method: Any) -> None:
+def _install(name: str, method: Callable[..., Any]) -> None:
     setattr(Tensor, name, method)
 
 

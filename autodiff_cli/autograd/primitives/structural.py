@@ -18,12 +18,9 @@ from autodiff_cli.autograd.node import Cotangent
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.values import Key, Shape
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.limits import check_elements
-
-Shape = tuple[int, ...]
-Key = tuple[Any, ...]
-"""An index: whole numbers, slices, ``None``, and arrays of positions or booleans."""
 
 declare = Declarations(__name__)
 
@@ -148,12 +145,18 @@ where: TensorFunction = declare(
 )
 
 
+def add_at(out: Array, key: Key, values: Array) -> None:
+    """Add values in place at an index; at repeated positions all of them are added."""
+    index: Any = key  # NumPy's types lack indices of slices and positions
+    np.add.at(out, index, values)
+
+
 def _unindex(g: Array, shape: Shape, key: Key) -> Array:
     out = np.zeros(shape, g.dtype)
     if all(isinstance(k, (int, slice, type(None), type(Ellipsis))) for k in key):
         out[key] = g
     else:
-        np.add.at(out, key, g)
+        add_at(out, key, g)
     return out
 
 
