@@ -70,7 +70,6 @@ sigmoid_slope: TensorFunction = declare(
     "sigmoid_slope",
     _sigmoid_slope,
     {"x": lambda g, x, out: g * (out * -tanh(x / 2)), "s": None},  # 1 - 2*s loses its digits near 0
-    series="chain",
     public=False,
     decomposition="sigmoid(x)*sigmoid(-x)",
 )
@@ -79,7 +78,6 @@ sigmoid: TensorFunction = declare(
     _sigmoid,
     {"x": lambda g, x, out: g * sigmoid_slope(x, out)},
     recover=lambda out: np.log(out / (1 - out)),
-    series="chain",
     aliases=("expit",),
     decomposition="1/(1 + exp(-x))",
     summary="1 / (1 + exp(-x))",
@@ -90,7 +88,6 @@ logsigmoid = declare(
     "logsigmoid",
     lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
     {"x": lambda g, x: g * sigmoid(-x)},
-    series="chain",
     node="LogSigmoidBackward0",
     methods=(),
     decomposition="min(x, 0) - log1p(exp(-abs(x)))",
@@ -106,7 +103,7 @@ def _softplus(x: Array, beta: Number, threshold: Number | None) -> Any:
     return value if threshold is None else np.where(x * beta > threshold, x, value)[()]
 
 
-def _softplus_slope(g: Value, x: Value, beta: Number, threshold: Number | None) -> Any:
+def _softplus_vjp(g: Value, x: Value, beta: Number, threshold: Number | None) -> Any:
     slope = g * sigmoid(x * beta)
     return slope if threshold is None else where(x * beta > threshold, g, slope)
 
@@ -114,8 +111,7 @@ def _softplus_slope(g: Value, x: Value, beta: Number, threshold: Number | None) 
 softplus = declare(
     "softplus",
     _softplus,
-    {"x": lambda g, x, beta, threshold: _softplus_slope(g, x, beta, threshold)},
-    series="chain",
+    {"x": _softplus_vjp},
     statics={"beta": 1, "threshold": None},
     kinds={"beta": NUMBER, "threshold": optional(NUMBER)},
     decomposition=lambda threshold: (
@@ -125,7 +121,6 @@ softplus = declare(
     summary="log(1 + exp(beta*x))/beta without overflow; x where beta*x is above threshold",
     formula="sigmoid(beta*x)",
     convention="the derivative at the threshold is sigmoid(beta*x) (PyTorch); the default is no threshold, where PyTorch uses 20",
-    domain="everywhere",
     smooth="everywhere without a threshold, else beta*x != threshold",
     kink=lambda x, beta, threshold: np.equal(x * beta, math.nan if threshold is None else threshold),
     samples=(*_ANY, ([0.5, -2.0], 2.0), ([0.5, 2.0], 1, 1.5)),
@@ -133,15 +128,14 @@ softplus = declare(
 )
 
 
-def _silu_slope(g: Value, x: Value) -> Any:
+def _silu_vjp(g: Value, x: Value) -> Any:
     return g * (sigmoid(x) * (1 + x * sigmoid(-x)))
 
 
 silu = declare(
     "silu",
     lambda x: x * _sigmoid(x),
-    {"x": lambda g, x: _silu_slope(g, x)},
-    series="chain",
+    {"x": _silu_vjp},
     aliases=("swish",),
     decomposition="x*sigmoid(x)",
     methods=(),
@@ -151,7 +145,7 @@ silu = declare(
 )
 
 
-def _mish_slope(g: Value, x: Value) -> Any:
+def _mish_vjp(g: Value, x: Value) -> Any:
     smooth = softplus(x)
     t = tanh(smooth)
     return g * (t + x * (tanh_slope(smooth, t) * sigmoid(x)))
@@ -160,8 +154,7 @@ def _mish_slope(g: Value, x: Value) -> Any:
 mish = declare(
     "mish",
     lambda x: x * np.tanh(np.logaddexp(0, x)),
-    {"x": lambda g, x: _mish_slope(g, x)},
-    series="chain",
+    {"x": _mish_vjp},
     methods=(),
     decomposition="x*tanh(softplus(x))",
     summary="x*tanh(softplus(x))",
@@ -196,7 +189,6 @@ _cubic: TensorFunction = declare(
     "gelu_cubic",  # derivative of the given order of scale*(x + cube*x**3), clipped to -40 <= x <= 40
     _cubic_values,
     {"x": lambda g, x, cube, order: g * _cubic(x, cube, order + 1)},
-    series="chain",
     statics={"cube": _GELU_CUBE, "order": 0},
     public=False,
     decomposition=_cubic_decomposition,
@@ -214,7 +206,7 @@ def _gelu(x: Array, approximate: str) -> Any:
     return x * (ndtr(x) if approximate == "none" else _sigmoid(_tanh_argument(x)))
 
 
-def _gelu_slope(g: Value, x: Value, approximate: str) -> Any:
+def _gelu_vjp(g: Value, x: Value, approximate: str) -> Any:
     if approximate == "none":
         return g * (ndtr(x) + x * normal_density(x))
     u = _tanh_argument(x)
@@ -224,8 +216,7 @@ def _gelu_slope(g: Value, x: Value, approximate: str) -> Any:
 gelu = declare(
     "gelu",
     _gelu,
-    {"x": lambda g, x, approximate: _gelu_slope(g, x, approximate)},
-    series="chain",
+    {"x": _gelu_vjp},
     statics={"approximate": "none"},
     kinds={"approximate": TEXT},
     decomposition=lambda approximate: (
@@ -243,7 +234,6 @@ _threshold = declare(
     "threshold_backward",
     lambda x, y: np.where(y <= 0, 0.0, x)[()],  # a nan in y selects x
     {"x": lambda g, y: where(y <= 0, 0.0, g), "y": lambda g: zeros_like(g)},
-    series="chain",
     node="ThresholdBackwardBackward0",
     public=False,
     decomposition="0 if y <= 0 else x",
@@ -259,7 +249,6 @@ _gate: TensorFunction = declare(
     "hardtanh_backward",
     lambda x, y, low, high, outside: np.where((y <= low) | (y >= high), x * outside if outside else 0.0, x)[()],
     {"x": lambda g, y, low, high, outside: _gate(g, y, low, high, outside), "y": lambda g: zeros_like(g)},
-    series="chain",
     node="HardtanhBackwardBackward0",
     statics={"low": 0.0, "high": math.nan, "outside": 0.0},  # nan stands for no bound: nothing compares with it, not even inf
     public=False,
@@ -270,11 +259,9 @@ relu = declare(
     lambda x: np.maximum(x, 0),
     {"x": lambda g, out: _threshold(g, out)},
     selects=True,
-    series="chain",
     decomposition="max(x, 0)",
     summary="x where x > 0, else 0",
     formula="1 where x > 0 else 0",
-    domain="everywhere",
     smooth="x != 0",
     convention="the derivative at 0 is 0 (PyTorch)",
     kink=lambda x: x == 0,
@@ -285,14 +272,12 @@ leaky_relu = declare(
     "leaky_relu",
     lambda x, negative_slope: np.where(x > 0, x, x * negative_slope)[()],
     {"x": lambda g, x, negative_slope: _gate(g, x, 0.0, math.nan, negative_slope)},
-    series="chain",
     statics={"negative_slope": 0.01},
     kinds={"negative_slope": NUMBER},
     decomposition="x if x > 0 else negative_slope*x",
     methods=(),
     summary="x where x > 0, else negative_slope*x",
     formula="1 where x > 0 else negative_slope",
-    domain="everywhere",
     smooth="x != 0",
     convention="the derivative at 0 is negative_slope (PyTorch)",
     kink=lambda x: x == 0,
@@ -303,7 +288,6 @@ hardtanh: TensorFunction = declare(
     "hardtanh",
     lambda x, min_val, max_val: np.minimum(np.maximum(x, min_val), max_val),
     {"x": lambda g, x, min_val, max_val: _gate(g, x, min_val, max_val, 0.0)},
-    series="chain",
     statics={"min_val": -1.0, "max_val": 1.0},
     kinds={"min_val": NUMBER, "max_val": NUMBER},
     decomposition="min(max(x, min_val), max_val)",
@@ -311,7 +295,6 @@ hardtanh: TensorFunction = declare(
     selects=True,
     summary="x clamped to [min_val, max_val]",
     formula="1 where min_val < x < max_val else 0",
-    domain="everywhere",
     smooth="x != min_val and x != max_val",
     convention="the derivative at the bounds is 0 (PyTorch)",
     kink=lambda x, min_val, max_val: (x == min_val) | (x == max_val),
@@ -329,7 +312,6 @@ describe(
     relu6,
     methods=(),
     formula="1 where 0 < x < 6 else 0",
-    domain="everywhere",
     smooth="x != 0 and x != 6",
     convention="the derivative at 0 and 6 is 0 (PyTorch)",
     kink=lambda x: (x == 0) | (x == 6),
@@ -340,13 +322,11 @@ hardsigmoid = declare(
     "hardsigmoid",
     lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
     {"x": lambda g, x: _gate(g, x, -3.0, 3.0, 0.0) / 6},
-    series="chain",
     methods=(),
     selects=True,
     decomposition="min(max(x + 3, 0), 6)/6",
     summary="x/6 + 1/2 clamped to [0, 1]",
     formula="1/6 where -3 < x < 3 else 0",
-    domain="everywhere",
     smooth="x != -3 and x != 3",
     convention="the derivative at -3 and 3 is 0 (PyTorch)",
     kink=lambda x: np.abs(x) == 3,
@@ -364,7 +344,6 @@ _softsign_slope: TensorFunction = declare(
     "softsign_slope",  # (1 + abs(x))**-n: a difference of two quotients would cancel
     lambda x, n: (1 + np.abs(x)) ** float(-n),
     {"x": lambda g, x, n: g * (-n * sign(x) * _softsign_slope(x, n + 1))},
-    series="chain",
     statics={"n": 2},
     public=False,
     decomposition=lambda n: f"1/(1 + abs(x))**{n}",
@@ -373,7 +352,6 @@ softsign = declare(
     "softsign",
     _softsign,
     {"x": lambda g, x: g * _softsign_slope(x, 2)},
-    series="chain",
     node="DivBackward0",
     methods=(),
     decomposition="x/(1 + abs(x))",
@@ -398,19 +376,17 @@ _left_exp: TensorFunction = declare(
     "left_exp",  # exp(inner*x) where x <= 0, else 0
     lambda x, inner: np.where(x > 0, 0.0, np.exp(np.minimum(x, 0) * inner))[()],
     {"x": lambda g, x, out, inner: where(x < 0, g * (out * inner), 0.0)},
-    series="chain",
     statics={"inner": 1.0},
     public=False,
     decomposition="0 if x > 0 else exp(inner*x)",
 )
 
 
-def _bent_slope(g: Value, x: Value, left: float, inner: float, right: float) -> Any:
+def _bent_vjp(g: Value, x: Value, left: float, inner: float, right: float) -> Any:
     return g * where(x > 0, right, _left_exp(x, inner) * (left * inner))
 
 
 _KINK: dict[str, Any] = {
-    "domain": "everywhere",
     "samples": (*_ANY, ([0.5, -2.0], 1.5)),
     "edges": ((0.0,), (0.0, 1.5)),
     "methods": (),
@@ -418,8 +394,7 @@ _KINK: dict[str, Any] = {
 elu = declare(
     "elu",
     lambda x, alpha: _bent(x, alpha, 1.0, 1.0),
-    {"x": lambda g, x, alpha: _bent_slope(g, x, alpha, 1.0, 1.0)},
-    series="chain",
+    {"x": lambda g, x, alpha: _bent_vjp(g, x, alpha, 1.0, 1.0)},
     statics={"alpha": 1.0},
     kinds={"alpha": NUMBER},
     decomposition="x if x > 0 else alpha*expm1(x)",
@@ -442,8 +417,7 @@ def _celu(x: Array, alpha: float) -> Any:
 celu = declare(
     "celu",
     _celu,
-    {"x": lambda g, x, alpha: _bent_slope(g, x, alpha, 1 / alpha, 1.0)},
-    series="chain",
+    {"x": lambda g, x, alpha: _bent_vjp(g, x, alpha, 1 / alpha, 1.0)},
     statics={"alpha": 1.0},
     kinds={"alpha": NUMBER},
     decomposition="x if x > 0 else alpha*expm1(x/alpha)",
@@ -456,14 +430,12 @@ celu = declare(
 selu = declare(
     "selu",
     lambda x: _bent(x, _SELU_ALPHA * _SELU_SCALE, 1.0, _SELU_SCALE),
-    {"x": lambda g, x: _bent_slope(g, x, _SELU_ALPHA * _SELU_SCALE, 1.0, _SELU_SCALE)},
-    series="chain",
+    {"x": lambda g, x: _bent_vjp(g, x, _SELU_ALPHA * _SELU_SCALE, 1.0, _SELU_SCALE)},
     node="EluBackward0",
     methods=(),
     decomposition=f"{_SELU_SCALE!r}*(x if x > 0 else {_SELU_ALPHA!r}*expm1(x))",
     summary="elu with the two constants of self-normalizing networks",
     formula="1.0507... where x > 0 else 1.7580...*exp(x)",
-    domain="everywhere",
     smooth="x != 0",
     convention="the derivative at 0 is 1.7580... (PyTorch)",
     kink=lambda x: x == 0,

@@ -89,7 +89,6 @@ _rsub = declare(
     "rsub",
     lambda x, y: y - x,
     {"x": lambda g: -g},
-    series="chain",
     node="RsubBackward1",
     statics={"y": 0},
     public=False,
@@ -158,7 +157,6 @@ _remainder_tensor = declare(
     np.remainder,
     # floor_divide agrees with the remainder; floor(x / y) may be rounded up to the next whole number.
     {"x": lambda g: g, "y": lambda g, x, y: -g * floor_divide(x, y)},
-    series="chain",
     node="RemainderBackward1",
     public=False,
 )
@@ -166,7 +164,6 @@ _remainder_number = declare(
     "remainder",
     np.remainder,
     {"x": lambda g: g},
-    series="chain",
     node="RemainderBackward0",
     statics={"y": 1},
     public=False,
@@ -196,11 +193,10 @@ _fmod_tensor = declare(
     "fmod",
     np.fmod,
     {"x": lambda g: g, "y": lambda g, x, y, out: -g * round((x - out) / y)},
-    series="chain",
     node="FmodBackward1",
     public=False,
 )
-_fmod_number = declare("fmod", np.fmod, {"x": lambda g: g}, series="chain", node="FmodBackward0", statics={"y": 1}, public=False)
+_fmod_number = declare("fmod", np.fmod, {"x": lambda g: g}, node="FmodBackward0", statics={"y": 1}, public=False)
 
 
 def fmod(x: Operand, y: Operand) -> Any:
@@ -227,7 +223,7 @@ _EVEN = 2.0**53
 """From here on every float is even, and so is y - 1 as rounded: powers of a negative base would have the wrong sign."""
 
 
-def _constant_power_slope(g: Value, x: Value, y: Number) -> Any:
+def _constant_power_vjp(g: Value, x: Value, y: Number) -> Any:
     if y == 0:
         return zeros_like(g)
     return g * (y * (_power_constant(x, y) / x if _EVEN <= abs(y) < math.inf else _power_constant(x, y - 1)))
@@ -283,19 +279,18 @@ _falling: TensorFunction = declare(
         # Not a sum of two products: each of them may be infinite.
         "y": lambda g, x, y, k: g * (x ** (y - k) * (_count_slope(y, k) + where((x == 0) & (y >= k), 0.0, _count(y, k) * log(x)))),
     },
-    series="chain",
     statics={"k": 1},
     public=False,
-    decomposition=lambda k: _falling_decomposition(k),
+    decomposition=_falling_decomposition,
 )
 
 
-def _base_slope(g: Value, x: Value, y: Value) -> Any:
+def _base_vjp(g: Value, x: Value, y: Value) -> Any:
     # Guards 0 * inf at 0**0 only: a guard on y == 0 alone would make d2/dxdy wrong there.
     return g * where((x == 0) & (y == 0), 0.0, _falling(x, y, 1))
 
 
-def _exponent_slope(g: Value, x: Value, y: Value, out: Value) -> Any:
+def _exponent_vjp(g: Value, x: Value, y: Value, out: Value) -> Any:
     return g * where((x == 0) & (y >= 0), 0.0, out * log(x))
 
 
@@ -307,7 +302,7 @@ _power_constant: TensorFunction = declare(
     "pow",
     # NumPy takes sqrt of an array and pow of a number, which differ at -inf and in the sign of 0.
     lambda x, y: np.sqrt(x) if y == 0.5 else x**y,
-    {"x": lambda g, x, y: _constant_power_slope(g, x, y)},
+    {"x": _constant_power_vjp},
     series="power",
     node="PowBackward0",
     statics={"y": 2},
@@ -316,8 +311,7 @@ _power_constant: TensorFunction = declare(
 _power_tensor = declare(
     "pow",
     operator.pow,
-    {"x": lambda g, x, y: _base_slope(g, x, y), "y": lambda g, x, y, out: _exponent_slope(g, x, y, out)},
-    series="chain",
+    {"x": _base_vjp, "y": _exponent_vjp},
     node="PowBackward1",
     public=False,
 )
@@ -325,7 +319,6 @@ _power_of_number = declare(
     "pow",
     _number_power,
     {"x": lambda g, x, y, out: g * where((x >= 0) & (y == 0), 0.0, out * log(np.float64(y)))},
-    series="chain",
     node="PowBackward2",
     statics={"y": 2},
     public=False,

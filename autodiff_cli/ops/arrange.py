@@ -26,7 +26,7 @@ from autodiff_cli.autograd.primitives.kinds import (
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.values import Number, Positions, Value, Wholes
+from autodiff_cli.autograd.primitives.values import Number, Positions, Shape, Value, Wholes
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import MOST_TURNS, check_count, check_size
 from autodiff_cli.ops.positions import index_select
@@ -62,7 +62,7 @@ declare = Declarations(__name__)
 _V, _M = [1.0, 2.0, 3.0], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
 
-def _listed(value: Wholes) -> tuple[int, ...]:
+def _listed(value: Wholes) -> Shape:
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -206,7 +206,7 @@ describe(diag, tensors=("x",), formula="diag(g)", samples=((_V,), (_M,), (_V, -1
 # Repeat and pad
 
 
-def _repeat_shape(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
+def _repeat_shape(shape: Shape, sizes: Sequence[int]) -> Shape:
     if len(sizes) < len(shape):
         raise ShapeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
@@ -215,7 +215,7 @@ def _repeat_shape(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, 
     return (*(1,) * (len(sizes) - len(shape)), *shape)
 
 
-def _repeat(x: Array, sizes: tuple[int, ...]) -> Any:
+def _repeat(x: Array, sizes: Sequence[int]) -> Any:
     whole = _repeat_shape(x.shape, sizes)
     if any(n < 0 for n in sizes):
         raise ShapeError(f"Trying to create tensor with negative dimension: {list(sizes)}")
@@ -223,15 +223,15 @@ def _repeat(x: Array, sizes: tuple[int, ...]) -> Any:
     return np.tile(x, sizes)
 
 
-def _unrepeat(g: Value, shape: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
-    pairs = [n for pair in zip(sizes, _repeat_shape(shape, sizes), strict=True) for n in pair]
-    return reshape(sum(reshape(g, pairs), tuple(range(0, len(pairs), 2))), shape) if pairs else g
+def _unrepeat(g: Value, x_shape: Shape, sizes: Sequence[int]) -> Any:
+    pairs = [n for pair in zip(sizes, _repeat_shape(x_shape, sizes), strict=True) for n in pair]
+    return reshape(sum(reshape(g, pairs), tuple(range(0, len(pairs), 2))), x_shape) if pairs else g
 
 
 _repeated: TensorFunction = declare(
     "repeat",
     _repeat,
-    {"x": lambda g, x_shape, sizes: _unrepeat(g, x_shape, sizes)},
+    {"x": _unrepeat},
     statics={"sizes": ()},
     series="linear",
     public=False,
@@ -272,7 +272,7 @@ describe(tile, parameters=("x", "dims"), tensors=("x",), kinds={"dims": WHOLES},
 describe(repeat_interleave, tensors=("x",), samples=((_M, 2), (_M, [1, 2], 0)))
 
 
-def _pad(x: Array, widths: tuple[int, ...], value: Number) -> Any:
+def _pad(x: Array, widths: Sequence[int], value: Number) -> Any:
     if len(widths) % 2 or len(widths) > 2 * x.ndim:
         raise ShapeError(
             f"Padding length must be divisible by 2, but got {len(widths)}"

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array, as_dtype, get_default_dtype
 from autodiff_cli.autograd.primitives.kinds import NUMBER, WHOLE, WHOLES, optional, takes, whole_numbers
 from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.values import Data, DTypeLike, Number, Value, Wholes
+from autodiff_cli.autograd.primitives.values import Data, DTypeLike, Number, Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, LimitError
 from autodiff_cli.limits import check_size
@@ -53,7 +53,7 @@ def as_tensor(data: Data, dtype: DTypeLike = None) -> Tensor:
     return Tensor(data, False, dtype)
 
 
-def _shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+def _shape(name: str, size: tuple[Any, ...]) -> Shape:
     shape = whole_numbers(name, "size", size)
     for length in shape:
         if length < 0:

@@ -51,7 +51,7 @@ def _eigh(x: Array) -> Any:
     return converged("linalg.eigh", np.linalg.eigh, symmetric(x))
 
 
-def _eigh_slope(g: list[Any], eigenvalues: Value, eigenvectors: Value) -> Any:
+def _eigh_vjp(g: list[Any], eigenvalues: Value, eigenvectors: Value) -> Any:
     inner: Any = None if g[0] is None else diag_embed(g[0])
     if g[1] is not None:
         turned = _off_diagonal(matmul(mT(eigenvectors), g[1])) / _gaps(eigenvalues)
@@ -66,7 +66,7 @@ _EIGEN: dict[str, Any] = {
 eigh: TensorFunction = declare.several(
     "eigh",
     _eigh,
-    lambda g, eigenvalues, eigenvectors: _eigh_slope(g, eigenvalues, eigenvectors),
+    _eigh_vjp,
     results=("eigenvalues", "eigenvectors"),
     node="LinalgEighBackward0",
     summary="eigenvalues of a symmetric matrix in ascending order, and eigenvectors as columns",
@@ -110,46 +110,45 @@ def _across(basis: Value, x: Value) -> Any:
     return x - matmul(basis, matmul(mT(basis), x))
 
 
-def _svd_slope(g: list[Any], u: Value, s: Value, vh: Value, full_matrices: bool) -> Any:
-    k = s.shape[-1]
-    if full_matrices and u.shape[-2] != vh.shape[-1]:
+def _svd_vjp(g: list[Any], U: Value, S: Value, Vh: Value, full_matrices: bool) -> Any:
+    k = S.shape[-1]
+    if full_matrices and U.shape[-2] != Vh.shape[-1]:
         # The columns beyond the singular values are not unique and have no derivative; PyTorch ignores their gradient.
-        u, vh = getitem(u, (..., slice(0, k))), getitem(vh, (..., slice(0, k), slice(None)))
+        U, Vh = getitem(U, (..., slice(0, k))), getitem(Vh, (..., slice(0, k), slice(None)))
         g = [
             None if g[0] is None else getitem(g[0], (..., slice(0, k))),
             g[1],
             None if g[2] is None else getitem(g[2], (..., slice(0, k), slice(None))),
         ]
-    row, column, v = unsqueeze(s, -2), unsqueeze(s, -1), mT(vh)
-    squares = _gaps(s * s)
+    row, column, v = unsqueeze(S, -2), unsqueeze(S, -1), mT(Vh)
+    squares = _gaps(S * S)
     inner: Any = None if g[1] is None else diag_embed(g[1])
     extra = None
     if g[0] is not None:
-        turned = _off_diagonal(_skew(matmul(mT(u), g[0]))) / squares * row
+        turned = _off_diagonal(_skew(matmul(mT(U), g[0]))) / squares * row
         inner = turned if inner is None else inner + turned
-        if u.shape[-2] > k:
-            extra = matmul(_across(u, g[0]) / row, vh)
+        if U.shape[-2] > k:
+            extra = matmul(_across(U, g[0]) / row, Vh)
     if g[2] is not None:
-        turned = _off_diagonal(_skew(matmul(vh, mT(g[2])))) / squares * column
+        turned = _off_diagonal(_skew(matmul(Vh, mT(g[2])))) / squares * column
         inner = turned if inner is None else inner + turned
-        if vh.shape[-1] > k:
-            beside = matmul(u, mT(_across(v, mT(g[2])) / row))
+        if Vh.shape[-1] > k:
+            beside = matmul(U, mT(_across(v, mT(g[2])) / row))
             extra = beside if extra is None else extra + beside
-    total = matmul(u, matmul(inner, vh))
+    total = matmul(U, matmul(inner, Vh))
     return total if extra is None else total + extra
 
 
 svd: TensorFunction = declare.several(
     "svd",
     _svd,
-    lambda g, U, S, Vh, full_matrices: _svd_slope(g, U, S, Vh, full_matrices),
+    _svd_vjp,
     results=("U", "S", "Vh"),
     node="LinalgSvdBackward0",
     statics={"full_matrices": True},
     kinds={"full_matrices": FLAG},
     summary="U, S, Vh with x = U @ diag(S) @ Vh, S in descending order; with full_matrices=false without columns beyond S",
     formula="U @ diag(g) @ Vh for S alone",
-    domain="everywhere",
     smooth="no two singular values are equal; none is 0 where x is not square",
     convention="the signs of the vectors are those of LAPACK",
     samples=((_A,), (_BATCH,), (_TALL, False), (_WIDE, False)),
@@ -164,7 +163,6 @@ def svdvals(x: Value) -> Any:
 describe(
     svdvals,
     formula="U @ diag(g) @ Vh",
-    domain="everywhere",
     smooth="no two singular values are equal, and none is 0",
     samples=((_A,), (_BATCH,), (_TALL,), (_WIDE,)),
 )
@@ -186,7 +184,7 @@ def _qr(x: Array, mode: str) -> Any:
         )
 
 
-def _qr_slope(g: list[Any], x: Value, q: Value, r: Value, mode: str) -> Any:
+def _qr_vjp(g: list[Any], x: Value, Q: Value, R: Value, mode: str) -> Any:
     rows, columns = x.shape[-2:]
     if mode == "r":
         raise GraphError(
@@ -195,15 +193,15 @@ def _qr_slope(g: list[Any], x: Value, q: Value, r: Value, mode: str) -> Any:
         )
     if mode == "complete" and rows > columns:
         raise GraphError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
-    g_q = zeros_like(q) if g[0] is None else g[0]
-    g_r = zeros_like(r) if g[1] is None else g[1]
+    g_q = zeros_like(Q) if g[0] is None else g[0]
+    g_r = zeros_like(R) if g[1] is None else g[1]
     if columns <= rows:
-        return _tall_slope(g_q, g_r, q, r)
+        return _tall_slope(g_q, g_r, Q, R)
     # Columns beyond the square part are Q times the columns of R.
     left, right = (..., slice(0, rows)), (..., slice(rows, None))
     beside = getitem(g_r, right)
     g_q = g_q + matmul(getitem(x, right), mT(beside))
-    return cat([_tall_slope(g_q, getitem(g_r, left), q, getitem(r, left)), matmul(q, beside)], -1)
+    return cat([_tall_slope(g_q, getitem(g_r, left), Q, getitem(R, left)), matmul(Q, beside)], -1)
 
 
 def _tall_slope(g_q: Value, g_r: Value, q: Value, r: Value) -> Any:
@@ -217,14 +215,13 @@ def _tall_slope(g_q: Value, g_r: Value, q: Value, r: Value) -> Any:
 qr: TensorFunction = declare.several(
     "qr",
     _qr,
-    lambda g, x, Q, R, mode: _qr_slope(g, x, Q, R, mode),
+    _qr_vjp,
     results=("Q", "R"),
     node="LinalgQrBackward0",
     statics={"mode": "reduced"},
     kinds={"mode": TEXT},
     summary="Q with orthonormal columns and R upper triangular with x = Q @ R",
     formula="(gQ + Q @ M) @ inv(R).mT, M the lower triangle of R @ gR.mT - gQ.mT @ Q, mirrored",
-    domain="everywhere",
     smooth="the first columns of x are linearly independent",
     convention="the signs are those of LAPACK",
     samples=((_A,), (_BATCH,), (_TALL,), (_WIDE,)),
@@ -269,7 +266,6 @@ describe(
     matrix_norm,
     tensors=("x",),
     formula="x/norm(x) for 'fro', U @ Vh for 'nuc'",
-    domain="everywhere",
     smooth="the extreme column, row or singular value is unique and not 0",
     samples=tuple((_WIDE, ord) for ord in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)),
 )

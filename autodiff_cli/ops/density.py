@@ -45,7 +45,6 @@ _normal_logpdf = declare(
         "mean": lambda g, x, mean, std: g * (_standard(x, mean, std) / std),
         "std": lambda g, x, mean, std: g * ((_standard(x, mean, std) - 1) * (_standard(x, mean, std) + 1) / std),
     },
-    series="chain",
     public=False,
     decomposition="-((x - mean)/std)**2/2 - log(std) - log(2*pi)/2",
 )
@@ -115,7 +114,6 @@ binomial_logpmf = declare(
         "n": lambda g, k, n, p: g * (digamma(n + 1) - digamma(n - k + 1) + log1p(-p)),
         "p": lambda g, k, n, p: g * (over(k, p) - over(n - k, 1 - p)),
     },
-    series="chain",
     methods=(),
     decomposition="lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)",
     summary="logarithm of the probability of k successes in n trials with success probability p",
@@ -139,7 +137,6 @@ poisson_logpmf = declare(
     "poisson_logpmf",
     in_one_type(_poisson),
     {"k": lambda g, k, rate: g * (log(rate) - digamma(k + 1)), "rate": lambda g, k, rate: g * (over(k, rate) - 1)},
-    series="chain",
     methods=(),
     decomposition="xlogy(k, rate) - rate - lgamma(k + 1)",
     summary="logarithm of the probability of k events at an expected number of rate",

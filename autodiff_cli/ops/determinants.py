@@ -15,7 +15,7 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import unindexed
-from autodiff_cli.autograd.primitives.values import Value, array_of
+from autodiff_cli.autograd.primitives.values import Shape, Value, array_of
 from autodiff_cli.ops.comparison import eq, where
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.matrices import BATCH, SINGULAR, SQUARE, A, check_matrix, converged, inv, mT
@@ -58,7 +58,7 @@ def _minors(x: Value) -> Any:
     return reshape(getitem(flat, (every, rows, columns)), (*lead, n, n, n - 1, n - 1))
 
 
-def _from_minors(g: Value, shape: tuple[int, ...]) -> Any:
+def _from_minors(g: Value, shape: Shape) -> Any:
     """Apply the adjoint of ``_minors``."""
     n = shape[-1]
     rows, columns, _ = _others(n)
@@ -80,7 +80,7 @@ def _cofactor_values(x: Array) -> Any:
     return np.where(finite, sign[..., None, None] * ((u * others[..., None, :]) @ vh), x.dtype.type(np.nan))
 
 
-def _cofactors_slope(g: Value, x: Value) -> Any:
+def _cofactors_vjp(g: Value, x: Value) -> Any:
     if x.shape[-1] < 2:
         return zeros_like(g)
     signs = _others(x.shape[-1])[2].astype(x.dtype)
@@ -88,7 +88,7 @@ def _cofactors_slope(g: Value, x: Value) -> Any:
     return _from_minors(_lift(g * signs) * cofactors(minors), x.shape)
 
 
-_cofactors: TensorFunction = declare("cofactors", _cofactor_values, {"x": lambda g, x: _cofactors_slope(g, x)}, public=False)
+_cofactors: TensorFunction = declare("cofactors", _cofactor_values, {"x": _cofactors_vjp}, public=False)
 
 
 def cofactors(x: Value) -> Any:
@@ -127,7 +127,7 @@ def _slogdet(x: Array) -> Any:
         return tuple(_nan_kept(x, part)[()] for part in np.linalg.slogdet(x))
 
 
-def _slogdet_slope(g: list[Any], x: Value) -> Any:
+def _slogdet_vjp(g: list[Any], x: Value) -> Any:
     if g[1] is None:
         return zeros_like(x)
     return _lift(g[1]) * (mT(inv(x)) if _is_sound(x) else _cofactors(x) / _lift(det(x)))
@@ -136,7 +136,7 @@ def _slogdet_slope(g: list[Any], x: Value) -> Any:
 slogdet: TensorFunction = declare.several(
     "slogdet",
     _slogdet,
-    lambda g, x: _slogdet_slope(g, x),
+    _slogdet_vjp,
     results=("sign", "logabsdet"),
     constant=("sign",),
     node="LinalgSlogdetBackward0",

@@ -63,16 +63,13 @@ _INSIDE = ((0.3,), (-0.8,))
 
 # Exponentials and logarithms
 
-exp = declare(
-    "exp", np.exp, {"x": lambda g, out: g * out}, series="chain", summary="e to the power x", formula="exp(x)", samples=_ANY
-)
+exp = declare("exp", np.exp, {"x": lambda g, out: g * out}, summary="e to the power x", formula="exp(x)", samples=_ANY)
 expm1 = declare(
     "expm1",
     np.expm1,
     # Not out + 1 as in PyTorch: for negative x it would lose its digits.
     {"x": lambda g, x, out: g * where(out < -0.5, exp(x), out + 1)},
     recover=np.log1p,
-    series="chain",
     summary="exp(x) - 1, accurate for small x",
     formula="exp(x)",
     samples=_ANY,
@@ -81,7 +78,6 @@ exp2 = declare(
     "exp2",
     np.exp2,
     {"x": lambda g, out: g * (out * LN2)},
-    series="chain",
     decomposition="2**x",
     summary="2 to the power x",
     formula="2**x*log(2)",
@@ -91,7 +87,6 @@ log = declare(
     "log",
     np.log,
     {"x": lambda g, x: g / x},
-    series="chain",
     aliases=("ln",),
     summary="natural logarithm",
     formula="1/x",
@@ -105,7 +100,6 @@ log1p = declare(
     "log1p",
     np.log1p,
     {"x": lambda g, x: g / (x + 1)},
-    series="chain",
     node="Log1PBackward0",
     summary="log(1 + x), accurate for small x",
     formula="1/(1 + x)",
@@ -119,7 +113,6 @@ log2 = declare(
     "log2",
     np.log2,
     {"x": lambda g, x: g / LN2 / x},
-    series="chain",
     summary="logarithm to base 2",
     formula="1/(x*log(2))",
     domain="x > 0",
@@ -132,7 +125,6 @@ log10 = declare(
     "log10",
     np.log10,
     {"x": lambda g, x: g / LN10 / x},
-    series="chain",
     summary="logarithm to base 10",
     formula="1/(x*log(10))",
     domain="x > 0",
@@ -148,7 +140,6 @@ sqrt = declare(
     "sqrt",
     np.sqrt,
     {"x": lambda g, out: g / (2 * out)},
-    series="chain",
     summary="square root",
     formula="1/(2*sqrt(x))",
     domain="x >= 0",
@@ -163,7 +154,6 @@ rsqrt = declare(
     "rsqrt",
     lambda x: 1 / np.sqrt(x),
     {"x": lambda g, out: -0.5 * g * out**3},
-    series="chain",
     decomposition="1/sqrt(x)",
     summary="1 / sqrt(x)",
     formula="-x**-1.5/2",
@@ -177,11 +167,9 @@ cbrt = declare(
     "cbrt",
     np.cbrt,
     {"x": lambda g, out: g / (3 * out**2)},
-    series="chain",
     decomposition="sign(x)*abs(x)**(1/3)",
     summary="cube root, also of negative numbers",
     formula="1/(3*cbrt(x)**2)",
-    domain="everywhere",
     smooth="x != 0",
     convention="the derivative at 0 is inf, its limit from both sides; PyTorch does not have cbrt",
     kink=lambda x: x == 0,
@@ -227,7 +215,6 @@ def _sign_of(name: str, **description: Any) -> Any:
         selects=True,
         series="fixed",
         formula="0",
-        domain="everywhere",
         smooth="x != 0",
         convention="the derivative at the jump is 0 (PyTorch)",
         kink=lambda x: x == 0,
@@ -243,12 +230,10 @@ abs = declare(
     "abs",
     np.abs,
     {"x": lambda g, x: g * sign(x)},
-    series="chain",
     aliases=("absolute",),
     operator="abs",
     summary="absolute value",
     formula="sign(x)",
-    domain="everywhere",
     smooth="x != 0",
     convention="the derivative at 0 is 0 (PyTorch)",
     kink=lambda x: x == 0,
@@ -266,7 +251,6 @@ def _step(name: str, forward: Forward, summary: str, kink: Predicate, jumps: str
         series="fixed",
         summary=summary,
         formula="0",
-        domain="everywhere",
         smooth=f"x is {jumps}",
         convention="the derivative at the jumps is 0 (PyTorch)",
         kink=kink,
@@ -292,11 +276,9 @@ frac = declare(
     "frac",
     lambda x: x - np.trunc(x),
     {"x": lambda g: g},
-    series="chain",
     decomposition="x - trunc(x)",
     summary="x - trunc(x), the fractional part",
     formula="1",
-    domain="everywhere",
     smooth="x is 0 or not a whole number",
     convention="the derivative at the jumps is 1 (PyTorch)",
     kink=lambda x: (x == np.trunc(x)) & (x != 0),
@@ -309,7 +291,6 @@ _one_minus_square = declare(
     "one_minus_square",
     lambda x: (1 - x) * (1 + x),
     {"x": lambda g, x: g * (-2 * x)},
-    series="chain",
     public=False,
     decomposition="(1 - x)*(1 + x)",
 )
@@ -333,7 +314,6 @@ _over_root: TensorFunction = declare(
     "over_root",  # x**j/(x**2 + shift)**(m/2), shift is 1 or -1
     _over_root_values,
     {"x": lambda g, x, j, m, shift: g * _over_root_slope(x, j, m, shift)},
-    series="chain",
     statics={"j": 0, "m": 1, "shift": 1},
     public=False,
     decomposition=lambda j, m, shift: f"h = {'hypot(x, 1)' if shift > 0 else 'sqrt(x - 1)*sqrt(x + 1)'}; (x/h)**{j}/h**{m - j}",
@@ -347,14 +327,11 @@ def _over_root_slope(x: Array, j: int, m: int, shift: int) -> Any:
 
 # Trigonometric functions, in radians
 
-sin = declare(
-    "sin", np.sin, {"x": lambda g, x: g * cos(x)}, series="chain", summary="sine of x in radians", formula="cos(x)", samples=_ANY
-)
+sin = declare("sin", np.sin, {"x": lambda g, x: g * cos(x)}, summary="sine of x in radians", formula="cos(x)", samples=_ANY)
 cos: TensorFunction = declare(
     "cos",
     np.cos,
     {"x": lambda g, x: g * -sin(x)},
-    series="chain",
     summary="cosine of x in radians",
     formula="-sin(x)",
     samples=_ANY,
@@ -363,7 +340,6 @@ tan = declare(
     "tan",
     np.tan,
     {"x": lambda g, out: g * (out * out + 1)},
-    series="chain",
     summary="tangent of x in radians",
     formula="tan(x)**2 + 1",
     domain="cos(x) != 0",
@@ -374,7 +350,6 @@ asin = declare(
     "asin",
     np.arcsin,
     {"x": lambda g, x: g * rsqrt(_one_minus_square(x))},
-    series="chain",
     aliases=("arcsin",),
     summary="inverse sine in radians",
     formula="1/sqrt(1 - x**2)",
@@ -390,7 +365,6 @@ acos = declare(
     "acos",
     np.arccos,
     {"x": lambda g, x: -g * rsqrt(_one_minus_square(x))},
-    series="chain",
     aliases=("arccos",),
     summary="inverse cosine in radians",
     formula="-1/sqrt(1 - x**2)",
@@ -406,7 +380,6 @@ atan = declare(
     "atan",
     np.arctan,
     {"x": lambda g, x: g * _over_root(x, 0, 2, 1)},
-    series="chain",
     aliases=("arctan",),
     summary="inverse tangent in radians",
     formula="1/(x**2 + 1)",
@@ -471,7 +444,6 @@ _inverse: TensorFunction = declare(
         "x": lambda g, x, y, n, imaginary: g * (_inverse(x, y, n + 1, imaginary) * -n),
         "y": lambda g, x, y, n, imaginary: g * (_inverse(x, y, n + 1, not imaginary) * (-n if imaginary else n)),
     },
-    series="chain",
     statics={"n": 1, "imaginary": False},
     public=False,
     decomposition=_inverse_decomposition,
@@ -504,13 +476,12 @@ _product_over: TensorFunction = declare(
         "b": lambda g, a, size: g * where(size == 0, 0.0, a / size),
         "size": lambda g, a, b, size: g * where(size == 0, 0.0, -(_product_over(a, b, size) / size)),
     },
-    series="chain",
     public=False,
     decomposition="0 if size == 0 else a*b/size",
 )
 
 
-def _share_slope(g: Value, x: Value, y: Value, of: bool, by: bool) -> Any:
+def _share_vjp(g: Value, x: Value, y: Value, of: bool, by: bool) -> Any:
     curve = _product_over(_share(x, y, not of), _share(x, y, not by), hypot(x, y))
     return g * (curve if of == by else -curve)
 
@@ -519,10 +490,9 @@ _share: TensorFunction = declare(
     "share_of_hypot",  # x/hypot(x, y), or y/hypot(x, y) if second; 0 where both are 0
     _share_values,
     {
-        "x": lambda g, x, y, second: _share_slope(g, x, y, second, False),
-        "y": lambda g, x, y, second: _share_slope(g, x, y, second, True),
+        "x": lambda g, x, y, second: _share_vjp(g, x, y, second, False),
+        "y": lambda g, x, y, second: _share_vjp(g, x, y, second, True),
     },
-    series="chain",
     statics={"second": False},
     public=False,
     decomposition=lambda second: f"0 if x == 0 and y == 0 else {'y' if second else 'x'}/hypot(x, y)",
@@ -531,11 +501,9 @@ atan2 = declare(
     "atan2",
     np.arctan2,
     {"y": lambda g, y, x: g * _inverse(x, y, 1, False), "x": lambda g, y, x: g * _inverse(x, y, 1, True)},
-    series="chain",
     aliases=("arctan2",),
     summary="angle of the point (x, y) in radians, from -pi to pi",
     formula="x/(x**2 + y**2), -y/(x**2 + y**2)",
-    domain="everywhere",
     smooth="y != 0 or x > 0",
     convention="both derivatives at (0, 0) are 0; at the jump on the negative x axis they are those of both sides (PyTorch)",
     kink=lambda y, x: (y == 0) & (x <= 0),
@@ -548,10 +516,8 @@ hypot: TensorFunction = declare(
     "hypot",
     np.hypot,
     {"x": lambda g, x, y: g * _share(x, y, False), "y": lambda g, x, y: g * _share(x, y, True)},
-    series="chain",
     summary="sqrt(x**2 + y**2) without overflow",
     formula="x/hypot(x, y), y/hypot(x, y)",
-    domain="everywhere",
     smooth="x != 0 or y != 0",
     convention="both derivatives at (0, 0) are 0, the subgradient of least norm; PyTorch gives nan",
     kink=lambda x, y: (x == 0) & (y == 0),
@@ -561,11 +527,9 @@ hypot: TensorFunction = declare(
 
 # Hyperbolic functions
 
-sinh = declare(
-    "sinh", np.sinh, {"x": lambda g, x: g * cosh(x)}, series="chain", summary="hyperbolic sine", formula="cosh(x)", samples=_ANY
-)
+sinh = declare("sinh", np.sinh, {"x": lambda g, x: g * cosh(x)}, summary="hyperbolic sine", formula="cosh(x)", samples=_ANY)
 cosh: TensorFunction = declare(
-    "cosh", np.cosh, {"x": lambda g, x: g * sinh(x)}, series="chain", summary="hyperbolic cosine", formula="sinh(x)", samples=_ANY
+    "cosh", np.cosh, {"x": lambda g, x: g * sinh(x)}, summary="hyperbolic cosine", formula="sinh(x)", samples=_ANY
 )
 
 
@@ -590,7 +554,6 @@ tanh_slope: TensorFunction = declare(
     "tanh_slope",
     _tanh_slope,
     {"x": lambda g, t, out: g * (-2 * t * out), "t": None},
-    series="chain",
     public=False,
     decomposition="1/cosh(x)**2",
 )
@@ -599,7 +562,6 @@ tanh: TensorFunction = declare(
     np.tanh,
     {"x": lambda g, x, out: g * tanh_slope(x, out)},
     recover=np.arctanh,
-    series="chain",
     summary="hyperbolic tangent",
     formula="1 - tanh(x)**2",
     samples=_ANY,
@@ -608,7 +570,6 @@ asinh = declare(
     "asinh",
     np.arcsinh,
     {"x": lambda g, x: g * _over_root(x, 0, 1, 1)},
-    series="chain",
     aliases=("arcsinh",),
     summary="inverse hyperbolic sine",
     formula="1/sqrt(x**2 + 1)",
@@ -618,7 +579,6 @@ acosh = declare(
     "acosh",
     np.arccosh,
     {"x": lambda g, x: g * _over_root(x, 0, 1, -1)},
-    series="chain",
     aliases=("arccosh",),
     summary="inverse hyperbolic cosine",
     formula="1/sqrt(x**2 - 1)",
@@ -634,7 +594,6 @@ atanh = declare(
     "atanh",
     np.arctanh,
     {"x": lambda g, x: g / _one_minus_square(x)},
-    series="chain",
     aliases=("arctanh",),
     summary="inverse hyperbolic tangent",
     formula="1/(1 - x**2)",
@@ -650,7 +609,6 @@ deg2rad = declare(
     "deg2rad",
     lambda x: x * (math.pi / 180),
     {"x": lambda g: g * (math.pi / 180)},
-    series="chain",
     node="Deg2RadBackward0",
     aliases=("radians",),
     decomposition="x*(pi/180)",
@@ -662,7 +620,6 @@ rad2deg = declare(
     "rad2deg",
     lambda x: x * (180 / math.pi),
     {"x": lambda g: g * (180 / math.pi)},
-    series="chain",
     node="Rad2DegBackward0",
     aliases=("degrees",),
     decomposition="x*(180/pi)",

@@ -13,7 +13,7 @@ from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, 
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.values import Dims, Operand, Positions, Value, array_of
+from autodiff_cli.autograd.primitives.values import Dims, Operand, Positions, Shape, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import isnan, maximum, minimum, where
@@ -60,7 +60,7 @@ def _shared(ufunc: np.ufunc, x: Array, dim: Dims) -> Any:
     return reached & (np.add.reduce(reached, axis=dimensions(dim, np.ndim(x)), keepdims=True) > 1)
 
 
-def _repeated(x: Array, dim: Dims = None) -> Any:
+def _repeated(x: Array) -> Any:
     """Return a mask of the elements whose value occurs more than once; False for arrays that are too large to compare."""
     flat = np.ravel(x)
     return (np.count_nonzero(flat[:, None] == flat, axis=1) > 1).reshape(np.shape(x)) if flat.size <= _MOST_COMPARED else False
@@ -88,7 +88,6 @@ def _needs_elements(name: str, x: Array, dim: Dims) -> None:
 
 _KINK: dict[str, Any] = {
     "formula": "1 at the extreme element, 0 elsewhere",
-    "domain": "everywhere",
     "smooth": "the extreme element is unique",
 }
 _SHARED = "equal extreme elements share the derivative evenly (PyTorch)"
@@ -148,14 +147,18 @@ def _with_positions(x: Array, at: int, index: Positions, keepdim: bool) -> tuple
     return np.squeeze(values, at)[()], np.squeeze(index, at)[()]
 
 
-def _back(g: Value, indices: Positions, x_shape: tuple[int, ...], dim: int, keepdim: bool = True) -> Any:
-    """Put the cotangent of values back at their positions along dim."""
-    values, indices = g[0], np.asarray(array_of(indices))
+def _put_back(g: list[Value], indices: Positions, x_shape: Shape, dim: int) -> Any:
+    """Put the cotangent of the values back at their positions along dim."""
+    return dropped(g[0], x_shape, dimension(dim, len(x_shape)), np.asarray(array_of(indices)))
+
+
+def _put_one_back(g: list[Value], indices: Positions, x_shape: Shape, dim: int, keepdim: bool) -> Any:
+    """Put back the cotangent of one value for each lane."""
+    if keepdim or not x_shape:
+        return _put_back(g, indices, x_shape, dim)
     at = dimension(dim, len(x_shape))
-    if not keepdim and x_shape:
-        kept = (*x_shape[:at], 1, *x_shape[at + 1 :])
-        values, indices = reshape(values, kept), indices.reshape(kept)
-    return dropped(values, x_shape, at, indices)
+    kept = (*x_shape[:at], 1, *x_shape[at + 1 :])
+    return dropped(reshape(g[0], kept), x_shape, at, np.asarray(array_of(indices)).reshape(kept))
 
 
 def _selecting(
@@ -171,7 +174,7 @@ def _selecting(
     made: TensorFunction = declare.several(
         name,
         forward,
-        lambda g, indices, x_shape, dim, keepdim: _back(g, indices, x_shape, dim, keepdim),
+        _put_one_back,
         results=("values", "indices"),
         constant=("indices",),
         node=node,
@@ -263,9 +266,8 @@ describe(
     median,
     tensors=("x",),
     formula="1 at the median, 0 elsewhere",
-    domain="everywhere",
     smooth="the median is unique",
-    kink=lambda x: _repeated(x),
+    kink=_repeated,
     convention="equal elements share the derivative evenly; along a dimension one of them has it (PyTorch)",
     samples=(([1.0, -2.0, 3.0, 7.0],), ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], 0, True)),
     edges=_TIE,
@@ -333,9 +335,8 @@ def _topk(x: Array, k: int, dim: int, largest: bool) -> Any:
 _RESULTS: dict[str, Any] = {"results": ("values", "indices"), "constant": ("indices",)}
 _ORDER: dict[str, Any] = {
     "formula": "g put back at the positions",
-    "domain": "everywhere",
     "smooth": "no two elements are equal",
-    "kink": lambda x: _repeated(x),
+    "kink": _repeated,
     "edges": _TIE,
 }
 _FIVE = [[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]]
@@ -345,7 +346,7 @@ def _running_extreme(name: str, ufunc: np.ufunc, summary: str) -> TensorFunction
     made: TensorFunction = declare.several(
         name,
         _running(ufunc),
-        lambda g, indices, x_shape, dim: _back(g, indices, x_shape, dim),
+        _put_back,
         statics={"dim": 0},
         kinds={"dim": DIMENSION},
         summary=summary,
@@ -362,7 +363,7 @@ cummin = _running_extreme("cummin", np.minimum, "running minimum along dim, with
 _sort_of: TensorFunction = declare.several(
     "sort",
     _sort,
-    lambda g, indices, x_shape, dim: _back(g, indices, x_shape, dim),
+    _put_back,
     statics={"dim": -1, "descending": False},
     public=False,
     **_RESULTS,
@@ -370,7 +371,7 @@ _sort_of: TensorFunction = declare.several(
 _top: TensorFunction = declare.several(
     "topk",
     _topk,
-    lambda g, indices, x_shape, dim: _back(g, indices, x_shape, dim),
+    _put_back,
     statics={"k": 1, "dim": -1, "largest": True},
     public=False,
     **_RESULTS,
@@ -378,7 +379,7 @@ _top: TensorFunction = declare.several(
 _kth: TensorFunction = declare.several(
     "kthvalue",
     lambda x, k, dim, keepdim: _kth_of(x, k, dim, keepdim),
-    lambda g, indices, x_shape, dim, keepdim: _back(g, indices, x_shape, dim, keepdim),
+    _put_one_back,
     statics={"k": 1, "dim": -1, "keepdim": False},
     public=False,
     **_RESULTS,

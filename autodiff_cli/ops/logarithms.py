@@ -32,7 +32,6 @@ over: TensorFunction = declare(
     "over",
     in_one_type(_over_values),
     {"x": lambda g, y: g / y, "y": lambda g, x, y: -g * over(over(x, y), y)},
-    series="chain",
     public=False,
     decomposition="0 if x == 0 else x/y",
 )
@@ -52,7 +51,6 @@ xlogy = declare(
     "xlogy",
     _times(np.log),
     {"x": lambda g, x, y: where((x == 0) & (y <= 0), 0.0, g * log(y)), "y": lambda g, x, y: g * over(x, y)},
-    series="chain",
     decomposition="0 if x == 0 else x*log(y)",
     summary="x*log(y), but 0 where x is 0",
     formula="log(y), x/y",
@@ -66,7 +64,6 @@ xlog1py = declare(
     "xlog1py",
     _times(np.log1p),
     {"x": lambda g, x, y: where((x == 0) & (y <= -1), 0.0, g * log1p(y)), "y": lambda g, x, y: g * over(x, y + 1)},
-    series="chain",
     node="SpecialXlog1PyBackward0",
     methods=(),
     decomposition="0 if x == 0 else x*log1p(y)",
@@ -93,13 +90,12 @@ _odds_slope: TensorFunction = declare(
     "odds_slope",  # 1/(x*(1 - x)), nan outside [0, 1]
     lambda x: 1 / (x * np.where((x >= 0) & (x <= 1), 1 - x, math.nan)),
     {"x": lambda g, x, out: g * (out * out * (2 * x - 1))},
-    series="chain",
     public=False,
     decomposition="1/(x*(1 - x))",
 )
 
 
-def _logit_slope(g: Value, x: Value, eps: float | None) -> Any:
+def _logit_vjp(g: Value, x: Value, eps: float | None) -> Any:
     return g * _odds_slope(x) if eps is None else where((x >= eps) & (x <= 1 - eps), g * _odds_slope(x), 0.0)
 
 
@@ -114,8 +110,7 @@ def _at_eps(x: Array, eps: float | None) -> Any:
 logit = declare(
     "logit",
     _logit,
-    {"x": lambda g, x, eps: _logit_slope(g, x, eps)},
-    series="chain",
+    {"x": _logit_vjp},
     statics={"eps": None},
     kinds={"eps": optional(NUMBER)},
     decomposition=lambda eps: "log(x/(1 - x))" if eps is None else "p = min(max(x, eps), 1 - eps); log(p/(1 - p))",
@@ -147,7 +142,6 @@ _share: TensorFunction = declare(
         "x": lambda g, x, y, out, base: g * (out * _share(y, x, base) * math.log(base)),
         "y": lambda g, x, y, out, base: -g * (out * _share(y, x, base) * math.log(base)),
     },
-    series="chain",
     statics={"base": math.e},
     public=False,
     decomposition=lambda base: "sigmoid((x - y)*log(2))" if base == 2 else "sigmoid(x - y)",
@@ -159,12 +153,10 @@ def _sum_of_powers(name: str, ufunc: np.ufunc, base: float, letter: str) -> Tens
         name,
         lambda x, y: ufunc(x, y),
         {"x": lambda g, x, y: g * _share(x, y, base), "y": lambda g, x, y: g * _share(y, x, base)},
-        series="chain",
         decomposition="m = max(x, y); m if isinf(m) else m + "
         + ("log1p(exp2(-abs(x - y)))/log(2)" if base == 2 else "log1p(exp(-abs(x - y)))"),
         summary=f"log{'2' * (base == 2)}({letter}**x + {letter}**y) without overflow",
         formula=f"{letter}**x/({letter}**x + {letter}**y), {letter}**y/({letter}**x + {letter}**y)",
-        domain="everywhere",
         convention="both derivatives are 1/2 where x and y are the same infinity; PyTorch gives nan",
         samples=_PAIRS,
         edges=((math.inf, math.inf), (-math.inf, -math.inf)),

@@ -12,7 +12,7 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import FLAG, NUMBER, POSITIONS, TENSOR, TEXT, either, takes
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import unindexed
-from autodiff_cli.autograd.primitives.values import Value, array_of
+from autodiff_cli.autograd.primitives.values import Shape, Value, array_of
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.activation import hardtanh, log_softmax, sigmoid
 from autodiff_cli.ops.comparison import clamp
@@ -72,7 +72,7 @@ def _weight(reduction: str, *values: object) -> float:
 # Losses of a difference
 
 
-def _square_slope(g: Value, x: Value, target: Value, reduction: str) -> Any:
+def _square_vjp(g: Value, x: Value, target: Value, reduction: str) -> Any:
     return g * ((x - target) * (2 * _weight(reduction, x, target)))
 
 
@@ -80,8 +80,8 @@ mse_loss = declare(
     "mse_loss",
     lambda x, target, reduction: _reduced(np.square(x - target), reduction),
     {
-        "x": lambda g, x, target, reduction: _square_slope(g, x, target, reduction),
-        "target": lambda g, x, target, reduction: -_square_slope(g, x, target, reduction),
+        "x": _square_vjp,
+        "target": lambda g, x, target, reduction: -_square_vjp(g, x, target, reduction),
     },
     series="total",
     statics={"reduction": "mean"},
@@ -103,7 +103,6 @@ describe(
     l1_loss,
     methods=(),
     formula="sign(x - target)/n, -sign(x - target)/n",
-    domain="everywhere",
     smooth="x != target",
     convention="the derivative where x = target is 0 (PyTorch)",
     kink=lambda x, target: x == target,
@@ -120,7 +119,7 @@ def _smooth(x: Array, target: Array, reduction: str, beta: float) -> Any:
     return _reduced(np.where(size < beta, quadratic, size - 0.5 * beta)[()], reduction)
 
 
-def _smooth_slope(g: Value, x: Value, target: Value, reduction: str, beta: float) -> Any:
+def _smooth_vjp(g: Value, x: Value, target: Value, reduction: str, beta: float) -> Any:
     slope = hardtanh(x - target, -beta, beta) / beta if beta else sign(x - target)
     return g * (slope * _weight(reduction, x, target))
 
@@ -129,8 +128,8 @@ smooth_l1_loss = declare(
     "smooth_l1_loss",
     _smooth,
     {
-        "x": lambda g, x, target, reduction, beta: _smooth_slope(g, x, target, reduction, beta),
-        "target": lambda g, x, target, reduction, beta: -_smooth_slope(g, x, target, reduction, beta),
+        "x": _smooth_vjp,
+        "target": lambda g, x, target, reduction, beta: -_smooth_vjp(g, x, target, reduction, beta),
     },
     node="SmoothL1LossBackward0",
     series="total",
@@ -140,7 +139,6 @@ smooth_l1_loss = declare(
     summary="with d = x - target: d**2/(2*beta) where abs(d) < beta, else abs(d) - beta/2",
     formula="clamp(d, -beta, beta)/(beta*n), and its negative",
     convention="with beta = 0 the derivative is sign(d), 0 at 0; the second derivative at abs(d) = beta is 0 (PyTorch)",
-    domain="everywhere",
     smooth="beta > 0, or x != target",
     kink=lambda x, target, beta: (x == target) & (beta == 0),
     second_kink=lambda x, target, beta: np.abs(x - target) == beta,
@@ -156,7 +154,7 @@ def _huber(x: Array, target: Array, reduction: str, delta: float) -> Any:
     return _reduced(np.where(size <= delta, 0.5 * (size * size), delta * (size - 0.5 * delta))[()], reduction)
 
 
-def _huber_slope(g: Value, x: Value, target: Value, reduction: str, delta: float) -> Any:
+def _huber_vjp(g: Value, x: Value, target: Value, reduction: str, delta: float) -> Any:
     return g * (hardtanh(x - target, -delta, delta) * _weight(reduction, x, target))
 
 
@@ -164,8 +162,8 @@ huber_loss = declare(
     "huber_loss",
     _huber,
     {
-        "x": lambda g, x, target, reduction, delta: _huber_slope(g, x, target, reduction, delta),
-        "target": lambda g, x, target, reduction, delta: -_huber_slope(g, x, target, reduction, delta),
+        "x": _huber_vjp,
+        "target": lambda g, x, target, reduction, delta: -_huber_vjp(g, x, target, reduction, delta),
     },
     series="total",
     statics={"reduction": "mean", "delta": 1.0},
@@ -182,7 +180,7 @@ huber_loss = declare(
 # Losses of probabilities
 
 
-def _beside(slope: Array, target_shape: tuple[int, ...]) -> Any:
+def _beside(slope: Array, target_shape: Shape) -> Any:
     """Broadcast a derivative with respect to the target, which does not depend on it, against the shape of the target."""
     own = getattr(slope, "shape", ())  # a plain number has none
     shape = np.broadcast_shapes(own, target_shape)
@@ -224,7 +222,7 @@ binary_cross_entropy = declare(
 )
 
 
-def _logits_slope(g: Value, x: Value, target: Value, reduction: str) -> Any:
+def _logits_vjp(g: Value, x: Value, target: Value, reduction: str) -> Any:
     # sigmoid(x) - target, written so that it keeps its digits where both are close to 1.
     slope = (1 - target) * sigmoid(x) - target * sigmoid(-x)
     return g * (slope * _weight(reduction, x, target))
@@ -235,7 +233,7 @@ binary_cross_entropy_with_logits = declare(
     # log(1 + exp(-|x|)) neither overflows nor loses digits.
     lambda x, target, reduction: _reduced(np.maximum(x, 0) - x * target + np.log1p(np.exp(-np.abs(x))), reduction),
     {
-        "x": lambda g, x, target, reduction: _logits_slope(g, x, target, reduction),
+        "x": _logits_vjp,
         "target": lambda g, x, target_shape, reduction: (
             g * (_beside(x, target_shape) * -_weight(reduction, x, np.empty(target_shape)))
         ),
@@ -276,7 +274,7 @@ describe(
 # Losses of classes: the second dimension of x, or the only one, has one entry for each class
 
 
-def _positions(target: Value, shape: tuple[int, ...]) -> tuple[Any, ...]:
+def _positions(target: Value, shape: Shape) -> tuple[Any, ...]:
     """Return the index of the elements of the target classes."""
     classes = np.asarray(array_of(target))
     if not shape:
@@ -301,17 +299,17 @@ def _positions(target: Value, shape: tuple[int, ...]) -> tuple[Any, ...]:
     return (grid[0], classes, *grid[1:])
 
 
-def _put_back(g: Value, target: Value, shape: tuple[int, ...], reduction: str) -> Any:
-    rows = shape[:1] + shape[2:] if len(shape) > 1 else ()
+def _put_back(g: Value, target: Value, x_shape: Shape, reduction: str) -> Any:
+    rows = x_shape[:1] + x_shape[2:] if len(x_shape) > 1 else ()
     weight = 1 / max(int(np.prod(rows, dtype=np.int64)), 1) if reduction == "mean" else 1.0
-    return unindexed(expand(g * -weight, rows), shape, _positions(target, shape))
+    return unindexed(expand(g * -weight, rows), x_shape, _positions(target, x_shape))
 
 
 _ROWS = [[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]]
 nll_loss = declare(
     "nll_loss",
     lambda x, target, reduction: _reduced(-x[_positions(target, x.shape)], reduction),
-    {"x": lambda g, target, x_shape, reduction: _put_back(g, target, x_shape, reduction), "target": None},
+    {"x": _put_back, "target": None},
     series="linear",
     statics={"reduction": "mean"},
     kinds=_REDUCTION,

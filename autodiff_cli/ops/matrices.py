@@ -12,7 +12,7 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import FLAG, NUMBER, TENSOR, WHOLE, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.values import DTypeLike, Value, array_of
+from autodiff_cli.autograd.primitives.values import DTypeLike, Shape, Value, array_of
 from autodiff_cli.errors import DtypeError, LinAlgError, ShapeError
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.linalg import matmul
@@ -122,7 +122,7 @@ inv: TensorFunction = declare(
 # Linear equations
 
 
-def _is_vector(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> bool:
+def _is_vector(a_shape: Shape, b_shape: Shape) -> bool:
     """Return whether the right-hand side holds vectors, by PyTorch's rule."""
     return len(b_shape) == 1 or (len(a_shape) - 1 == len(b_shape) and tuple(b_shape) == tuple(a_shape[:-1]))
 
@@ -147,9 +147,9 @@ def _solve(a: Array, b: Array) -> Any:
     return out[..., 0] if vector else out
 
 
-def _solve_matrix_slope(g: Value, a: Value, out: Value) -> Any:
-    right = solve(mT(a), g)
-    if _is_vector(a.shape, g.shape):
+def _solve_matrix_vjp(g: Value, x: Value, out: Value) -> Any:
+    right = solve(mT(x), g)
+    if _is_vector(x.shape, g.shape):
         return -unsqueeze(right, -1) * unsqueeze(out, -2)
     return -matmul(right, mT(out))
 
@@ -157,7 +157,7 @@ def _solve_matrix_slope(g: Value, a: Value, out: Value) -> Any:
 _solve_left: TensorFunction = declare(
     "solve",
     _solve,
-    {"x": lambda g, x, out: _solve_matrix_slope(g, x, out), "y": lambda g, x: solve(mT(x), g)},
+    {"x": _solve_matrix_vjp, "y": lambda g, x: solve(mT(x), g)},
     node="LinalgSolveExBackward0",
     public=False,
 )
@@ -213,13 +213,13 @@ def _half_lower(n: int, dtype: DTypeLike) -> Any:
     return (np.tri(n, dtype=dtype) - np.eye(n, dtype=dtype) / 2).astype(dtype)
 
 
-def _cholesky_slope(g: Value, out: Value) -> Any:
+def _cholesky_vjp(g: Value, out: Value) -> Any:
     lower = matmul(mT(out), g) * _half_lower(out.shape[-1], out.dtype)
     return symmetric(solve(mT(out), mT(solve(mT(out), mT(lower)))))
 
 
 _cholesky_lower: TensorFunction = declare(
-    "cholesky", _cholesky, {"x": lambda g, out: _cholesky_slope(g, out)}, node="LinalgCholeskyExBackward0", public=False
+    "cholesky", _cholesky, {"x": _cholesky_vjp}, node="LinalgCholeskyExBackward0", public=False
 )
 
 
@@ -247,7 +247,7 @@ def _pinv(x: Array, rtol: float | None) -> Any:
     return converged("linalg.pinv", np.linalg.pinv, x, max(x.shape[-2:]) * np.finfo(x.dtype).eps if rtol is None else rtol)
 
 
-def _pinv_slope(g: Value, x: Value, out: Value) -> Any:
+def _pinv_vjp(g: Value, x: Value, out: Value) -> Any:
     p = mT(out)
     rows = matmul(mT(g), matmul(out, p))
     columns = matmul(matmul(p, out), mT(g))
@@ -258,7 +258,7 @@ def _pinv_slope(g: Value, x: Value, out: Value) -> Any:
 pinv: TensorFunction = declare(
     "pinv",
     _pinv,
-    {"x": lambda g, x, out: _pinv_slope(g, x, out)},
+    {"x": _pinv_vjp},
     node="LinalgPinvBackward0",
     statics={"rtol": None},
     kinds={"rtol": optional(NUMBER)},
@@ -266,7 +266,6 @@ pinv: TensorFunction = declare(
     summary="pseudo-inverse of each matrix",
     formula="-P.mT @ g @ P.mT + (I - x @ P) @ g.mT @ P @ P.mT + P.mT @ P @ g.mT @ (I - P @ x) with P = pinv(x)",
     smooth="the rank of x does not change",
-    domain="everywhere",
     samples=((A,), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]],), ([[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]],)),
 )
 
@@ -297,7 +296,7 @@ def _exponential(x: Array) -> Any:
     return np.asarray(_expm(x)).astype(x.dtype, copy=False)
 
 
-def _exponential_slope(g: Value, x: Value) -> Any:
+def _exponential_vjp(g: Value, x: Value) -> Any:
     # The upper right block of exp([[x.mT, g], [0, x.mT]]) is the derivative.
     n, t = x.shape[-1], mT(x)
     block = cat([cat([t, g], -1), cat([zeros_like(g), t], -1)], -2)
@@ -307,7 +306,7 @@ def _exponential_slope(g: Value, x: Value) -> Any:
 matrix_exp: TensorFunction = declare(
     "matrix_exp",
     _exponential,
-    {"x": lambda g, x: _exponential_slope(g, x)},
+    {"x": _exponential_vjp},
     node="LinalgMatrixExpBackward0",
     aliases=("expm",),
     summary="exponential of each matrix: I + x + x @ x/2 + ...",

@@ -42,11 +42,11 @@ def _even(x: Array, size: Array, p: float) -> Any:
     return np.abs(ratio)[()] ** p
 
 
-def _share_slope(g: Value, x: Value, size: Value, p: float, other: TensorFunction) -> Any:
+def _share_vjp(g: Value, x: Value, size: Value, p: float, other: TensorFunction) -> Any:
     return zeros_like(g) if p == 0 else g * (over(other(x, size, p - 1), size) * p)
 
 
-def _size_slope(g: Value, out: Value, size: Value, p: float) -> Any:
+def _size_vjp(g: Value, out: Value, size: Value, p: float) -> Any:
     return zeros_like(g) if p == 0 else g * (over(out, size) * -p)
 
 
@@ -54,8 +54,8 @@ _odd_share: TensorFunction = declare(
     "odd_share",  # sign(x)*abs(x/size)**p
     _odd,
     {
-        "x": lambda g, x, size, p: _share_slope(g, x, size, p, _even_share),
-        "size": lambda g, size, out, p: _size_slope(g, out, size, p),
+        "x": lambda g, x, size, p: _share_vjp(g, x, size, p, _even_share),
+        "size": lambda g, size, out, p: _size_vjp(g, out, size, p),
     },
     statics={"p": 1.0},
     elementwise=True,
@@ -66,8 +66,8 @@ _even_share: TensorFunction = declare(
     "even_share",  # abs(x/size)**p
     _even,
     {
-        "x": lambda g, x, size, p: _share_slope(g, x, size, p, _odd_share),
-        "size": lambda g, size, out, p: _size_slope(g, out, size, p),
+        "x": lambda g, x, size, p: _share_vjp(g, x, size, p, _odd_share),
+        "size": lambda g, size, out, p: _size_vjp(g, out, size, p),
     },
     statics={"p": 1.0},
     elementwise=True,
@@ -112,21 +112,21 @@ def _root_of_powers(size: Array, p: float, dim: Dims, keepdim: bool) -> Any:
     return reduction(np.add)(size**p, dim, keepdim) ** (1 / p)
 
 
-def _norm_slope(g: Value, x: Value, out: Value, p: float, dim: Dims) -> Any:
-    if p == 0:
+def _norm_vjp(g: Value, x: Value, out: Value, ord: float, dim: Dims) -> Any:
+    if ord == 0:
         return zeros_like(x)
-    if p == 1:
+    if ord == 1:
         return spread(g, x.shape, dim) * sign(x)
-    if math.isinf(p):
+    if math.isinf(ord):
         return sign(x) * share(g, abs(x), out, dim)
     size = spread(out, x.shape, dim)
-    return spread(g, x.shape, dim) * (over(x, size) if p == 2 else _odd_share(x, size, p - 1))
+    return spread(g, x.shape, dim) * (over(x, size) if ord == 2 else _odd_share(x, size, ord - 1))
 
 
 _vector_norm: TensorFunction = declare(
     "linalg_vector_norm",
     _norm,
-    {"x": lambda g, x, out, ord, dim: _norm_slope(g, x, out, ord, dim)},
+    {"x": _norm_vjp},
     statics={"ord": 2, "dim": None, "keepdim": False},
     public=False,
 )
@@ -166,14 +166,13 @@ def _corner(x: Array, p: Number | str | None) -> Any:
 _DESCRIPTION: dict[str, Any] = {
     "tensors": ("x",),
     "formula": "sign(x)*(abs(x)/norm(x))**(p - 1)",
-    "domain": "everywhere",
     "smooth": "norm(x) != 0 for p = 2; no element is 0 for p < 2; the extreme element is unique for inf and -inf",
     "convention": "the derivative at 0 is 0; for inf and -inf, elements of equal size share the derivative (PyTorch)",
     "edges": (([0.0, 0.0],), ([0.0, 0.0], 3), ([0.0, 0.0], 1.5), ([3.0, -3.0], math.inf)),
 }
 _ORDERS = tuple(([[1.0, -2.0], [3.0, 0.5]], p, 1) for p in (1, 2, 3, 1.5, 0.5, -1, math.inf, -math.inf))
 describe(vector_norm, kink=lambda x, ord: _corner(x, ord), samples=_ORDERS, **_DESCRIPTION)
-describe(norm, kink=lambda x, p: _corner(x, p), samples=(([3.0, -4.0],), *_ORDERS), **_DESCRIPTION)
+describe(norm, kink=_corner, samples=(([3.0, -4.0],), *_ORDERS), **_DESCRIPTION)
 
 
 # log(sum(exp(x)))
@@ -214,7 +213,7 @@ def _running_logsumexp(x: Array, dim: int) -> Any:
     return np.logaddexp.accumulate(as_float(x), dimension(dim, x.ndim))
 
 
-def _running_slope(g: Value, x: Value, out: Value, dim: int) -> Any:
+def _running_vjp(g: Value, x: Value, out: Value, dim: int) -> Any:
     # The cotangent of a running sum is that of the next one, times the share of this sum in the next, plus its own.
     decay = _weight(out, neighbour(out, dim, True, 0.0))
     return recurrence(g, decay, dim, True) * _weight(x, out)
@@ -223,7 +222,7 @@ def _running_slope(g: Value, x: Value, out: Value, dim: int) -> Any:
 _logcumsumexp: TensorFunction = declare(
     "logcumsumexp",
     _running_logsumexp,
-    {"x": lambda g, x, out, dim: _running_slope(g, x, out, dim)},
+    {"x": _running_vjp},
     statics={"dim": 0},
     public=False,
 )

@@ -12,7 +12,7 @@ from autodiff_cli.autograd.primitives.kinds import DIMENSION, FLAG, MASK, NUMBER
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import add_at, dimension, unindexed
-from autodiff_cli.autograd.primitives.values import Key, Mask, Number, Operand, Positions, Value
+from autodiff_cli.autograd.primitives.values import Key, Mask, Number, Operand, Positions, Shape, Value
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import where
@@ -47,7 +47,7 @@ def _check(index: Positions, length: int, message: str, negative: bool = False) 
 # One position for each element of the result.  ``picked`` and ``dropped`` are adjoint to each other.
 
 
-def _at(x_shape: tuple[int, ...], dim: int, index: Positions) -> tuple[Any, ...]:
+def _at(x_shape: Shape, dim: int, index: Positions) -> tuple[Any, ...]:
     """Return the index of the elements that ``gather`` takes."""
     places: list[Any] = list(np.ogrid[tuple(slice(n) for n in index.shape)])
     places[dim] = index
@@ -58,7 +58,7 @@ def _pick(x: Array, dim: int, index: Positions) -> Any:
     return x[_at(x.shape, dim, index)] if x.ndim else np.full(index.shape, x)[()]
 
 
-def _drop(g: Array, shape: tuple[int, ...], dim: int, index: Positions) -> Any:
+def _drop(g: Array, shape: Shape, dim: int, index: Positions) -> Any:
     out = np.zeros(shape, g.dtype)
     add_at(out, _at(shape, dim, index) if shape else (), g if shape else np.sum(g))
     return out[()]

@@ -13,7 +13,7 @@ from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, 
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.values import Dims, DTypeLike, Forward, Number, Value
+from autodiff_cli.autograd.primitives.values import Dims, DTypeLike, Forward, Number, Shape, Value
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.shape import expand, reshape, to
@@ -26,7 +26,7 @@ declare = Declarations(__name__)
 SAMPLES = (([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 0, True))
 
 
-def dimensions(dim: Dims, ndim: int) -> tuple[int, ...]:
+def dimensions(dim: Dims, ndim: int) -> Shape:
     """Return the dimensions that ``dim`` stands for: all of them for ``None`` and for an empty list."""
     if dim is None or (isinstance(dim, (list, tuple)) and not dim):
         return tuple(range(ndim))
@@ -38,17 +38,17 @@ def dimensions(dim: Dims, ndim: int) -> tuple[int, ...]:
     return chosen if ndim else ()
 
 
-def kept_shape(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
+def kept_shape(shape: Shape, dim: Dims) -> Shape:
     """Return ``shape`` with length 1 along the reduced dimensions."""
     reduced = dimensions(dim, len(shape))
     return tuple(1 if i in reduced else n for i, n in enumerate(shape))
 
 
-def spread(g: Value, shape: tuple[int, ...], dim: Dims) -> Any:
+def spread(g: Value, x_shape: Shape, dim: Dims) -> Any:
     """Broadcast the result of a reduction, or its cotangent, to the shape before the reduction."""
     if not g.shape:
-        return expand(g, shape)
-    return expand(reshape(g, kept_shape(shape, dim)), shape)
+        return expand(g, x_shape)
+    return expand(reshape(g, kept_shape(x_shape, dim)), x_shape)
 
 
 def reduction(ufunc: np.ufunc) -> Any:
@@ -56,7 +56,7 @@ def reduction(ufunc: np.ufunc) -> Any:
     return lambda x, dim, keepdim: ufunc.reduce(x, axis=dimensions(dim, x.ndim), keepdims=bool(keepdim))[()]
 
 
-def count(shape: tuple[int, ...], dim: Dims) -> int:
+def count(shape: Shape, dim: Dims) -> int:
     """Return how many elements are reduced to one."""
     return math.prod(shape if dim is None else [shape[i] for i in dimensions(dim, len(shape))])
 
@@ -111,7 +111,7 @@ def _mean(x: Array, dim: Dims, keepdim: bool) -> Any:
 sum = two_nodes(
     "sum",
     reduction(np.add),
-    lambda g, x_shape, dim: spread(g, x_shape, dim),
+    spread,
     series="linear",
     summary="sum of all elements, or along dim",
     formula="1",
@@ -249,7 +249,7 @@ def _var(x: Array, dim: Dims, correction: Number, keepdim: bool) -> Any:
         return reduction(np.add)(rest * rest, dim, keepdim) / free
 
 
-def _var_slope(g: Value, x: Value, dim: Dims, correction: Number) -> Any:
+def _var_vjp(g: Value, x: Value, dim: Dims, correction: Number) -> Any:
     free = count(x.shape, dim) - correction
     return (x - mean(x, dim, True)) * (spread(g, x.shape, dim) * (2 / free if free else np.inf))
 
@@ -287,7 +287,7 @@ def _spread_measure(name: str, forward: Forward, partial: VjpRule, **description
 var = _spread_measure(
     "var",
     _var,
-    lambda g, x, dim, correction: _var_slope(g, x, dim, correction),
+    _var_vjp,
     summary="variance: squared deviations divided by n - correction; n with unbiased=false",
     formula="2*(x - mean(x))/(n - 1)",
     convention="nan where n is not more than the correction (PyTorch)",
@@ -295,12 +295,11 @@ var = _spread_measure(
 std = _spread_measure(
     "std",
     lambda x, dim, correction, keepdim: np.sqrt(_var(x, dim, correction, keepdim)),
-    lambda g, x, out, dim, correction: _var_slope(over(g, out * 2), x, dim, correction),
+    lambda g, x, out, dim, correction: _var_vjp(over(g, out * 2), x, dim, correction),
     summary="standard deviation: square root of var",
     formula="(x - mean(x))/((n - 1)*std(x))",
     smooth="not all elements are equal",
     kink=lambda x: np.full(np.shape(x), np.size(x) > 0 and np.ptp(x) == 0),
-    domain="everywhere",
     convention="0 where all elements are equal (PyTorch)",
     edges=(([1.0, 1.0],),),
 )

@@ -50,7 +50,7 @@ __all__ = [
 declare = Declarations(__name__)
 
 
-def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+def broadcast_shape(name: str, *shapes: Shape) -> Shape:
     """Return the common shape of several after broadcasting.
 
     Raises:
@@ -137,7 +137,7 @@ def flatten(x: Value, start_dim: int = 0, end_dim: int = -1) -> Any:
 describe(flatten, tensors=("x",), samples=(([[1.0, 2.0], [3.0, 4.0]],),))
 
 
-def _inverse(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
+def _inverse(dims: Sequence[int], ndim: int) -> Shape:
     order = [dimension(d, ndim) for d in dims]
     inverse = [0] * len(order)
     for position, d in enumerate(order):
@@ -159,7 +159,7 @@ def _permute_back(g: Value, dims: Sequence[int]) -> Any:
 permuted = declare(
     "permute",
     _permute,
-    {"x": lambda g, dims: _permute_back(g, dims)},
+    {"x": _permute_back},
     series="linear",
     statics={"dims": ()},
     public=False,
@@ -323,7 +323,7 @@ def getitem(x: Value, key: object) -> Any:
     return _alias(result) if result is x else result
 
 
-def _check_gathered(shape: tuple[int, ...], key: list[Any]) -> None:
+def _check_gathered(shape: Shape, key: list[Any]) -> None:
     """Refuse an index whose result would exceed the limit on elements."""
     rest, at, taken = [], 0, []
     for part in key:

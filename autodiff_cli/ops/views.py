@@ -82,7 +82,7 @@ def _diagonal(x: Array, offset: int, dim1: int, dim2: int) -> Any:
     return found
 
 
-def _diagonal_back(g: Array, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Any:
+def _diagonal_back(g: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Any:
     out = np.zeros(shape, g.dtype)
     _diagonal(out, offset, dim1, dim2)[...] = g
     return out
@@ -163,7 +163,7 @@ def _stacked(g: list[Any], x_shape: Shape, dim: int) -> Any:
 unbind: TensorFunction = declare.several(
     "unbind",
     _taken_apart,
-    lambda g, x_shape, dim: _stacked(g, x_shape, dim),
+    _stacked,
     statics={"dim": 0},
     kinds={"dim": DIMENSION},
     view=lambda x, i, dim: select_key(x, (*_before(dim, len(x.shape)), i)),
@@ -202,7 +202,7 @@ def _splitter(node: str) -> TensorFunction:
     return declare.several(
         "split",
         lambda x, lengths, dim: [_piece(x, i, lengths, dim) for i in range(len(lengths))],
-        lambda g, x_shape, lengths, dim: _joined(g, x_shape, lengths, dim),
+        _joined,
         node=node,
         statics={"lengths": (), "dim": 0},
         view=_piece,

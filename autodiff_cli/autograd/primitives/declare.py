@@ -56,7 +56,8 @@ class Declarations:
             name: what users call it.
             forward: computes the result from arrays, and from the ``statics`` after them.
             vjps: for each tensor argument its VJP rule, ``None`` where the operation is not differentiable.
-            series: the rule of Taylor mode, see ``autograd.taylor_mode``; ``None`` if there is none.
+            series: the rule of Taylor mode, see ``autograd.taylor_mode``; if left out, ``chain`` for elementwise operations,
+                and none for others.
             node: PyTorch's name of the backward node; from ``name`` if left out (``log`` gives ``LogBackward0``).
             statics: further parameters, which are plain Python values, with their defaults.
             kinds: what each of those is: arguments are checked before anything runs.
@@ -72,6 +73,10 @@ class Declarations:
         kinds = kinds or {}
         if elementwise is None:
             elementwise = self._elementwise and "dim" not in statics
+        if series is None and elementwise:
+            series = "chain"
+        if series is None and elementwise:
+            series = "chain"
         traits: dict[str, Any] = {"selects": selects, "elementwise": elementwise}
         if recover is not None:
             traits["recover"] = staticmethod(recover)
