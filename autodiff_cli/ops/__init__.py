@@ -11,12 +11,13 @@ from autodiff_cli.ops.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.comparison import *  # noqa: F403
 from autodiff_cli.ops.creation import *  # noqa: F403
 from autodiff_cli.ops.elementary import *  # noqa: F403
+from autodiff_cli.ops.indexing import *  # noqa: F403
 from autodiff_cli.ops.inplace import *  # noqa: F403
 from autodiff_cli.ops.linalg import *  # noqa: F403
 from autodiff_cli.ops.reduce import *  # noqa: F403
 from autodiff_cli.ops.shape import *  # noqa: F403
 
-COMMON = ("arithmetic", "elementary", "comparison", "reduce", "shape", "linalg", "creation", "inplace")
+COMMON = ("arithmetic", "elementary", "comparison", "reduce", "shape", "indexing", "linalg", "creation", "inplace")
 FURTHER = (
     *("views", "positions", "extremes", "arrange", "norms", "contract", "matrices", "determinants", "decompose"),
     *("factorials", "special", "logarithms", "bessel", "density", "activation", "loss"),
@@ -25,8 +26,8 @@ FURTHER = (
 
 def install_all() -> None:
     """Install every function."""
-    for room in FURTHER:
-        named(f"autodiff_cli.ops.{room}")
+    for module in FURTHER:
+        named(f"autodiff_cli.ops.{module}")
 
 
 FUNCTIONS.on_missing(install_all)

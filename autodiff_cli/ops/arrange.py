@@ -31,7 +31,7 @@ from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import MOST_TURNS, check_count, check_size
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.reduce import dimensions, sum
-from autodiff_cli.ops.shape import broadcast_shape, cat, expand, flatten, reshape, unsqueeze
+from autodiff_cli.ops.shape import broadcast_shape, cat, describe_spread, expand, flatten, reshape, unsqueeze
 from autodiff_cli.ops.views import diagonal
 
 __all__ = [
@@ -125,15 +125,7 @@ def roll(x: Value, shifts: Wholes, dims: Wholes | None = None) -> Any:
     return _rolled(x, shifts, dims)
 
 
-describe(
-    flip,
-    parameters=("x", "dims"),
-    tensors=("x",),
-    kinds={"dims": WHOLES},
-    spread=True,
-    formula="flip(g)",
-    samples=((_M, [0]), (_M, [0, 1])),
-)
+describe_spread(flip, formula="flip(g)", samples=((_M, [0]), (_M, [0, 1])))
 describe(fliplr, formula="fliplr(g)", samples=((_M,),))
 describe(flipud, formula="flipud(g)", samples=((_M,),))
 describe(roll, tensors=("x",), formula="roll(g, -shifts)", samples=((_M, 1), (_M, 2, 1), (_M, [1, -1], [0, 1])))
@@ -265,10 +257,8 @@ def repeat_interleave(x: Value, repeats: Positions, dim: int | None = None) -> A
     return index_select(x, at, np.repeat(np.arange(length), repeats))
 
 
-describe(
-    repeat, parameters=("x", "sizes"), tensors=("x",), kinds={"sizes": WHOLES}, spread=True, samples=((_M, [2, 1]), (_V, [3, 2]))
-)
-describe(tile, parameters=("x", "dims"), tensors=("x",), kinds={"dims": WHOLES}, spread=True, samples=((_M, [2]),))
+describe_spread(repeat, samples=((_M, [2, 1]), (_V, [3, 2])))
+describe_spread(tile, samples=((_M, [2]),))
 describe(repeat_interleave, tensors=("x",), samples=((_M, 2), (_M, [1, 2], 0)))
 
 

@@ -19,11 +19,12 @@ from autodiff_cli.limits import check_size
 from autodiff_cli.ops.arrange import diag_embed
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.extremes import amax, amin
+from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.matrices import check_matrix, converged, mT, solve, symmetric
 from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.reduce import of_type, sum
-from autodiff_cli.ops.shape import cat, getitem, unsqueeze
+from autodiff_cli.ops.shape import cat, unsqueeze
 from autodiff_cli.ops.views import movedim
 
 __all__ = ["eigh", "eigvalsh", "matrix_norm", "qr", "svd", "svdvals"]

@@ -18,8 +18,9 @@ from autodiff_cli.autograd.primitives.structural import unindexed
 from autodiff_cli.autograd.primitives.values import Shape, Value, array_of
 from autodiff_cli.ops.comparison import eq, where
 from autodiff_cli.ops.creation import zeros_like
+from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.matrices import BATCH, SINGULAR, SQUARE, A, check_matrix, converged, inv, mT
-from autodiff_cli.ops.shape import getitem, reshape, unsqueeze
+from autodiff_cli.ops.shape import reshape, unsqueeze
 
 __all__ = ["det", "logdet", "slogdet"]
 

@@ -21,8 +21,9 @@ from autodiff_cli.autograd.primitives.values import Data, Operand
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.creation import zeros_like
+from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.positions import index_putted
-from autodiff_cli.ops.shape import getitem, reshape
+from autodiff_cli.ops.shape import reshape
 
 __all__: list[str] = []
 

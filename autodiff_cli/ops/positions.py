@@ -16,7 +16,8 @@ from autodiff_cli.autograd.primitives.values import Key, Mask, Number, Operand, 
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import where
-from autodiff_cli.ops.shape import broadcast_shape, expand, getitem, reshape
+from autodiff_cli.ops.indexing import getitem
+from autodiff_cli.ops.shape import broadcast_shape, expand, reshape
 
 __all__ = [
     "gather",

@@ -1,36 +1,28 @@
-"""Shapes: reshaping, transposing, indexing, joining.
-
-``sum_to`` and ``expand`` are adjoint to each other, and so are indexing and ``unindex``.  The VJP rule of an operation that
-broadcasts its input returns the cotangent as it is: the backward pass sums it to the shape of the input.
-"""
+"""Shapes: reshape, transpose, add and remove dimensions, join."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, as_dtype, promote
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.kinds import DIMENSION, WHOLES, optional, shown, takes, whole_numbers
+from autodiff_cli.autograd.primitives.kinds import DIMENSION, WHOLES, optional, takes, whole_numbers
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.registry import Registration, describe
 from autodiff_cli.autograd.primitives.structural import (
     cast,
     dimension,
     expanded,
-    index_key,
     reshaped,
-    select_key,
     slice_key,
     stack,
 )
 from autodiff_cli.autograd.primitives.values import Dims, DTypeLike, Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError, type_name
-from autodiff_cli.limits import check_size
+from autodiff_cli.errors import ArgumentError, ShapeError
 
 __all__ = [
     "cat",
@@ -62,6 +54,13 @@ def broadcast_shape(name: str, *shapes: Shape) -> Shape:
         raise ShapeError(f"{name}: shapes {' and '.join(str(list(shape)) for shape in shapes)} do not broadcast") from None
 
 
+def describe_spread(function: TensorFunction, **description: Unpack[Registration]) -> None:
+    """Describe a function of a tensor and of whole numbers that are given one by one or as one list."""
+    parameters = function.__code__.co_varnames[:2]
+    description["spread"] = True
+    describe(function, parameters=parameters, tensors=("x",), kinds={parameters[1]: WHOLES}, **description)
+
+
 def to(x: Value, dtype: DTypeLike) -> Tensor:
     """Return ``x`` with elements of another type, and ``x`` itself if it has that type."""
     dtype = as_dtype(dtype)
@@ -83,7 +82,7 @@ def expand(x: Value, *shape: Wholes) -> Any:
     return expanded(x, whole_numbers("expand", "shape", shape))
 
 
-describe(expand, parameters=("x", "shape"), tensors=("x",), kinds={"shape": WHOLES}, spread=True, samples=(([1.0, 2.0], [3, 2]),))
+describe_spread(expand, samples=(([1.0, 2.0], [3, 2]),))
 
 
 def reshape(x: Value, *shape: Wholes) -> Any:
@@ -102,24 +101,8 @@ def view(x: Value, *shape: Wholes) -> Any:
     return made
 
 
-describe(
-    view,
-    parameters=("x", "shape"),
-    tensors=("x",),
-    kinds={"shape": WHOLES},
-    spread=True,
-    formula="reshape(g, shape of x)",
-    samples=(([[1.0, 2.0]], [2]),),
-)
-describe(
-    reshape,
-    parameters=("x", "shape"),
-    tensors=("x",),
-    kinds={"shape": WHOLES},
-    spread=True,
-    formula="reshape(g, shape of x)",
-    samples=(([[1.0, 2.0], [3.0, 4.0]], [4]),),
-)
+describe_spread(view, formula="reshape(g, shape of x)", samples=(([[1.0, 2.0]], [2]),))
+describe_spread(reshape, formula="reshape(g, shape of x)", samples=(([[1.0, 2.0], [3.0, 4.0]], [4]),))
 
 
 @takes(start_dim=DIMENSION, end_dim=DIMENSION)
@@ -137,14 +120,6 @@ def flatten(x: Value, start_dim: int = 0, end_dim: int = -1) -> Any:
 describe(flatten, tensors=("x",), samples=(([[1.0, 2.0], [3.0, 4.0]],),))
 
 
-def _inverse(dims: Sequence[int], ndim: int) -> Shape:
-    order = [dimension(d, ndim) for d in dims]
-    inverse = [0] * len(order)
-    for position, d in enumerate(order):
-        inverse[d] = position
-    return tuple(inverse)
-
-
 def _permute(x: Array, dims: Sequence[int]) -> Any:
     order = tuple(dimension(d, x.ndim) for d in dims)
     if sorted(order) != list(range(x.ndim)):
@@ -152,14 +127,15 @@ def _permute(x: Array, dims: Sequence[int]) -> Any:
     return np.transpose(x, order)
 
 
-def _permute_back(g: Value, dims: Sequence[int]) -> Any:
-    return permuted(g, _inverse(dims, len(dims)))
+def _permute_vjp(g: Value, dims: Sequence[int]) -> Any:
+    order = [dimension(d, len(dims)) for d in dims]
+    return permuted(g, tuple(sorted(range(len(order)), key=order.__getitem__)))
 
 
-permuted = declare(
+permuted: TensorFunction = declare(
     "permute",
     _permute,
-    {"x": _permute_back},
+    {"x": _permute_vjp},
     series="linear",
     statics={"dims": ()},
     public=False,
@@ -172,14 +148,7 @@ def permute(x: Value, *dims: Wholes) -> Any:
     return permuted(x, whole_numbers("permute", "dims", dims))
 
 
-describe(
-    permute,
-    parameters=("x", "dims"),
-    tensors=("x",),
-    kinds={"dims": WHOLES},
-    spread=True,
-    samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),),
-)
+describe_spread(permute, samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),))
 
 
 def _swapped(x: Array, dim0: int, dim1: int) -> Any:
@@ -261,109 +230,6 @@ describe(squeeze, tensors=("x",), samples=(([[1.0, 2.0]], 0), ([[1.0], [2.0]],))
 clone = declare(
     "clone", lambda x: x.copy(), {"x": lambda g: g}, series="linear", summary="copy of x", formula="g", samples=(([1.0, 2.0],),)
 )
-
-# Indexing.  As in PyTorch, whole numbers select, slices slice, tensors and lists of positions gather.
-
-
-_alias = declare("alias", lambda x: x, {"x": lambda g: g}, series="linear", public=False, view=True)
-
-
-def getitem(x: Value, key: object) -> Any:
-    """Return elements by numbers, slices, ``None`` for a new dimension, ``...``, masks and lists of positions."""
-    parts = key if isinstance(key, tuple) else (key,)
-    parts = tuple(_index_part(part) for part in parts)
-    taken = sum(
-        part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else part is not None and part is not ...
-        for part in parts
-    )
-    ndim = len(x.shape)
-    if sum(part is ... for part in parts) > 1:
-        raise IndexOutOfRange("an index can only have a single ellipsis ('...')")
-    whole = len(parts) == 1 and parts[0] is not ...
-    if taken > ndim:
-        raise IndexOutOfRange(
-            f"too many indices for tensor of dimension {ndim}", hint=f"{taken} were given for shape {list(x.shape)}"
-        )
-    if ... in [p for p in parts if not isinstance(p, np.ndarray)]:
-        at = next(i for i, p in enumerate(parts) if p is ...)
-        parts = (*parts[:at], *[slice(None)] * (ndim - taken), *parts[at + 1 :])
-    result = x
-    dim = 0
-    gathered: list[Any] = []
-    taken_so_far = 0
-    for part in parts:
-        if isinstance(part, np.ndarray):
-            # As in PyTorch, gathering comes last, from what numbers and slices leave.
-            gathered += [slice(None)] * (dim - taken_so_far) + [part]
-            dim += part.ndim if part.dtype.kind == "b" else 1
-            taken_so_far = dim
-            continue
-        before = (slice(None),) * dim
-        if part is None:
-            result = unsqueeze(result, dim)
-            dim += 1
-        elif isinstance(part, slice):
-            if part.step is not None and part.step < 0:
-                raise ArgumentError("step must be greater than zero", hint=f"flip(x, [{dim}]) reverses a dimension")
-            # A full slice is skipped unless it is the whole key.
-            if part != slice(None) or whole:
-                result = slice_key(result, (*before, part))
-            dim += 1
-        else:
-            length = result.shape[dim]
-            if not -length <= part < length:
-                raise IndexOutOfRange(
-                    f"index {part} is out of bounds for dimension {dim} with size {length}",
-                    hint=f"positions go from 0 to {length - 1}, or from -{length} to -1" if length else None,
-                )
-            result = select_key(result, (*before, part))
-    if gathered:
-        _check_gathered(result.shape, gathered)
-        return index_key(result, tuple(gathered))
-    return _alias(result) if result is x else result
-
-
-def _check_gathered(shape: Shape, key: list[Any]) -> None:
-    """Refuse an index whose result would exceed the limit on elements."""
-    rest, at, taken = [], 0, []
-    for part in key:
-        if isinstance(part, slice):
-            rest.append(shape[at])
-            at += 1
-        else:
-            mask = part.dtype.kind == "b"
-            taken.append((int(np.count_nonzero(part)),) if mask else part.shape)
-            at += part.ndim if mask else 1
-    with contextlib.suppress(ValueError):  # NumPy reports shapes that do not broadcast
-        check_size((*np.broadcast_shapes(*taken), *rest, *shape[at:]))
-
-
-def _index_part(part: object) -> Any:
-    if part is None or part is ... or isinstance(part, (slice, int)):
-        return _bool_mask(part) if isinstance(part, bool) else part
-    if isinstance(part, Tensor):
-        part = part._data
-    elif isinstance(part, (float, str)):
-        raise IndexOutOfRange(
-            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-            f"(got {type_name(part)})"
-        )
-    try:
-        array = np.asarray(part)
-    except (ValueError, TypeError):
-        raise IndexOutOfRange(f"an index must be positions in the shape of a tensor, not {shown(part)}") from None
-    if not array.size and array.ndim:
-        array = array.astype(np.int64) if array.dtype.kind == "f" else array
-    if array.dtype.kind not in "ib":
-        raise IndexOutOfRange("tensors used as indices must be long, int, byte or bool tensors")
-    return int(array) if array.ndim == 0 and array.dtype.kind == "i" else array
-
-
-def _bool_mask(part: bool) -> Any:
-    return np.asarray(part)
-
-
-Tensor.__getitem__ = getitem  # type: ignore[method-assign]
 
 
 def _piece(g: Value, i: int, shapes: Sequence[Shape], dim: int) -> Any:

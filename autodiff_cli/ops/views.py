@@ -16,7 +16,8 @@ from autodiff_cli.autograd.primitives.structural import dimension, select_key, s
 from autodiff_cli.autograd.primitives.values import Key, Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
-from autodiff_cli.ops.shape import cat, clone, getitem, permuted, reshape, stack
+from autodiff_cli.ops.indexing import getitem
+from autodiff_cli.ops.shape import cat, clone, permuted, reshape, stack
 
 __all__ = ["chunk", "contiguous", "diagonal", "movedim", "narrow", "ravel", "select", "split", "unbind", "unflatten"]
 

@@ -1,0 +1,118 @@
+"""Indexing: ``x[key]``.  As in PyTorch, whole numbers select, slices slice, tensors and lists of positions gather."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.kinds import shown
+from autodiff_cli.autograd.primitives.structural import index_key, select_key, slice_key
+from autodiff_cli.autograd.primitives.values import Shape, Value
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError, IndexOutOfRange, type_name
+from autodiff_cli.limits import check_size
+from autodiff_cli.ops.shape import unsqueeze
+
+__all__: list[str] = []
+
+declare = Declarations(__name__)
+_alias = declare("alias", lambda x: x, {"x": lambda g: g}, series="linear", public=False, view=True)
+
+
+def getitem(x: Value, key: object) -> Any:
+    """Return elements by numbers, slices, ``None`` for a new dimension, ``...``, masks and lists of positions."""
+    parts = tuple(_part(part) for part in (key if isinstance(key, tuple) else (key,)))
+    whole = len(parts) == 1 and parts[0] is not ...
+    result: Any = x
+    gathered: list[Any] = []
+    dim = gathered_up_to = 0
+    for part in _without_ellipsis(parts, x.shape):
+        before = (slice(None),) * dim
+        if isinstance(part, np.ndarray):
+            # As in PyTorch, gathering comes last, from what numbers and slices leave.
+            gathered += [slice(None)] * (dim - gathered_up_to) + [part]
+            dim += _dimensions_taken(part)
+            gathered_up_to = dim
+        elif part is None:
+            result = unsqueeze(result, dim)
+            dim += 1
+        elif isinstance(part, slice):
+            if part.step is not None and part.step < 0:
+                raise ArgumentError("step must be greater than zero", hint=f"flip(x, [{dim}]) reverses a dimension")
+            # A full slice is skipped unless it is the whole key.
+            if part != slice(None) or whole:
+                result = slice_key(result, (*before, part))
+            dim += 1
+        else:
+            length = result.shape[dim]
+            if not -length <= part < length:
+                raise IndexOutOfRange(
+                    f"index {part} is out of bounds for dimension {dim} with size {length}",
+                    hint=f"positions go from 0 to {length - 1}, or from -{length} to -1" if length else None,
+                )
+            result = select_key(result, (*before, part))
+    if gathered:
+        _check_gathered(result.shape, gathered)
+        return index_key(result, tuple(gathered))
+    return _alias(result) if result is x else result
+
+
+def _part(part: object) -> Any:
+    """Return a part of an index as a whole number, a slice, ``None``, ``...`` or an array."""
+    if part is None or part is ... or (isinstance(part, (slice, int)) and not isinstance(part, bool)):
+        return part
+    if isinstance(part, Tensor):
+        part = part._data
+    elif isinstance(part, (float, str)):
+        raise IndexOutOfRange(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+            f"(got {type_name(part)})"
+        )
+    try:
+        array = np.asarray(part)
+    except (ValueError, TypeError):
+        raise IndexOutOfRange(f"an index must be positions in the shape of a tensor, not {shown(part)}") from None
+    if not array.size and array.ndim and array.dtype.kind == "f":  # an empty list
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "ib":
+        raise IndexOutOfRange("tensors used as indices must be long, int, byte or bool tensors")
+    return int(array) if array.ndim == 0 and array.dtype.kind == "i" else array
+
+
+def _dimensions_taken(part: Any) -> int:
+    """Return how many dimensions a part of an index applies to."""
+    if isinstance(part, np.ndarray):
+        return part.ndim if part.dtype.kind == "b" else 1
+    return int(part is not None and part is not ...)
+
+
+def _without_ellipsis(parts: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
+    """Replace ``...`` by full slices."""
+    taken, ndim = sum(map(_dimensions_taken, parts)), len(shape)
+    dots = [i for i, part in enumerate(parts) if part is ...]
+    if len(dots) > 1:
+        raise IndexOutOfRange("an index can only have a single ellipsis ('...')")
+    if taken > ndim:
+        raise IndexOutOfRange(
+            f"too many indices for tensor of dimension {ndim}", hint=f"{taken} were given for shape {list(shape)}"
+        )
+    return (*parts[: dots[0]], *[slice(None)] * (ndim - taken), *parts[dots[0] + 1 :]) if dots else parts
+
+
+def _check_gathered(shape: Shape, key: list[Any]) -> None:
+    """Refuse an index whose result would exceed the limit on elements."""
+    rest, at, taken = [], 0, []
+    for part in key:
+        if isinstance(part, slice):
+            rest.append(shape[at])
+        else:
+            taken.append((int(np.count_nonzero(part)),) if part.dtype.kind == "b" else part.shape)
+        at += _dimensions_taken(part)
+    with contextlib.suppress(ValueError):  # NumPy reports shapes that do not broadcast
+        check_size((*np.broadcast_shapes(*taken), *rest, *shape[at:]))
+
+
+Tensor.__getitem__ = getitem  # type: ignore[method-assign]
