@@ -267,3 +267,10 @@ def test_batches_of_batches_of_matrices(function: Any) -> None:
     for place in np.ndindex(1, 3):
         assert np.allclose(together[place], function(ad.tensor(MATRICES[place])).numpy(), rtol=1e-12, atol=1e-12)
     assert ad.autograd.gradcheck(function, ad.tensor(MATRICES, requires_grad=True))
+
+
+def test_allclose_looks_at_arrays_and_numbers_too() -> None:
+    assert not ad.allclose(np.array([1.0]), np.array([2.0]))
+    assert not ad.allclose(1.0, 2.0)
+    assert ad.allclose(1.0, 1.0 + 1e-9)
+    assert ad.allclose(ad.tensor([1.0]), np.array([1.0]))

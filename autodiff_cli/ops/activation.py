@@ -18,7 +18,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.elementary import exp, expm1, log, sign, tanh, tanh_slope
+from autodiff_cli.ops.elementary import AT_ZERO, exp, expm1, log, sign, tanh, tanh_slope
 from autodiff_cli.ops.reduce import sum
 from autodiff_cli.ops.special import ndtr, normal_density
 
@@ -262,11 +262,9 @@ relu = declare(
     decomposition="max(x, 0)",
     summary="x where x > 0, else 0",
     formula="1 where x > 0 else 0",
-    smooth="x != 0",
     convention="the derivative at 0 is 0 (PyTorch)",
-    kink=lambda x: x == 0,
     samples=_ANY,
-    edges=((0.0,),),
+    **AT_ZERO,
 )
 leaky_relu = declare(
     "leaky_relu",
@@ -278,11 +276,9 @@ leaky_relu = declare(
     methods=(),
     summary="x where x > 0, else negative_slope*x",
     formula="1 where x > 0 else negative_slope",
-    smooth="x != 0",
     convention="the derivative at 0 is negative_slope (PyTorch)",
-    kink=lambda x: x == 0,
     samples=(*_ANY, ([0.5, -2.0], 0.2)),
-    edges=((0.0,),),
+    **AT_ZERO,
 )
 hardtanh: TensorFunction = declare(
     "hardtanh",
@@ -436,11 +432,9 @@ selu = declare(
     decomposition=f"{_SELU_SCALE!r}*(x if x > 0 else {_SELU_ALPHA!r}*expm1(x))",
     summary="elu with the two constants of self-normalizing networks",
     formula="1.0507... where x > 0 else 1.7580...*exp(x)",
-    smooth="x != 0",
     convention="the derivative at 0 is 1.7580... (PyTorch)",
-    kink=lambda x: x == 0,
     samples=_ANY,
-    edges=((0.0,),),
+    **AT_ZERO,
 )
 
 # Softmax

@@ -31,7 +31,7 @@ from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import MOST_TURNS, check_count, check_size
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.reduce import dimensions, sum
-from autodiff_cli.ops.shape import broadcast_shape, cat, describe_spread, expand, flatten, reshape, unsqueeze
+from autodiff_cli.ops.shape import broadcast_shape, cat, describe_spread, expand, flatten, reshape, tensor_list, unsqueeze
 from autodiff_cli.ops.views import diagonal
 
 __all__ = [
@@ -320,11 +320,6 @@ describe(broadcast_to, tensors=("x",), samples=(([1.0, 2.0], [3, 2]),))
 describe(expand_as, tensors=("x", "other"), samples=(([1.0, 2.0], [[0.5, -1.0]]),))
 
 
-def _sequence(name: str, tensors: tuple[Any, ...]) -> list[Any]:
-    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
-    return [TENSOR(t, name, "tensors") for t in given]
-
-
 def _at_least(x: Value, ndim: int) -> Any:
     """Add dimensions as ``vstack`` and ``dstack`` do, which take a vector as a row."""
     while len(x.shape) < ndim:
@@ -334,7 +329,7 @@ def _at_least(x: Value, ndim: int) -> Any:
 
 def _stacking(name: str, prepare: Callable[[list[Value]], Value], summary: str) -> Any:
     def function(*tensors: Value) -> Any:
-        parts = _sequence(name, tensors)
+        parts = tensor_list(name, "tensors", tensors)
         if not parts:
             raise ArgumentError(f"{name} expects a non-empty TensorList")
         return prepare(parts)
@@ -358,7 +353,7 @@ dstack = _stacking("dstack", lambda parts: cat([_at_least(p, 3) for p in parts],
 
 def broadcast_tensors(*tensors: Value) -> tuple[Any, ...]:
     """The tensors, each broadcast to their common shape."""
-    parts = _sequence("broadcast_tensors", tensors)
+    parts = tensor_list("broadcast_tensors", "tensors", tensors)
     shape = broadcast_shape("broadcast_tensors", *(tuple(part.shape) for part in parts))
     return tuple(expand(part, shape) for part in parts)
 
@@ -368,7 +363,7 @@ def meshgrid(*tensors: Value, indexing: str = "ij") -> tuple[Any, ...]:
     """The coordinates of a grid: the i-th tensor varies along dimension i ('xy' exchanges the first two dimensions)."""
     if indexing not in ("ij", "xy"):
         raise ArgumentError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    parts = _sequence("meshgrid", tensors)
+    parts = tensor_list("meshgrid", "tensors", tensors)
     for part in parts:
         if len(part.shape) > 1:
             raise ShapeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {part!r}")

@@ -16,6 +16,7 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import ORDER
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.ops import decompositions
+from autodiff_cli.ops.elementary import AT_ZERO
 from autodiff_cli.ops.scipy_backend import from_scipy
 
 __all__ = ["bessel_i", "bessel_j", "bessel_scaled", "i0", "i0e", "i1", "i1e", "j0", "j1"]
@@ -175,11 +176,9 @@ bessel_scaled: TensorFunction = declare(
     decomposition=decompositions.bessel_scaled,
     summary="derivative of the given order of exp(-abs(x))*bessel_i(x, n)",
     formula="bessel_scaled(x, n, order + 1)",
-    smooth="x != 0",
     convention="the derivative at 0 is the mean of the one-sided derivatives (PyTorch, for i0e and i1e)",
-    kink=lambda x: x == 0,
     samples=(*_ANY, (30.0,), (0.7, 1, 1), (-2.0, 0, 1)),
-    edges=((0.0,),),
+    **AT_ZERO,
 )
 i0e = declare(
     "i0e",
@@ -190,11 +189,9 @@ i0e = declare(
     methods=(),
     summary="exp(-abs(x))*i0(x) without overflow",
     formula="bessel_scaled(x, 0, 1)",
-    smooth="x != 0",
     convention="the derivative at 0 is 0 (PyTorch)",
-    kink=lambda x: x == 0,
     samples=(*_ANY, (30.0,)),
-    edges=((0.0,),),
+    **AT_ZERO,
 )
 i1e = declare(
     "i1e",

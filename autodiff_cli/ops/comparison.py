@@ -106,7 +106,7 @@ def equal(x: Value, y: Value) -> bool:
 @takes(rtol=NUMBER, atol=NUMBER, equal_nan=FLAG)
 def allclose(x: Value, y: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """True if ``isclose`` holds for all elements."""
-    return bool(np.all(getattr(isclose(x, y, rtol, atol, equal_nan), "_data", True)))
+    return bool(np.all(array_of(isclose(x, y, rtol, atol, equal_nan))))
 
 
 describe(equal, tensors=("x", "y"))
@@ -137,32 +137,28 @@ def _larger_share(g: Value, x: Value, y: Value) -> Any:
     return where(x == y, g / 2, where(x < y, 0.0, g))  # nan is neither equal nor smaller
 
 
-maximum = declare(
-    "maximum",
-    np.maximum,
-    {"x": _larger_share, "y": lambda g, x, y: _larger_share(g, y, x)},
-    selects=True,
-    summary="elementwise maximum of x and y",
-    formula="1 where x > y else 0, 1 where y > x else 0",
-    smooth="x != y",
-    convention="both derivatives are 1/2 where x = y (PyTorch)",
-    kink=lambda x, y: x == y,
-    samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0])),
-    edges=((1.0, 1.0),),
-)
-minimum = declare(
-    "minimum",
-    np.minimum,
-    {"x": lambda g, x, y: _larger_share(g, y, x), "y": _larger_share},
-    selects=True,
-    summary="elementwise minimum of x and y",
-    formula="1 where x < y else 0, 1 where y < x else 0",
-    smooth="x != y",
-    convention="both derivatives are 1/2 where x = y (PyTorch)",
-    kink=lambda x, y: x == y,
-    samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0])),
-    edges=((1.0, 1.0),),
-)
+def _of_two(name: str, forward: np.ufunc, sign: str) -> TensorFunction:
+    """Declare ``maximum`` (sign ``>``) or ``minimum`` (``<``)."""
+
+    def smaller_share(g: Value, x: Value, y: Value) -> Any:
+        return _larger_share(g, y, x)
+
+    return declare(
+        name,
+        forward,
+        {"x": _larger_share, "y": smaller_share} if sign == ">" else {"x": smaller_share, "y": _larger_share},
+        selects=True,
+        summary=f"elementwise {name} of x and y",
+        formula=f"1 where x {sign} y else 0, 1 where y {sign} x else 0",
+        smooth="x != y",
+        convention="both derivatives are 1/2 where x = y (PyTorch)",
+        kink=lambda x, y: x == y,
+        samples=((1.5, -0.5), ([1.0, 5.0], [3.0, 4.0])),
+        edges=((1.0, 1.0),),
+    )
+
+
+maximum, minimum = _of_two("maximum", np.maximum, ">"), _of_two("minimum", np.minimum, "<")
 
 
 def _inside(x: Array, low: Operand | None, high: Operand | None) -> Any:

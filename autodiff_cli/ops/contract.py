@@ -19,7 +19,7 @@ from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.linalg import matmul, mm
 from autodiff_cli.ops.reduce import sum
-from autodiff_cli.ops.shape import permuted, reshape, t, transpose
+from autodiff_cli.ops.shape import permuted, reshape, t, tensor_list, transpose
 from autodiff_cli.ops.views import diagonal
 
 __all__ = ["addmm", "baddbmm", "chain_matmul", "cross", "einsum", "inner", "kron", "linear", "tensordot", "vdot"]
@@ -139,10 +139,9 @@ def _arranged(x: Value, labels: list[int], out: list[int]) -> Any:
 @takes(equation=TEXT)
 def einsum(equation: str, *operands: Value) -> Any:
     """Sums of products over the indices of an equation such as 'ij,jk->ik'."""
-    parts = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
+    parts = tensor_list("einsum", "operands", operands)
     if not parts:
         raise ArgumentError("einsum(): must provide at least one operand")
-    parts = [TENSOR(part, "einsum", "operands") for part in parts]
     labels, out = _terms(equation, [len(part.shape) for part in parts])
     parts, labels = map(list, zip(*map(_without_repeats, parts, labels), strict=True))
     result, of_result = parts[0], labels[0]
@@ -304,8 +303,7 @@ def linear(x: Value, weight: Value, bias: Value | None = None) -> Any:
 
 def chain_matmul(*matrices: Value) -> Any:
     """Product of several matrices, multiplied in the cheapest order."""
-    parts = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
-    parts = [TENSOR(part, "chain_matmul", "matrices") for part in parts]
+    parts = tensor_list("chain_matmul", "matrices", matrices)
     if len(parts) < 2:
         raise ArgumentError(f"multi_dot(): expected at least 2 tensors but got {len(parts)}")
     row, column = len(parts[0].shape) == 1, len(parts[-1].shape) == 1

@@ -7,6 +7,7 @@ of a call.  ``export`` writes a long one as a function of its own.  They are as 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -248,7 +249,8 @@ BETA = "; ".join(
 )
 
 
-def _cotangent_polynomial(n: int) -> tuple[float, ...]:
+@functools.cache
+def cotangent_polynomial(n: int) -> tuple[float, ...]:
     """Return the n-th derivative of cot as a polynomial in cot, the lowest power first."""
     found = [0, 1]
     for _ in range(n):
@@ -275,7 +277,7 @@ def polygamma(n: int) -> str | None:
         lines.append(f"value = {'-' if n % 2 == 0 else ''}({inverse}*({ahead}) + {factorial}*({' + '.join(powers[::-1])}))")
         lines.append("cotangent = 1/tan(pi*(x - round(x)))")
         sign = "" if n % 2 == 0 else "-"
-        reflected = f"{sign}value - {math.pi ** (n + 1)!r}*({polynomial(_cotangent_polynomial(n), 'cotangent')})"
+        reflected = f"{sign}value - {math.pi ** (n + 1)!r}*({polynomial(cotangent_polynomial(n), 'cotangent')})"
         pole = "inf" if n % 2 else "-inf"
     return "; ".join([*lines, f"({pole} if x == floor(x) else {reflected}) if x < 0 else value"])
 

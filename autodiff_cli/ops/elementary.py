@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.registry import Predicate, describe
+from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.values import Forward, Value
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
@@ -56,10 +56,11 @@ __all__ = [
 
 declare = Declarations(__name__, elementwise=True)
 
-LN2, LN10 = math.log(2), math.log(10)
+_LN2 = math.log(2)
 _ANY = ((0.3,), (-1.7,), ([0.4, -2.2],))
 _POSITIVE = ((0.3,), (2.5,), ([0.5, 7.0],))
 _INSIDE = ((0.3,), (-0.8,))
+AT_ZERO: dict[str, Any] = {"smooth": "x != 0", "kink": lambda x: x == 0, "edges": ((0.0,),)}
 
 # Exponentials and logarithms
 
@@ -77,7 +78,7 @@ expm1 = declare(
 exp2 = declare(
     "exp2",
     np.exp2,
-    {"x": lambda g, out: g * (out * LN2)},
+    {"x": lambda g, out: g * (out * _LN2)},
     decomposition="2**x",
     summary="2 to the power x",
     formula="2**x*log(2)",
@@ -109,30 +110,25 @@ log1p = declare(
     samples=_POSITIVE,
     edges=((-1.0,),),
 )
-log2 = declare(
-    "log2",
-    np.log2,
-    {"x": lambda g, x: g / LN2 / x},
-    summary="logarithm to base 2",
-    formula="1/(x*log(2))",
-    domain="x > 0",
-    convention="at 0 the value is -inf and the derivative inf; below 0 the value is nan (PyTorch)",
-    inside=lambda x: x > 0,
-    samples=_POSITIVE,
-    edges=((0.0,),),
-)
-log10 = declare(
-    "log10",
-    np.log10,
-    {"x": lambda g, x: g / LN10 / x},
-    summary="logarithm to base 10",
-    formula="1/(x*log(10))",
-    domain="x > 0",
-    convention="at 0 the value is -inf and the derivative inf; below 0 the value is nan (PyTorch)",
-    inside=lambda x: x > 0,
-    samples=_POSITIVE,
-    edges=((0.0,),),
-)
+
+
+def _logarithm(base: int, forward: np.ufunc) -> TensorFunction:
+    natural = math.log(base)
+    return declare(
+        f"log{base}",
+        forward,
+        {"x": lambda g, x: g / natural / x},
+        summary=f"logarithm to base {base}",
+        formula=f"1/(x*log({base}))",
+        domain="x > 0",
+        convention="at 0 the value is -inf and the derivative inf; below 0 the value is nan (PyTorch)",
+        inside=lambda x: x > 0,
+        samples=_POSITIVE,
+        edges=((0.0,),),
+    )
+
+
+log2, log10 = _logarithm(2, np.log2), _logarithm(10, np.log10)
 
 # Roots and reciprocals
 
@@ -170,11 +166,9 @@ cbrt = declare(
     decomposition="sign(x)*abs(x)**(1/3)",
     summary="cube root, also of negative numbers",
     formula="1/(3*cbrt(x)**2)",
-    smooth="x != 0",
     convention="the derivative at 0 is inf, its limit from both sides; PyTorch does not have cbrt",
-    kink=lambda x: x == 0,
     samples=_ANY,
-    edges=((0.0,),),
+    **AT_ZERO,
 )
 reciprocal = declare(
     "reciprocal",
@@ -207,25 +201,39 @@ def _sign(x: Array) -> Any:
     return np.where(np.isnan(value), value.dtype.type(0), value)[()] if np.any(np.isnan(value)) else value
 
 
-def _sign_of(name: str, **description: Any) -> Any:
+def _step(name: str, forward: Forward, summary: str, kink: dict[str, Any], decomposition: str | None = None) -> TensorFunction:
     return declare(
         name,
-        _sign,
+        forward,
         {"x": lambda g: zeros_like(g)},
         selects=True,
         series="fixed",
+        decomposition=decomposition,
+        summary=summary,
         formula="0",
-        smooth="x != 0",
-        convention="the derivative at the jump is 0 (PyTorch)",
-        kink=lambda x: x == 0,
+        convention="the derivative at a jump is 0 (PyTorch)",
         samples=_ANY,
-        edges=((0.0,),),
-        **description,
+        **kink,
     )
 
 
-sign = _sign_of("sign", summary="sign of x: -1, 0 or 1")
-sgn = _sign_of("sgn", decomposition="sign(x)", summary="sign of x, as in sign; PyTorch has both, with nodes of their own")
+_AT_WHOLE: dict[str, Any] = {"smooth": "x is not a whole number", "kink": lambda x: x == np.floor(x), "edges": ((2.0,),)}
+_AT_WHOLE_BUT_ZERO: dict[str, Any] = {
+    "smooth": "x is 0 or not a whole number",
+    "kink": lambda x: (x == np.trunc(x)) & (x != 0),
+    "edges": ((2.0,),),
+}
+_AT_HALF: dict[str, Any] = {
+    "smooth": "x is not halfway between two whole numbers",
+    "kink": lambda x: x - np.floor(x) == 0.5,
+    "edges": ((2.5,),),
+}
+sign = _step("sign", _sign, "sign of x: -1, 0 or 1", AT_ZERO)
+sgn = _step("sgn", _sign, "sign of x, as in sign; PyTorch has both, with nodes of their own", AT_ZERO, "sign(x)")
+floor = _step("floor", np.floor, "x rounded down", _AT_WHOLE)
+ceil = _step("ceil", np.ceil, "x rounded up", _AT_WHOLE)
+round = _step("round", np.round, "x rounded to the nearest whole number, halves to the even one", _AT_HALF)
+trunc = _step("trunc", np.trunc, "x rounded towards 0", _AT_WHOLE_BUT_ZERO)
 abs = declare(
     "abs",
     np.abs,
@@ -234,44 +242,10 @@ abs = declare(
     operator="abs",
     summary="absolute value",
     formula="sign(x)",
-    smooth="x != 0",
     convention="the derivative at 0 is 0 (PyTorch)",
-    kink=lambda x: x == 0,
     samples=_ANY,
-    edges=((0.0,),),
+    **AT_ZERO,
 )
-
-
-def _step(name: str, forward: Forward, summary: str, kink: Predicate, jumps: str) -> Any:
-    return declare(
-        name,
-        forward,
-        {"x": lambda g: zeros_like(g)},
-        selects=True,
-        series="fixed",
-        summary=summary,
-        formula="0",
-        smooth=f"x is {jumps}",
-        convention="the derivative at the jumps is 0 (PyTorch)",
-        kink=kink,
-        samples=_ANY,
-        edges=((2.5,),) if name == "round" else ((2.0,),),
-    )
-
-
-_WHOLE = "not a whole number"
-floor = _step("floor", np.floor, "x rounded down", lambda x: x == np.floor(x), _WHOLE)
-ceil = _step("ceil", np.ceil, "x rounded up", lambda x: x == np.floor(x), _WHOLE)
-round = _step(
-    "round",
-    np.round,
-    "x rounded to the nearest whole number, halves to the even one",
-    lambda x: x - np.floor(x) == 0.5,
-    "not halfway between two whole numbers",
-)
-trunc = _step("trunc", np.trunc, "x rounded towards 0", lambda x: (x == np.trunc(x)) & (x != 0), "0 or not a whole number")
-
-
 frac = declare(
     "frac",
     lambda x: x - np.trunc(x),
@@ -279,11 +253,9 @@ frac = declare(
     decomposition="x - trunc(x)",
     summary="x - trunc(x), the fractional part",
     formula="1",
-    smooth="x is 0 or not a whole number",
-    convention="the derivative at the jumps is 1 (PyTorch)",
-    kink=lambda x: (x == np.trunc(x)) & (x != 0),
+    convention="the derivative at a jump is 1 (PyTorch)",
     samples=_ANY,
-    edges=((2.0,),),
+    **_AT_WHOLE_BUT_ZERO,
 )
 
 # A primitive, so that the derivative is finite where a factor is 0; factored, so that it is accurate near 1.

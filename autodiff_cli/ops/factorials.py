@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -24,7 +23,12 @@ __all__ = ["beta", "digamma", "gamma", "lgamma", "polygamma", "polygamma_gap", "
 
 declare = Declarations(__name__, elementwise=True)
 
-_GAMMAS = ((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],))
+_POLES: dict[str, Any] = {
+    "domain": "x is not 0, -1, -2, ...",
+    "inside": lambda x: (x > 0) | (x != np.floor(x)),
+    "samples": ((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],)),
+    "edges": ((0.0,), (-1.0,)),
+}
 
 
 def _lgamma_number(x: float) -> float:
@@ -103,11 +107,8 @@ lgamma = declare(
     aliases=("gammaln",),
     summary="log(abs(gamma(x)))",
     formula="digamma(x)",
-    domain="x is not 0, -1, -2, ...",
     convention="inf at 0, -1, -2, ...; the derivative at 0 is -inf (PyTorch)",
-    inside=lambda x: (x > 0) | (x != np.floor(x)),
-    samples=_GAMMAS,
-    edges=((0.0,), (-1.0,)),
+    **_POLES,
 )
 digamma: TensorFunction = declare(
     "digamma",
@@ -117,11 +118,8 @@ digamma: TensorFunction = declare(
     aliases=("psi",),
     summary="derivative of lgamma",
     formula="polygamma(1, x)",
-    domain="x is not 0, -1, -2, ...",
     convention="-inf at 0 and nan at -1, -2, ...; the derivative there is inf (PyTorch gives 6.6e32 at -1)",
-    inside=lambda x: (x > 0) | (x != np.floor(x)),
-    samples=_GAMMAS,
-    edges=((0.0,), (-1.0,)),
+    **_POLES,
 )
 gamma = declare(
     "gamma",
@@ -130,11 +128,8 @@ gamma = declare(
     decomposition=decompositions.GAMMA,
     summary="gamma function: (x - 1)! for whole numbers x",
     formula="gamma(x)*digamma(x)",
-    domain="x is not 0, -1, -2, ...",
     convention="inf at 0, nan at -1, -2, ...",
-    inside=lambda x: (x > 0) | (x != np.floor(x)),
-    samples=_GAMMAS,
-    edges=((0.0,), (-1.0,)),
+    **_POLES,
 )
 
 _zeta = from_scipy("zeta")
@@ -176,16 +171,6 @@ zeta: TensorFunction = declare(
 )
 
 
-@functools.cache
-def _cotangent_polynomial(n: int) -> tuple[float, ...]:
-    """Return the n-th derivative of cot as a polynomial in cot, the highest power first."""
-    low_first = [0, 1]
-    for _ in range(n):
-        slope = [k * c for k, c in enumerate(low_first)][1:]
-        low_first = [-(a + b) for a, b in zip([*slope, 0, 0], [0, 0, *slope], strict=True)]
-    return tuple(float(c) for c in reversed(low_first))
-
-
 @np.errstate(all="ignore")
 def _polygamma_values(x: Array, n: int) -> Any:
     if n == 0:
@@ -197,9 +182,9 @@ def _polygamma_values(x: Array, n: int) -> Any:
         return value[()]
     # zeta would need abs(x) terms: use the reflection formula, with the cotangent of the distance to the nearest pole.
     offset = x - np.round(x)
-    leading, *coefficients = _cotangent_polynomial(n)
+    *coefficients, leading = decompositions.cotangent_polynomial(n)
     cotangent, polynomial = _cotangent(offset), leading
-    for coefficient in coefficients:
+    for coefficient in reversed(coefficients):
         polynomial = coefficient + cotangent * polynomial
     other = -sign * value - math.pi ** (n + 1) * polynomial
     return np.where(reflected, np.where(offset == 0, sign * math.inf, other), value)[()]

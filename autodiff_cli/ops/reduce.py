@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TYPE, Kind, either, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule
-from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.registry import Registration, describe
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.values import Dims, DTypeLike, Forward, Number, Shape, Value
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
@@ -72,27 +72,32 @@ def of_type(x: Value, dtype: DTypeLike) -> Any:
 def two_nodes(
     name: str,
     forward: Forward,
-    partial: VjpRule,
+    vjp: VjpRule,
     numbers: tuple[int, int] = (0, 1),
     series: str | None = None,
     dim: Kind = DIMENSIONS,
-    **description: Any,
-) -> Any:
+    **description: Unpack[Registration],
+) -> TensorFunction:
     """Declare a reduction that in PyTorch has one node for all elements and another along dimensions."""
     whole, along = (
-        declare(name, forward, {"x": partial}, node=f"{name.capitalize()}Backward{i}", statics=STATICS, series=series, public=False)
+        declare(name, forward, {"x": vjp}, node=f"{name.capitalize()}Backward{i}", statics=STATICS, series=series, public=False)
         for i in numbers
     )
 
     @takes(dim=optional(dim), keepdim=FLAG, dtype=optional(TYPE))
-    def function(x: Array, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike = None) -> Any:
+    def function(x: Value, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike = None) -> Any:
         x = of_type(x, dtype)
         return whole(x, dim, keepdim) if dim is None and not keepdim else along(x, dim, keepdim)
 
+    description.setdefault("samples", SAMPLES)
+    return _named(function, name, description)
+
+
+def _named(function: TensorFunction, name: str, description: Registration) -> TensorFunction:
+    """Describe a function that was made in this module."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = __name__
-    function.__doc__ = description["summary"]
-    return describe(function, tensors=("x",), **{"samples": SAMPLES, **description})
+    return describe(function, tensors=("x",), **description)
 
 
 def _mean(x: Array, dim: Dims, keepdim: bool) -> Any:
@@ -262,12 +267,12 @@ def over(g: Value, size: Value) -> Any:
 _DIMENSIONS_OR_UNBIASED = Kind("a dimension or a list of dimensions", either(DIMENSIONS, FLAG).take)
 
 
-def _spread_measure(name: str, forward: Forward, partial: VjpRule, **description: Any) -> Any:
-    made = declare(name, forward, {"x": partial}, statics={"dim": None, "correction": 1, "keepdim": False}, public=False)
+def _spread_measure(name: str, forward: Forward, vjp: VjpRule, **description: Unpack[Registration]) -> TensorFunction:
+    made = declare(name, forward, {"x": vjp}, statics={"dim": None, "correction": 1, "keepdim": False}, public=False)
 
     @takes(dim=optional(_DIMENSIONS_OR_UNBIASED), unbiased=optional(FLAG), keepdim=FLAG, correction=optional(NUMBER))
     def function(
-        x: Array, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, correction: Number | None = None
+        x: Value, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, correction: Number | None = None
     ) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
@@ -277,11 +282,8 @@ def _spread_measure(name: str, forward: Forward, partial: VjpRule, **description
             correction = 1 if unbiased is None else int(unbiased)
         return made(x, dim, correction, keepdim)
 
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = __name__
-    function.__doc__ = description["summary"]
-    samples = (([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, False, True))
-    return describe(function, tensors=("x",), samples=samples, **description)
+    description["samples"] = (([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 5.0]], 1), ([[1.0, 2.0], [3.0, 5.0]], 0, False, True))
+    return _named(function, name, description)
 
 
 var = _spread_measure(

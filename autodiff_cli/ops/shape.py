@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, as_dtype, promote
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.kinds import DIMENSION, WHOLES, optional, takes, whole_numbers
+from autodiff_cli.autograd.primitives.kinds import DIMENSION, TENSOR, WHOLES, optional, takes, whole_numbers
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import Registration, describe
 from autodiff_cli.autograd.primitives.structural import (
@@ -52,6 +52,12 @@ def broadcast_shape(name: str, *shapes: Shape) -> Shape:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         raise ShapeError(f"{name}: shapes {' and '.join(str(list(shape)) for shape in shapes)} do not broadcast") from None
+
+
+def tensor_list(name: str, parameter: str, given: Sequence[Value | Sequence[Value]]) -> list[Any]:
+    """Return tensors that are given one by one, or as one list, as a list."""
+    tensors = given[0] if len(given) == 1 and isinstance(given[0], (list, tuple)) else given
+    return [TENSOR(tensor, name, parameter) for tensor in tensors]
 
 
 def describe_spread(function: TensorFunction, **description: Unpack[Registration]) -> None:
