@@ -57,6 +57,7 @@ from autodiff_cli.ops.norms import *  # noqa: F403
 from autodiff_cli.ops.positions import *  # noqa: F403
 from autodiff_cli.ops.reduce import *  # noqa: F403
 from autodiff_cli.ops.shape import *  # noqa: F403
+from autodiff_cli.ops.sorting import *  # noqa: F403
 from autodiff_cli.ops.special import *  # noqa: F403
 from autodiff_cli.ops.views import *  # noqa: F403
 

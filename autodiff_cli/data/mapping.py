@@ -77,7 +77,10 @@ class Task:
         found = [
             shortened(self.expression, node.span)
             for op, given, _, _, node in trace
-            if op is not None and op.section in ("reduce", "extremes") and len(given) == 1 and np.shape(raw(given[0])) == ()
+            if op is not None
+            and op.section in ("reduce", "extremes", "sorting")
+            and len(given) == 1
+            and np.shape(raw(given[0])) == ()
         ]
         return list(dict.fromkeys(found))
 

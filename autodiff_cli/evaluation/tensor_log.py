@@ -29,7 +29,7 @@ from autodiff_cli.language.tree import Syntax
 from autodiff_cli.suggest import suggestion
 
 _MOST_TEXT = 400
-_MOVING = ("shape", "views", "arrange", "positions", "extremes", "comparison", "creation")
+_MOVING = ("shape", "views", "arrange", "positions", "extremes", "sorting", "comparison", "creation")
 """Functions that compute nothing of the elements they are given."""
 
 

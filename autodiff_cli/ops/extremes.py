@@ -1,4 +1,4 @@
-"""Maximum, minimum and median, of all elements or along a dimension, with positions; sorting."""
+"""Maximum, minimum and median, of all elements or along a dimension, with positions; running extremes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, WHOLE, optional, takes
+from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
@@ -26,16 +26,11 @@ __all__ = [
     "amin",
     "argmax",
     "argmin",
-    "argsort",
     "cummax",
     "cummin",
-    "kthvalue",
     "max",
     "median",
     "min",
-    "msort",
-    "sort",
-    "topk",
 ]
 
 declare = Declarations(__name__)
@@ -90,7 +85,7 @@ _KINK: dict[str, Any] = {
     "smooth": "the extreme element is unique",
 }
 _SHARED = "equal extreme elements share the derivative evenly (PyTorch)"
-_TIE = (([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],))
+TIE = (([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],))
 
 
 def _extreme_series(ufunc: np.ufunc, x: Tensor, dim: Dims, keepdim: bool) -> Any:
@@ -121,7 +116,7 @@ def _extreme(name: str, ufunc: np.ufunc, summary: str, node: str | None = None, 
         kink=lambda x, dim: _shared(ufunc, x, dim),
         convention=_SHARED,
         samples=SAMPLES,
-        edges=_TIE,
+        edges=TIE,
         **_KINK,
     )
 
@@ -134,14 +129,14 @@ _min_of_all = _extreme("min", np.minimum, "", "MinBackward1", public=False)
 # Extremes with positions: each forward computation finds positions, and takes the values there.
 
 
-def _lanes(x: Array) -> Any:
+def as_lanes(x: Array) -> Any:
     """Return a number as a vector of length 1, and any other array as it is."""
     return x if x.ndim else x.reshape(1)
 
 
-def _with_positions(x: Array, at: int, index: Positions, keepdim: bool) -> tuple[Any, Any]:
+def with_positions(x: Array, at: int, index: Positions, keepdim: bool) -> tuple[Any, Any]:
     """Return the values at one position along each lane, and the positions; ``index`` has length 1 along the dimension."""
-    values = np.take_along_axis(_lanes(x), index, at)
+    values = np.take_along_axis(as_lanes(x), index, at)
     if not x.ndim:
         return x, np.int64(index[0])
     if keepdim:
@@ -149,15 +144,15 @@ def _with_positions(x: Array, at: int, index: Positions, keepdim: bool) -> tuple
     return np.squeeze(values, at)[()], np.squeeze(index, at)[()]
 
 
-def _put_back(g: list[Value], indices: Positions, x_shape: Shape, dim: int) -> Any:
+def put_back(g: list[Value], indices: Positions, x_shape: Shape, dim: int) -> Any:
     """Put the cotangent of the values back at their positions along dim."""
     return dropped(g[0], x_shape, dimension(dim, len(x_shape)), np.asarray(array_of(indices)))
 
 
-def _put_one_back(g: list[Value], indices: Positions, x_shape: Shape, dim: int, keepdim: bool) -> Any:
+def put_one_back(g: list[Value], indices: Positions, x_shape: Shape, dim: int, keepdim: bool) -> Any:
     """Put back the cotangent of one value for each lane."""
     if keepdim or not x_shape:
-        return _put_back(g, indices, x_shape, dim)
+        return put_back(g, indices, x_shape, dim)
     at = dimension(dim, len(x_shape))
     kept = (*x_shape[:at], 1, *x_shape[at + 1 :])
     return dropped(reshape(g[0], kept), x_shape, at, np.asarray(array_of(indices)).reshape(kept))
@@ -169,12 +164,12 @@ def _selecting(name: str, positions: Callable[[Array, int], Positions], node: st
     def forward(x: Array, dim: int, keepdim: bool) -> Any:
         _needs_elements(name, x, dim)
         at = dimension(dim, x.ndim)
-        return _with_positions(x, at, positions(_lanes(x), at), keepdim)
+        return with_positions(x, at, positions(as_lanes(x), at), keepdim)
 
     return declare.several(
         name,
         forward,
-        _put_one_back,
+        put_one_back,
         results=("values", "indices"),
         constant=("indices",),
         node=node,
@@ -234,7 +229,7 @@ for _function, _ufunc in ((max, np.maximum), (min, np.minimum)):
         tensors=("x", "y"),
         convention=f"{_SHARED}; along a dimension the first of them has it",
         samples=(([1.0, -2.0, 3.0],), (1.5, -0.5), ([[1.0, 2.0], [4.0, 3.0]], None, True, 1)),
-        edges=((1.0, 1.0), *_TIE),
+        edges=((1.0, 1.0), *TIE),
         **_KINK,
     )
 
@@ -264,7 +259,7 @@ describe(
     kink=_repeated,
     convention="equal elements share the derivative evenly; along a dimension one of them has it (PyTorch)",
     samples=(([1.0, -2.0, 3.0, 7.0],), ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], 0, True)),
-    edges=_TIE,
+    edges=TIE,
 )
 
 
@@ -287,13 +282,13 @@ def _position(name: str, find: Callable[..., Array], summary: str) -> Any:
 argmax = _position("argmax", np.argmax, "position of the maximum in x flattened, or along dim")
 argmin = _position("argmin", np.argmin, "position of the minimum in x flattened, or along dim")
 
-# Running extremes and sorting
+# Running extremes
 
 
 def _running(ufunc: np.ufunc) -> Any:
     def forward(x: Array, dim: int) -> Any:
         at = dimension(dim, x.ndim)
-        lanes = _lanes(x)
+        lanes = as_lanes(x)
         values = ufunc.accumulate(lanes, at)
         reached = (lanes == values) | np.isnan(lanes)  # the last of equal elements, and every nan
         places = np.arange(lanes.shape[at]).reshape([-1 if d == at else 1 for d in range(lanes.ndim)])
@@ -303,129 +298,30 @@ def _running(ufunc: np.ufunc) -> Any:
     return forward
 
 
-def _ordered(x: Array, dim: int, descending: bool) -> Any:
-    """Return the positions that sort x; equal elements keep their order, nan is the largest."""
-    if not descending:
-        return np.argsort(x, axis=dim, kind="stable")
-    return x.shape[dim] - 1 - np.flip(np.argsort(np.flip(x, dim), axis=dim, kind="stable"), dim)
-
-
-def _sort(x: Array, dim: int, descending: bool) -> Any:
-    at = dimension(dim, x.ndim)
-    indices = _ordered(_lanes(x), at, descending)
-    values = np.take_along_axis(_lanes(x), indices, at)
-    return values.reshape(x.shape)[()], indices.reshape(x.shape)[()]
-
-
-def _topk(x: Array, k: int, dim: int, largest: bool) -> Any:
-    at = dimension(dim, x.ndim)
-    if not 0 <= k <= _lanes(x).shape[at]:
-        raise ShapeError("selected index k out of range")
-    indices = np.take(_ordered(_lanes(x), at, largest), np.arange(k), at)
-    shape = indices.shape if x.ndim or k != 1 else ()
-    return np.take_along_axis(_lanes(x), indices, at).reshape(shape)[()], indices.reshape(shape)[()]
-
-
-_RESULTS: dict[str, Any] = {"results": ("values", "indices"), "constant": ("indices",)}
-_ORDER: dict[str, Any] = {
+RESULTS: dict[str, Any] = {"results": ("values", "indices"), "constant": ("indices",)}
+ORDER: dict[str, Any] = {
     "formula": "g put back at the positions",
     "smooth": "no two elements are equal",
     "kink": _repeated,
-    "edges": _TIE,
+    "edges": TIE,
 }
-_FIVE = [[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]]
+FIVE = [[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]]
 
 
 def _running_extreme(name: str, ufunc: np.ufunc, summary: str) -> TensorFunction:
     return declare.several(
         name,
         _running(ufunc),
-        _put_back,
+        put_back,
         statics={"dim": 0},
         kinds={"dim": DIMENSION},
         summary=summary,
         convention="the last of equal elements has the derivative (PyTorch)",
-        samples=((_FIVE, 1),),
-        **_RESULTS,
-        **_ORDER,
+        samples=((FIVE, 1),),
+        **RESULTS,
+        **ORDER,
     )
 
 
 cummax = _running_extreme("cummax", np.maximum, "running maximum along dim, with positions")
 cummin = _running_extreme("cummin", np.minimum, "running minimum along dim, with positions")
-_sort_of: TensorFunction = declare.several(
-    "sort",
-    _sort,
-    _put_back,
-    statics={"dim": -1, "descending": False},
-    public=False,
-    **_RESULTS,
-)
-_top: TensorFunction = declare.several(
-    "topk",
-    _topk,
-    _put_back,
-    statics={"k": 1, "dim": -1, "largest": True},
-    public=False,
-    **_RESULTS,
-)
-_kth: TensorFunction = declare.several(
-    "kthvalue",
-    lambda x, k, dim, keepdim: _kth_of(x, k, dim, keepdim),
-    _put_one_back,
-    statics={"k": 1, "dim": -1, "keepdim": False},
-    public=False,
-    **_RESULTS,
-)
-
-
-def _kth_of(x: Array, k: int, dim: int, keepdim: bool) -> Any:
-    at = dimension(dim, x.ndim)
-    if not 1 <= k <= _lanes(x).shape[at]:
-        raise ShapeError(f"kthvalue(): selected number k out of range for dimension {at}")
-    return _with_positions(x, at, np.take(_ordered(_lanes(x), at, False), [k - 1], at), keepdim)
-
-
-@takes(dim=DIMENSION, descending=FLAG, stable=FLAG)
-def sort(x: Value, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The elements sorted along dim, and their positions in x."""
-    return _sort_of(x, dim, descending)
-
-
-@takes(dim=DIMENSION, descending=FLAG, stable=FLAG)
-def argsort(x: Value, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Positions of the sorted elements along dim."""
-    return sort(x, dim, descending)[1]
-
-
-def msort(x: Value) -> Any:
-    """The elements sorted along the first dimension."""
-    return sort(x, 0)[0]
-
-
-@takes(k=WHOLE, dim=DIMENSION, largest=FLAG, sorted=FLAG)
-def topk(x: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest elements along dim in order, and their positions; the smallest with largest=false."""
-    return _top(x, k, dim, largest)
-
-
-@takes(k=WHOLE, dim=DIMENSION, keepdim=FLAG)
-def kthvalue(x: Value, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The k-th smallest element along dim, and its position."""
-    return _kth(x, k, dim, keepdim)
-
-
-_CHOSEN: dict[str, Any] = {**_ORDER, "edges": (([5.0, 1.0, 5.0], 2),)}
-_EITHER = "one of equal elements has the derivative (PyTorch)"
-_STABLE = "equal elements keep their order; nan is last (PyTorch)"
-describe(sort, tensors=("x",), convention=_STABLE, samples=((_FIVE,), (_FIVE, 0, True)), **_ORDER)
-describe(msort, tensors=("x",), convention=_STABLE, samples=((_FIVE,),), **_ORDER)
-describe(argsort, tensors=("x",))
-describe(
-    topk,
-    tensors=("x",),
-    convention=_EITHER,
-    samples=((_FIVE, 2), (_FIVE, 1, 0, False)),
-    **_CHOSEN,
-)
-describe(kthvalue, tensors=("x",), convention=_EITHER, samples=((_FIVE, 2),), **_CHOSEN)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.errors import ArgumentError
-from autodiff_cli.ops.extremes import _ordered
 from autodiff_cli.ops.loss import nll_loss
 from autodiff_cli.ops.reduce import count, dimensions, reduction
+from autodiff_cli.ops.sorting import ordered
 from autodiff_cli.precise.arithmetic import Number
 
 Cells = NDArray[Any]
@@ -150,11 +150,11 @@ def _median(x: Cells, *along: Any) -> Any:
     """Return the median of all elements, or with a dimension and ``keepdim`` those along it and where they are."""
     if not along:
         flat = x.reshape(-1)
-        return flat[_ordered(flat, 0, False)[(flat.size - 1) // 2]]
+        return flat[ordered(flat, 0, False)[(flat.size - 1) // 2]]
     dim, keepdim = along
     at = dimension(dim, x.ndim)
     lanes = x if x.ndim else x.reshape(1)
-    index = np.take(_ordered(lanes, at, False), [(lanes.shape[at] - 1) // 2], at)
+    index = np.take(ordered(lanes, at, False), [(lanes.shape[at] - 1) // 2], at)
     values = np.take_along_axis(lanes, index, at)
     if not x.ndim:
         return values[0], index[0]

@@ -11,7 +11,7 @@ from autodiff_cli.errors import NotRecordable
 from autodiff_cli.evaluation.compile import TracingEvaluator
 from autodiff_cli.language.tree import Syntax
 
-_OF_ARRAYS = ("reduce", "norms", "extremes", "linalg", "contract", "loss", "matrices", "decompose", "determinants")
+_OF_ARRAYS = ("reduce", "norms", "extremes", "sorting", "linalg", "contract", "loss", "matrices", "decompose", "determinants")
 """Modules of functions whose meaning is that of their array: of a single number most of them do nothing."""
 
 _HINTS = {name: f"list the elements, as in {name}([x1, x2]); " for name in ("sum", "prod", "mean")}
