@@ -1,4 +1,4 @@
-"""The engine: tensors, the recorded graph and the sweep through it; PyTorch's ``torch.autograd``."""
+"""The engine: tensors, the recorded graph and backward passes through it; PyTorch's ``torch.autograd``."""
 
 from __future__ import annotations
 

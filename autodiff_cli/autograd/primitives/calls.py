@@ -16,7 +16,7 @@ from autodiff_cli.autograd.memory import next_sequence_nr, view_of
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import Node, leaf_edge
 from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, bind, common, mismatch, plain
-from autodiff_cli.autograd.primitives.kinds import TENSOR, Kind, checks_of, settled
+from autodiff_cli.autograd.primitives.kinds import TENSOR, Argument, Kind, checks_of, settled
 from autodiff_cli.autograd.primitives.node_factory import NodeFactory, output_of
 from autodiff_cli.autograd.primitives.nodes import BothNode, InputNode, LinearNode, OutputNode, SequenceNode
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule, argument_names, dispatch
@@ -32,7 +32,7 @@ NO_GRAD_VIEW = (
 _new = object.__new__
 
 
-def _in_default_dtype(data: Array, *inputs: Any) -> Array:
+def _in_default_dtype(data: Array, *inputs: Array | float) -> Array:
     """Return a result in the default type if it is floating-point and no input is; NumPy's type may be another one."""
     if data.dtype.kind == "f" and not any(getattr(getattr(v, "dtype", None), "kind", "") == "f" for v in inputs):
         return data.astype(get_default_dtype(), copy=False)
@@ -69,7 +69,7 @@ def unary(name: str, forward: Callable[..., Array], nodes: NodeFactory) -> Tenso
     base: type[Node] = InputNode if saves_input else OutputNode if saves_output else BothNode if saves_both else LinearNode
     node_type: Any = None
 
-    def function(x: Any) -> Any:
+    def function(x: Argument) -> Any:
         nonlocal node_type
         if type(x) is not Tensor:
             return dispatch(function, (x,)) if isinstance(x, Tensor) else forward(x)
@@ -101,7 +101,7 @@ def binary(name: str, forward: Callable[..., Array], nodes: NodeFactory) -> Tens
     """Return the function of an operation of two tensors, either of which may be a plain number."""
     first, second = 0 in nodes.positions, 1 in nodes.positions
 
-    def function(x: Any, y: Any) -> Any:
+    def function(x: Argument, y: Argument) -> Any:
         if type(x) is Tensor:
             a = x._data
             if type(y) is Tensor:
@@ -142,7 +142,7 @@ def general(
     parameters, defaults = nodes.tensors + tuple(statics), tuple(statics.values())
     checks = checks_of(parameters, defaults, kinds)
 
-    def function(*call: Any, **kwargs: Any) -> Any:
+    def function(*call: Argument, **kwargs: Argument) -> Any:
         args: Sequence[Any] = call
         if kwargs or len(args) != len(parameters):
             args = bind(name, parameters, defaults, args, kwargs)
@@ -183,7 +183,7 @@ def viewing(
     parameters, defaults = nodes.tensors + tuple(statics), tuple(statics.values())
     checks = checks_of(parameters, defaults, kinds)
 
-    def function(*call: Any, **kwargs: Any) -> Any:
+    def function(*call: Argument, **kwargs: Argument) -> Any:
         args: Sequence[Any] = call
         if kwargs or len(args) != len(parameters):
             args = bind(name, parameters, defaults, args, kwargs)
@@ -224,7 +224,7 @@ def of_sequence(
     parameters, defaults = ("tensors", *statics), tuple(statics.values())
     checks = checks_of(parameters, defaults, kinds)
 
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: Argument, **kwargs: Argument) -> Any:
         if args and not isinstance(args[0], (list, tuple)):
             # stack(x, y) as in the language, beside PyTorch's stack([x, y]).
             count = sum(isinstance(a, (Tensor, np.ndarray, np.generic, float)) for a in args)

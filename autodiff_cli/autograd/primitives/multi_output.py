@@ -13,7 +13,7 @@ from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge, restore
 from autodiff_cli.autograd.primitives.arguments import UNFIT, bind, mismatch
 from autodiff_cli.autograd.primitives.calls import NO_GRAD_VIEW, shares
-from autodiff_cli.autograd.primitives.kinds import Kind, checks_of, settled
+from autodiff_cli.autograd.primitives.kinds import Argument, Kind, checks_of, settled
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule, argument_names
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.errors import NoSeriesError
@@ -29,7 +29,7 @@ class MultiOutputNode(Node):
 
     __slots__ = ("_outputs",)
 
-    vjp: ClassVar[Callable[..., Any]]
+    vjp: ClassVar[VjpRule]
     wanted: ClassVar[tuple[str, ...]]
     """The names that the VJP rule has after the cotangents."""
 
@@ -79,17 +79,17 @@ def multi_output(
     wanted = argument_names(vjp)[1:]
     parameters, defaults = ("x", *statics), tuple(statics.values())
     checks = checks_of(parameters, defaults, kinds)
-    node_type = type(node, (MultiOutputNode,), {"__slots__": (), "vjp": staticmethod(vjp), "wanted": wanted})
+    node_type: type[MultiOutputNode] = type(node, (MultiOutputNode,), {"__slots__": (), "vjp": staticmethod(vjp), "wanted": wanted})
     together: Any = namedtuple(name, results) if results else tuple
 
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: Argument, **kwargs: Argument) -> Any:
         args = tuple(settled(name, checks, bind(name, parameters, defaults, args, kwargs)))
         x = args[0]
         if type(x) is not Tensor and isinstance(x, Tensor):
-            if hasattr(x, "of_several"):  # numbers of many digits
+            if hasattr(x, "of_several"):  # exact numbers
                 parts = x.of_several(name, forward, args[1:])
                 return together(*parts) if results else tuple(parts)
-            # A power series: taken apart as its coefficients are.
+            # A Taylor series: views of it are taken from its coefficients.
             if view is None:
                 raise NoSeriesError(f"{name} has no rule for power series")
             return tuple(view(x, i, *args[1:]) for i in range(len(forward(x._data, *args[1:]))))
@@ -103,16 +103,16 @@ def multi_output(
         recording = x._requires_grad and is_grad_enabled()
         tensors = [tensor_on(array, None) for array in arrays]
         if recording:
-            _record(node_type, x, args, tensors)
+            _record(x, args, tensors)
         if view is not None and tensors and shares(tensors[0]._data, data):
-            # In the steps of a view stands how to get one result, not all.
+            # The view of one result, not of the tuple.
             for i, tensor in enumerate(tensors):
                 several = f"Output {i} of {node} is a view and is being modified inplace. {MULTIPLE_VIEWS}"
                 barred = NO_GRAD_VIEW if x._requires_grad and not recording else several
                 view_of(tensor, x, _one(view, i), args[1:], barred)
         return together(*tensors) if results else tuple(tensors)
 
-    def _record(node_type: type[MultiOutputNode], x: Tensor, args: Any, tensors: list[Tensor]) -> None:
+    def _record(x: Tensor, args: tuple[Any, ...], tensors: list[Tensor]) -> None:
         made = node_type.__new__(node_type)
         made._edges = (x._edge or leaf_edge(x),)
         made._hooks = None

@@ -1,27 +1,29 @@
-"""The nodes of primitives, by what their VJP rules need: nothing, the input, the output, both, or anything else."""
+"""The nodes of primitives, one class for each set of values that VJP rules need."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import changes_since, last_change
 from autodiff_cli.autograd.node import Cotangent, Node, restore
+from autodiff_cli.autograd.primitives.primitive import VjpRule
 from autodiff_cli.autograd.tensor import tensor_on
 
 NO_EDGE, OUTPUT = -1, -2
 
 
 class UnaryNode(Node):
-    """An operation of one tensor whose vjp names nothing, its input, or its output."""
+    """An operation of one tensor whose VJP rule needs its input, its output, both or neither."""
 
     __slots__ = ()
 
-    vjp: ClassVar[Callable[..., Any]]
+    vjp: ClassVar[VjpRule]
 
 
 class LinearNode(UnaryNode):
-    """The vjp names nothing: nothing is saved and nothing can be freed."""
+    """The VJP rule needs no values: nothing is saved, and nothing can be freed."""
 
     __slots__ = ()
 
@@ -32,7 +34,7 @@ class LinearNode(UnaryNode):
 
 
 class InputNode(UnaryNode):
-    """The vjp names the input, which is saved as a tensor."""
+    """The VJP rule needs the input, which is saved as a tensor."""
 
     __slots__ = ()
 
@@ -54,7 +56,7 @@ class InputNode(UnaryNode):
 
 
 class OutputNode(UnaryNode):
-    """The vjp names the output, which is saved as an array: a saved tensor would be a cycle."""
+    """The VJP rule needs the output, which is saved as an array: a saved tensor would be a reference cycle."""
 
     __slots__ = ()
 
@@ -77,15 +79,15 @@ class OutputNode(UnaryNode):
 
 
 class BothNode(UnaryNode):
-    """The vjp names the input and the output: a pair of the tensor and the array is saved.
+    """The VJP rule needs the input and the output: a pair of the tensor and the array is saved.
 
-    Where the input was changed in place since, ``recover`` finds it from the output, which alone PyTorch saves.
+    If the input was changed in place since, ``recover`` computes it from the output: PyTorch saves the output only.
     """
 
     __slots__ = ()
 
     keeps_output = True
-    recover: ClassVar[Callable[[Any], Any] | None] = None
+    recover: ClassVar[Callable[..., Array] | None] = None
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         x, out = self._pair()
@@ -100,7 +102,7 @@ class BothNode(UnaryNode):
         if pair is not None and last_change[0] <= self.sequence_nr:
             return pair
         if self.recover is not None and isinstance(pair, tuple) and changes_since(pair[0], self.sequence_nr)[1]:
-            return tensor_on(type(self).recover(pair[1]), self._edges[0]), pair[1]  # type: ignore[misc]
+            return tensor_on(self.recover(pair[1]), self._edges[0]), pair[1]
         self.check_saved()
         return pair
 
@@ -112,16 +114,17 @@ class BothNode(UnaryNode):
 
 
 class OpNode(Node):
-    """Any other operation: a tuple of saved values, and for each vjp which of them it names."""
+    """Any other operation: a list of saved values, and for each VJP rule which of them it needs."""
 
     __slots__ = ()
 
-    vjps: ClassVar[tuple[Callable[..., Any], ...]]
+    vjps: ClassVar[tuple[VjpRule, ...]]
     picks: ClassVar[tuple[tuple[int, ...], ...]]
-    """For each vjp the positions in ``saved`` of its arguments after the gradient."""
+    """For each VJP rule the positions of its arguments among the saved values."""
     edge_of: ClassVar[tuple[int, ...]]
-    """For each saved value the edge of the input that it is, or ``NO_EDGE``, or ``OUTPUT``."""
+    """For each saved value the edge of the input that it is; ``OUTPUT`` for the output, ``NO_EDGE`` for anything else."""
     frees: ClassVar[bool]
+    """Whether any saved value is a tensor, which is freed after backward."""
     saved_names: ClassVar[tuple[str, ...]]
 
     def saved_values(self) -> dict[str, Any]:
@@ -164,11 +167,11 @@ class OpNode(Node):
 
 
 class SequenceNode(Node):
-    """An operation on a sequence of tensors (stack, cat): one vjp, told which of them is asked for."""
+    """An operation on a sequence of tensors (stack, cat): one VJP rule, which is given the position of the tensor."""
 
     __slots__ = ()
 
-    vjp: ClassVar[Callable[..., Any]]
+    vjp: ClassVar[VjpRule]
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         return [
