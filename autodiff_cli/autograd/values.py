@@ -1,14 +1,18 @@
-"""The values of a tensor: shape, type, and conversion to Python numbers."""
+"""The values of a tensor: shape, type, conversion to Python numbers, and PyTorch's text for them."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import DType
+from autodiff_cli.autograd.dtypes import Array, DType, get_default_dtype
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.tensor import Tensor
 
 
 class Size(tuple[int, ...]):
@@ -110,3 +114,92 @@ class TensorValues:
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if self._data.shape == () else str(self)
+
+
+_PRECISION, _THRESHOLD, _EDGE, _WIDTH = 4, 1000, 3, 80
+_INDENT = len("tensor(")
+
+
+def tensor_repr(tensor: Tensor) -> str:
+    """Return the text of a tensor, such as ``tensor(4.8283, grad_fn=<LogBackward0>)``.
+
+    Numbers have four digits after the point, and only the ends of long dimensions are shown.
+    """
+    data = np.asarray(tensor._data)
+    suffixes = []
+    if data.size == 0 and data.ndim != 1:
+        suffixes.append(f"size={data.shape}")
+    if data.dtype.kind == "f" and data.dtype != get_default_dtype():
+        suffixes.append(f"dtype=torch.{data.dtype}")
+    if tensor._edge is not None:
+        suffixes.append(f"grad_fn=<{tensor._edge[0].name()}>")
+    elif tensor._requires_grad:
+        suffixes.append("requires_grad=True")
+    summarized = data.size > _THRESHOLD
+    body = "[]" if data.size == 0 else _nested(data, _INDENT, *_formatter(_ends(data) if summarized else data), summarized)
+    text = f"tensor({body}"
+    length = len(body) - body.rfind("\n") + 1
+    for suffix in suffixes:
+        if length + len(suffix) + 2 > _WIDTH:
+            text += f",\n{' ' * _INDENT}{suffix}"
+            length = _INDENT + len(suffix)
+        else:
+            text += f", {suffix}"
+            length += len(suffix) + 2
+    return text + ")"
+
+
+def _ends(data: Array) -> Array:
+    """Return the elements of a large array that are shown, which determine the width."""
+    for axis, length in enumerate(data.shape):
+        if length > 2 * _EDGE:
+            data = np.take(data, [*range(_EDGE), *range(length - _EDGE, length)], axis)
+    return data
+
+
+def _nested(data: Array, indent: int, text: Callable[[Array | float], str], width: int, summarized: bool) -> str:
+    """Return rows in brackets; it recurses once for each dimension, of which NumPy has 64 at most."""
+    if data.ndim == 0:
+        return text(data[()])
+    cut = summarized and len(data) > 2 * _EDGE
+    shown = [*data[:_EDGE], *data[-_EDGE:]] if cut else list(data)
+    if data.ndim > 1:
+        rows = [_nested(row, indent + 1, text, width, summarized) for row in shown]
+        if cut:
+            rows.insert(_EDGE, "...")
+        separator = "," + "\n" * (data.ndim - 1) + " " * (indent + 1)
+        return f"[{separator.join(rows)}]"
+    elements = [text(value) for value in shown]
+    if cut:
+        elements.insert(_EDGE, " ...")
+    per_line = max(1, math.floor((_WIDTH - indent) / (width + 2)))
+    lines = [", ".join(elements[i : i + per_line]) for i in range(0, len(elements), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _formatter(data: Array) -> tuple[Callable[[Array | float], str], int]:
+    """Return how one element is printed, and its width: whole numbers as ``5.``, scientific where 4 digits are too few."""
+    if data.dtype.kind != "f":
+        width = max(len(str(v)) for v in data.ravel())
+        return lambda value: str(value).rjust(width if data.ndim else 0), width
+    finite = data[np.isfinite(data) & (data != 0)].astype(np.float64)
+    text = _whole
+    if finite.size:
+        largest, smallest = np.abs(finite).max(), np.abs(finite).min()
+        wide = largest / 1000 > smallest or largest > 1e8
+        whole = bool(np.all(finite == np.floor(finite)))
+        text = _scientific if wide or (not whole and smallest < 1e-4) else _whole if whole else _fixed
+    width = max((len(text(v)) for v in finite), default=1)
+    return lambda value: text(value).rjust(width if data.ndim else 0), width
+
+
+def _whole(value: Array | float) -> str:
+    return f"{value:.0f}." if np.isfinite(value) else str(float(value))
+
+
+def _fixed(value: Array | float) -> str:
+    return f"{value:.{_PRECISION}f}" if np.isfinite(value) else str(float(value))
+
+
+def _scientific(value: Array | float) -> str:
+    return f"{value:.{_PRECISION}e}" if np.isfinite(value) else str(float(value))

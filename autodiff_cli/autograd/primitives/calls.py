@@ -6,7 +6,7 @@ serves the fast backward pass on arrays and the recorded one on tensors, at ever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,10 @@ from autodiff_cli.autograd.memory import next_sequence_nr, view_of
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import Node, leaf_edge
 from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, bind, common, mismatch, plain
-from autodiff_cli.autograd.primitives.kinds import TENSOR, Argument, Kind, checks_of, settled
+from autodiff_cli.autograd.primitives.kinds import TENSOR, Argument, checks_of, settled
 from autodiff_cli.autograd.primitives.node_factory import NodeFactory, output_of
 from autodiff_cli.autograd.primitives.nodes import BothNode, InputNode, LinearNode, OutputNode, SequenceNode
-from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule, argument_names, dispatch
+from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction, argument_names, dispatch
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError
 
@@ -57,15 +57,16 @@ def _as_integers(name: str, values: Array) -> Array:
     return values.astype(np.int64)
 
 
-def unary(name: str, forward: Callable[..., Array], nodes: NodeFactory) -> TensorFunction:
+def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     """Return the function of an operation of one tensor and nothing else: the path that must be fast."""
+    name, forward = primitive.name, primitive.forward
     (vjp,) = nodes.vjps
     saves = argument_names(vjp)[1:]
     saves_input = saves == ("x",)
     saves_output = saves == ("out",)
     saves_both = saves == ("x", "out")
     if saves and not (saves_input or saves_output or saves_both):
-        return general(name, forward, nodes, {}, {})
+        return general(primitive, nodes)
     base: type[Node] = InputNode if saves_input else OutputNode if saves_output else BothNode if saves_both else LinearNode
     node_type: Any = None
 
@@ -97,9 +98,10 @@ def unary(name: str, forward: Callable[..., Array], nodes: NodeFactory) -> Tenso
     return function
 
 
-def binary(name: str, forward: Callable[..., Array], nodes: NodeFactory) -> TensorFunction:
+def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     """Return the function of an operation of two tensors, either of which may be a plain number."""
-    first, second = 0 in nodes.positions, 1 in nodes.positions
+    name, forward = primitive.name, primitive.forward
+    first, second = 0 in primitive.differentiable_args, 1 in primitive.differentiable_args
 
     def function(x: Argument, y: Argument) -> Any:
         if type(x) is Tensor:
@@ -134,13 +136,11 @@ def binary(name: str, forward: Callable[..., Array], nodes: NodeFactory) -> Tens
     return function
 
 
-def general(
-    name: str, forward: Callable[..., Array], nodes: NodeFactory, statics: Mapping[str, Any], kinds: Mapping[str, Kind]
-) -> TensorFunction:
+def general(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     """Return the function of any other operation: of tensors first, then of plain arguments, which have defaults."""
-    arity = nodes.arity
-    parameters, defaults = nodes.tensors + tuple(statics), tuple(statics.values())
-    checks = checks_of(parameters, defaults, kinds)
+    name, forward, arity, differentiable = primitive.name, primitive.forward, primitive.arity, primitive.differentiable_args
+    parameters, defaults = primitive.parameters, primitive.defaults
+    checks = checks_of(parameters, defaults, primitive.kinds)
 
     def function(*call: Argument, **kwargs: Argument) -> Any:
         args: Sequence[Any] = call
@@ -155,14 +155,14 @@ def general(
             if type(value) is Tensor:
                 any_tensor = True
                 raw[i] = value._data
-                recorded = recorded or (value._requires_grad and i in nodes.positions)
+                recorded = recorded or (value._requires_grad and i in differentiable)
             elif isinstance(value, Tensor):
                 return dispatch(function, args)
         if not any_tensor:
             return forward(*raw)
         if arity > 1:
-            raw[:arity] = common(raw[:arity], nodes.positions)
-            for i in nodes.positions:  # VJP rules compute with numbers, not with booleans
+            raw[:arity] = common(raw[:arity], differentiable)
+            for i in differentiable:  # VJP rules compute with numbers, not with booleans
                 if type(args[i]) is Tensor and args[i]._data.dtype.kind == "b" and raw[i].dtype.kind != "b":
                     args = (*args[:i], tensor_on(raw[i]), *args[i + 1 :])
         try:
@@ -176,12 +176,10 @@ def general(
     return function
 
 
-def viewing(
-    name: str, forward: Callable[..., Array], nodes: NodeFactory, statics: Mapping[str, Any], kinds: Mapping[str, Kind]
-) -> TensorFunction:
+def viewing(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     """Return the function of an operation whose result is a view of its argument."""
-    parameters, defaults = nodes.tensors + tuple(statics), tuple(statics.values())
-    checks = checks_of(parameters, defaults, kinds)
+    name, forward, parameters, defaults = primitive.name, primitive.forward, primitive.parameters, primitive.defaults
+    checks = checks_of(parameters, defaults, primitive.kinds)
 
     def function(*call: Argument, **kwargs: Argument) -> Any:
         args: Sequence[Any] = call
@@ -211,18 +209,13 @@ def shares(data: Array, source: Array) -> bool:
     return data is source or (data.base is not None and data.base is (source if source.base is None else source.base))
 
 
-def of_sequence(
-    name: str,
-    node: str,
-    forward: Callable[..., Array],
-    vjp: VjpRule,
-    statics: Mapping[str, Any],
-    kinds: Mapping[str, Kind],
-) -> tuple[TensorFunction, type[SequenceNode]]:
-    """Return the function of an operation on a sequence of tensors, and the class of its nodes."""
-    node_type: Any = type(node, (SequenceNode,), {"__slots__": (), "vjp": staticmethod(vjp)})
-    parameters, defaults = ("tensors", *statics), tuple(statics.values())
-    checks = checks_of(parameters, defaults, kinds)
+def of_sequence(primitive: Primitive, node: str) -> TensorFunction:
+    """Return the function of an operation on a sequence of tensors."""
+    name, forward, parameters, defaults = primitive.name, primitive.forward, primitive.parameters, primitive.defaults
+    checks = checks_of(parameters, defaults, primitive.kinds)
+    (vjp,) = primitive.vjps.values()
+    assert vjp is not None
+    node_type: Any = type(node, (SequenceNode,), {"__slots__": (), "vjp": staticmethod(vjp), "primitive": primitive})
 
     def function(*args: Argument, **kwargs: Argument) -> Any:
         if args and not isinstance(args[0], (list, tuple)):
@@ -248,4 +241,4 @@ def of_sequence(
         edges = tuple([(t._edge or leaf_edge(t)) if type(t) is Tensor and t._requires_grad else None for t in tensors])
         return output_of(made, edges, data)
 
-    return function, node_type
+    return function

@@ -70,39 +70,33 @@ class Declarations:
             description: see ``registry.describe``.
         """
         statics = statics or {}
-        kinds = kinds or {}
+        differentiable = any(vjps.values())
         if elementwise is None:
             elementwise = self._elementwise and "dim" not in statics
         if series is None and elementwise:
             series = "chain"
-        if series is None and elementwise:
-            series = "chain"
-        traits: dict[str, Any] = {"selects": selects, "elementwise": elementwise}
-        if recover is not None:
-            traits["recover"] = staticmethod(recover)
-        nodes = NodeFactory(name, node or node_name(name), tuple(statics), vjps, traits)
-        if view:
-            function = viewing(name, forward, nodes, statics, kinds)
-        elif not statics and len(vjps) == 1 and nodes.vjps:
-            function = unary(name, forward, nodes)
-        elif not statics and len(vjps) == 2:
-            function = binary(name, forward, nodes)
-        else:
-            function = general(name, forward, nodes, statics, kinds)
-        traits["primitive"] = PRIMITIVES[function] = Primitive(
+        primitive = Primitive(
             name=name,
-            function=function,
             forward=forward,
             vjps=vjps,
             parameters=(*vjps, *statics),
             defaults=tuple(statics.values()),
-            kinds=kinds,
-            series=series if nodes.vjps else "fixed",
+            kinds=kinds or {},
+            series=series if differentiable else "fixed",
             elementwise=elementwise,
             selects=selects,
             decomposition=decomposition,
         )
-        return self._finish(function, name, public, description)
+        nodes = NodeFactory(primitive, node or node_name(name), {} if recover is None else {"recover": staticmethod(recover)})
+        if view:
+            function = viewing(primitive, nodes)
+        elif not statics and len(vjps) == 1 and differentiable:
+            function = unary(primitive, nodes)
+        elif not statics and len(vjps) == 2:
+            function = binary(primitive, nodes)
+        else:
+            function = general(primitive, nodes)
+        return self._register(primitive, function, public, description)
 
     def sequence(
         self,
@@ -118,10 +112,8 @@ class Declarations:
         **description: Unpack[Registration],
     ) -> TensorFunction:
         """Declare an operation on a sequence of tensors; ``vjp(g, i, shapes, *statics)`` is the rule of the i-th."""
-        function, node_type = of_sequence(name, node, forward, vjp, statics, kinds)
-        node_type.primitive = PRIMITIVES[function] = Primitive(
+        primitive = Primitive(
             name=name,
-            function=function,
             forward=forward,
             vjps={"tensors": vjp},
             parameters=("tensors", *statics),
@@ -129,7 +121,7 @@ class Declarations:
             kinds=kinds,
             series=series,
         )
-        return self._finish(function, name, public, description)
+        return self._register(primitive, of_sequence(primitive, node), public, description)
 
     def several(
         self,
@@ -170,8 +162,10 @@ class Declarations:
             return function
         return describe(function, name=name, parameters=parameters, defaults=defaults, tensors=("x",), kinds=kinds, **description)
 
-    def _finish(self, function: TensorFunction, name: str, public: bool, description: Registration) -> TensorFunction:
-        self._name(function, name)
+    def _register(self, primitive: Primitive, function: TensorFunction, public: bool, description: Registration) -> TensorFunction:
+        primitive.function = function
+        PRIMITIVES[function] = primitive
+        self._name(function, primitive.name)
         return describe(function, **description) if public else function
 
     def _name(self, function: TensorFunction, name: str) -> None:

@@ -9,7 +9,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import next_sequence_nr
 from autodiff_cli.autograd.node import Edge, Node, leaf_edge
 from autodiff_cli.autograd.primitives.nodes import NO_EDGE, OUTPUT, OpNode
-from autodiff_cli.autograd.primitives.primitive import VjpRule, argument_names
+from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.tensor import Tensor
 
 _new = object.__new__
@@ -24,52 +24,27 @@ which of the VJP rules need it.  A plain tuple, as unpacking a named one costs 2
 class NodeFactory:
     """Makes the nodes of one primitive.
 
-    Attributes:
-        name: the primitive's.
+    Args:
+        primitive: the primitive.
         node_name: the class name of the nodes, which PyTorch prints.
-        tensors: the names of the arguments that are tensors.
-        vjps: the VJP rules, without those that are ``None``.
-        positions: the arguments that these belong to.
         traits: further class attributes of the nodes.
     """
 
-    __slots__ = (
-        "_node_type",
-        "arity",
-        "name",
-        "names",
-        "node_name",
-        "picks",
-        "positions",
-        "saved_values",
-        "tensors",
-        "traits",
-        "vjps",
-    )
+    __slots__ = ("_arity", "_edge_args", "_names", "_node_name", "_node_type", "_picks", "_saved_values", "_traits", "vjps")
 
-    def __init__(
-        self,
-        name: str,
-        node_name: str,
-        statics: tuple[str, ...],
-        vjps: Mapping[str, VjpRule | None],
-        traits: dict[str, Any],
-    ) -> None:
-        self.name = name
-        self.node_name = node_name
-        self.tensors = tuple(vjps)
-        self.traits = traits
-        self.positions = tuple(i for i, vjp in enumerate(vjps.values()) if vjp is not None)
-        self.vjps = tuple(vjp for vjp in vjps.values() if vjp is not None)
-        self.arity = len(vjps)
+    def __init__(self, primitive: Primitive, node_name: str, traits: Mapping[str, Any]) -> None:
+        self._node_name = node_name
+        self._traits = {"primitive": primitive, "selects": primitive.selects, "elementwise": primitive.elementwise, **traits}
+        self._edge_args = primitive.differentiable_args
+        self._arity = primitive.arity
         self._node_type: type[OpNode] | None = None
+        self.vjps = tuple(vjp for vjp in primitive.vjps.values() if vjp is not None)
         wanted = [argument_names(vjp)[1:] for vjp in self.vjps]
-        self.names = tuple(dict.fromkeys(name for names in wanted for name in names))
-        self.picks = tuple(tuple(map(self.names.index, names)) for names in wanted)
-        parameters = self.tensors + statics
-        self.saved_values: tuple[SavedValue, ...] = tuple(
-            (*_source(name, parameters), tuple(i for i, read in enumerate(self.picks) if k in read))
-            for k, name in enumerate(self.names)
+        self._names = tuple(dict.fromkeys(name for names in wanted for name in names))
+        self._picks = tuple(tuple(map(self._names.index, names)) for names in wanted)
+        self._saved_values: tuple[SavedValue, ...] = tuple(
+            (*_source(name, primitive.parameters), tuple(i for i, read in enumerate(self._picks) if k in read))
+            for k, name in enumerate(self._names)
         )
 
     @property
@@ -79,25 +54,25 @@ class NodeFactory:
             edge_of = tuple(
                 OUTPUT
                 if kind == "output"
-                else self.positions.index(position)
-                if kind == "value" and position in self.positions
+                else self._edge_args.index(position)
+                if kind == "value" and position in self._edge_args
                 else NO_EDGE
-                for kind, position, _ in self.saved_values
+                for kind, position, _ in self._saved_values
             )
             attributes = {
                 "vjps": self.vjps,
-                "picks": self.picks,
+                "picks": self._picks,
                 "edge_of": edge_of,
-                "saved_names": self.names,
+                "saved_names": self._names,
                 "keeps_output": OUTPUT in edge_of,
-                "frees": any(kind == "output" or (kind == "value" and at < self.arity) for kind, at, _ in self.saved_values),
+                "frees": any(kind == "output" or (kind == "value" and at < self._arity) for kind, at, _ in self._saved_values),
             }
             self._node_type = self.subclass(OpNode, **attributes)
         return self._node_type
 
     def subclass(self, base: type[Node], **attributes: Any) -> Any:
         """Return a class of nodes with the name and the traits of this primitive."""
-        return type(self.node_name, (base,), {"__slots__": (), **attributes, **self.traits})
+        return type(self._node_name, (base,), {"__slots__": (), **attributes, **self._traits})
 
     def record(self, values: Sequence[Any], data: Array) -> Tensor:
         """Return the output of a call, some argument of which requires grad, as a tensor with a node.
@@ -107,12 +82,12 @@ class NodeFactory:
             data: the result.
         """
         edges: list[Edge | None] = []
-        for i in self.positions:
+        for i in self._edge_args:
             value = values[i]
             needs = type(value) is Tensor and value._requires_grad
             edges.append((value._edge or leaf_edge(value)) if needs else None)
         saved: list[Any] = []
-        for kind, position, readers in self.saved_values:
+        for kind, position, readers in self._saved_values:
             for reader in readers:
                 if edges[reader] is not None:
                     break

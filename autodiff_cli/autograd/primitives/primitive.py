@@ -18,6 +18,10 @@ Decomposition = str | Callable[..., str | None]
 """An expression of simpler operations, or a function that returns one (or ``None``) for the plain arguments of a call."""
 
 
+def _undefined(*args: object) -> None:
+    raise NotImplementedError("the primitive has no function yet")
+
+
 @dataclass(slots=True, eq=False, kw_only=True)
 class Primitive:
     """An operation with VJP rules.
@@ -40,7 +44,7 @@ class Primitive:
     """
 
     name: str
-    function: TensorFunction
+    function: TensorFunction = field(default=_undefined)
     forward: Callable[..., Any]
     vjps: Mapping[str, VjpRule | None]
     parameters: tuple[str, ...]
