@@ -57,8 +57,8 @@ DTypeLike = str | type | DType | dtype
 """A data type, or its name."""
 
 
-def as_dtype(dtype: DTypeLike) -> DType:
-    """Return a type as a NumPy dtype.
+def as_dtype(dtype: DTypeLike | None) -> DType:
+    """Return a type as a NumPy dtype; ``None`` is float64.
 
     Raises:
         DtypeError: for a string that is not the name of a numeric type; NumPy's letter codes and string types are refused.
