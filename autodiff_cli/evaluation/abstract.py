@@ -1,10 +1,11 @@
-"""Programs run without values: what is not known is a symbol, and what is done with it is a step of the trace."""
+"""Run programs without values: variables are symbols, and operations on symbols are steps of the trace."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError
@@ -18,7 +19,7 @@ from autodiff_cli.language.tree import Syntax
 
 
 class Symbol(Tensor):
-    """A tensor of which nothing is known; the 1 in it is a stand-in that checks of arguments can look at."""
+    """A tensor without a value; its 1 is a placeholder for checks of arguments."""
 
     __slots__ = ()
 
@@ -29,23 +30,23 @@ class Symbol(Tensor):
 class SymbolicEvaluator(Evaluator):
     """Runs a program whose variables have no values.
 
-    A name that nobody defined is a variable.  Numbers are computed, as in an evaluation; so is what needs no variable.
-    Of a conditional both branches are run, as nobody knows which is taken; a function that calls itself would therefore
-    never end, and stays a call there.
+    An undefined name is a variable.  Expressions without variables are computed as in an evaluation.  Both branches of a
+    conditional are run, as the condition is unknown; a function that calls itself would therefore not end, and the inner
+    call stays a call.
     """
 
-    def __init__(self, source: str, dtype: Any) -> None:
+    def __init__(self, source: str, dtype: DType) -> None:
         super().__init__(source, {}, dtype)
         self.tensors.steps = []
         self._active: list[str] = []
 
     def run(self) -> Tensor:
-        """Run all statements; the output."""
+        """Run all statements and return the output."""
         value = super().run()
         return self.as_tensor(self._whole(value, self.tree.children[-1]))
 
     def _require_values(self) -> None:
-        """Variables need none."""
+        """Accept variables without values."""
 
     def name(self, node: Syntax) -> Any:
         text = node.children[0].text
@@ -73,14 +74,14 @@ class SymbolicEvaluator(Evaluator):
 
     # Steps on symbols
 
-    def _made(self, op: FunctionInfo | None, arguments: Sequence[Any], keywords: Any, node: Syntax) -> Symbol:
+    def _made(self, op: FunctionInfo | None, arguments: Sequence[Any], keywords: Mapping[str, Any], node: Syntax) -> Symbol:
         made = Symbol()
         self.tensors.keep(made, node)
         self.tensors.trace(op, arguments, keywords, made, node)
         return made
 
-    def _whole(self, value: Any, node: Syntax) -> Any:
-        """A list with symbols in it as one symbol; what else is in it has to be what a tensor is made of."""
+    def _whole(self, value: object, node: Syntax) -> Any:
+        """Return a list with symbols in it as one symbol, after checking that its other items fit into a tensor."""
         if not isinstance(value, list) or not _has_symbol(value):
             return value
         node = value.node if isinstance(value, Items) else node
@@ -107,15 +108,15 @@ class SymbolicEvaluator(Evaluator):
     def keys(self, values: Sequence[object]) -> list[Any]:
         return list(values) if _has_symbol(values) else super().keys(values)
 
-    def element(self, thing: Any, keys: list[Any], node: Syntax) -> Any:
+    def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
         if not _has_symbol([thing, *keys]):
             return super().element(thing, keys, node)
         thing = self._whole(thing, node.children[0])
         return self._made(None, (thing if isinstance(thing, tuple) else self.indexed(thing, node),), {}, node)
 
-    def attribute(self, thing: Any, name: str, node: Syntax) -> Any:
+    def attribute(self, thing: object, name: str, node: Syntax) -> Any:
         thing = self._whole(thing, node.children[0])
-        # Of a symbol nobody knows whether it has several results with names, as those of sort; it has no methods without ().
+        # A symbol may have several named results, as those of sort; but a method needs brackets.
         if isinstance(thing, Symbol) and (name in ATTRIBUTES or name not in FUNCTIONS):
             return self._made(None, (thing,), {}, node)
         return super().attribute(thing, name, node)

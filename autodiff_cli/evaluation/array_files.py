@@ -10,16 +10,14 @@ import warnings
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.errors import FileError
 from autodiff_cli.language import source_text
 from autodiff_cli.limits import check_size
 
-Array = NDArray[Any]
 MOST_CSV = 1 << 29
 """Bytes: a number takes two of them, and a tensor has at most 2**28 numbers."""
 MOST_JSON = 1 << 26

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from autodiff_cli.autograd.dtypes import Array, DType
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, MissingValue, UsageError, setting
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.language.tree import STATEMENTS, pieces
 from autodiff_cli.limits import hold
 
-Array = NDArray[Any]
 RESERVED = ("if", "else", "or", "and", "not", "true", "false", "none")
 _NEXT = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")
 """A comma that a further ``NAME=`` follows."""
@@ -124,7 +123,7 @@ def from_file(path: str) -> Array:
     return read_array(path)
 
 
-def variables(values: Mapping[str, ArrayLike | Tensor], dtype: np.dtype[Any], requires_grad: Iterable[str]) -> dict[str, Tensor]:
+def variables(values: Mapping[str, ArrayLike | Tensor], dtype: DType, requires_grad: Iterable[str]) -> dict[str, Tensor]:
     """Return a leaf for each value; those in ``requires_grad`` require grad."""
     wanted = set(requires_grad)
     leaves = {}

@@ -1,10 +1,10 @@
-"""Values of the evaluator on their way into functions: what is a number, what a tensor, what is too large."""
+"""Convert values of the language for functions, and refuse those that do not fit or would be too large."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -17,13 +17,16 @@ from autodiff_cli.errors import ArgumentError, AutodiffError
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import LARGE, check_size
 from autodiff_cli.suggest import suggestion
+from autodiff_cli.text import listed as in_words
+
+Value = TypeVar("Value")
 
 DTYPES = ("float32", "float64", "int64", "bool")
-"""The types of elements, by their names."""
+"""The names of element types."""
 
 
 class Items(list[Any]):
-    """The values of a list of the program, with the place where it is written: as a tensor it is not the call around it."""
+    """The values of a list literal, and its node: a tensor made of it is listed under the literal, not under the call around it."""
 
     __slots__ = ("node",)
 
@@ -32,9 +35,9 @@ class Items(list[Any]):
         self.node = node
 
 
-def holds_tensor(value: Any) -> bool:
-    """Whether a tensor is anywhere in a nested list."""
-    stack = [value]
+def holds_tensor(value: object) -> bool:
+    """Whether a nested list contains a tensor."""
+    stack: list[object] = [value]
     while stack:
         item = stack.pop()
         if isinstance(item, Tensor):
@@ -45,7 +48,7 @@ def holds_tensor(value: Any) -> bool:
 
 
 def holds_none(value: list[Any]) -> bool:
-    """Whether ``none`` is anywhere in a nested list, which NumPy would take for nan."""
+    """Whether a nested list contains ``none``, which NumPy would convert to nan."""
     stack: list[Any] = [value]
     while stack:
         for item in stack.pop():
@@ -56,10 +59,10 @@ def holds_none(value: list[Any]) -> bool:
     return False
 
 
-def nesting(value: Any) -> int:
-    """How deep a list is nested, 0 for what is none."""
+def nesting(value: object) -> int:
+    """Return the depth of a nested list, 0 for any other value."""
     depth = 0
-    level = [value]
+    level: list[object] = [value]
     while lists := [item for item in level if isinstance(item, list)]:
         level = [item for each in lists for item in each]
         depth += 1
@@ -67,19 +70,19 @@ def nesting(value: Any) -> int:
 
 
 def ragged() -> ArgumentError:
-    """The error for a list that is no tensor."""
+    """Return the error for a list whose rows differ in shape."""
     return ArgumentError("the rows of this list are not numbers in the shape of a tensor", hint="every row needs the same length")
 
 
-def positions(key: Any) -> Any:
-    """A list of positions, or a mask, as an array; any other key as it is."""
+def positions(key: object) -> Any:
+    """Return a list of positions or a mask as an array; any other key as it is."""
     try:
-        found = np.asarray(key) if isinstance(key, list) else key
+        found: Any = np.asarray(key) if isinstance(key, list) else key
     except ValueError:
         raise ragged() from None
     if isinstance(found, Tensor) and not found.requires_grad:
         found = found._data
-    # Every number that a program is given is a floating-point one.
+    # All numbers of the input are floating-point ones.
     if isinstance(found, (np.ndarray, np.generic)):
         whole = counted(found)
         if whole is not found:
@@ -87,8 +90,8 @@ def positions(key: Any) -> Any:
     return key if isinstance(key, Tensor) else found
 
 
-def described(value: Any) -> str:
-    """What a value is, in the middle of a sentence."""
+def described(value: object) -> str:
+    """Return the kind of a value, for the middle of a sentence."""
     if value is None:
         return "none"
     if isinstance(value, str):
@@ -104,18 +107,18 @@ def described(value: Any) -> str:
     return "a number" if is_plain(value) else _KINDS.get(type(value).__name__, "something else")
 
 
-def both(values: Iterable[Any]) -> str:
-    """What several values are: ``a tensor of shape [2] and the text 'a'``."""
+def both(values: Iterable[object]) -> str:
+    """Return the kinds of several values: ``a tensor of shape [2] and the text 'a'``."""
     texts = [f"a tensor of shape {list(v.shape)}" if isinstance(v, Tensor) else _briefly(v) for v in values]
-    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts) or "nothing"
+    return in_words(texts) if texts else "nothing"
 
 
-def refused(name: str, values: Iterable[Any], wanted: str) -> ArgumentError:
-    """The error for values that an operation cannot work on, with what it takes instead."""
+def refused(name: str, values: Iterable[object], wanted: str) -> ArgumentError:
+    """Return the error for values that an operation cannot work on; ``wanted`` says which ones it takes."""
     return ArgumentError(f"{name} cannot work on {both(values)}", hint=wanted)
 
 
-def _briefly(value: Any) -> str:
+def _briefly(value: object) -> str:
     if isinstance(value, list):
         try:
             np.asarray(value)
@@ -137,28 +140,30 @@ _KINDS = {
 
 
 def number(text: str) -> float | int:
+    """Return the value of a number literal: a short whole one as an integer, so that it can be a position."""
     digits = text.replace("_", "")
     if digits.isdigit() and len(digits) < 16:
         return int(digits)
     return float(digits)
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> TypeGuard[float]:
+    """Whether a value is a plain number: a Python ``bool``, ``int`` or ``float``."""
     return isinstance(value, (bool, int, float))
 
 
-def weak_operand(value: Any, logical: bool) -> Any:
-    """A number on which arithmetic gives inf and nan instead of raising, and never an integer of any length."""
+def weak_operand(value: Value, logical: bool) -> Value | np.float64:
+    """Return a plain number as a NumPy float, whose arithmetic gives inf and nan instead of raising; any other value as it is."""
     return np.float64(value) if is_plain(value) and not (logical and isinstance(value, bool)) else value
 
 
 def takes_sequence(op: FunctionInfo, given: list[Any]) -> bool:
-    """Whether the first of these arguments is the sequence of tensors, and what follows is plain: ``cat([x, y], 0)``."""
+    """Whether the first argument is a sequence of tensors, and the others are plain: ``cat([x, y], 0)``."""
     return op.variadic and bool(op.tensors) and bool(given) and isinstance(given[0], list) and all(map(is_plain, given[1:]))
 
 
-def whole(value: Any, what: str) -> Any:
-    """A number as an integer; anything else as it is.
+def whole(value: object, what: str) -> Any:
+    """Return a number as an integer; any other value as it is.
 
     Raises:
         ArgumentError: for a number that is not whole, or larger than any position.
@@ -172,11 +177,11 @@ def whole(value: Any, what: str) -> Any:
     return value
 
 
-def static(value: Any, op: FunctionInfo, parameter: str) -> Any:
-    """A plain argument: whole numbers as integers, as far as a float counts one by one.
+def static(value: object, op: FunctionInfo, parameter: str) -> Any:
+    """Return a plain argument, whole numbers below 2**53 as integers.
 
     Raises:
-        ArgumentError: for a tensor that is not one known number, for a function, and for any other value that is not plain.
+        ArgumentError: for any other value, such as a function or a tensor that is not a constant scalar.
     """
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < EXACT else value
@@ -193,12 +198,13 @@ def static(value: Any, op: FunctionInfo, parameter: str) -> Any:
     return value
 
 
-def listed(value: Any) -> str:
-    """A literal list as text, without recursion over a depth that NumPy would not allow anyway."""
+def literal_text(value: list[Any]) -> str:
+    """Return a list literal as text; its depth is limited, so that ``str`` may recurse."""
     return str(value).replace("True", "true").replace("False", "false")
 
 
 def arguments_wanted(op: FunctionInfo) -> str:
+    """Return the number of arguments that a function takes: ``2 arguments``, ``1 or 2 arguments``."""
     return how_many(op.required, len(op.parameters))
 
 
@@ -207,7 +213,7 @@ _PRODUCTS = ("matmul", "mm", "mv", "bmm", "dot")
 
 
 def check_result(op: FunctionInfo, tensors: list[Tensor]) -> None:
-    """Refuse a result that broadcasting or a product would make too large, before it is allocated."""
+    """Refuse a result that broadcasting or a matrix product would make too large, before it is allocated."""
     most = math.prod(tensor.numel() for tensor in tensors)
     if most < LARGE // 8 or op.name in _CHECK_THEMSELVES:
         return
@@ -219,13 +225,13 @@ def check_result(op: FunctionInfo, tensors: list[Tensor]) -> None:
             check_size((most,))
         elif len(tensors) > 1 or (op.function in PRIMITIVES and PRIMITIVES[op.function].elementwise):
             check_size(np.broadcast_shapes(*shapes))
-    except ValueError as error:  # shapes that do not fit: the operation says so
+    except ValueError as error:  # the shapes do not fit: the operation reports that
         if isinstance(error, AutodiffError):
             raise
 
 
 def _product_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a matrix product, whose leading dimensions broadcast."""
+    """Return the shape of a matrix product, whose leading dimensions broadcast."""
     rows, columns = x[-2:-1], y[-1:] if len(y) > 1 else ()
     return (*np.broadcast_shapes(x[:-2], y[:-2]), *rows, *columns)
 
@@ -244,6 +250,6 @@ def check_gather(tensor: Tensor, keys: list[Any]) -> None:
 
 
 def variable_hint(name: str, known: Iterable[str]) -> str:
-    """A way out for a name that is none of the variables."""
+    """Return a hint for a name that is not a variable."""
     known = list(known)
     return suggestion(name, known) or f"the variable{'s are' if len(known) > 1 else ' is'} {', '.join(known)}"

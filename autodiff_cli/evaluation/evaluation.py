@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.tensor import Tensor
@@ -20,7 +21,6 @@ from autodiff_cli.language.tree import walk
 from autodiff_cli.limits import check_printed, places
 from autodiff_cli.suggest import suggestion
 
-Array = NDArray[Any]
 Value = ArrayLike | Tensor | str
 """The value of a variable: numbers, or the text of an expression."""
 

@@ -1,10 +1,11 @@
-"""One program of expressions, evaluated as a whole: its last statement is its result."""
+"""Evaluate a program of expressions as a whole: its last statement is its result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, ParseError
 from autodiff_cli.evaluation.coercion import holds_tensor
@@ -19,22 +20,22 @@ class Evaluator(Machine):
     """Runs one program; see ``Machine`` for the arguments.
 
     Args:
-        tree: the program, where it was parsed before.
+        tree: the program, if it was parsed already.
 
     Attributes:
         tree: the program.
     """
 
     most_operations = MOST_BYTES // BYTES_OF_AN_OPERATION
-    """All tensors are kept, for the table."""
+    """Every tensor is kept for the table, so memory limits the number of operations."""
 
-    def __init__(self, source: str, variables: Mapping[str, Tensor], dtype: Any, tree: Syntax | None = None) -> None:
+    def __init__(self, source: str, variables: Mapping[str, Tensor], dtype: DType, tree: Syntax | None = None) -> None:
         super().__init__(source, variables, dtype)
         self.tree = tree or parse(source)
         self.variables = dict(variables)
 
     def run(self) -> Any:
-        """Evaluate all statements; the value of the last one.
+        """Evaluate all statements and return the value of the last one.
 
         Raises:
             AutodiffError: of any kind, with its place in the source.
@@ -52,8 +53,8 @@ class Evaluator(Machine):
             )
         return value
 
-    def as_tensor(self, value: Any) -> Tensor:
-        """The program's result as a tensor."""
+    def as_tensor(self, value: object) -> Tensor:
+        """Return the result of the program as a tensor."""
         if isinstance(value, Tensor):
             return value
         last = self.tree.children[-1]
@@ -68,9 +69,9 @@ class Evaluator(Machine):
             raise error.at(last.span, self.source) from None
 
     def named(self) -> Iterator[tuple[Tensor, str, str]]:
-        """Every tensor, its name and its expression: variables first, then what the program made, in the order of evaluation.
+        """Yield every tensor with its name and its expression: variables first, then those of the program, in order of evaluation.
 
-        What has no name is called ``%1``, ``%2`` and so on.
+        Tensors without a name are called ``%1``, ``%2`` and so on.
         """
         names = {id(tensor): name for name, tensor in reversed(self.names.items()) if isinstance(tensor, Tensor)}
         yield from ((tensor, name, name) for name, tensor in self.variables.items())
@@ -83,7 +84,7 @@ class Evaluator(Machine):
             yield tensor, name, expression
 
     def _require_values(self) -> None:
-        """Name all variables without a value at once."""
+        """Refuse variables without a value, all in one error."""
         missing = free_names(self.tree, self.variables)
         if missing:
             raise without_value(missing, self.source)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from autodiff_cli import ops  # noqa: F401  installs the functions
+from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, OutOfMemory, ParseError, UnknownName
@@ -72,7 +71,7 @@ class Machine(Operations):
 
     most_nested = MOST_NESTED_CALLS
 
-    def __init__(self, source: str, variables: Mapping[str, Tensor], dtype: np.dtype[Any], listing: bool = True) -> None:
+    def __init__(self, source: str, variables: Mapping[str, Tensor], dtype: DType, listing: bool = True) -> None:
         super().__init__(TensorLog(source, dtype, variables.values(), listing))
         self.names: dict[str, Any] = dict(variables)
         self.functions: dict[str, UserFunction] = {}
@@ -266,7 +265,7 @@ class Machine(Operations):
             found = FUNCTIONS[f"{name}imum"]
         return self.call_found(found, positional, named, node)
 
-    def call_found(self, found: Any, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def call_found(self, found: FunctionInfo | UserFunction, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """Call the result of ``find``; a function of the program is pending work."""
         if isinstance(found, FunctionInfo):
             return self.apply(found, given, named, node)

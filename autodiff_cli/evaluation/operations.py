@@ -54,7 +54,7 @@ class Operations:
         self.tensors.trace(op, arguments, keywords, result, node)
         return result
 
-    def listed(self, result: Any, node: Syntax) -> Any:
+    def listed(self, result: object, node: Syntax) -> Any:
         """Return the result of a function as a value of the language, its tensors listed."""
         if isinstance(result, Tensor):
             hold(result._data)

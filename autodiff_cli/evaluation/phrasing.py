@@ -1,4 +1,4 @@
-"""Pieces of notes: which call, with which arguments, at which element."""
+"""Phrases of notes: the call, its arguments, the place of an element."""
 
 from __future__ import annotations
 
@@ -6,51 +6,60 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from autodiff_cli.errors import Span
 from autodiff_cli.evaluation.trace import Step, raw
-from autodiff_cli.language.tree import Syntax
+from autodiff_cli.language.tree import Syntax, arguments
 
 Note = dict[str, Any]
-"""What ``note`` makes, as the JSON has it."""
+"""A note as in the JSON output: ``kind``, ``span``, ``message`` and perhaps ``order``."""
 
 _MOST_TEXT = 48
 
 
 def note(kind: str, message: str, span: Span | None = None, order: int | None = None) -> Note:
-    """What is worth knowing, and where in the expression that is.
+    """Build a note.
 
     Args:
-        order: what it is about: 0 for the value, 1 for a first derivative and so on; ``None`` where that says nothing.
+        kind: the kind of note, such as ``kink``.
+        message: its text.
+        span: its place in the expression.
+        order: 0 for a note on the value, 1 on the first derivatives and so on; ``None`` if it is about the whole answer.
     """
     made: Note = {"kind": kind, "span": None if span is None else list(span), "message": message}
     return made if order is None else {**made, "order": order}
 
 
 def ordinal(order: int) -> str:
-    """What a derivative of an order is called."""
+    """Return the name of a derivative of an order."""
     return {1: "derivative", 2: "second derivative"}.get(order, f"derivative of order {order}")
 
 
 def beside(texts: Mapping[Any, str]) -> str:
-    """`` with x = 0.0``, for those arguments that do not stand in the expression as they are."""
+    """Return `` with x = 0.0`` for texts of arguments, without the empty ones."""
     shown = [text for text in texts.values() if text]
     return f" with {', '.join(shown)}" if shown else ""
 
 
-def spelled(value: Any) -> str:
-    """A number with as many digits as it takes."""
+def spelled(value: object) -> str:
+    """Return a number with all of its digits."""
     return str(value)
 
 
-def first_place(mask: Any) -> tuple[int, ...]:
-    """The position of the first element that is true."""
+def first_place(mask: ArrayLike) -> tuple[int, ...]:
+    """Return the position of the first true element."""
     flat = int(np.argmax(np.ravel(mask)))
     return tuple(int(i) for i in np.unravel_index(flat, np.shape(mask)))
 
 
-def among(mask: Any, sampled: int | None = None) -> str:
-    """`` in 2 of 5 elements, first at [1]``; nothing for a single number."""
+def among(mask: ArrayLike, sampled: int | None = None) -> str:
+    """Return `` in 2 of 5 elements, first at [1]``; nothing for a single number.
+
+    Args:
+        mask: the elements.
+        sampled: the number of elements that were examined, if not all.
+    """
     if not np.ndim(mask):
         return ""
     place = ", ".join(map(str, first_place(mask)))
@@ -60,25 +69,23 @@ def among(mask: Any, sampled: int | None = None) -> str:
 
 
 def shortened(source: str, span: Span) -> str:
-    """A piece of the expression on one line, its middle left out where it is long."""
+    """Return a piece of the expression on one line, shortened in the middle if it is long."""
     text = " ".join(source[slice(*span)].split())
     half = _MOST_TEXT // 2
     return text if len(text) <= _MOST_TEXT else f"{text[:half].rstrip()} ... {text[-half:].lstrip()}"
 
 
 def call_text(step: Step, source: str) -> str:
-    """The name of a function that is called, the whole of an operator."""
+    """Return the name of a called function; for an operator, its whole expression."""
     assert step.op is not None
     return step.op.name if step.tree.kind in ("call", "method") else shortened(source, step.tree.span)
 
 
 def operands(step: Step) -> list[Syntax]:
-    """The trees of the arguments, where they can be told apart."""
+    """Return the trees of the arguments; an empty list if they do not correspond to the arguments."""
     node = step.tree
     if node.kind in ("call", "method"):
-        after = 2 if node.kind == "method" else 1
-        given = node.children[after].children if len(node.children) > after else []
-        found = [child.children[1] if child.kind == "keyword" else child for child in given]
+        found = [child.children[1] if child.kind == "keyword" else child for child in arguments(node)]
         found = [node.children[0], *found] if node.kind == "method" else found
     elif node.kind in ("index", "attribute"):
         found = node.children[:1]
@@ -92,13 +99,15 @@ def operands(step: Step) -> list[Syntax]:
 def arguments_at(
     step: Step, place: tuple[int, ...], shape: tuple[int, ...], one_by_one: bool, source: str, human: bool = False
 ) -> dict[Any, str]:
-    """``x = 0.0`` for each argument that is no literal, by its position or keyword.
+    """Return ``x = 0.0`` for each argument that is not a literal, by its position or keyword.
 
     Args:
         step: the call.
-        place: which element, of arguments broadcast to ``shape``; ``one_by_one`` if that makes sense.
+        place: the position of an element in ``shape``.
+        shape: the shape that the arguments broadcast to.
+        one_by_one: whether the function works element by element.
         source: the expression.
-        human: numbers with few digits.
+        human: whether numbers are rounded to six digits.
     """
     trees = operands(step)
     texts: dict[Any, str] = {}
@@ -132,7 +141,7 @@ def _names(tree: Syntax) -> bool:
     return tree.kind == "neg" and tree.children[0].kind != "number"
 
 
-def _parameter(step: Step, key: Any) -> str:
+def _parameter(step: Step, key: int | str) -> str:
     op = step.op
     if op is None:
         return "the value"

@@ -1,4 +1,4 @@
-"""The tensors of a program: made of its literals, and kept with the expression that made each."""
+"""The log of a program: it makes tensors of literals, and lists every tensor with its expression."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, KEYWORD_ALIASES, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ShapeError, Span
@@ -18,7 +19,7 @@ from autodiff_cli.evaluation.coercion import (
     holds_none,
     holds_tensor,
     is_plain,
-    listed,
+    literal_text,
     ragged,
     static,
     takes_sequence,
@@ -30,25 +31,25 @@ from autodiff_cli.suggest import suggestion
 
 _MOST_TEXT = 400
 _MOVING = ("shape", "views", "arrange", "positions", "extremes", "sorting", "comparison", "creation")
-"""Functions that compute nothing of the elements they are given."""
+"""Sections of functions that move or compare elements, and do not compute with them."""
 
 
 class TensorLog:
-    """Makes values of a program into tensors, and lists what it made.
+    """Converts values of a program to tensors, and lists its tensors.
 
     Args:
-        source: the text that places in it are named after.
+        source: the text that spans refer to.
         dtype: the type of tensors made from literals.
-        given: tensors that were there before, which are not listed.
-        listing: whether to keep a list at all; it keeps every tensor alive.
+        given: existing tensors, which are not listed.
+        listing: whether to list tensors; the list keeps all of them alive.
 
     Attributes:
-        made: every tensor, in order, with the expression that made it.
-        steps: what was done, for notes; nothing is kept while it is ``None``.
+        made: every tensor in order, with its expression.
+        steps: the trace, for notes; ``None`` turns it off.
         calls: the calls of functions of the program, each with the range of steps inside it.
     """
 
-    def __init__(self, source: str, dtype: Any, given: Iterable[Tensor] = (), listing: bool = True) -> None:
+    def __init__(self, source: str, dtype: DType, given: Iterable[Tensor] = (), listing: bool = True) -> None:
         self.source = source
         self.dtype = dtype
         self.listing = listing
@@ -60,21 +61,21 @@ class TensorLog:
     def trace(
         self, op: FunctionInfo | None, arguments: Sequence[Any], keywords: Mapping[str, Any], result: Any, node: Syntax
     ) -> None:
-        """Keep a step, if anybody wants to know."""
+        """Append a step to the trace, if tracing."""
         if self.steps is not None and self.listing:
             self.steps.append(Step(op, arguments, keywords, result, node))
 
     def mark(self) -> int:
-        """How many steps there are so far."""
+        """Return the number of steps so far."""
         return 0 if self.steps is None else len(self.steps)
 
     def called(self, node: Syntax, mark: int) -> None:
-        """Keep the call of a function of the program, which began at a mark."""
+        """Log the call of a function of the program that began at a mark."""
         if self.steps is not None and self.listing:
             self.calls.append((node, mark, len(self.steps)))
 
     def keep(self, tensor: Tensor, node: Syntax, text: str | None = None) -> Tensor:
-        """List a tensor that an expression made, once."""
+        """List the tensor of an expression, once."""
         if self.listing and id(tensor) not in self._known:
             self._known.add(id(tensor))
             self.made.append((tensor, text or self.text(node.span)))
@@ -82,7 +83,7 @@ class TensorLog:
 
     @contextmanager
     def unlisted(self) -> Iterator[None]:
-        """What is made inside is nobody else's business."""
+        """Suspend listing inside a ``with`` block."""
         before, self.listing = self.listing, False
         try:
             yield
@@ -90,20 +91,22 @@ class TensorLog:
             self.listing = before
 
     def text(self, span: Span) -> str:
-        """A piece of the source on one line; the middle of a very long one is left out."""
+        """Return a piece of the source on one line, shortened in the middle if it is very long."""
         start, end = span
         if end - start > _MOST_TEXT:
             half = _MOST_TEXT // 2
             return f"{self.text((start, start + half))} ... {self.text((end - half, end))}"
         return " ".join(self.source[start:end].split())
 
-    def of(self, value: Any, node: Syntax | None = None) -> Tensor:
-        """A value as a tensor: itself, a constant of the program's type, or the elements of a list stacked.
+    def of(self, value: object, node: Syntax | None = None) -> Tensor:
+        """Return a value as a tensor: itself, a constant of the program's type, or the stacked elements of a list.
 
-        A literal that ``node`` stands for is listed.
+        Args:
+            value: the value.
+            node: its expression, under which a list is listed.
 
         Raises:
-            ArgumentError: if it is no number and no list of numbers in the shape of a tensor.
+            ArgumentError: if it is neither a number nor a list of numbers in the shape of a tensor.
         """
         if isinstance(value, Tensor):
             return value
@@ -116,34 +119,34 @@ class TensorLog:
             hint = f"take one of its elements: .{names[0]} or [0]" if names else None
             raise ArgumentError(f"a number or a tensor is expected, not {described(value)}", hint=hint)
         if isinstance(value, list) and holds_none(value):
-            raise ArgumentError("none is no element of a list of numbers", hint="write nan for a number that is missing")
+            raise ArgumentError("a list of numbers cannot contain none", hint="write nan for a missing number")
         try:
             tensor = Tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
         except (ValueError, TypeError):
             raise ragged() from None
         if node is not None and isinstance(value, list):
-            self.keep(tensor, node, listed(value))
+            self.keep(tensor, node, literal_text(value))
         return tensor
 
     def _stacked(self, items: list[Any], node: Syntax | None) -> Tensor:
-        """A list with tensors in it, joined along a new dimension."""
+        """Return a list with tensors in it, joined along a new dimension."""
         inner = [node if isinstance(item, list) and holds_tensor(item) else None for item in items]
         tensors = [self.of(item, at) for item, at in zip(items, inner, strict=True)]
         try:
             stacked: Tensor = FUNCTIONS["stack"].function(tensors)
         except ShapeError as error:
-            error.hint = "the elements of a list are numbers, or lists of one length"
+            error.hint = "the elements of a list are numbers, or lists of the same length"
             raise
         if node is None:
             return stacked
         self.trace(None, tensors, {}, stacked, node)
         return self.keep(stacked, node)
 
-    def _argument(self, op: FunctionInfo, parameter: str, value: Any, node: Syntax) -> Any:
-        """An argument for a parameter: of arithmetic, where numbers stay plain, and weak, or a plain one.
+    def _argument(self, op: FunctionInfo, parameter: str, value: object, node: Syntax) -> Any:
+        """Return the argument for a parameter: a tensor or a weakly typed number, or a plain value.
 
-        Whole numbers, as ``argmax`` and ``count_nonzero`` give them, are floating-point ones from there on, so that no
-        arithmetic wraps round; where elements only move or are compared they stay positions.
+        Tensors of whole numbers, such as the result of ``argmax``, are converted to floating point, so that arithmetic
+        cannot overflow; where elements only move or are compared they stay whole.
         """
         if parameter not in op.tensors:
             return static(value, op, parameter)
@@ -163,7 +166,7 @@ class TensorLog:
     def arguments(
         self, op: FunctionInfo, given: list[Any], named: Mapping[str, Any], node: Syntax
     ) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments as a function takes them: tensors for its tensors, plain values for the rest.
+        """Return the arguments as a function takes them: tensors for its tensors, plain values for the rest.
 
         Raises:
             ArgumentError: if there are too many or too few, or a keyword is unknown or given twice.
@@ -200,12 +203,12 @@ class TensorLog:
 
 
 def _by_position(op: FunctionInfo, count: int) -> Sequence[str]:
-    """The parameters that so many arguments are for; the last one may take several."""
+    """Return the parameters of a number of positional arguments; the last one may take several."""
     return [*op.parameters, *op.parameters[-1:] * (count - len(op.parameters))][:count]
 
 
 def _keywords(op: FunctionInfo, given: int, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords by the names that the function has for them."""
+    """Return keywords by the parameters that they set."""
     parameters = op.parameters
     keywords: dict[str, Any] = {}
     for keyword, value in named.items():

@@ -64,7 +64,7 @@ def invoke(op: FunctionInfo, arguments: Sequence[Any], keywords: Mapping[str, An
     return op.function(*arguments, **keywords)
 
 
-def raw(value: Any) -> Any:
+def raw(value: object) -> Any:
     """Return the array of a tensor; anything else as it is."""
     return value._data if type(value) is Tensor else value
 

@@ -1,4 +1,4 @@
-"""What a sweep of a program of statements starts from, as an expression of its own: notes on it are notes on the sweep."""
+"""Notes on a backward pass of a program, found by evaluating the expression that it starts from."""
 
 from __future__ import annotations
 
@@ -8,41 +8,50 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError
+from autodiff_cli.evaluation.coercion import is_plain
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.language.tree import Syntax, names_in, walk
 
 MOST_STATEMENTS = 2_000
-"""Longer programs have no notes: that would take longer than the sweep."""
-_SWEEPS = ("backward", "grad")
+"""Longer programs have no notes, which would take longer than the backward pass."""
+_BACKWARD = ("backward", "grad")
 _NAMESPACE = re.compile(r"\btorch\.(?:(?:autograd|functional|nn|linalg|special)\.)*")
 
 
 class History:
-    """The assignments and definitions that a program has run so far."""
+    """The assignments that a program has run so far."""
 
     def __init__(self) -> None:
         self._entries: list[tuple[Syntax, bool]] = []
         self._of: dict[str, list[int]] = {}
 
-    def add(self, tree: Syntax, value: Any) -> None:
-        """Keep a statement; ``value`` is what was assigned."""
+    def add(self, tree: Syntax, value: object) -> None:
+        """Append a statement, if it is an assignment.
+
+        Args:
+            tree: the statement.
+            value: the value that was assigned.
+        """
         if tree.kind == "assignment":
             names = [tree.children[0].text]
         elif tree.kind == "unpack":
             names = [name.text for name in tree.children[:-1]]
         else:
             return
-        recorded = any(isinstance(v, Tensor) and v._requires_grad and not v.is_leaf for v in _parts(value))
+        parts = value if isinstance(value, (tuple, list)) else (value,)
+        recorded = any(isinstance(part, Tensor) and part._requires_grad and not part.is_leaf for part in parts)
         for name in names:
             self._of.setdefault(name, []).append(len(self._entries))
         self._entries.append((tree, recorded))
 
     def before(self, tree: Syntax) -> tuple[list[Syntax], set[str]] | None:
-        """The statements that an expression was computed by, in order, and the names that have their values elsewhere.
+        """Return the statements that computed an expression, in order, and the other names that it needs.
 
-        ``None`` if a name has another value by now, or there are too many.
+        Returns:
+            ``None`` if one of the names has another value by now, or there are too many statements.
         """
         included: set[int] = set()
         given: set[str] = set()
@@ -65,32 +74,28 @@ class History:
         return [self._entries[i][0] for i in sorted(included)], given
 
 
-def _parts(value: Any) -> Any:
-    return value if isinstance(value, (tuple, list)) else (value,)
-
-
-def swept(statement: Syntax) -> list[Syntax]:
-    """What the sweeps in a statement start from: ``z`` in ``z.backward()`` and in ``grad(z, x)``."""
+def backward_roots(statement: Syntax) -> list[Syntax]:
+    """Return the roots of the backward passes in a statement: ``z`` in ``z.backward()`` and in ``grad(z, x)``."""
     found = []
     for node in walk(statement):
         if node.kind == "method" and node.children[1].text == "backward":
             found.append(node.children[0])
-        elif node.kind == "call" and node.children[0].text in _SWEEPS and len(node.children) > 1:
+        elif node.kind == "call" and node.children[0].text in _BACKWARD and len(node.children) > 1:
             found += node.children[1].children[:1]
     return found
 
 
 def notes_behind(
-    root: Syntax, history: History, functions: Mapping[str, Syntax], names: Mapping[str, Any], source: str, dtype: Any
+    root: Syntax, history: History, functions: Mapping[str, Syntax], names: Mapping[str, object], source: str, dtype: DType
 ) -> list[dict[str, Any]]:
-    """The notes on a sweep.
+    """Return the notes on a backward pass.
 
     Args:
-        root: what it starts from.
-        history: what was run before.
-        functions: the definitions of the program.
-        names: what each name means now.
-        source: the text that trees refer to; so do the places in notes.
+        root: the expression that it starts from.
+        history: the assignments so far.
+        functions: the definitions of functions.
+        names: the current value of each name.
+        source: the text that trees and notes refer to.
         dtype: the type of numbers.
     """
     from autodiff_cli.notes import notes_on
@@ -99,15 +104,16 @@ def notes_behind(
     if found is None:
         return []
     statements, given = found
-    leaves = {name: names[name] for name in given if isinstance(names.get(name), Tensor)}
-    plain = {name: names[name] for name in given if isinstance(names.get(name), (bool, int, float))}
+    values = {name: names[name] for name in given if name in names}
+    leaves = {name: value for name, value in values.items() if isinstance(value, Tensor)}
+    plain = {name: value for name, value in values.items() if is_plain(value)}
     if any(leaf.dtype.kind == "f" and leaf.dtype != dtype for leaf in leaves.values()):
         return []
     at = {name: leaf._data for name, leaf in leaves.items() if leaf._requires_grad}
     const = {**{name: leaf._data for name, leaf in leaves.items() if name not in at}, **plain}
     try:
         evaluation = Evaluation(_cut(source, [*functions.values(), *statements, root]), at, const, dtype=np.dtype(dtype).name)
-    except AutodiffError:  # what only a program can say
+    except AutodiffError:  # it uses a statement or a function that only programs have
         return []
     gradients = {name: leaves[name].grad for name in at}
     numbers = [(f"the derivative by {name}", 0.0 if g is None else g._data) for name, g in gradients.items()]
@@ -115,7 +121,7 @@ def notes_behind(
 
 
 def _cut(source: str, trees: list[Syntax]) -> str:
-    """The source with nothing but these pieces in it, each where it was."""
+    """Return the source with these trees at their places, and blanks for the rest."""
     end = max(tree.span[1] for tree in trees)
     text = ["\n" if character == "\n" else " " for character in source[:end]]
     for tree in trees:

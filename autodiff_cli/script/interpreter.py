@@ -1,8 +1,8 @@
-"""Programs of statements: autograd step by step, as ``autodiff run`` and ``autodiff repl`` run them.
+"""Run programs of statements: autograd step by step, as ``autodiff run`` and ``autodiff repl`` do.
 
-To the expressions of the language come the functions, methods and attributes below, with PyTorch's names and meaning,
-assignments to what exists (``x.grad = none``, ``x[0] = 1``, ``x -= 0.1*g``), functions as values (``y.register_hook(f)``,
-``gradcheck(f, x)``), nodes and tuples.
+Beside expressions, programs have the functions, methods and attributes of ``script.library``, assignments that change
+tensors (``x.grad = none``, ``x[0] = 1``, ``x -= 0.1*g``), functions as values (``y.register_hook(f)``, ``gradcheck(f, x)``),
+nodes and tuples.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from autodiff_cli.language.operators import IN_PLACE
 from autodiff_cli.language.tree import EFFECTS, STATEMENTS, Syntax, unparse
 from autodiff_cli.ops import creation
 from autodiff_cli.script.display import display
-from autodiff_cli.script.history import History, notes_behind, swept
+from autodiff_cli.script.history import History, backward_roots, notes_behind
 from autodiff_cli.script.library import ACTIONS, AS_GIVEN, ATTRIBUTES, DTYPES, METHODS, SETTABLE, SILENT, call, kind_of
 from autodiff_cli.script.statements import Statement, read
 from autodiff_cli.suggest import suggestion
@@ -57,7 +57,7 @@ class Interpreter(Machine):
     """Runs statements and keeps the names between them.
 
     Args:
-        variables: tensors by name that are there from the beginning.
+        variables: tensors by name, which exist from the beginning.
         dtype: ``float64`` or ``float32``.
 
     Attributes:
@@ -123,11 +123,11 @@ class Interpreter(Machine):
             return None
         return Shown(statement, value=value, text=display(value))
 
-    def _remember(self, tree: Syntax, value: Any) -> None:
+    def _remember(self, tree: Syntax, value: object) -> None:
         """Keep a statement that ran, and the notes on its backward passes."""
         if tree.kind.startswith("definition"):
             self._definitions[tree.children[0].children[0].text] = tree
-        for root in swept(tree):
+        for root in backward_roots(tree):
             for one in notes_behind(root, self._history, self._definitions, self.names, self.source, self.dtype):
                 if all(one["message"] != other["message"] for other in self.notes):
                     self.notes.append(one)
@@ -140,7 +140,7 @@ class Interpreter(Machine):
             return {**dict.fromkeys(TensorRow._fields), "name": name, "expression": name, "shape": None}
         if isinstance(value, (Node, UserFunction, RemovableHandle, tuple, str)):
             raise ArgumentError(
-                f"show is for tensors, and this is {described(value)}", span=tree.span, source=self.source, hint=f"print({name})"
+                f"show is for tensors, not for {described(value)}", span=tree.span, source=self.source, hint=f"print({name})"
             )
         try:
             return TensorRow.of(self.tensors.of(value), name, self.expressions.get(name, name)).record()
@@ -204,23 +204,23 @@ class Interpreter(Machine):
             name = IN_PLACE[node.children[1].text]
             changed = getattr(target, f"{name}_", None)
             if changed is None:
-                raise ArgumentError(f"'{node.children[1].text}' has no form that changes a tensor", hint="write x = x @ y")
+                raise ArgumentError(f"'{node.children[1].text}' does not exist for tensors", hint="write x = x @ y")
             call(f"{name}_", changed, [value], {}, self._argument)
         elif node.children[0].kind == "name" and is_plain(target):
             name = node.children[0].children[0].text
             if name not in self.names:
                 raise ArgumentError(
-                    f"'{name}' is a constant, and cannot be changed", hint=f"give a name of its own a value first: y = {name}"
+                    f"'{name}' is a constant and cannot be changed", hint=f"assign it to a variable first: y = {name}"
                 )
             self.names[name] = self.apply(FUNCTIONS[IN_PLACE[node.children[1].text]], [target, value], {}, node)
             self.expressions[name] = self.tensors.text(node.span)
         else:
             raise ArgumentError(f"only a tensor can be changed, not {described(target)}")
 
-    def _set_attribute(self, node: Syntax, target: Any, value: Any) -> None:
+    def _set_attribute(self, node: Syntax, target: object, value: object) -> None:
         name = node.children[1].text
         if not isinstance(target, Tensor) or name not in SETTABLE:
-            hint = f"these can be: {', '.join(SETTABLE)}"
+            hint = f"the attributes that can be set are {', '.join(SETTABLE)}"
             raise UnknownName(f"'.{name}' of {described(target)} cannot be set", span=node.children[1].span, hint=hint)
         if name != "requires_grad" and (value is not None or name == "data"):
             value = self.tensors.of(value)
@@ -255,7 +255,7 @@ class Interpreter(Machine):
             error.hint = suggestion(name, known) or error.hint
             raise
 
-    def call_found(self, found: Any, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+    def call_found(self, found: FunctionInfo | UserFunction | str, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         if not isinstance(found, str):
             return super().call_found(found, given, named, node)
         if node.kind == "call":
@@ -284,8 +284,8 @@ class Interpreter(Machine):
             named = {"dtype": self.dtype, **named}
         return call(name, ACTIONS[name], given, named, self._argument, as_given=True)
 
-    def _argument(self, value: Any) -> Any:
-        """A value of the language as Python code takes it."""
+    def _argument(self, value: object) -> Any:
+        """Return a value of the language as Python code takes it."""
         if isinstance(value, UserFunction):
             return lambda *given: self._given_back(self.call(value, given))
         if isinstance(value, FunctionInfo):
@@ -294,10 +294,10 @@ class Interpreter(Machine):
             return [self.tensors.of(v) for v in value] if any(isinstance(v, Tensor) for v in value) else self.tensors.of(value)
         return value
 
-    def _given_back(self, value: Any) -> Any:
+    def _given_back(self, value: object) -> Any:
         return value if isinstance(value, tuple) or value is None else self.tensors.of(value)
 
-    def attribute(self, thing: Any, name: str, node: Syntax) -> Any:
+    def attribute(self, thing: object, name: str, node: Syntax) -> Any:
         if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
             return super().attribute(thing, name, node)
         known = ATTRIBUTES.get(kind_of(thing), ())
@@ -317,12 +317,12 @@ class Interpreter(Machine):
 
 
 def _values(items: list[Any]) -> list[Any]:
-    """A nested list with numbers in the place of tensors: a new tensor is a copy without history."""
+    """Return a nested list with numbers in place of tensors: a new tensor is a copy without history."""
     return [_values(v) if isinstance(v, list) else v.tolist() if isinstance(v, Tensor) else v for v in items]
 
 
 def _none_hint(node: Syntax) -> str:
-    """Why what stands in front of a point may be ``none``."""
+    """Return a hint for an attribute of ``none``: why the value may be ``none``."""
     written = node.children[0]
     if written.kind == "attribute" and written.children[1].text == "grad_fn":
         return "a leaf has no grad_fn: no operation made it"

@@ -55,36 +55,20 @@ class _Block:
 
 
 def read(source: str, start: int = 0) -> list[Statement]:
-    """The statements of a program.
+    """Return the statements of a program.
 
     Args:
         source: the text.
-        start: where to begin; what stands before was read already.
+        start: the position to begin at; the text before it was parsed already.
 
     Raises:
-        ParseError: before anything of a program runs that is not of the language.
+        ParseError: for a syntax error anywhere, so that no part of the program has run.
     """
-    statements: list[Statement] = []
-    blocks: list[_Block] = []
-    outermost: int | None = None
-    for tokens, begins_line in _statements(source, start):
-        line = source[source.rfind("\n", 0, tokens[0].span[0]) + 1 : tokens[0].span[0]]
-        column = len(line) - len(line.lstrip())
-        if begins_line:
-            outermost = column if outermost is None else outermost
-            _close(statements, blocks, column, source)
-            _check_column(blocks, outermost, column, tokens[0], source)
-        header = tokens
-        while header[0].text == "with" and len(header) > 1:
-            header = _enter(statements, blocks, header, column, source)
-        if header[0].kind != "$END":
-            statements.append(_statement(header, source))
-    _close(statements, blocks, -1, source)
-    return statements
+    return _Reader(source, start).statements
 
 
 def unfinished(source: str, start: int = 0) -> bool:
-    """Whether more lines must follow before this can be read: an open bracket, or a ``with`` without a body."""
+    """Whether the text ends inside a bracket or a ``with`` block, so that more lines must follow."""
     text = re.sub(r"#[^\n]*", "", source[start:])
     opened = sum(text.count(c) for c in "([") - sum(text.count(c) for c in ")]")
     first, _, more = text.strip("\n").partition("\n")
@@ -93,14 +77,14 @@ def unfinished(source: str, start: int = 0) -> bool:
 
 
 def ends_block(source: str, line: str) -> bool:
-    """Whether a line stands outside of the ``with`` that is open in ``source``, which has lines in it."""
+    """Whether a line ends the ``with`` block at the end of ``source``."""
     text = re.sub(r"#[^\n]*", "", source).strip("\n")
     inside = sum(text.count(c) for c in "([") > sum(text.count(c) for c in ")]")
     return "\n" in text and not inside and bool(line.strip()) and not line[0].isspace()
 
 
 def _statements(source: str, start: int) -> Iterator[tuple[list[Syntax], bool]]:
-    """The tokens of each statement, ended by ``$END``, and whether it is the first of its line."""
+    """Yield the tokens of each statement, ended by ``$END``, and whether it is the first of its line."""
     tokens: list[Syntax] = []
     begins = True
     for one in _without_namespaces(tokenize(source, start)):
@@ -116,7 +100,7 @@ def _statements(source: str, start: int) -> Iterator[tuple[list[Syntax], bool]]:
 
 
 def _without_namespaces(tokens: list[Syntax]) -> list[Syntax]:
-    """``torch.log`` is ``log``, and ``torch.autograd.grad`` is ``grad``, for those who type what a tutorial shows."""
+    """Drop namespaces: ``torch.log`` is ``log``, and ``torch.autograd.grad`` is ``grad``, as in programs of tutorials."""
     kept: list[Syntax] = []
     behind = False  # 'torch.'
     i = 0
@@ -133,48 +117,67 @@ def _without_namespaces(tokens: list[Syntax]) -> list[Syntax]:
     return kept
 
 
-def _close(statements: list[Statement], blocks: list[_Block], column: int, source: str) -> None:
-    """End the blocks that a line at this column is no part of."""
-    while blocks and (blocks[-1].inline or column <= blocks[-1].column):
-        block = blocks.pop()
-        if not block.inline and block.body is None:
+class _Reader:
+    """Reads statements, and keeps the ``with`` blocks that are open."""
+
+    def __init__(self, source: str, start: int) -> None:
+        self.source = source
+        self.statements: list[Statement] = []
+        self._blocks: list[_Block] = []
+        outermost: int | None = None
+        for tokens, begins_line in _statements(source, start):
+            line = source[source.rfind("\n", 0, tokens[0].span[0]) + 1 : tokens[0].span[0]]
+            column = len(line) - len(line.lstrip())
+            if begins_line:
+                outermost = column if outermost is None else outermost
+                self._close(column)
+                self._check_column(outermost, column, tokens[0].span)
+            header = tokens
+            while header[0].text == "with" and len(header) > 1:
+                header = self._enter(header, column)
+            if header[0].kind != "$END":
+                self.statements.append(_statement(header, source))
+        self._close(-1)
+
+    def _close(self, column: int) -> None:
+        """End the blocks that a line at this column does not belong to."""
+        while self._blocks and (self._blocks[-1].inline or column <= self._blocks[-1].column):
+            block = self._blocks.pop()
+            if not block.inline and block.body is None:
+                hint = "indent the lines that belong to it"
+                raise ParseError("this 'with' block is empty", span=block.span, source=self.source, hint=hint)
+            self.statements.append(Statement("leave", block.span))
+
+    def _check_column(self, outermost: int, column: int, span: Span) -> None:
+        block = self._blocks[-1] if self._blocks else None
+        if block is not None and block.body is None:
+            block.body = column
+        if column != (outermost if block is None else block.body):
             raise ParseError(
-                "this 'with' has nothing in it", span=block.span, source=source, hint="indent the lines that belong to it"
+                "this line is indented differently from the lines around it",
+                span=span,
+                source=self.source,
+                hint="only the lines of a 'with' block are indented, all by the same amount",
             )
-        statements.append(Statement("leave", block.span))
 
-
-def _check_column(blocks: list[_Block], outermost: int, column: int, token: Syntax, source: str) -> None:
-    if blocks and blocks[-1].body is None:
-        blocks[-1].body = column
-    expected = blocks[-1].body if blocks else outermost
-    if column != expected:
-        raise ParseError(
-            "this line is indented more or less than those around it",
-            span=token.span,
-            source=source,
-            hint="only the lines of a 'with' are indented, all by the same amount",
-        )
-
-
-def _enter(statements: list[Statement], blocks: list[_Block], tokens: list[Syntax], column: int, source: str) -> list[Syntax]:
-    """Open the block of a ``with``; the tokens behind its colon."""
-    colon = next((i for i, token in enumerate(tokens) if token.kind == "COLON"), None)
-    header = tokens[1 : -1 if colon is None else colon]
-    span = (tokens[0].span[0], header[-1].span[1] if header else tokens[0].span[1])
-    mode = _MODE.fullmatch("".join(token.text for token in header))
-    if mode is None or colon is None:
-        raise ParseError(
-            "a colon is missing" if colon is None else "'with' is followed by a grad mode and a colon",
-            span=span,
-            source=source,
-            hint="write 'with no_grad: w = x**2', or enable_grad, or set_grad_enabled(true)",
-        )
-    recording = mode[1] == "enable_grad" or (mode[2] or "").lower() == "true"
-    rest = tokens[colon + 1 :]
-    blocks.append(_Block(column, span, inline=rest[0].kind != "$END"))
-    statements.append(Statement("enter", span, mode=recording))
-    return rest
+    def _enter(self, tokens: list[Syntax], column: int) -> list[Syntax]:
+        """Open the block of a ``with``, and return the tokens behind its colon."""
+        colon = next((i for i, token in enumerate(tokens) if token.kind == "COLON"), None)
+        header = tokens[1 : -1 if colon is None else colon]
+        span = (tokens[0].span[0], header[-1].span[1] if header else tokens[0].span[1])
+        mode = _MODE.fullmatch("".join(token.text for token in header))
+        if mode is None or colon is None:
+            raise ParseError(
+                "a colon is missing" if colon is None else "'with' is followed by a grad mode and a colon",
+                span=span,
+                source=self.source,
+                hint="write 'with no_grad: w = x**2', or enable_grad, or set_grad_enabled(true)",
+            )
+        recording = mode[1] == "enable_grad" or (mode[2] or "").lower() == "true"
+        rest = tokens[colon + 1 :]
+        self._blocks.append(_Block(column, span, inline=rest[0].kind != "$END"))
+        self.statements.append(Statement("enter", span, mode=recording))
+        return rest
 
 
 def _statement(tokens: list[Syntax], source: str) -> Statement:
@@ -190,11 +193,11 @@ def _statement(tokens: list[Syntax], source: str) -> Statement:
             f"there is no '{first.text}' in a program",
             span=first.span,
             source=source,
-            hint="a function is written f(x) = x**2, a choice 'a if condition else b'; for loops use the shell, or Python",
+            hint="a function is written f(x) = x**2, a choice 'a if condition else b'; there are no loops: use the shell or Python",
         )
     if first.text in ("import", "from") and second.kind == "NAME":
         raise ParseError(
-            "there is nothing to import", span=span, source=source, hint="leave the line out; 'torch.log' and 'log' are the same"
+            "a program has no imports", span=span, source=source, hint="remove the line; 'torch.log' and 'log' are the same"
         )
     return Statement("run", span, [parse_tokens(source, tokens).children[0]])
 
@@ -214,7 +217,7 @@ def _expressions(tokens: list[Syntax], source: str) -> list[Syntax]:
     for part in split([token.text for token in tokens[:-1]], lambda i: tokens[i].kind == "COMMA"):
         end = tokens[part.stop].span
         if part.start == part.stop:
-            raise ParseError("a value is missing here", span=end, source=source, hint="between commas stand values")
+            raise ParseError("a value is missing here", span=end, source=source, hint="write a value before and after each comma")
         tree = parse_tokens(source, [*tokens[part], new_token("$END", "", (end[0], end[0]))]).children[0]
         if tree.kind in STATEMENTS:
             raise ParseError(
