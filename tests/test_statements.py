@@ -165,11 +165,11 @@ def test_nothing_runs_if_something_cannot_be_read() -> None:
     ("text", "line", "message"),
     [
         ("x = 1\n  y = 2", 2, "indented"),
-        ("with no_grad:\nx = 1", 1, "nothing in it"),
+        ("with no_grad:\nx = 1", 1, "is empty"),
         ("with nograd: x = 1", 1, "grad mode"),
         ("with no_grad x = 1", 1, "a colon is missing"),
         ("show x,", 1, "missing"),
-        ("import torch", 1, "nothing to import"),
+        ("import torch", 1, "has no imports"),
         (X + "x.backwards()", 2, "unknown function 'backwards'"),
         (X + "x.gradient", 2, "unknown attribute 'gradient'"),
         (X + "x.backward", 2, "is a method"),
@@ -179,7 +179,7 @@ def test_nothing_runs_if_something_cannot_be_read() -> None:
         (X + "y = x*1\nshow y.grad_fn", 3, "show is for tensors"),
         (X + "x.is_leaf = false", 2, "cannot be set"),
         (X + "x += 1", 2, "a leaf Variable that requires grad"),
-        ("n = [1, 2]\nn @= n", 2, "no form that changes"),
+        ("n = [1, 2]\nn @= n", 2, "does not exist for tensors"),
         ("y", 1, "has no value here"),
         ("x = tensor([1, 2, 3])\nx[7]", 2, "out of bounds"),
         ("a, b = 1", 1, "2 names for 1 value"),
@@ -335,7 +335,7 @@ def test_the_repl_prints_in_every_format(monkeypatch: pytest.MonkeyPatch, capsys
 def test_help_explains_statements(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert repl("help grad\nhelp backward\nhelp torch.log\n", monkeypatch) == 0
     out, err = capsys.readouterr()
-    assert "grad: The gradients of outputs" in out
+    assert "grad: Return the gradients of outputs" in out
     assert "backward: Add the gradient" in out
     assert "natural logarithm" in out
     assert err == ""
@@ -346,7 +346,7 @@ def test_help_explains_statements(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     [
         ("for i in range(3): x = 1", "there is no 'for' in a program"),
         ("max(1, 2, 3)", "max takes one tensor or two arguments"),
-        ("x = [1, none]", "none is no element"),
+        ("x = [1, none]", "cannot contain none"),
         ("x = tensor([1, 2])\nselect(x, 0, 0.5)", "whole number"),
         ("x = tensor([1, 2])\nroll(x, 0.5)", "whole number"),
         (X + "x.register_hook(5)", "a hook must be a function"),
