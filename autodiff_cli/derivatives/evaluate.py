@@ -195,13 +195,17 @@ def evaluate(
         check_finite(result.numbers(), result.notes, expression)
     if verify or digits is not None:
         if hooks or no_grad or inputs is not None or backward not in (None, 1):
-            raise UsageError(
-                f"{setting('verify')} and {setting('digits')} are about value and derivatives, "
-                "not about the effects of hooks and repeated backward passes",
-                hint=f"leave out {listed([setting(name) for name in ('hooks', 'backward', 'inputs', 'no_grad')])}",
-            )
+            raise _unverifiable()
         result.verified = _verified(evaluation, result, digits)
     return result
+
+
+def _unverifiable() -> UsageError:
+    return UsageError(
+        f"{setting('verify')} and {setting('digits')} are about value and derivatives, "
+        "not about the effects of hooks and repeated backward passes",
+        hint=f"leave out {listed([setting(name) for name in ('hooks', 'backward', 'inputs', 'no_grad')])}",
+    )
 
 
 def _verified(evaluation: Evaluation, result: Result, digits: int | None) -> Verified:

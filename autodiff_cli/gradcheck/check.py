@@ -133,16 +133,12 @@ def check_gradient(
             "gradcheck would compare {} numbers, more than the limit of {}",
             hint="name fewer variables, or check a part of them: the rules are the same for all elements",
         )
-        one = _Check(evaluation, order, pairs, doubts=eps is None and given is None)
+        check = _Check(evaluation, order, pairs, doubts=eps is None and given is None)
         with np.errstate(all="ignore"):
-            if eps is not None:
-                entries = one.entries(FixedStep(evaluation, eps, atol, rtol))
+            if eps is None:
+                entries = check.best(given, last - time.process_time())
             else:
-                try:
-                    with in_time(max(0.1, last - time.process_time())):
-                        entries = one.entries(HighPrecision(evaluation, order, given))
-                except NotPrecise:
-                    entries = one.entries(Extrapolated(evaluation, given))
+                entries = check.entries(FixedStep(evaluation, eps, atol, rtol))
         for entry in entries:
             if len(points) > 1:
                 entry["at"] = {name: plain(leaf._data) for name, leaf in evaluation.variables.items()}
@@ -215,6 +211,14 @@ class _Check:
                 raise UnknownName(message, hint=variable_hint(name, variables))
         if self.order == 2 or self.claims:
             self.evaluation.require_scalar(constant=True)
+
+    def best(self, given: Tolerances | None, seconds: float) -> list[Entry]:
+        """Return the entries with many digits if that is possible in time, else in float64."""
+        try:
+            with in_time(max(0.1, seconds)):
+                return self.entries(HighPrecision(self.evaluation, self.order, given))
+        except NotPrecise:
+            return self.entries(Extrapolated(self.evaluation, given))
 
     def entries(self, method: Method) -> list[Entry]:
         """Return an entry for each derivative, then one for each claim.

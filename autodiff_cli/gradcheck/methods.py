@@ -83,15 +83,12 @@ class HighPrecision:
             self._of_scalar = Judge(weighted.differences, elements, given)
 
     def first(self, name: str, analytic: Array) -> Verdicts:
-        elements = zip(self._reference.elements[name], analytic, strict=True)
-        return [[self._judge.derivative(float(value), (i,), j) for j, value in enumerate(row)] for i, row in elements]
+        indices = zip(self._reference.indices([name]), analytic, strict=True)
+        return [[self._judge.derivative(float(value), index, j) for j, value in enumerate(row)] for index, row in indices]
 
     def second(self, a: str, b: str, analytic: Array) -> Verdicts:
-        of_a, of_b = self._reference.elements[a], self._reference.elements[b]
-        return [
-            [self._of_scalar.derivative(float(value), (min(i, j), max(i, j)), 0) for j, value in zip(of_a, row, strict=True)]
-            for i, row in zip(of_b, analytic, strict=True)
-        ]
+        indices = iter(self._reference.indices([b, a]))
+        return [[self._of_scalar.derivative(float(value), next(indices), 0) for value in row] for row in analytic]
 
     def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
         leaf = self._variables[name]

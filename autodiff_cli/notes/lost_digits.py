@@ -7,6 +7,7 @@ not possible, the note tells of the suspicion.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -145,21 +146,15 @@ class _Exact:
         wrong = []
         for place, names in keys:
             j = 0 if place is None else int(np.ravel_multi_index(place, evaluation.output.shape))
-            array = found[place, names]
-            shapes = [evaluation.variables[name].shape for name in names]
-            for position in np.ndindex(array.shape):
-                index, rest, elements = [], position, []
-                for name, shape in zip(names, shapes, strict=True):
-                    element, rest = rest[: len(shape)], rest[len(shape) :]
-                    index.append(reference.elements[name][int(np.ravel_multi_index(element, shape)) if shape else 0])
-                    elements.append(element_name(name, element))
-                slope = reference.differences.slopes(tuple(sorted(index)))[j]
-                given = float(array[position])
+            elements = [[element_name(name, each) for each in np.ndindex(evaluation.variables[name].shape)] for name in names]
+            numbers = np.ravel(found[place, names]).tolist()
+            for given, index, labels in zip(numbers, reference.indices(names), itertools.product(*elements), strict=True):
+                slope = reference.differences.slopes(index)[j]
                 zero = bool(abs(slope.value) <= slope.noise)
                 if slope.kind != "smooth" or (zero and math.isfinite(given)):
                     continue
-                name = _derivative(len(names), elements)
-                one = self._compared(len(names), name, given, 0 * slope.value if zero else slope.value)
+                exact = 0 * slope.value if zero else slope.value
+                one = self._compared(len(names), _derivative(len(names), labels), given, exact)
                 if one is not None:
                     wrong.append(one)
         return wrong

@@ -18,7 +18,7 @@ from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.language.parser import parse
 from autodiff_cli.limits import lifted
 from autodiff_cli.precise.arithmetic import Arithmetic, Real
-from autodiff_cli.precise.differences import Differences
+from autodiff_cli.precise.differences import Differences, Index
 from autodiff_cli.precise.evaluator import PreciseEvaluator, numbers
 from autodiff_cli.precise.tensor import precise
 
@@ -77,6 +77,10 @@ class Reference:
         self.differences.values()
         if self.differences.math.operations * evaluations > MOST_OPERATIONS:
             raise NotPrecise("an expression of so many operations")
+
+    def indices(self, names: Sequence[str]) -> list[Index]:
+        """Return the derivatives with respect to variables, one for each order: of all combinations of their elements."""
+        return [tuple(sorted(index)) for index in itertools.product(*[self.elements[name] for name in names])]
 
     def _program(self, arithmetic: Arithmetic, inputs: Sequence[Real | float], listing: bool = False) -> PreciseEvaluator:
         values: dict[str, object] = dict(self._constants)

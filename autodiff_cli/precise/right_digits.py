@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -91,8 +90,8 @@ class Verified:
         """Add a derivative with respect to variables, one for each order; its shape is theirs, one after the other."""
         if self._evaluation.gradient is None and self._evaluation.output.numel() != 1:
             return  # it does not depend on a variable, or has no elements
-        places = itertools.product(*[self._differentiated.elements[name] for name in names])
-        self._add(path, found, [_number(self._differentiated.differences.slopes(tuple(sorted(index)))[0]) for index in places])
+        slopes = [self._differentiated.differences.slopes(index)[0] for index in self._differentiated.indices(names)]
+        self._add(path, found, map(_number, slopes))
 
     def coefficients(self, found: NDArray[np.floating]) -> None:
         """Add the coefficients of a Taylor series in the one variable."""
