@@ -156,7 +156,7 @@ def check_gradient(
 def _require_valid(order: int, eps: float | None, atol: float | None, rtol: float | None) -> None:
     if order not in (1, 2):
         raise UsageError(
-            f"gradcheck checks orders 1 and 2, not {order}", hint=f"{setting('order', '1')} or {setting('order', '2')}"
+            f"gradcheck checks orders 1 and 2, not {order}", hint=f"use {setting('order', '1')} or {setting('order', '2')}"
         )
     given = [value for value in (atol, rtol) if value is not None]
     if not all(0 <= value < math.inf for value in given) or not (eps is None or 0 < eps < math.inf):
