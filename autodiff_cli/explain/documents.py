@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,20 +21,20 @@ _WIDEST = 64
 
 def page(style: str, result: Explanation, precision: int) -> str:
     """Return the whole page, for ``markdown`` or ``latex``."""
-    writer = _Markdown(precision) if style == "markdown" else _Document(precision)
+    writer = _Page(precision) if style == "markdown" else _LatexPage(precision)
     writer.write(result)
     return "\n".join(writer.lines).rstrip("\n") + "\n"
 
 
-class _Page(ABC):
-    """The order of the parts of a page."""
+class _Page:
+    """A page of Markdown; other formats have the same parts in the same order."""
 
-    notation: Plain
     none = "None"
     end = ""
 
     def __init__(self, precision: int) -> None:
         self.precision = precision
+        self.notation = Plain(precision)
         self.lines: list[str] = []
 
     def write(self, result: Explanation) -> None:
@@ -88,42 +87,7 @@ class _Page(ABC):
     def derivative(self, of: str, by: str) -> str:
         return self.notation.derivative(of, by)
 
-    @abstractmethod
-    def opening(self, result: Explanation) -> None: ...
-
-    @abstractmethod
-    def heading(self, text: str) -> None: ...
-
-    def paragraph(self, text: str) -> None:
-        self.lines += ["", text]
-
-    @abstractmethod
-    def table(self, lines: Sequence[ForwardLine], conditions: Mapping[str, float | None] | None, of: str) -> None:
-        """Write lines of a forward pass; in a recorded backward pass these are derivatives of ``of``."""
-
-    @abstractmethod
-    def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None: ...
-
-    @abstractmethod
-    def result(self, said: Equation) -> None: ...
-
-    @abstractmethod
-    def grad_of(self, name: str) -> str: ...
-
-    @abstractmethod
-    def math(self, text: str) -> str: ...
-
-    @abstractmethod
-    def name(self, text: str) -> str: ...
-
-    @abstractmethod
-    def code(self, text: str) -> str: ...
-
-
-class _Markdown(_Page):
-    def __init__(self, precision: int) -> None:
-        super().__init__(precision)
-        self.notation = Plain(precision)
+    # The parts in Markdown
 
     def opening(self, result: Explanation) -> None:
         self.lines.append(f"# {self.code(result.expression)}")
@@ -134,7 +98,11 @@ class _Markdown(_Page):
     def heading(self, text: str) -> None:
         self.lines += ["", f"## {text}"]
 
+    def paragraph(self, text: str) -> None:
+        self.lines += ["", text]
+
     def table(self, lines: Sequence[ForwardLine], conditions: Mapping[str, float | None] | None, of: str) -> None:
+        """Write lines of a forward pass; in a recorded backward pass these are derivatives of ``of``."""
         heads = ["name", "operation", "value", *["condition"] * (conditions is not None), *["which is"] * bool(of)]
         self.lines += ["", f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
         for line in lines_of(lines):
@@ -176,15 +144,11 @@ class _Markdown(_Page):
         return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
-class _Document(_Page):
+class _LatexPage(_Page):
     """LaTeX with amsmath: tensors without a name are ``v_1``, ``v_2``; the letter is another one if the program uses it."""
 
     none = r"\texttt{None}"
     end = r"\end{document}"
-
-    def __init__(self, precision: int) -> None:
-        super().__init__(precision)
-        self.notation = Latex(precision)
 
     def opening(self, result: Explanation) -> None:
         written = re.findall(r"[^\W\d]\w*", result.expression)

@@ -7,7 +7,7 @@ a gradient of ones.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.derivatives.pending import LazyNotes
 from autodiff_cli.errors import LimitError, UsageError, setting
-from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.evaluation.evaluation import Array, Evaluation
 from autodiff_cli.explain.local_derivatives import ARRIVING, GRADIENT, Formula, convention, filled_in, holds, of_node, renamed
 from autodiff_cli.explain.model import (
     AccumulatedGradient,
@@ -33,9 +33,6 @@ from autodiff_cli.explain.operations import Operations, is_unknown
 from autodiff_cli.explain.rule_text import condition, in_words
 from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, unparse, walk
 from autodiff_cli.limits import lifted
-
-if TYPE_CHECKING:
-    from autodiff_cli.explain.model import Array
 
 MOST_SWEEPS = 24
 """Order 2 takes one backward pass for each element of the gradient."""

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,15 +21,13 @@ from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import AutodiffError, ParseError
+from autodiff_cli.evaluation.evaluation import Array
 from autodiff_cli.evaluation.machine import Machine
 from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.trace import raw
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, number_tree, pieces
 from autodiff_cli.walk import postorder
-
-if TYPE_CHECKING:
-    from autodiff_cli.explain.model import Array
 
 GRADIENT = "g"
 """The name of the upstream gradient in declared formulas of rules that are not products with a local derivative."""

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.derivatives.pending import LazyNotes
-from autodiff_cli.evaluation.evaluation import plain
+from autodiff_cli.evaluation.evaluation import Array, plain
 from autodiff_cli.language.tree import Syntax, unparse
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-    """Numbers of a tensor; a NumPy scalar for a tensor without dimensions."""
 
 
 @dataclass(slots=True)

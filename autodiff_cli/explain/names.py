@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autodiff_cli.autograd.node import Edge, Node
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.evaluation.evaluation import Array, Evaluation
 from autodiff_cli.evaluation.trace import Step
-
-if TYPE_CHECKING:
-    from autodiff_cli.explain.model import Array
 
 
 class Names:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from autodiff_cli.evaluation.evaluation import Array
 from autodiff_cli.explain.local_derivatives import ARRIVING, filled_in
 from autodiff_cli.explain.model import AccumulatedGradient, CotangentContribution, ExplainedStep, ForwardLine, Sweep
 from autodiff_cli.language.latex import latex
@@ -19,9 +20,6 @@ from autodiff_cli.language.tree import Syntax, name_tree, unparse
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.table import MOST_ROWS
 from autodiff_cli.text import listed, plural
-
-if TYPE_CHECKING:
-    from autodiff_cli.explain.model import Array
 
 MOST_STEPS = 60
 MOST_PARTS = 8

@@ -10,18 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Bools = NDArray[np.bool_]
-    Curves = Callable[[Floats], Floats]
-    """Take points ``(n,)``, return ``(k, n)``: the value, the first derivative, ...; each row is the slope of the row before."""
-
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Curves = Callable[[Floats], Floats]
+"""Take points ``(n,)``, return ``(k, n)``: the value, the first derivative, ...; each row is the slope of the row before."""
 CENTRAL = (10, 90)
 """Percentiles that enclose most of a curve."""
 DISTANCES = 60

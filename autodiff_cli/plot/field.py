@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from autodiff_cli.plot.discontinuities import Floats
 from autodiff_cli.plot.layout import arrows, bands, shape_of, ticks, value_range
+from autodiff_cli.plot.model import Field
 from autodiff_cli.plot.terminal import size
 from autodiff_cli.report.table import console
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from autodiff_cli.plot.discontinuities import Floats
-    from autodiff_cli.plot.model import Field
 
 BLUES = (17, 18, 24, 25, 31, 32, 74, 110, 117, 153, 195)
 """The colours of bands from dark to light, of 256."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from autodiff_cli.plot.discontinuities import Discontinuity, Floats
-    from autodiff_cli.plot.model import Field, Plot
+from autodiff_cli.plot.discontinuities import Discontinuity, Floats
+from autodiff_cli.plot.model import Field, Plot
 
 CROWDED = 40
 """If there are more discontinuities, none is marked."""

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from autodiff_cli.compiler.program import output_name
 from autodiff_cli.evaluation.ranges import Range
+from autodiff_cli.plot.discontinuities import Bools, Floats
 from autodiff_cli.plot.refine import Samples
-
-if TYPE_CHECKING:
-    from autodiff_cli.plot.discontinuities import Bools, Floats
 
 
 @dataclass(frozen=True, slots=True)

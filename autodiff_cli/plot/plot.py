@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,13 +13,10 @@ from autodiff_cli.evaluation.names import free_names, without_value
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.language.parser import parse
-from autodiff_cli.plot.discontinuities import CENTRAL, Discontinuity
+from autodiff_cli.plot.discontinuities import CENTRAL, Bools, Discontinuity, Floats
 from autodiff_cli.plot.model import Field, Plot
 from autodiff_cli.plot.refine import MOST_POINTS, even, sample, window
 from autodiff_cli.text import listed
-
-if TYPE_CHECKING:
-    from autodiff_cli.plot.discontinuities import Bools, Floats
 
 SAMPLES = 401
 SAMPLES_EACH_WAY = 161

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autodiff_cli.plot.discontinuities import (
     CENTRAL,
+    Curves,
     Discontinuity,
     Extent,
+    Floats,
     Limit,
     approaches,
     bisected,
@@ -25,11 +27,6 @@ from autodiff_cli.plot.discontinuities import (
     mismatch,
     overflowed,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from autodiff_cli.plot.discontinuities import Curves, Floats
 
 HALVINGS = 6
 SMOOTH = 1e-3

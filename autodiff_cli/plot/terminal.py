@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from autodiff_cli.errors import setting
 from autodiff_cli.lazy import library
+from autodiff_cli.plot.discontinuities import Floats
 from autodiff_cli.plot.layout import Panel, circles, clipped, marks, names, panels, thinned, ticks, vertical
+from autodiff_cli.plot.model import Plot
 from autodiff_cli.report.table import console
-
-if TYPE_CHECKING:
-    from autodiff_cli.plot.discontinuities import Floats
-    from autodiff_cli.plot.model import Plot
 
 COLORS = (32, 166, 133)
 """Blue, orange and purple, of 256: legible on black and on white."""
