@@ -477,6 +477,13 @@ def test_a_derivative_by_hand_of_another_shape(capsys: pytest.CaptureFixture[str
     assert "dz/d%1*(x + 1) = [3, 4]" in capsys.readouterr().out
 
 
+def test_a_long_derivative_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    program = f"f(a) = a**2 with grad ({'sin(a)*0 + ' * 3000}2*a); f(x)"
+    answer = explained(capsys, program, "-a", "x=3")
+    assert answer["steps"][-1]["contributions"][0]["formula"] == "2*x"
+    assert answer["grad"] == {"x": 6}
+
+
 @pytest.mark.parametrize("expression", ["max(x)", "amax(x)", "-min(-x)", "amin(x - 1)", "median(x)", "amax(x, dim=0)"])
 def test_ties_are_in_the_words(expression: str, capsys: pytest.CaptureFixture[str]) -> None:
     values = [3.0, 3.0, 2.0] if "min" not in expression or "-x" in expression else [2.0, 2.0, 3.0]
