@@ -251,12 +251,12 @@ def test_arrays_as_constants() -> None:
 
 
 def test_equal_operations_are_one_and_dead_ones_none() -> None:
-    names = [operation.primitive.name for operation in ad.compile("exp(x*y) + exp(y*x)*2").operations if operation.primitive]
+    names = [operation.primitive.name for operation in ad.compile("exp(x*y) + exp(y*x)*2").instructions if operation.primitive]
     assert names.count("exp") == 1
-    assert ad.compile("unused = sin(x); x**2", order=0).operations[-1].is_("pow")
-    assert not any(operation.is_("sin") for operation in ad.compile("unused = sin(x); x**2").operations)
-    assert not any(operation.is_("log") for operation in ad.compile("x**3").operations)
-    assert ad.compile("x + 2*3*4", order=0).operations[-1].given[1] == 24
+    assert ad.compile("unused = sin(x); x**2", order=0).instructions[-1].is_("pow")
+    assert not any(operation.is_("sin") for operation in ad.compile("unused = sin(x); x**2").instructions)
+    assert not any(operation.is_("log") for operation in ad.compile("x**3").instructions)
+    assert ad.compile("x + 2*3*4", order=0).instructions[-1].operands[1] == 24
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_equal_operations_are_one_and_dead_ones_none() -> None:
     ],
 )
 def test_what_changes_nothing_is_left_away(expression: str, names: list[str]) -> None:
-    found = [operation.primitive.name for operation in ad.compile(expression, order=0).operations if operation.primitive]
+    found = [operation.primitive.name for operation in ad.compile(expression, order=0).instructions if operation.primitive]
     assert [name for name in found if name != "logical_not"] == names
 
 

@@ -21,10 +21,10 @@ from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.cli.main import main
 from autodiff_cli.compiler.program import Program
-from autodiff_cli.compiler.tracer import Tape
+from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.deadline import Late, within
 from autodiff_cli.errors import AutodiffError, LimitError, NotRecordable
-from autodiff_cli.evaluation.lowering import formula, is_function, lowered
+from autodiff_cli.evaluation.lowering import decomposition, is_function, lowered
 from autodiff_cli.symbolic import differentiate as symbolic
 from autodiff_cli.symbolic import sympy_bridge
 from autodiff_cli.symbolic.constants import exact
@@ -254,7 +254,7 @@ def test_a_formula_computes_what_the_operation_does(primitive: Primitive) -> Non
         columns: dict[str, Any] = {"x": np.array([True, True, False]), "y": np.array([True, False, False])}
         columns = {name: columns[name] for name in primitive.parameters}
         expected = primitive.forward(*columns.values())
-        masks = str(formula(primitive, ())).replace("x", "(x > 0)").replace("y", "(y > 0)")
+        masks = str(decomposition(primitive, ())).replace("x", "(x > 0)").replace("y", "(y > 0)")
         for i, answer in enumerate(expected):
             at = {name: float(column[i]) for name, column in columns.items()}
             assert bool(ad.evaluate(masks, at=at).value) == answer
@@ -273,12 +273,11 @@ def test_a_formula_computes_what_the_operation_does(primitive: Primitive) -> Non
     for statics in STATICS.get(primitive.name, [()]):
         if len(statics) != len(primitive.parameters) - primitive.arity:
             continue
-        recording = Tape("float64")
-        given = tuple(recording.variable(name)._data[()] for name in names)
-        cell = recording.operation(primitive, (*given, *statics))
-        (replaced,) = lowered(recording, [cell], lambda other, _, primitive=primitive: other is not primitive)
-        assert replaced is not cell
-        program = Program(recording, [cell, replaced], names, ((), ("formula",)))
+        tape = Tape("float64")
+        traced = tape.record(primitive, tuple(tape.variable(name) for name in names), statics)
+        (replaced,) = lowered(tape, [traced], lambda other, _, primitive=primitive: other is not primitive)
+        assert replaced is not traced
+        program = Program([traced, replaced], names, ((), ("formula",)), "float64")
         result = program(**columns)
         np.testing.assert_allclose(result["d_formula"], result["value"], rtol=2e-9, atol=1e-300)
 

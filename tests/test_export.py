@@ -300,7 +300,7 @@ def test_code_is_straight_and_grows_in_proportion(to: str) -> None:
         ("cumsum(x)[0]", "jax", "'cumsum' takes an array", "grad and jacobian"),
         ("mean(x)", "latex", "'mean' takes an array", "grad and jacobian"),
         ("det([[x, 1], [2, x]])", "c", "'det'", "autodiff grad"),
-        ("sort([x, 1])[0]", "c", "single numbers", "autodiff grad"),
+        ("sort([x, 1])[0]", "c", "no elementwise formula", "autodiff grad"),
         ("x", "rust", "cannot export to 'rust'", "python"),
         ("x", "pytorch", "cannot export to 'pytorch'", "torch"),
         ("5", "c", "no variable", "without a value"),

@@ -1,59 +1,58 @@
-"""Replay of a list of operations over columns, block by block.
+"""Execution of a tape over columns, block by block.
 
-Blocks stay in the cache, and every operation of a block writes into an array that is there already: fresh memory is what
-costs at large sizes.  Blocks do not know of each other, so neither their size nor the number of threads that work on them
-changes a result.
+Blocks stay in the cache, and every instruction of a block writes into an array that exists already: allocation is the
+largest cost at large sizes.  Blocks are independent, so neither their size nor the number of threads changes a result.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from autodiff_cli.autograd.primitives.primitive import Primitive
-from autodiff_cli.compiler.tracer import BY_HAND, Cell, Instruction
+from autodiff_cli.compiler.instruction import CUSTOM_VJP, Instruction, Operand
+from autodiff_cli.walk import postorder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
 
 WORKSPACE = 8 << 20
-"""The most bytes that the arrays of a thread take; more than the caches hold is slower, many small blocks are too."""
+"""The most bytes that the arrays of a thread take; more than the caches hold is slower, and so are many small blocks."""
 SMALLEST, LARGEST = 1_000, 32_768
 """Rows of a block."""
 ALLOCATING = 15_000
-"""The most rows of a block with operations that make arrays: C libraries take 128 KiB and more fresh from the system."""
+"""The most rows of a block with kernels that allocate: from 128 KiB on, C libraries get memory fresh from the system."""
 
 
-def resolved(cell: Cell) -> Cell:
-    """What a function with derivatives by hand computes in the end."""
-    while type(cell) is Instruction and cell.is_(BY_HAND):
-        cell = cell.given[0]
-    return cell
+def resolved(operand: Operand) -> Operand:
+    """Return the operand that computes the value: of an instruction with a custom VJP, its first operand."""
+    while type(operand) is Instruction and operand.is_(CUSTOM_VJP):
+        operand = operand.operands[0]
+    return operand
 
 
-def computing(cells: Iterable[Cell]) -> list[Instruction]:
-    """The operations that are computed for these cells; a function with derivatives by hand may compute a constant."""
-    return [cell for cell in map(resolved, cells) if type(cell) is Instruction]
+def computing(operands: Iterable[Operand]) -> list[Instruction]:
+    """Return the instructions that compute operands; a custom VJP may stand for a constant."""
+    return [operand for operand in map(resolved, operands) if type(operand) is Instruction]
 
 
-def needed(results: Iterable[Cell]) -> list[Instruction]:
-    """The operations that lead to results, in order."""
-    found: set[Instruction] = set()
-    work = computing(results)
-    while work:
-        operation = work.pop()
-        if operation not in found:
-            found.add(operation)
-            work += computing(operation.inputs)
-    return sorted(found, key=lambda one: one.number)
+def needed(results: Iterable[Operand]) -> list[Instruction]:
+    """Return the instructions that results depend on, in the order of the tape."""
+    found = postorder(computing(results), lambda instruction: computing(instruction.operands))
+    return sorted(found, key=lambda instruction: instruction.index)
 
 
 class Kernel(NamedTuple):
-    """How an operation is computed on arrays.
+    """A function that computes an instruction on arrays.
 
     Attributes:
-        function: of the arguments, and of ``out`` if it ``writes`` into an array that it is given.
-        over: whether that array may be one of the arguments.
+        function: takes the operands, and ``out`` if it ``writes`` into an array that it is given.
+        over: whether that array may be one of the operands.
     """
 
     function: Callable[..., Any]
@@ -61,19 +60,19 @@ class Kernel(NamedTuple):
     over: bool = True
 
 
-def _cube(x: Any, out: Any) -> None:
+def _cube(x: Array, out: Array) -> None:
     np.multiply(np.square(x, out=out), x, out=out)
 
 
-def _fourth(x: Any, out: Any) -> None:
+def _fourth(x: Array, out: Array) -> None:
     np.square(np.square(x, out=out), out=out)
 
 
-def _inverse_square(x: Any, out: Any) -> None:
+def _inverse_square(x: Array, out: Array) -> None:
     np.reciprocal(np.square(x, out=out), out=out)
 
 
-_POWERS: dict[Any, Kernel] = {
+_POWERS: dict[object, Kernel] = {
     2: Kernel(np.square),
     3: Kernel(_cube, over=False),
     4: Kernel(_fourth),
@@ -81,8 +80,8 @@ _POWERS: dict[Any, Kernel] = {
     -1: Kernel(np.reciprocal),
     -2: Kernel(_inverse_square),
 }
-"""Powers by what is much quicker than ``pow``; squares, roots and reciprocals are what NumPy does too."""
-_UFUNCS: dict[Any, Any] = {
+"""Kernels much quicker than ``pow``; NumPy itself uses those for squares, roots and reciprocals."""
+_UFUNCS: dict[Callable[..., Any], np.ufunc] = {
     operator.add: np.add,
     operator.sub: np.subtract,
     operator.mul: np.multiply,
@@ -98,11 +97,10 @@ _UFUNCS: dict[Any, Any] = {
 }
 
 
-def kernel(operation: Instruction) -> Kernel:
-    """How an operation is computed."""
-    primitive = operation.primitive
+def kernel(instruction: Instruction) -> Kernel:
+    """Return the kernel of an instruction."""
+    primitive, statics = instruction.primitive, instruction.statics
     assert primitive is not None
-    statics = operation.given[primitive.arity :]
     if primitive.series == "power" and statics[0] in _POWERS:
         return _POWERS[statics[0]]
     function = _UFUNCS.get(primitive.forward, primitive.forward)
@@ -110,58 +108,69 @@ def kernel(operation: Instruction) -> Kernel:
     return Kernel((lambda *arrays, **into: function(*arrays, *statics, **into)) if statics else function, writes)
 
 
-class Step:
-    """One operation of a plan.
+class Call(NamedTuple):
+    """One kernel call of a schedule.
 
     Attributes:
-        arguments, target: registers.
-        stored: whether what the kernel makes has to be copied to where the target is.
-        ends: registers that nobody reads afterwards.
+        operands, target: registers.
+        stored: whether the result of the kernel is copied into the array of the target.
+        ends: registers that no later call reads.
     """
 
-    __slots__ = ("arguments", "ends", "kernel", "stored", "target")
-
-    def __init__(self, kernel: Kernel, arguments: tuple[int, ...], target: int, stored: bool, ends: tuple[int, ...]) -> None:
-        self.kernel = kernel
-        self.arguments = arguments
-        self.target = target
-        self.stored = stored
-        self.ends = ends
+    kernel: Kernel
+    operands: tuple[int, ...]
+    target: int
+    stored: bool
+    ends: tuple[int, ...]
 
 
-class Slots:
-    """Arrays of the workspace, each used again when nobody reads what it holds."""
+class Constant(NamedTuple):
+    """An instruction that depends on numbers only, computed once: the registers of its operands and of its result."""
+
+    primitive: Primitive
+    operands: tuple[int, ...]
+    statics: tuple[Any, ...]
+    target: int
+
+
+class Buffers:
+    """Assignment of registers to the arrays of the workspace; an array is used again when its register is not read any more.
+
+    Attributes:
+        counts: the number of arrays of each type.
+        of: for each register its array, as number and type.
+    """
 
     def __init__(self) -> None:
-        self.counts: dict[Any, int] = {}  # how many of each type
-        self.of: dict[int, tuple[int, Any]] = {}  # of a register: which array of which type
-        self._free: dict[Any, list[int]] = {}
+        self.counts: dict[np.dtype[Any], int] = {}
+        self.of: dict[int, tuple[int, np.dtype[Any]]] = {}
+        self._free: dict[np.dtype[Any], list[int]] = {}
 
-    def take(self, register: int, dtype: Any) -> None:
-        """An array for a register."""
-        waiting = self._free.get(dtype)
-        if not waiting:
-            waiting = [self.counts.get(dtype, 0)]
-            self.counts[dtype] = waiting[0] + 1
-        self.of[register] = waiting.pop(), dtype
+    def take(self, register: int, dtype: np.dtype[Any]) -> None:
+        """Assign an array to a register."""
+        free = self._free.get(dtype)
+        if not free:
+            free = [self.counts.get(dtype, 0)]
+            self.counts[dtype] = free[0] + 1
+        self.of[register] = free.pop(), dtype
 
     def release(self, registers: Iterable[int]) -> None:
-        """Registers that are not read any more."""
+        """Free the arrays of registers."""
         for register in registers:
             if register in self.of:
-                slot, dtype = self.of[register]
-                self._free.setdefault(dtype, []).append(slot)
+                number, dtype = self.of[register]
+                self._free.setdefault(dtype, []).append(number)
 
 
-class Plan:
-    """How the operations of a program are carried out when some of its variables are numbers.
+class Schedule:
+    """The order and the memory in which a program is computed, when some of its variables are single numbers.
 
-    Every operation and every constant has a register.  What depends on numbers only is computed once; of the rest, results
-    go to the caller's arrays, and everything else to as few arrays as can be.
+    Every instruction and every constant has a register.  Instructions that depend on numbers only are computed once.  Of
+    the others, results are written into the arrays of the caller, and all else into as few arrays as possible.
 
     Args:
-        operations: the list, in order.
-        results: operations of it, or constants.
+        instructions: of a tape, in order.
+        results: instructions of it, or constants.
         scalars: the names of variables that are numbers.
         dtype: the type of the results.
 
@@ -169,129 +178,128 @@ class Plan:
         columns: the names of the variables that are columns, in the order of their registers.
     """
 
-    def __init__(self, operations: Sequence[Instruction], results: Sequence[Cell], scalars: frozenset[str], dtype: Any) -> None:
+    def __init__(
+        self, instructions: Sequence[Instruction], results: Sequence[Operand], scalars: frozenset[str], dtype: np.dtype[Any]
+    ) -> None:
         self.dtype = dtype
         self.columns: list[str] = []
         self._inputs: list[int] = []
-        self._constants: list[tuple[int, Any]] = []
+        self._literals: list[tuple[int, Operand]] = []
         self._scalars: list[tuple[int, str]] = []
-        self._numbers: list[tuple[Primitive, tuple[int, ...], tuple[Any, ...], int]] = []
-        self._register: dict[Any, int] = {}
+        self._constants: list[Constant] = []
+        self._registers: dict[Hashable, int] = {}
         once: set[Instruction] = set()
-        rows: list[Instruction] = []
-        for operation in operations:
-            primitive, given = operation.primitive, operation.given
-            if primitive is None and given[0] in scalars:
-                once.add(operation)
-                self._scalars.append((self._place(operation), given[0]))
-            elif primitive is None:
-                self.columns.append(given[0])
-                self._inputs.append(self._place(operation))
-            elif once.issuperset(computing(operation.inputs)):
-                once.add(operation)
-                self._numbers.append((primitive, self._places(operation), given[primitive.arity :], self._place(operation)))
+        rows: dict[Instruction, None] = {}
+        for instruction in instructions:
+            if instruction.primitive is None and instruction.variable in scalars:
+                once.add(instruction)
+                self._scalars.append((self._register(instruction), instruction.variable))
+            elif instruction.primitive is None:
+                self.columns.append(instruction.variable)
+                self._inputs.append(self._register(instruction))
+            elif once.issuperset(computing(instruction.operands)):
+                once.add(instruction)
+                operands = tuple(map(self._register, instruction.operands))
+                self._constants.append(Constant(instruction.primitive, operands, instruction.statics, self._register(instruction)))
             else:
-                rows.append(operation)
-        homes: dict[Instruction, int] = {}
-        computed = set(rows)
-        self._outputs: list[tuple[int, int]] = []  # register and output, where an operation writes there itself
+                rows[instruction] = None
+        written: dict[Operand, int] = {}  # results that are computed in the array of an output
+        self._outputs: list[tuple[int, int]] = []
         self._copies: list[tuple[int, int]] = []
-        for i, cell in enumerate(results):
-            if cell in computed and cell not in homes:
-                homes[cell] = i
-                self._outputs.append((self._place(cell), i))
+        for i, result in enumerate(results):
+            if result in rows and result not in written:
+                written[result] = i
+                self._outputs.append((self._register(result), i))
             else:
-                self._copies.append((self._place(cell), i))
-        self._slots = Slots()
-        self._steps = self._scheduled(rows, homes)
+                self._copies.append((self._register(result), i))
+        self._buffers = Buffers()
+        self._calls = self._scheduled(rows, written)
 
-    def _place(self, cell: Cell) -> int:
-        cell = resolved(cell)
-        key: Any = cell if type(cell) is Instruction else (type(cell), repr(cell))
-        if key not in self._register:
-            self._register[key] = len(self._register)
-            if type(cell) is not Instruction:
-                self._constants.append((self._register[key], cell))
-        return self._register[key]
+    def _register(self, operand: Operand) -> int:
+        operand = resolved(operand)
+        key: Hashable = operand if type(operand) is Instruction else (type(operand), repr(operand))
+        if key not in self._registers:
+            self._registers[key] = len(self._registers)
+            if type(operand) is not Instruction:
+                self._literals.append((self._registers[key], operand))
+        return self._registers[key]
 
-    def _places(self, operation: Instruction) -> tuple[int, ...]:
-        assert operation.primitive is not None
-        return tuple(self._place(value) for value in operation.given[: operation.primitive.arity])
-
-    def _scheduled(self, rows: Sequence[Instruction], homes: Mapping[Instruction, int]) -> list[Step]:
-        """The steps, and which array of the workspace each writes to."""
-        last: dict[Instruction, int] = {}
-        for i, operation in enumerate(rows):
-            for value in computing(operation.inputs):
-                last[value] = i
-        temporary = set(rows) - set(homes)
-        steps = []
-        for i, operation in enumerate(rows):
-            how = kernel(operation)
-            target = self._place(operation)
-            read = dict.fromkeys(computing(operation.inputs))
-            ends = [self._register[value] for value in read if value in temporary and last[value] == i]
+    def _scheduled(self, rows: Iterable[Instruction], written: Mapping[Operand, int]) -> list[Call]:
+        """Return the calls, and assign buffers to those that write neither into an output nor into memory of their own."""
+        last: dict[Instruction, Instruction] = {}
+        for instruction in rows:
+            last.update(dict.fromkeys(computing(instruction.operands), instruction))
+        temporary = {instruction for instruction in rows if instruction not in written}
+        calls = []
+        for instruction in rows:
+            how = kernel(instruction)
+            target = self._register(instruction)
+            read = dict.fromkeys(computing(instruction.operands))
+            ends = [self._registers[value] for value in read if value in temporary and last[value] is instruction]
             if how.over:
-                self._slots.release(ends)
-            if how.writes and operation in temporary:
-                self._slots.take(target, operation.dtype)
+                self._buffers.release(ends)
+            if how.writes and instruction in temporary:
+                self._buffers.take(target, instruction.dtype)
             if not how.over:
-                self._slots.release(ends)
-            dropped = tuple(register for register in ends if register not in self._slots.of)
-            steps.append(Step(how, self._places(operation), target, operation in homes and not how.writes, dropped))
-        return steps
+                self._buffers.release(ends)
+            dropped = tuple(register for register in ends if register not in self._buffers.of)
+            stored = instruction in written and not how.writes
+            calls.append(Call(how, tuple(map(self._register, instruction.operands)), target, stored, dropped))
+        return calls
 
     def block(self, rows: int, threads: int) -> int:
-        """How many rows are done at once, such that all threads have the same number of blocks."""
-        width: int = sum(count * dtype.itemsize for dtype, count in self._slots.counts.items())
-        largest = LARGEST if all(step.kernel.writes for step in self._steps) else min(LARGEST, ALLOCATING)
+        """Return the number of rows of a block, such that all threads have the same number of blocks."""
+        width: int = sum(count * dtype.itemsize for dtype, count in self._buffers.counts.items())
+        largest = LARGEST if all(call.kernel.writes for call in self._calls) else min(LARGEST, ALLOCATING)
         block = min(max(WORKSPACE // max(width, 1), SMALLEST), largest)
         if rows <= block:
             return max(rows, 1)
         rounds = -(-rows // (block * threads))
         return -(-rows // (rounds * threads))
 
-    def prepared(self, values: Mapping[str, Any]) -> list[Any]:
-        """The registers as every block starts with them: constants, and what depends on numbers only."""
-        registers: list[Any] = [None] * len(self._register)
-        for register, value in self._constants:
+    def prepared(self, values: Mapping[str, np.number[Any]]) -> list[Any]:
+        """Return the registers as every block begins with them: with all that depends on numbers only."""
+        registers: list[Any] = [None] * len(self._registers)
+        for register, value in self._literals:
             registers[register] = value
         for register, name in self._scalars:
             registers[register] = values[name]
         with np.errstate(all="ignore"):
-            for primitive, places, statics, target in self._numbers:
-                registers[target] = primitive.forward(*[registers[place] for place in places], *statics)
+            for primitive, operands, statics, target in self._constants:
+                registers[target] = primitive.forward(*[registers[operand] for operand in operands], *statics)
         return registers
 
-    def work(self, places: Iterator[int], block: int, columns: Sequence[Any], prepared: Sequence[Any], out: Sequence[Any]) -> None:
-        """Do blocks until there are none left; several threads share ``places``."""
+    def work(
+        self, starts: Iterator[int], block: int, columns: Sequence[Array], prepared: Sequence[object], out: Sequence[Array]
+    ) -> None:
+        """Compute blocks until none is left; several threads share ``starts``."""
         rows = len(out[0])
-        spaces = {dtype: np.empty((count, block), dtype) for dtype, count in self._slots.counts.items()}
+        spaces = {dtype: np.empty((count, block), dtype) for dtype, count in self._buffers.counts.items()}
         registers = list(prepared)
-        ready = -1
+        length = -1
         with np.errstate(all="ignore"):
-            for start in places:
+            for start in starts:
                 stop = min(start + block, rows)
-                if stop - start != ready:
-                    ready = stop - start
-                    for register, (slot, dtype) in self._slots.of.items():
-                        registers[register] = spaces[dtype][slot, :ready]
+                if stop - start != length:
+                    length = stop - start
+                    for register, (number, dtype) in self._buffers.of.items():
+                        registers[register] = spaces[dtype][number, :length]
                 for register, column in zip(self._inputs, columns, strict=True):
                     registers[register] = np.ascontiguousarray(column[start:stop], self.dtype)
                 for register, i in self._outputs:
                     registers[register] = out[i][start:stop]
-                self._replay(registers)
+                self._run(registers)
                 for register, i in self._copies:
                     out[i][start:stop] = registers[register]
 
-    def _replay(self, registers: list[Any]) -> None:
-        for step in self._steps:
-            arguments = [registers[register] for register in step.arguments]
-            if step.kernel.writes:
-                step.kernel.function(*arguments, out=registers[step.target])
-            elif step.stored:
-                registers[step.target][...] = step.kernel.function(*arguments)
+    def _run(self, registers: list[Any]) -> None:
+        for kernel, operands, target, stored, ends in self._calls:
+            arguments = [registers[operand] for operand in operands]
+            if kernel.writes:
+                kernel.function(*arguments, out=registers[target])
+            elif stored:
+                registers[target][...] = kernel.function(*arguments)
             else:
-                registers[step.target] = step.kernel.function(*arguments)
-            for register in step.ends:
+                registers[target] = kernel.function(*arguments)
+            for register in ends:
                 registers[register] = None

@@ -1,9 +1,9 @@
-"""Expressions as Programs: written down once, computed for many rows."""
+"""Compilation of expressions: traced once, computed for many rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,10 @@ from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.compiler.program import Compiled, Program, Terms, derivatives, terms
-from autodiff_cli.compiler.tracer import BY_HAND, Cell, Instruction, Tape, Tracer
+from autodiff_cli.compiler.instruction import CUSTOM_VJP, Instruction, Operand
+from autodiff_cli.compiler.program import Compiled, Program, Term, derivatives, terms
+from autodiff_cli.compiler.tape import Tape
+from autodiff_cli.compiler.tracer import Tracer, apply, as_operand, as_tensor
 from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, UnknownName, UsageError
 from autodiff_cli.evaluation.bindings import variables as as_leaves
 from autodiff_cli.evaluation.evaluation import given_values
@@ -24,34 +26,37 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.suggest import suggestion
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
 
 class TracingEvaluator(Evaluator):
-    """Runs a program of expressions on tensors that are recorded."""
+    """Runs a program of expressions on tracers."""
 
-    most_nested = 1_000  # as no condition is known, a function that calls itself does not end
+    most_nested = 1_000  # conditions are not known, so a function that calls itself does not end
 
     def choose(self, node: Syntax, values: list[Any]) -> Any:
-        """Each row chooses for itself: both branches are written down."""
+        """Trace both branches: each row chooses for itself."""
         return self.select(node, values[0]) if isinstance(values[0], Tracer) else super().choose(node, values)
 
     def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
-        """The value of the body, as an operation whose derivatives are those of ``with grad``."""
+        """Trace the body of a function as one instruction whose derivatives are those of ``with grad``."""
         arguments = [self.tensors.of(value) for value in given]
-        recorded = next((argument for argument in arguments if isinstance(argument, Tracer)), None)
-        if recorded is None:
+        tracer = next((argument for argument in arguments if isinstance(argument, Tracer)), None)
+        if tracer is None:
             return super().with_own_vjp(function, given, node)
         value = self.within(function, function.body, arguments)
         if any(tensor.shape for tensor in (value, *arguments)):
-            raise NotRecordable(f"the derivatives of '{function.name}' are written by hand, and it is called with a tensor")
+            raise NotRecordable(f"'{function.name}' has derivatives of its own, and is called with a tensor here")
         assert function.partials is not None
 
-        def partial(body: Syntax) -> Any:
-            # A derivative with a shape is summed to that of the argument, as in a sweep.
+        def rule(body: Syntax) -> Callable[[Tensor], Tensor]:
+            # A derivative with a shape is summed to that of the argument, as in eager evaluation.
             return lambda g: FUNCTIONS["sum"].function(g * self.within(function, body, arguments))
 
-        rules = {"value": None, **{f"x{i}": partial(body) for i, body in enumerate(function.partials)}}
+        rules = {"value": None, **{f"x{i}": rule(body) for i, body in enumerate(function.partials)}}
         primitive = Primitive(
-            name=BY_HAND,
+            name=CUSTOM_VJP,
             function=self.within,
             forward=lambda value, *_: value,
             vjps=rules,
@@ -59,7 +64,7 @@ class TracingEvaluator(Evaluator):
             series="chain",
             elementwise=True,
         )
-        return self.tensors.keep(recorded.recording.apply(primitive, [value, *arguments]), node)
+        return self.tensors.keep(apply(tracer.tape, primitive, [value, *arguments]), node)
 
 
 def compile(
@@ -68,24 +73,25 @@ def compile(
     order: int = 1,
     *,
     const: Mapping[str, Any] | None = None,
-    dtype: Any = "float64",
+    dtype: DTypeLike = "float64",
     threads: int | None = None,
     variables: Iterable[str] = (),
 ) -> Program | RowByRowProgram:
-    """An expression and its derivatives as a program that is computed for many rows.
+    """Compile an expression and its derivatives, to compute them for many rows.
 
     Args:
         expression: a program of the language whose result is one number.
-        wrt: which variables to differentiate by, as names or as ``"x,y"``; all if left out, in the order in which they occur.
-        order: 0 for the value alone, 1 for first derivatives, 2 for second ones too.
+        wrt: the variables to differentiate with respect to, as names or as ``"x,y"``; all if left out, in the order in which
+            they occur.
+        order: 0 for the value alone, 1 for first derivatives, 2 for second derivatives too.
         const: values of names that are the same for all rows; they may be arrays.
         dtype: ``float64`` or ``float32``.
-        threads: how many work at a time; as many as there are processors if left out.
-        variables: names that are variables though the language has a constant of that name, such as ``e``.
+        threads: the number of threads; one for each processor if left out.
+        variables: names that are variables although the language has a constant of that name, such as ``e``.
 
     Returns:
-        a ``Program``; where an operation depends on values in a way that cannot be written down once for all rows, such as a
-        determinant, a ``RowByRowProgram``, which does the same one row after the other.
+        a ``Program``; where an operation cannot be traced, such as a determinant, a ``RowByRowProgram``, which evaluates the
+        expression for one row after the other.
 
     Raises:
         AutodiffError: of any kind, with its place in the expression.
@@ -99,14 +105,12 @@ def compile(
     names, by, leaves = names_and_values(expression, wrt, const, dtype, variables)
     wanted = terms(by, order)
     try:
-        recording, cell, columns = recorded(expression, names, leaves, dtype)
+        traced = trace(expression, names, leaves, dtype)
         with np.errstate(all="ignore"), set_grad_enabled(False):
-            results = derivatives(recording, cell, {name: columns[name] for name in by}, wanted)
-        return Program(recording, results, names, wanted, threads)
-    except NotRecordable as error:
-        return RowByRowProgram(expression, names, leaves, wanted, dtype, error.message)
+            results = derivatives(traced.output, {name: traced.variables[name] for name in by}, wanted)
+        return Program(results, names, wanted, dtype, threads)
     except AutodiffError as error:
-        if error.exit_code == 2 or not names:
+        if not isinstance(error, NotRecordable) and (error.exit_code == 2 or not names):
             raise
         return RowByRowProgram(expression, names, leaves, wanted, dtype, error.message)
 
@@ -118,7 +122,15 @@ def names_and_values(
     dtype: str,
     variables: Iterable[str] = (),
 ) -> tuple[list[str], list[str], dict[str, Tensor]]:
-    """The variables of an expression, those to differentiate by, and the constants as tensors; see ``compile``."""
+    """Return the variables of an expression, those of its derivatives, and the constants as tensors.
+
+    The arguments are those of ``compile``.
+
+    Raises:
+        UnknownName: if a name in ``wrt`` is not a variable.
+        UsageError: if it is there twice; for an unknown ``dtype``.
+        ParseError: if the expression cannot be parsed.
+    """
     _, constants = given_values(None, const, dtype)
     names = list(free_names(parse(expression), constants, {*variables, *(wrt or ())}))
     by = list(names if wrt is None else wrt)
@@ -131,29 +143,53 @@ def names_and_values(
     return names, by, as_leaves(constants, np.dtype(dtype), ())
 
 
-def recorded(
-    expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], dtype: str, by: type[TracingEvaluator] = TracingEvaluator
-) -> tuple[Tape, Cell, dict[str, Instruction]]:
-    """An expression written down: the list, its result, and the variables.
+class Traced(NamedTuple):
+    """An expression on a tape.
+
+    Attributes:
+        tape: the tape.
+        output: the result, an instruction or a constant.
+        variables: the instruction of each variable.
+    """
+
+    tape: Tape
+    output: Operand
+    variables: dict[str, Instruction]
+
+
+def trace(
+    expression: str,
+    names: Sequence[str],
+    leaves: Mapping[str, Tensor],
+    dtype: str,
+    evaluator: type[TracingEvaluator] = TracingEvaluator,
+) -> Traced:
+    """Trace an expression.
+
+    Args:
+        expression: a program of the language.
+        names: its variables.
+        leaves: the values of other names.
+        dtype: ``float64`` or ``float32``.
+        evaluator: the class that runs it.
 
     Raises:
-        NotRecordable: if it cannot be.
+        NotRecordable: if it cannot be traced.
         ShapeError: if the result is not one number.
     """
-    recording = Tape(dtype)
-    columns = {name: recording.variable(name) for name in names}
-    writer = by(expression, {**leaves, **columns}, np.dtype(dtype))
+    tape = Tape(dtype)
+    variables = {name: tape.variable(name) for name in names}
+    tracers = {name: as_tensor(tape, variable) for name, variable in variables.items()}
     with np.errstate(all="ignore"), set_grad_enabled(False):
-        output = one_number(writer)
-    cell = output._data[()] if isinstance(output, Tracer) else output.item()
-    return recording, cell, {name: column._data[()] for name, column in columns.items()}
+        output = one_number(evaluator(expression, {**leaves, **tracers}, np.dtype(dtype)))
+    return Traced(tape, as_operand(output), variables)
 
 
 def one_number(evaluator: Evaluator) -> Tensor:
-    """The result of a program of expressions.
+    """Run a program of expressions, and return its result.
 
     Raises:
-        ShapeError: if it is more than one number.
+        ShapeError: if that is not one number.
     """
     output = evaluator.as_tensor(evaluator.run())
     if output.shape:
@@ -167,16 +203,16 @@ def one_number(evaluator: Evaluator) -> Tensor:
 
 
 class RowByRowProgram(Compiled):
-    """The same as a ``Program``, by evaluating the expression for one row after the other.
+    """Evaluates an expression and its derivatives for one row after the other, where it cannot be traced.
 
     Attributes:
-        reason: why it is no ``Program``.
+        reason: why it cannot be traced.
     """
 
     engine = "rows"
 
     def __init__(
-        self, expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], wanted: Terms, dtype: str, reason: str
+        self, expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], wanted: Sequence[Term], dtype: str, reason: str
     ) -> None:
         super().__init__(names, wanted, dtype)
         self.expression = expression
@@ -184,20 +220,20 @@ class RowByRowProgram(Compiled):
         self._leaves = leaves
         self._tree = parse(expression)
 
-    def run(self, columns: Mapping[str, Any], out: Sequence[Any]) -> None:
-        """See ``Compiled``.
+    def run(self, columns: Mapping[str, NDArray[Any]], out: Sequence[NDArray[Any]]) -> None:
+        """Compute all results into arrays of the caller; see ``Compiled.run``.
 
         Raises:
-            AutodiffError: for the first row that has no value.
+            AutodiffError: for the first row without a value.
         """
         for _, error in self.failures(columns, out):
             raise error
 
-    def failures(self, columns: Mapping[str, Any], out: Sequence[Any]) -> Iterator[tuple[int, AutodiffError]]:
-        """The same as ``run``; rows that have no value are nan, and come out with what is wrong as they are reached.
+    def failures(self, columns: Mapping[str, NDArray[Any]], out: Sequence[NDArray[Any]]) -> Iterator[tuple[int, AutodiffError]]:
+        """Compute all results; set rows without a value to nan, and yield each of them with its error.
 
         Raises:
-            AutodiffError: for a mistake that has nothing to do with the numbers of a row.
+            AutodiffError: for a mistake that does not depend on the numbers of a row.
         """
         arrays = {name: np.broadcast_to(columns[name], len(out[0])) for name in self.variables}
         for i in range(len(out[0])):

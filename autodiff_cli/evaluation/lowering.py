@@ -1,8 +1,8 @@
-"""Operations that somebody does not know, replaced by formulas over those that he does.
+"""Lowering: replace primitives that a target lacks by their decomposition.
 
-A rule may use operations that are no functions of the language, because they keep digits that a formula would lose.  For
-reading, and for other languages, each declaration has the formula beside it (``written``), which is run here on the
-arguments of the operation: so it is written down as any other expression.
+A rule may use primitives that are not functions of the language, because they keep digits that a formula would lose.  For
+reading, and for other languages, each declaration has the formula beside it (``decomposition``).  It is traced here on
+the operands of the instruction, as any other expression.
 """
 
 from __future__ import annotations
@@ -15,97 +15,98 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
-from autodiff_cli.autograd.primitives.primitive import Primitive
+from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.schedule import computing, needed, resolved
-from autodiff_cli.compiler.tracer import Cell, Instruction, Tape, Tracer
+from autodiff_cli.compiler.tape import Tape
+from autodiff_cli.compiler.tracer import as_operand, as_tensor
 from autodiff_cli.errors import NotRecordable
 from autodiff_cli.evaluation.compile import TracingEvaluator
 
+Known = Callable[[Primitive, tuple[Any, ...]], bool]
+"""Whether a target has a primitive with these static arguments."""
 
-def is_function(primitive: Primitive, _: Sequence[Any] = ()) -> bool:
-    """Whether the language has this operation as a function, with these parameters in some order."""
+
+def is_function(primitive: Primitive, _: tuple[Any, ...] = ()) -> bool:
+    """Return whether the language has a primitive as a function, with these parameters in some order."""
     return primitive.name in FUNCTIONS and set(primitive.parameters) <= set(FUNCTIONS[primitive.name].parameters)
 
 
-def formula(primitive: Primitive, statics: Sequence[Any]) -> str | None:
-    """What stands in the declaration of an operation, if anything does."""
-    if not callable(primitive.decomposition):
-        return primitive.decomposition
+def decomposition(primitive: Primitive, statics: Sequence[Any]) -> str | None:
+    """Return the declared decomposition of a primitive as text; ``None`` if it has none."""
+    declared = primitive.decomposition
+    if not callable(declared):
+        return declared
     values = dict(zip(primitive.parameters[primitive.arity :], statics, strict=True))
-    code = primitive.decomposition.__code__
-    return primitive.decomposition(*[values[name] for name in code.co_varnames[: code.co_argcount]])
+    return declared(*[values[name] for name in argument_names(declared)])
 
 
-def lowered(
-    recording: Tape, results: Sequence[Cell], known: Callable[[Primitive, Sequence[Any]], bool] = is_function
-) -> list[Cell]:
-    """The same results by operations that are known, appended to the recording where they are new.
+def lowered(tape: Tape, results: Sequence[Operand], known: Known = is_function) -> list[Operand]:
+    """Return results computed by known primitives only, appended to the tape where they are new.
 
     Args:
-        recording: the list.
-        results: operations of it, or constants.
-        known: whether an operation with these plain values may stay.
+        tape: the tape.
+        results: instructions of it, or constants.
+        known: whether a primitive may stay.
 
     Raises:
-        NotRecordable: for an operation that is not known and has no formula.
+        NotRecordable: for a primitive that is not known and has no decomposition.
     """
-    done: dict[Cell, Cell] = {}
+    done: dict[Operand, Operand] = {}
 
-    def now(value: Any) -> Any:
-        value = resolved(value)
-        return done[value] if type(value) is Instruction else value
+    def replaced(operand: Operand) -> Operand:
+        operand = resolved(operand)
+        return done[operand] if type(operand) is Instruction else operand
 
-    # What is to be replaced, and with it the formula that replaces it, once that is there and is done itself.
-    stack: list[tuple[Instruction, Instruction | None]] = [(cell, None) for cell in needed(results)[::-1]]
+    # An instruction that is replaced stays on the stack, with its decomposition, until that is lowered itself.
+    stack: list[tuple[Instruction, Instruction | None]] = [(instruction, None) for instruction in needed(results)[::-1]]
     while stack:
-        operation, replacement = stack.pop()
-        primitive = operation.primitive
+        instruction, replacement = stack.pop()
+        primitive = instruction.primitive
         if replacement is not None:
-            done[operation] = done[replacement]
-        if operation in done:
+            done[instruction] = done[replacement]
+        if instruction in done:
             continue
         if primitive is None:
-            done[operation] = operation
+            done[instruction] = instruction
             continue
-        missing = [value for value in computing(operation.inputs) if value not in done]
+        missing = [operand for operand in computing(instruction.operands) if operand not in done]
         if missing:
-            stack.append((operation, None))
-            stack += [(value, None) for value in missing]
+            stack.append((instruction, None))
+            stack += [(operand, None) for operand in missing]
             continue
-        given = tuple(map(now, operation.given))
-        stays = known(primitive, given[primitive.arity :])
-        cell = recording.operation(primitive, given) if stays else by_formula(recording, primitive, given)
-        if stays or type(cell) is not Instruction:
-            done[operation] = done[cell] = cell
+        operands = tuple(map(replaced, instruction.operands))
+        stays = known(primitive, instruction.statics)
+        compute = tape.record if stays else functools.partial(decomposed, tape)
+        result = compute(primitive, operands, instruction.statics)
+        if stays or type(result) is not Instruction:
+            done[instruction] = done[result] = result
         else:
-            stack += [(operation, cell), (cell, None)]
-    return [now(cell) for cell in results]
+            stack += [(instruction, result), (result, None)]
+    return [replaced(result) for result in results]
 
 
-def by_formula(recording: Tape, primitive: Primitive, given: tuple[Any, ...]) -> Cell:
-    """The result of an operation by its formula.
+def decomposed(tape: Tape, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> Operand:
+    """Return the result of a primitive, computed by its decomposition.
 
     Raises:
         NotRecordable: if it has none.
     """
-    text = formula(primitive, given[primitive.arity :])
+    text = decomposition(primitive, statics)
     if text is None:
-        raise NotRecordable(f"'{primitive.name}' has no formula")
-    writer = _writer(text, recording.dtype)
-    writer.names = {
-        name: recording.tensor(value) if type(value) is Instruction else value
-        for name, value in zip(primitive.parameters, given, strict=True)
-    }
-    with np.errstate(all="ignore"), set_grad_enabled(False), writer.tensors.unlisted():
-        for statement in writer.tree.children:
-            value = writer.statement(statement)
-    value = writer.tensors.of(value)
-    return value._data[()] if isinstance(value, Tracer) else value.item()
+        raise NotRecordable(f"'{primitive.name}' has no decomposition")
+    evaluator = _evaluator(text, tape.dtype)
+    tensors = [as_tensor(tape, operand) if type(operand) is Instruction else operand for operand in operands]
+    evaluator.names = dict(zip(primitive.parameters, (*tensors, *statics), strict=True))
+    with np.errstate(all="ignore"), set_grad_enabled(False), evaluator.tensors.unlisted():
+        for statement in evaluator.tree.children:
+            value = evaluator.statement(statement)
+    return as_operand(evaluator.tensors.of(value))
 
 
 @functools.lru_cache(256)
-def _writer(text: str, dtype: Any) -> TracingEvaluator:
-    made = TracingEvaluator(text, {}, dtype)
-    made.most_operations = sys.maxsize  # it serves many traces
-    return made
+def _evaluator(text: str, dtype: np.dtype[Any]) -> TracingEvaluator:
+    evaluator = TracingEvaluator(text, {}, dtype)
+    evaluator.most_operations = sys.maxsize  # it serves many tapes
+    return evaluator

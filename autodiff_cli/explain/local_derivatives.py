@@ -20,6 +20,7 @@ from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.compiler.identities import exact, shape
 from autodiff_cli.errors import AutodiffError, ParseError
 from autodiff_cli.evaluation.evaluation import Array
 from autodiff_cli.evaluation.machine import Machine
@@ -187,13 +188,13 @@ def _shorter(tree: Syntax) -> Syntax:
     if first is not None and second is not None:
         folded = _folded(tree.kind, first, second)
         return tree if folded is None else number(folded)
-    if (tree.kind == "mul" and first == 1) or (tree.kind == "add" and first == 0):
-        return parts[1]
-    if (tree.kind in ("mul", "div", "pow") and second == 1) or (tree.kind in ("add", "sub") and second == 0):
-        return parts[0]
-    if tree.kind == "mul" and 0 in numbers:  # the rule masks the other factor
-        return number(0.0)
-    return number(1.0) if tree.kind == "pow" and second == 0 else tree
+    row = exact(tree.kind, shape(first), shape(second))
+    if row is not None and not isinstance(row[1], tuple):
+        return parts["xy".index(row[1])] if isinstance(row[1], str) else number(row[1])
+    # A formula for reading leaves out more than is exact: a sum with 0, and a product with 0.
+    if tree.kind == "add" and 0 in numbers:
+        return parts[1 if first == 0 else 0]
+    return number(0.0) if tree.kind == "mul" and 0 in numbers else tree
 
 
 _FOLD: dict[str, Callable[[float, float], Any]] = {

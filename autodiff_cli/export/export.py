@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.primitive import Primitive
+from autodiff_cli.compiler.instruction import Instruction
 from autodiff_cli.compiler.program import derivatives, output_name, terms
-from autodiff_cli.compiler.tracer import Instruction, Tape
+from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError
-from autodiff_cli.evaluation.compile import names_and_values, recorded
-from autodiff_cli.evaluation.lowering import by_formula, formula, lowered
+from autodiff_cli.evaluation.compile import names_and_values, trace
+from autodiff_cli.evaluation.lowering import decomposed, decomposition, lowered
 from autodiff_cli.export.codegen import Code, Helpers
-from autodiff_cli.export.source_file import Sources, source
+from autodiff_cli.export.source_file import SourceFile, source
 from autodiff_cli.export.targets import NAMES, TARGETS, Target
 from autodiff_cli.suggest import suggestion
-from autodiff_cli.symbolic.differentiate import not_written
-from autodiff_cli.symbolic.scalars import ScalarWriter
+from autodiff_cli.symbolic.differentiate import without_formula
+from autodiff_cli.symbolic.scalars import ScalarTracingEvaluator
+from autodiff_cli.text import listed
+from autodiff_cli.walk import postorder
+
+MOST_INLINE = 160
+"""A longer decomposition becomes a function of its own."""
 
 
 class NotInTarget(NotRecordable):
-    """A function that the language of an export does not have."""
+    """A function that the target language does not have."""
 
 
 def export(
@@ -34,19 +40,20 @@ def export(
     order: int = 1,
     const: Mapping[str, Any] | None = None,
 ) -> str:
-    """The source text of a function that returns value and gradient, with ``order=2`` the Hessian too.
+    """Return the source of a function that computes the value and the gradient, with ``order=2`` the Hessian too.
 
     Args:
         expression: a program of the language whose result is one number; names without a value are arguments.
         to: ``python``, ``numpy``, ``torch``, ``jax``, ``c`` or ``latex``.
         name: of the function.
-        wrt: which arguments to differentiate by; all if left out.
+        wrt: the arguments to differentiate with respect to; all if left out.
         order: 1 or 2.
-        const: values of names that are no arguments.
+        const: values of names that are not arguments.
 
     Raises:
+        UsageError: for another target or order, or a name that the target does not allow.
         NotInTarget: for a function that the target does not have.
-        NotRecordable: if the derivative depends on values in a way that cannot be written down.
+        NotRecordable: if a derivative has no formula.
         AutodiffError: of any other kind, with its place in the expression.
     """
     if to not in NAMES:
@@ -65,28 +72,30 @@ def export(
 
 def _derived(
     target: Target, expression: str, name: str, wrt: Sequence[str] | None, order: int, const: Mapping[str, Any] | None
-) -> Sources:
+) -> SourceFile:
     names, by, leaves = names_and_values(expression, wrt, const, "float64")
     if not by:
         raise UsageError("the expression has no variable to differentiate by", hint="every name without a value is one")
     wanted = terms(by, order)
     try:
-        recording, value, columns = recorded(expression, names, leaves, "float64", ScalarWriter)
+        traced = trace(expression, names, leaves, "float64", ScalarTracingEvaluator)
         with np.errstate(all="ignore"), set_grad_enabled(False):
-            cells = derivatives(recording, value, {variable: columns[variable] for variable in by}, wanted)
-        cells = lowered(recording, cells, lambda primitive, statics: _stays(primitive, statics, target))
+            results = derivatives(traced.output, {variable: traced.variables[variable] for variable in by}, wanted)
+        results = lowered(traced.tape, results, lambda primitive, statics: _stays(primitive, statics, target))
     except NotInTarget:
         raise
     except (NotRecordable, NoSeriesError) as error:
-        raise not_written(error, f"there is no formula to export; numbers: autodiff grad EXPR --at {names[0]}=1") from None
+        raise without_formula(error, names[0]) from None
     arguments: dict[str, str] = {}
     for variable in names:
         plain = variable if not variable.startswith(target.helper) else f"v{variable}"
         arguments[variable] = _unused(plain, {*target.reserved, *arguments.values()})
-    outputs = [_unused(output_name(term), arguments.values()) for term in wanted]
+    outputs: list[str] = []
+    for term in wanted:
+        outputs.append(_unused(output_name(term), {*arguments.values(), *outputs}))
     helpers: Helpers = {}
-    code = Code(target, list(zip(outputs, cells, strict=True)), arguments, helpers)
-    return Sources(
+    code = Code(target, dict(zip(outputs, results, strict=True)), arguments, helpers)
+    return SourceFile(
         code,
         _beside(target, helpers),
         name,
@@ -94,62 +103,45 @@ def _derived(
         by,
         order,
         {term: code.results[output] for term, output in zip(wanted, outputs, strict=True)},
-        {term for term, cell in zip(wanted, cells, strict=True) if type(cell) is not Instruction},
+        {term for term, result in zip(wanted, results, strict=True) if type(result) is not Instruction},
     )
 
 
-MOST_INLINE = 160
-"""A formula that is longer is a function of its own."""
-
-
 def _stays(primitive: Primitive, statics: Sequence[Any], target: Target) -> bool:
-    """Whether an operation is written as it is: as a function of the target, or as one beside the code."""
+    """Return whether a primitive is a function of the target, or becomes one beside the code.
+
+    Raises:
+        NotInTarget: if it is neither, and has no decomposition.
+    """
     if target.has(primitive.name):
         return True
-    text = formula(primitive, statics)
+    text = decomposition(primitive, statics)
     if text is None:
         able = [other.title for other in TARGETS.values() if other.has(primitive.name)]
-        hint = f"{' and '.join(able)} {'have' if len(able) > 1 else 'has'} it" if able else "no target has it"
+        hint = f"{listed(able)} {'have' if len(able) > 1 else 'has'} it" if able else "no target has it"
         raise NotInTarget(f"{target.title} has no function '{primitive.name}'", hint=hint)
     return len(text) > MOST_INLINE
 
 
 def _beside(target: Target, helpers: Helpers) -> dict[str, Code]:
-    """The functions that are written beside the code, those that others call first."""
+    """Return the functions beside the code, each after those that it calls."""
     found: dict[str, Code] = {}
-    called: dict[str, list[str]] = {}
     while len(found) < len(helpers):
         (primitive, statics), name = next(item for item in helpers.items() if item[1] not in found)
-        recording = Tape("float64")
-        variables = [recording.variable(parameter)._data[()] for parameter in primitive.parameters[: primitive.arity]]
+        parameters = primitive.parameters[: primitive.arity]
+        tape = Tape("float64")
         with np.errstate(all="ignore"), set_grad_enabled(False):
-            value = by_formula(recording, primitive, (*variables, *statics))
-        value = lowered(recording, [value], lambda primitive, statics: _stays(primitive, statics, target))[0]
-        own: Helpers = {}
-        found[name] = Code(
-            target, [("value", value)], {parameter: parameter for parameter in primitive.parameters[: primitive.arity]}, own
-        )
-        found[name].about = " ".join(
-            [
-                primitive.function.__doc__ or primitive.name,
-                *(f"({p} = {v})" for p, v in zip(primitive.parameters[primitive.arity :], statics, strict=True)),
-            ]
-        )
-        called[name] = list(own.values())
-        helpers.update(own)
-    order: dict[str, None] = {}
-    stack = [(name, False) for name in reversed(found)]
-    while stack:
-        name, is_done = stack.pop()
-        if is_done:
-            order[name] = None
-        elif name not in order:
-            stack += [(name, True), *((other, False) for other in called[name])]
-    return {name: found[name] for name in order}
+            value = decomposed(tape, primitive, tuple(map(tape.variable, parameters)), statics)
+        (value,) = lowered(tape, [value], lambda primitive, statics: _stays(primitive, statics, target))
+        given = [f"({p} = {v})" for p, v in zip(primitive.parameters[primitive.arity :], statics, strict=True)]
+        about = " ".join([primitive.function.__doc__ or primitive.name, *given])
+        found[name] = Code(target, {"value": value}, {parameter: parameter for parameter in parameters}, {}, about)
+        helpers.update(found[name].helpers)
+    return {name: found[name] for name in postorder(found, lambda name: found[name].helpers.values())}
 
 
-def _unused(name: str, taken: Any) -> str:
-    """A name with as many underscores behind it as it takes."""
+def _unused(name: str, taken: Collection[str]) -> str:
+    """Return a name with as many underscores behind it as make it different from others."""
     while name in taken:
         name += "_"
     return name

@@ -8,12 +8,12 @@ from typing import Any
 from autodiff_cli.evaluation.compile import names_and_values
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import Syntax
+from autodiff_cli.language.tree import Syntax, name_tree
 from autodiff_cli.symbolic.differentiate import differentiate
 
 
 def document(expression: str, name: str, wrt: Sequence[str] | None, order: int, const: Mapping[str, Any] | None) -> str:
-    """The text of the document; see ``export``."""
+    """Return the text of the document; see ``export``."""
     names, _, _ = names_and_values(expression, wrt, const, "float64")
     of = ", ".join(map(_symbol, names))
     lines = _equations(f"{_symbol(name)}({of})", parse(expression))
@@ -36,7 +36,7 @@ def document(expression: str, name: str, wrt: Sequence[str] | None, order: int, 
 
 
 def _symbol(name: str) -> str:
-    return latex(Syntax("name", [Syntax("NAME", [], name, (0, 0))], "", (0, 0)))
+    return latex(name_tree(name))
 
 
 def _derivative(symbol: str, term: Sequence[str]) -> str:
@@ -47,7 +47,7 @@ def _derivative(symbol: str, term: Sequence[str]) -> str:
 
 
 def _equations(left: str, program: Syntax) -> list[str]:
-    """An equation, with one for each statement in front of it."""
+    """Return an equation, and one for each statement in front of it."""
     *before, last = program.children
     if last.kind == "assignment":
         last = last.children[1]

@@ -1,25 +1,26 @@
-"""Source files: the text around straight-line code, as somebody who writes that language would have it."""
+"""Source files: the text around straight-line code, as a programmer of that language writes it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
 from autodiff_cli import __version__
+from autodiff_cli.compiler.program import Term
 from autodiff_cli.export.codegen import Code
 
 _MOST_SHOWN = 160
 
 
 @dataclass(frozen=True)
-class Sources:
-    """What a source file is made of.
+class SourceFile:
+    """The contents of a source file.
 
     Attributes:
         code: the statements.
-        beside: functions that the code calls, in an order in which they can be defined.
-        name: of the function; ``expression`` is what it computes.
-        wrt: the variables that it differentiates by; ``order`` is 1 or 2.
+        beside: functions that the code calls, each after those that it calls itself.
+        name: of the function; ``expression`` is the expression that it computes.
+        wrt: the variables of its derivatives; ``order`` is 1 or 2.
         results: the expression of the value ``()`` and of each derivative.
         constants: those of them that are numbers.
     """
@@ -30,23 +31,24 @@ class Sources:
     expression: str
     wrt: Sequence[str]
     order: int
-    results: Mapping[tuple[str, ...], str]
-    constants: set[tuple[str, ...]]
+    results: Mapping[Term, str]
+    constants: Set[Term]
 
     @property
     def arguments(self) -> list[str]:
+        """The names of the arguments in the code."""
         return list(self.code.variables.values())
 
     @property
-    def gradient(self) -> list[tuple[str, ...]]:
-        """What stands in the gradient."""
-        return [(name,) for name in self.wrt]
+    def gradient(self) -> list[str]:
+        """The entries of the gradient."""
+        return [self.results[(name,)] for name in self.wrt]
 
     @property
-    def hessian(self) -> list[tuple[str, ...]]:
-        """What stands in the Hessian, row by row."""
+    def hessian(self) -> list[str]:
+        """The entries of the Hessian, row by row."""
         place = list(self.wrt).index
-        return [(a, b) if place(a) <= place(b) else (b, a) for a in self.wrt for b in self.wrt]
+        return [self.results[(a, b) if place(a) <= place(b) else (b, a)] for a in self.wrt for b in self.wrt]
 
     @property
     def shown(self) -> str:
@@ -55,7 +57,8 @@ class Sources:
         return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 4]} ..."
 
     @property
-    def what(self) -> str:
+    def about(self) -> str:
+        """What the function returns."""
         return "value, gradient and Hessian" if self.order == 2 else "value and gradient"
 
     @property
@@ -64,29 +67,29 @@ class Sources:
         return any(code.chooses for code in (self.code, *self.beside.values()))
 
     def used(self, names: Sequence[str]) -> list[str]:
-        """Those of some prefixes and names that occur in the code."""
-        texts = [text for code in (self.code, *self.beside.values()) for _, text in code.statements] + list(self.results.values())
-        texts += [text for code in self.beside.values() for text in code.results.values()]
+        """Return those of some prefixes and names that occur in the code."""
+        texts = [text for code in (self.code, *self.beside.values()) for _, text in code.statements]
+        texts += [*self.results.values(), *(text for code in self.beside.values() for text in code.results.values())]
         return [name for name in names if any(name in text for text in texts)]
 
 
-def source(parts: Sources) -> str:
-    """The text of the file."""
+def source(parts: SourceFile) -> str:
+    """Return the text of a source file."""
     return _WRITERS[parts.code.target.name](parts)
 
 
 # The languages that are Python
 
 
-def _python(parts: Sources) -> str:
-    gradient = _tuple([parts.results[term] for term in parts.gradient])
-    returned = [parts.results[()], gradient]
+def _python(parts: SourceFile) -> str:
+    count = len(parts.wrt)
+    returned = [parts.results[()], _tuple(parts.gradient)]
     if parts.order == 2:
-        count = len(parts.wrt)
-        entries = [parts.results[term] for term in parts.hessian]
+        entries = parts.hessian
         returned.append(_tuple([_tuple(entries[i * count : (i + 1) * count]) for i in range(count)]))
     notes = [
-        f"the value, the derivatives by {', '.join(parts.wrt)}" + (", and the rows of the Hessian." if parts.order == 2 else "."),
+        f"the value, the derivatives with respect to {', '.join(parts.wrt)}"
+        + (", and the rows of the Hessian." if parts.order == 2 else "."),
         "inf where a function overflows, nan where it is not defined."
         if parts.chooses
         else "ValueError, ZeroDivisionError or OverflowError is raised where Python's functions do.",
@@ -94,30 +97,30 @@ def _python(parts: Sources) -> str:
     return _module(parts, "numbers", notes, [], returned, "")
 
 
-def _arrays(parts: Sources) -> str:
+def _arrays(parts: SourceFile) -> str:
     module = "jnp" if parts.code.target.name == "jax" else "np"
     value = parts.results[()]
+
+    def stacked(entries: Sequence[str]) -> str:
+        return f"{module}.stack({module}.broadcast_arrays({', '.join([value, *entries])})[1:])"
+
     start = [f"{name} = {module}.asarray({name}, dtype=float)" for name in parts.arguments]
-    returned = [value, _stacked(module, value, [parts.results[term] for term in parts.gradient])]
+    returned = [value, stacked(parts.gradient)]
     if parts.order == 2:
         count = len(parts.wrt)
-        stack = _stacked(module, value, [parts.results[term] for term in parts.hessian])
-        returned.append(f"{stack}.reshape({count}, {count}, *{module}.shape({value}))")
+        returned.append(f"{stacked(parts.hessian)}.reshape({count}, {count}, *{module}.shape({value}))")
     quiet = '@np.errstate(all="ignore")\n' if module == "np" and parts.chooses else ""
     return _module(parts, "numbers or arrays", _shapes(parts), start, returned, quiet)
 
 
-def _stacked(module: str, value: str, entries: Sequence[str]) -> str:
-    return f"{module}.stack({module}.broadcast_arrays({', '.join([value, *entries])})[1:])"
-
-
-def _torch(parts: Sources) -> str:
+def _torch(parts: SourceFile) -> str:
     tensor = parts.arguments[0]
-    results = {term: f"{tensor}.new_tensor({text})" if term in parts.constants else text for term, text in parts.results.items()}
-    value = results[()]
+    tensors = {term: f"{tensor}.new_tensor({text})" if term in parts.constants else text for term, text in parts.results.items()}
+    parts = replace(parts, results=tensors)
+    value = parts.results[()]
 
-    def stacked(wanted: Sequence[tuple[str, ...]]) -> str:
-        return f"torch.stack(torch.broadcast_tensors({', '.join([value, *(results[term] for term in wanted)])})[1:])"
+    def stacked(entries: Sequence[str]) -> str:
+        return f"torch.stack(torch.broadcast_tensors({', '.join([value, *entries])})[1:])"
 
     returned = [value, stacked(parts.gradient)]
     if parts.order == 2:
@@ -126,12 +129,14 @@ def _torch(parts: Sources) -> str:
     return _module(parts, "tensors of one floating-point type", _shapes(parts), [], returned, "")
 
 
-def _shapes(parts: Sources) -> list[str]:
-    notes = [f"the value; the gradient, along a first dimension: the derivatives by {', '.join(parts.wrt)}."]
+def _shapes(parts: SourceFile) -> list[str]:
+    notes = [f"the value; the gradient, along a first dimension: the derivatives with respect to {', '.join(parts.wrt)}."]
     return [*notes, "The Hessian, along the first two."] if parts.order == 2 else notes
 
 
-def _module(parts: Sources, what: str, notes: Sequence[str], start: Sequence[str], returned: Sequence[str], decorator: str) -> str:
+def _module(
+    parts: SourceFile, what: str, notes: Sequence[str], start: Sequence[str], returned: Sequence[str], decorator: str
+) -> str:
     target = parts.code.target
     shown = parts.shown.replace("\\", "\\\\").replace('"', "'")
     helpers = parts.used(list(target.helpers))
@@ -140,14 +145,14 @@ def _module(parts: Sources, what: str, notes: Sequence[str], start: Sequence[str
     prefixes = [prefix for prefix in target.imports if _imported(prefix, parts, start, returned, helpers, decorator)]
     imports = "\n".join(target.imports[prefix] for prefix in prefixes)
     lines = [
-        f'"""{shown}: {parts.what}, written by autodiff {__version__}."""',
+        f'"""{shown}: {parts.about}, written by autodiff {__version__}."""',
         *([f"\n{imports}"] if imports else []),
         *(f"\n\n{target.helpers[helper]}".rstrip("\n") for helper in helpers),
         *(f"\n\n{_defined(name, code)}" for name, code in parts.beside.items()),
         "",
         "",
         f"{decorator}def {parts.name}({', '.join(parts.arguments)}):",
-        f'    """The {parts.what} of {shown}.',
+        f'    """The {parts.about} of {shown}.',
         "",
         "    Args:",
         f"        {', '.join(parts.arguments)}: {what}.",
@@ -161,7 +166,7 @@ def _module(parts: Sources, what: str, notes: Sequence[str], start: Sequence[str
 
 
 def _imported(
-    prefix: str, parts: Sources, start: Sequence[str], returned: Sequence[str], helpers: Sequence[str], decorator: str
+    prefix: str, parts: SourceFile, start: Sequence[str], returned: Sequence[str], helpers: Sequence[str], decorator: str
 ) -> bool:
     texts = [*start, *returned, decorator, *(parts.code.target.helpers[helper] for helper in helpers)]
     return bool(parts.used([prefix])) or any(prefix in text for text in texts)
@@ -174,7 +179,7 @@ def _defined(name: str, code: Code) -> str:
 
 
 def _value(code: Code) -> str:
-    """What a function beside the code returns."""
+    """Return the expression that a function beside the code returns."""
     return next((text for own, text in code.statements if own == "value"), code.results["value"])
 
 
@@ -185,7 +190,7 @@ def _tuple(entries: Sequence[str]) -> str:
 # C
 
 
-def _c(parts: Sources) -> str:
+def _c(parts: SourceFile) -> str:
     target, count = parts.code.target, len(parts.wrt)
     arrays = ["grad", "hess"][: parts.order]
     sizes = [str(count), f"{count}*{count}"]
@@ -193,14 +198,14 @@ def _c(parts: Sources) -> str:
     usage = [f"double {name}[{size}];" for name, size in zip(arrays, sizes, strict=False)]
     usage.append(f"double value = {parts.name}({', '.join([*parts.arguments, *arrays])});")
     body = _c_constants(parts.code)
-    body += [f"grad[{i}] = {parts.results[term]};" for i, term in enumerate(parts.gradient)]
+    body += [f"grad[{i}] = {text};" for i, text in enumerate(parts.gradient)]
     if parts.order == 2:
-        body += [f"hess[{i}] = {parts.results[term]};" for i, term in enumerate(parts.hessian)]
+        body += [f"hess[{i}] = {text};" for i, text in enumerate(parts.hessian)]
     body.append(f"return {parts.results[()]};")
-    order = f"grad: by {', '.join(parts.wrt)}." + ("  hess: row by row." if parts.order == 2 else "")
+    order = f"grad: with respect to {', '.join(parts.wrt)}." + ("  hess: row by row." if parts.order == 2 else "")
     arguments = [f"const double {name}" for name in parts.arguments] + [f"double *{name}" for name in arrays]
     lines = [
-        f"/* {parts.shown.replace('*/', '* /')}: {parts.what}, written by autodiff {__version__}.",
+        f"/* {parts.shown.replace('*/', '* /')}: {parts.about}, written by autodiff {__version__}.",
         " *",
         *(f" *     {line}" for line in usage),
         " *",
@@ -229,4 +234,4 @@ def _c_constants(code: Code) -> list[str]:
     return [f"const {'int' if name in code.flags else 'double'} {name} = {text};" for name, text in code.statements]
 
 
-_WRITERS: dict[str, Callable[[Sources], str]] = {"python": _python, "numpy": _arrays, "jax": _arrays, "torch": _torch, "c": _c}
+_WRITERS: dict[str, Callable[[SourceFile], str]] = {"python": _python, "numpy": _arrays, "jax": _arrays, "torch": _torch, "c": _c}

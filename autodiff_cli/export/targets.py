@@ -1,6 +1,6 @@
-"""What other languages call the functions, and how they write numbers, choices and powers.
+"""The target languages: their names of functions, and how they write numbers, choices and powers.
 
-A function that a target does not have is written by its formula (``written`` in its declaration) over those that it has.
+A function that a target does not have is replaced by its declared decomposition (``evaluation.lowering``).
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ import keyword
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from autodiff_cli.language.operators import COMPARISONS, LOGIC
+
 NAMES = ("python", "numpy", "torch", "jax", "c", "latex")
 
-_INFIX = ("add", "sub", "mul", "div", "neg", "pow", "lt", "le", "gt", "ge", "eq", "ne", "where")
-"""What every target has, as an operator or by ``Target``."""
-_LOGIC = ("logical_and", "logical_or", "logical_not")
+_EVERYWHERE = frozenset(["add", "sub", "mul", "div", "neg", "pow", "where", *COMPARISONS])
+"""Primitives that every target has, as an operator or by the fields of ``Target``."""
 
 
 @dataclass(frozen=True)
@@ -21,18 +22,18 @@ class Target:
     """A language.
 
     Attributes:
-        name: on the command line; ``title`` in a sentence.
-        functions: the function for each operation, with ``{0}`` for the first argument.
-        helpers: functions that are written in front, by name.
-        imports: a line for each prefix that occurs.
+        name: its name as an argument of ``export``; ``title`` is its name in a sentence.
+        functions: the function for each primitive, with ``{0}`` for the first argument.
         where: a choice, with ``{c}``, ``{x}`` and ``{y}``.
-        operators: further operators that bind as a product.
-        logic: ``and``, ``or`` and ``not`` as operators; they are functions if left out.
-        reserved: names that no variable can have.
         infinity, nan, pi: the constants.
+        reserved: names that no variable can have.
+        helpers: functions that are written in front, by name.
+        imports: the line for each prefix that occurs.
+        operators: further primitives that it writes with the operators of the language of expressions.
+        logic: ``and``, ``or`` and ``not`` as operators; ``None`` if they are functions.
         floats: whether whole numbers need a point.
-        number: a number where a function takes nothing but tensors.
-        helper: what the names of functions written beside the code begin with; no variable's name does.
+        number: a number, where a function takes only tensors.
+        helper: the prefix of functions beside the code; no variable has it.
     """
 
     name: str
@@ -45,15 +46,15 @@ class Target:
     pi: str = ""
     helpers: Mapping[str, str] = field(default_factory=dict)
     imports: Mapping[str, str] = field(default_factory=dict)
-    operators: Mapping[str, str] = field(default_factory=dict)
+    operators: tuple[str, ...] = ()
     logic: tuple[str, str, str] | None = None
     floats: bool = False
     number: str = "{0}"
     helper: str = "_"
 
     def has(self, name: str) -> bool:
-        """Whether it can write an operation."""
-        return name in _INFIX or name in self.functions or name in self.operators or (self.logic is not None and name in _LOGIC)
+        """Return whether it can write a primitive."""
+        return name in _EVERYWHERE or name in self.functions or name in self.operators or (self.logic is not None and name in LOGIC)
 
 
 def _same(prefix: str, names: str) -> dict[str, str]:
@@ -83,7 +84,7 @@ PYTHON = Target(
     imports={"math.": "import math"},
     helpers={
         "_sign": "def _sign(x):\n    return (x > 0) - (x < 0)\n",
-        # By exp of what is negative only: Python raises where it overflows.
+        # With exp of negative numbers only: Python raises an error where it overflows.
         "_sigmoid": ("def _sigmoid(x):\n    small = math.exp(-abs(x))\n    return (1 if x >= 0 else small)/(1 + small)\n"),
         "_tanh_slope": (
             'def _tanh_slope(x):\n    """1/cosh(x)**2."""\n    small = math.exp(-2*abs(x))\n    return 4*small/(1 + small)**2\n'
@@ -101,7 +102,7 @@ PYTHON = Target(
         ),
     },
     logic=("and", "or", "not"),
-    operators={"remainder": " % ", "floor_divide": "//"},
+    operators=("remainder", "floor_divide"),
 )
 _SCIPY = _same("special.", "erf erfc erfinv ndtr log_ndtr ndtri i0 i0e i1 i1e j0 j1 gamma digamma") | _renamed(
     "special.", _TWO, xlogy="xlogy", xlog1py="xlog1py", zeta="zeta"

@@ -1,7 +1,7 @@
-"""Floating-point constants as what was meant: 1/3, pi/2, log(2), sqrt(2*pi).
+"""Recognition of floating-point constants: 1/3, pi/2, log(2), sqrt(2*pi).
 
-A rule multiplies by 0.6931471805599453 and means log(2).  A number is taken for such a constant only if it is the float
-nearest to it, or next to that, so that what is printed evaluates to the same number.
+A rule multiplies by 0.6931471805599453, which stands for log(2).  A number is recognized only if it is the float nearest
+to the constant, or next to that, so that the printed formula evaluates to the same number.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from fractions import Fraction
 from math import isqrt
 
 Number = Fraction | float
-"""A coefficient: exact, or infinite, or nan."""
+"""A coefficient: exact, infinite or nan."""
 
 _PARTS = 360
 _MOST_ROOTS = 1_000
 _MOST_SQUARE = 1_000_000
-"""Numbers up to here are looked at for squares in them, which takes as many steps as their root."""
+"""The largest number whose square factors are searched, which takes as many steps as its root."""
 _BITS = 256
 
 
 def exact(value: float) -> Number:
-    """A number as a fraction: a simple one that it is next to, else the decimal number that it is printed as.
+    """Return a number as a fraction: a simple one next to it, else the decimal number that it is printed as.
 
-    Next to, as a rule may have rounded: the exponent that is 1/3 less 1 is meant to be -2/3.
+    A rule may have rounded: the exponent ``1/3 - 1`` stands for -2/3.
     """
     if isinstance(value, int):
         return Fraction(value)
@@ -34,7 +34,7 @@ def exact(value: float) -> Number:
 
 
 def to_float(value: Number) -> float:
-    """A number as a float: infinite if it is larger than any."""
+    """Return a number as a float: infinite if it is larger than any float."""
     try:
         return float(value)
     except OverflowError:
@@ -42,7 +42,7 @@ def to_float(value: Number) -> float:
 
 
 def tidy(value: Number) -> Number:
-    """The same, with no more digits than matter."""
+    """Return a number without digits beyond those of a float, if it has very many."""
     if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() > _BITS:
         short = to_float(value)
         return Fraction(repr(short)) if short and math.isfinite(short) else value
@@ -50,7 +50,7 @@ def tidy(value: Number) -> Number:
 
 
 def power(base: Number, exponent: Fraction) -> Number | None:
-    """A number to a power, if that is a fraction, infinite or nan; else ``None``."""
+    """Return a number to a power, if that is a fraction, infinite or nan; else ``None``."""
     if isinstance(base, float):
         return base ** to_float(exponent) if base != 0 else None
     if base == 0:
@@ -78,13 +78,13 @@ def _near(value: float, other: float) -> bool:
 
 
 def _simple(value: float) -> Fraction | None:
-    """The simple fraction that a number with rounding errors stands for."""
+    """Return the simple fraction that a number with rounding errors stands for."""
     found = Fraction(value).limit_denominator(_PARTS)
     return found if found and math.isclose(float(found), value, rel_tol=2e-15) else None
 
 
 def _without_squares(value: Fraction) -> tuple[Fraction, Fraction]:
-    """A fraction as another one times a square: what is left in a root, and what comes out of it."""
+    """Return the square-free part of a fraction, and the root of the rest."""
     parts, roots = [value.numerator, value.denominator], [1, 1]
     for i, part in enumerate(parts):
         for factor in range(isqrt(part), 1, -1):
@@ -95,7 +95,7 @@ def _without_squares(value: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def recognized(value: float) -> tuple[Fraction, str, Fraction, Fraction] | None:
-    """What a float is meant to be: a factor, and a constant with a power.
+    """Return the constant that a float stands for: a factor, and a constant with a power; ``None`` if it is not one.
 
     Returns:
         ``(factor, kind, argument, power)`` for ``factor * constant**power``, where the kinds of constants are ``pi`` for

@@ -1,172 +1,164 @@
-"""Operations of a recording as formulas in normal form, from the first to the last.
+"""Conversion of a tape to formulas in normal form, from its first instruction to the last.
 
-A chain of additions is one sum and a chain of multiplications one product, made at once: a sum for each step of the chain
+A chain of additions becomes one sum at once, and a chain of multiplications one product: a sum for each step of the chain
 would take quadratic time.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.schedule import computing, needed, resolved
-from autodiff_cli.compiler.tracer import Cell, Instruction
 from autodiff_cli.evaluation.lowering import is_function
-from autodiff_cli.symbolic.normal_form import Algebra, Formula
+from autodiff_cli.language.operators import COMPARISONS
+from autodiff_cli.symbolic.formula import Formula
+from autodiff_cli.symbolic.normal_form import Algebra
 
-_SUMS = ("add", "sub", "rsub")
-_PRODUCTS = ("mul", "div", "reciprocal")
+_SUMS = {"add": (1, 1), "sub": (1, -1), "rsub": (-1, 1), "neg": (-1,)}
+"""The sign of each operand."""
+_PRODUCTS = {"mul": (1, 1), "div": (1, -1), "reciprocal": (-1,), "neg": (1,)}
+"""The exponent of each operand; of a negation there is a sign too."""
 _LOGIC = {
     "logical_and": "logical_and",
     "bitwise_and": "logical_and",
     "logical_or": "logical_or",
     "bitwise_or": "logical_or",
 }
-_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
-def formulas(algebra: Algebra, results: Sequence[Cell], guards_from: int | None = None) -> list[Formula]:
-    """Results of a recording as formulas.
+def formulas(algebra: Algebra, results: Sequence[Operand], guards_from: int | None = None) -> list[Formula]:
+    """Return results of a tape as formulas.
 
     Args:
         algebra: makes them.
-        results: operations, or constants.
-        guards_from: from which operation on the conditions are those of rules.  A rule that says what to answer at a single
-            point, where its formula is 0/0, is written as the formula; conditions of the program itself stay.
+        results: instructions, or constants.
+        guards_from: the index from which instructions belong to rules.  Their guards, which state the answer at a single
+            point where the formula of the rule is 0/0, are left out; conditions of the program stay.
     """
-    return _Formulas(algebra, results, guards_from).found
+    return _Conversion(algebra, results, guards_from).formulas
 
 
-class _Formulas:
-    def __init__(self, algebra: Algebra, results: Sequence[Cell], guards_from: int | None) -> None:
+class _Conversion:
+    def __init__(self, algebra: Algebra, results: Sequence[Operand], guards_from: int | None) -> None:
         self.algebra = algebra
         self.guards_from = guards_from
-        results = [resolved(cell) for cell in results]
-        operations = needed(results)
-        self.nodes: dict[Instruction, Formula] = {}
+        instructions = needed(results)
+        self.done: dict[Instruction, Formula] = {}
         self.kinds: dict[Instruction, str] = {}
-        for operation in operations:
-            self.kinds[operation] = self._kind(operation)
-        self.inside = self._inside(operations, results)
-        for operation in operations:
-            if operation not in self.inside:
-                self.nodes[operation] = self._formula(operation)
-        self.found = [self.of(cell) for cell in results]
+        for instruction in instructions:
+            self.kinds[instruction] = self._kind(instruction)
+        self.inside = self._inside(instructions, computing(results))
+        for instruction in instructions:
+            if instruction not in self.inside:
+                self.done[instruction] = self._formula(instruction)
+        self.formulas = [self.of(result) for result in results]
 
-    def of(self, cell: Cell) -> Formula:
-        """A constant, or an operation that was written already."""
-        cell = resolved(cell)
-        return self.nodes[cell] if type(cell) is Instruction else self.algebra.number(cell)
+    def of(self, operand: Operand) -> Formula:
+        """Return the formula of a constant, or of an instruction that is converted already."""
+        operand = resolved(operand)
+        return self.done[operand] if type(operand) is Instruction else self.algebra.number(operand)
 
-    def _kind(self, operation: Instruction) -> str:
-        primitive = operation.primitive
+    def _kind(self, instruction: Instruction) -> str:
+        """Return ``sum`` or ``product`` for a part of such a chain; a negation belongs to the chain of its operand."""
+        primitive = instruction.primitive
         name = "" if primitive is None else primitive.name
         if name == "neg":
-            inner = resolved(operation.given[0])
+            inner = resolved(instruction.operands[0])
             return self.kinds[inner] if type(inner) is Instruction else ""
         return "sum" if name in _SUMS else "product" if name in _PRODUCTS else ""
 
-    def _inside(self, operations: Sequence[Instruction], results: Sequence[Cell]) -> set[Instruction]:
-        """Operations that only one other uses, of the same kind: they are part of that."""
-        uses = Counter(cell for cell in results if type(cell) is Instruction)
+    def _inside(self, instructions: Sequence[Instruction], results: Sequence[Instruction]) -> set[Instruction]:
+        """Return the instructions that are part of another chain: the only one that uses them, and of the same kind."""
+        uses = Counter(results)
         user: dict[Instruction, Instruction] = {}
-        for operation in operations:
-            for value in computing(operation.inputs):
-                uses[value] += 1
-                user[value] = operation
-        return {
-            operation
-            for operation in user
-            if uses[operation] == 1 and self.kinds[operation] and self.kinds[operation] == self.kinds[user[operation]]
-        }
+        for instruction in instructions:
+            for operand in computing(instruction.operands):
+                uses[operand] += 1
+                user[operand] = instruction
+        return {one for one in user if uses[one] == 1 and self.kinds[one] and self.kinds[one] == self.kinds[user[one]]}
 
-    def _formula(self, operation: Instruction) -> Formula:
-        primitive, given = operation.primitive, operation.given
+    def _formula(self, instruction: Instruction) -> Formula:
+        primitive, operands = instruction.primitive, instruction.operands
         if primitive is None:
-            return self.algebra.symbol(given[0])
-        if self.kinds[operation] == "sum":
-            return self.algebra.sum(self._terms(operation))
-        if self.kinds[operation] == "product" or primitive.name == "neg":
-            return self._product(operation)
+            return self.algebra.symbol(instruction.variable)
         name = primitive.name
+        if self.kinds[instruction] == "sum":
+            return self.algebra.sum(self._chain(instruction, _SUMS)[0])
+        if self.kinds[instruction] == "product" or name == "neg":
+            return self._product(instruction)
         if name == "pow":
-            base, exponent = given if primitive.arity == 2 or primitive.series == "power" else given[::-1]
-            return self.algebra.power(self.of(base), self.of(exponent))
+            first, second = map(self.of, (*operands, *instruction.statics))
+            swapped = primitive.arity == 1 and primitive.series != "power"  # a constant to the power of x
+            return self.algebra.power(second, first) if swapped else self.algebra.power(first, second)
         if name in ("sqrt", "rsqrt"):
-            return self.algebra.product([(self.of(given[0]), Fraction(1 if name == "sqrt" else -1, 2))])
+            return self.algebra.product([(self.of(operands[0]), Fraction(1 if name == "sqrt" else -1, 2))])
         if name == "where":
-            if self._is_guard(given[0], given[1]):
-                return self.of(given[2])
-            return self.algebra.choice(*map(self.of, given))
-        if name in _COMPARISONS:
-            return self.algebra.compare(name, *map(self.of, given))
+            return self.of(operands[2]) if self._is_guard(*operands[:2]) else self.algebra.choice(*map(self.of, operands))
+        if name in COMPARISONS:
+            return self.algebra.compare(name, *map(self.of, operands))
         if name in _LOGIC:
-            return self.algebra.logic(_LOGIC[name], [self.of(value) for value in given])
+            return self.algebra.logic(_LOGIC[name], [self.of(operand) for operand in operands])
         if name in ("logical_not", "bitwise_not"):
-            return self.algebra.negation(self.of(given[0]))
-        return self._call(operation)
+            return self.algebra.negation(self.of(operands[0]))
+        return self._call(primitive, operands, instruction.statics)
 
-    def _terms(self, root: Instruction) -> list[tuple[Formula, Fraction]]:
-        """A chain of additions as terms with their signs."""
-        terms: list[tuple[Formula, Fraction]] = []
-        work: list[tuple[Cell, Fraction]] = [(root, Fraction(1))]
+    def _chain(self, root: Instruction, factors: Mapping[str, Sequence[int]]) -> tuple[list[tuple[Formula, Fraction]], bool]:
+        """Return the parts of a chain with their signs or exponents, and whether the number of its negations is odd."""
+        parts: list[tuple[Formula, Fraction]] = []
+        negative = False
+        work: list[tuple[Operand, int]] = [(root, 1)]
         while work:
-            cell, sign = work.pop()
-            cell = resolved(cell)
-            if cell is not root and cell not in self.inside:
-                terms.append((self.of(cell), sign))
+            operand, factor = work.pop()
+            operand = resolved(operand)
+            if type(operand) is not Instruction or (operand is not root and operand not in self.inside):
+                parts.append((self.of(operand), Fraction(factor)))
                 continue
-            signs = {"add": (1, 1), "sub": (1, -1), "rsub": (-1, 1), "neg": (-1,)}[cell.primitive.name]
-            work += [(value, sign * s) for value, s in zip(cell.given, signs, strict=True)][::-1]
-        return terms
+            assert operand.primitive is not None
+            name = operand.primitive.name
+            negative ^= name == "neg"
+            inside = (*operand.operands, *operand.statics)  # x - 1 may have the number as a static argument
+            work += [(inner, factor * own) for inner, own in zip(inside, factors[name], strict=True)][::-1]
+        return parts, negative
 
     def _product(self, root: Instruction) -> Formula:
-        """A chain of multiplications and divisions."""
-        factors: list[tuple[Formula, Fraction]] = []
-        sign = Fraction(1)
-        work: list[tuple[Cell, int]] = [(root, 1)]
-        while work:
-            cell, exponent = work.pop()
-            cell = resolved(cell)
-            if cell is not root and cell not in self.inside:
-                factors.append((self.of(cell), Fraction(exponent)))
-                continue
-            name = cell.primitive.name
-            sign = -sign if name == "neg" else sign
-            signs = {"mul": (1, 1), "div": (1, -1), "reciprocal": (-1,), "neg": (1,)}[name]
-            work += [(value, exponent * s) for value, s in zip(cell.given, signs, strict=True)][::-1]
-        return self.algebra.product(factors, sign)
+        factors, negative = self._chain(root, _PRODUCTS)
+        return self.algebra.product(factors, Fraction(-1 if negative else 1))
 
-    def _is_guard(self, condition: Cell, value: Cell) -> bool:
-        """Whether this is what a rule answers at a single point."""
+    def _is_guard(self, condition: Operand, value: Operand) -> bool:
+        """Return whether a choice is the answer of a rule at a single point."""
         condition = resolved(condition)
-        if self.guards_from is None or type(condition) is not Instruction or condition.number < self.guards_from:
+        if self.guards_from is None or type(condition) is not Instruction or condition.index < self.guards_from:
             return False
         return type(value) is not Instruction and value == 0 and _at_points(condition)
 
-    def _call(self, operation: Instruction) -> Formula:
-        """A function of the language, with plain arguments left out where they are what they are without saying so."""
-        primitive = operation.primitive
-        assert primitive is not None
+    def _call(self, primitive: Primitive, operands: Sequence[Operand], statics: Sequence[Any]) -> Formula:
+        """Return a call of a function of the language, without arguments that have their default value."""
         if not is_function(primitive):
-            statics = operation.given[primitive.arity :]
-            return self.algebra.call(primitive.name, *map(self.of, operation.given[: primitive.arity]), *statics)
-        op = FUNCTIONS[primitive.name]
-        values = dict(zip(primitive.parameters, operation.given, strict=True))
-        given: list[Any] = [values[name] for name in op.parameters if name in values]
-        for default in op.defaults[::-1]:
-            if type(given[-1]) is Instruction or given[-1] != default:
+            return self.algebra.call(primitive.name, *map(self.of, operands), *statics)
+        function = FUNCTIONS[primitive.name]
+        values = dict(zip(primitive.parameters, (*operands, *statics), strict=True))
+        arguments = [values[name] for name in function.parameters if name in values]
+        for default in function.defaults[::-1]:
+            if type(arguments[-1]) is Instruction or arguments[-1] != default:
                 break
-            given.pop()
+            arguments.pop()
         name = {"maximum": "max", "minimum": "min"}.get(primitive.name, primitive.name)
-        return self.algebra.call(name, *(value if value is None or isinstance(value, str) else self.of(value) for value in given))
+        return self.algebra.call(name, *(v if v is None or isinstance(v, str) else self.of(v) for v in arguments))
 
 
 def _at_points(condition: Instruction) -> bool:
-    """Whether a condition can hold at single points only."""
-    if condition.is_("logical_and") or condition.is_("bitwise_and"):
-        return any(map(_at_points, computing(condition.given)))
-    return condition.is_("eq")
+    """Return whether a condition can hold at single points only."""
+    work = [condition]
+    while work:
+        one = work.pop()
+        if one.is_("logical_and") or one.is_("bitwise_and"):
+            work += computing(one.operands)
+        elif one.is_("eq"):
+            return True
+    return False

@@ -1,11 +1,13 @@
-"""Formulas in a normal form: sums of products of powers, in which equal terms are one.
+"""The normal form of formulas: sums of products of powers, in which equal terms are collected.
 
 A sum has a coefficient for each of its terms, a product an exponent for each of its factors, and coefficients are
-fractions: what a person would collect is collected as it is built.  Products of sums stay as they are, so nothing grows.
-Equal formulas are one object.
+fractions, so terms are collected as a formula is built.  Products of sums are not expanded, so nothing grows.  Equal
+formulas are one object.
 
-What is divided by is taken for not zero (``x/x`` is 1), and what is taken a root of for not negative where powers of a
-root are collected.  Functions are left alone, as they may have digits that an identity would lose.
+This is algebra, for formulas that people read: a divisor is taken not to be zero (``x/x`` is 1), the argument of a root
+not to be negative where powers of it are collected, and the order of additions changes.  What is computed from numbers
+keeps to ``compiler.identities``, which are exact in floating point.  Functions are left alone: they may keep digits that
+an identity would lose.
 """
 
 from __future__ import annotations
@@ -18,84 +20,12 @@ import numpy as np
 
 from autodiff_cli.symbolic import constants
 from autodiff_cli.symbolic.constants import Number
+from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula
 
 MOST_FLAT = 12
-"""A sum or product with more parts is not merged into others: if many use it, each would have a copy."""
+"""The most parts of a sum or product that is merged into others: each formula that uses it gets a copy."""
 _MOST_STEPS = 4
 """How often 1 may have been subtracted from the constant in an exponent."""
-_LONG = 10**9
-NOWHERE = 10**9
-"""The place of what has no variable in it."""
-
-
-class Formula:
-    """A formula.
-
-    Attributes:
-        kind: ``symbol``, ``call``, ``product`` or ``sum``; a number is a product without factors.
-        name: of a symbol or a function.
-        coefficient: of a product.
-        parts: the arguments of a call; the factors of a product with their exponents, which are fractions or formulas;
-            the terms of a sum, each without its coefficient, which follows.
-        number: counts formulas as they are made.
-        place: that of its first variable among all.
-        size: about how long it is when it is printed.
-    """
-
-    __slots__ = ("coefficient", "kind", "name", "number", "parts", "place", "size")
-
-    def __init__(self, kind: str, name: str, coefficient: Number, parts: tuple[Any, ...], number: int, place: int) -> None:
-        self.kind = kind
-        self.name = name
-        self.coefficient = coefficient
-        self.parts = parts
-        self.number = number
-        inside = children(self)
-        self.place: int = min([place, *(child.place for child in inside)])
-        self.size: int = min(_own_size(self) + sum(child.size for child in inside), _LONG)
-
-    def is_call(self, *names: str) -> bool:
-        """Whether it is one of these functions."""
-        return self.kind == "call" and self.name in names
-
-    @property
-    def value(self) -> Number | None:
-        """The number that it is, if it is one."""
-        return self.coefficient if self.kind == "product" and not self.parts else None
-
-
-Exponent = Fraction | Formula
-
-
-def children(node: Formula) -> list[Formula]:
-    """The formulas that one is made of, in order, one that occurs twice twice."""
-    if node.kind == "call":
-        return [part for part in node.parts if type(part) is Formula]
-    if node.kind == "sum":
-        return [term for term, _ in node.parts]
-    if node.kind == "product":
-        return [one for factor in node.parts for one in factor if type(one) is Formula]
-    return []
-
-
-def in_order(formulas: Iterable[Formula]) -> list[Formula]:
-    """Formulas and all that they are made of, parts first."""
-    order: dict[Formula, None] = {}
-    stack = [(formula, False) for formula in formulas]
-    while stack:
-        node, is_done = stack.pop()
-        if is_done:
-            order[node] = None
-        elif node not in order:
-            stack.append((node, True))
-            stack += [(child, False) for child in reversed(children(node)) if child not in order]
-    return list(order)
-
-
-def _own_size(node: Formula) -> int:
-    if node.kind == "sum":
-        return 6 * len(node.parts)
-    return len(node.name) + 3 * len(node.parts) + 2
 
 
 class Algebra:
@@ -107,7 +37,7 @@ class Algebra:
 
     def __init__(self, names: Sequence[str] = ()) -> None:
         self._places = {name: i for i, name in enumerate(names)}
-        self._known: dict[Any, Formula] = {}
+        self._known: dict[tuple[object, ...], Formula] = {}
         self.one = self._node("product", coefficient=Fraction(1))
         self.zero = self._node("product", coefficient=Fraction(0))
 
@@ -121,18 +51,18 @@ class Algebra:
     # Numbers and names
 
     def symbol(self, name: str) -> Formula:
-        """A variable, or ``pi``, ``e``, ``inf`` or ``nan``."""
+        """Return a variable, or ``pi``, ``e``, ``inf``, ``nan``, ``true`` or ``false``."""
         return self._node("symbol", name)
 
     def rational(self, value: Number) -> Formula:
-        """A coefficient as a formula."""
+        """Return a number as a formula, digit for digit."""
         return self._node("product", coefficient=value)
 
-    def number(self, value: Any) -> Formula:
-        """A constant, by its name if it has one."""
+    def number(self, value: float) -> Formula:
+        """Return a constant: a fraction, or a multiple or power of ``pi``, ``e`` or a logarithm if it is one."""
         if isinstance(value, (bool, np.bool_)):
             return self.symbol(str(value).lower())
-        value = value if isinstance(value, int) else float(value)  # not NumPy's, whose repr is another
+        value = value if isinstance(value, int) else float(value)  # NumPy's own has another repr
         found = constants.recognized(value)
         if found is None:
             return self.rational(constants.exact(value))
@@ -150,7 +80,7 @@ class Algebra:
     # Sums
 
     def sum(self, pairs: Iterable[tuple[Formula, Number]]) -> Formula:
-        """The sum of formulas with coefficients."""
+        """Return the sum of formulas with coefficients."""
         terms: dict[Formula, Number] = {}
         work = list(pairs)[::-1]
         while work:
@@ -175,7 +105,7 @@ class Algebra:
         return self._node("sum", parts=tuple(sorted(kept, key=lambda pair: pair[0].number))) if kept else self.zero
 
     def _whole_exponentials(self, terms: dict[Formula, Number]) -> None:
-        """``expm1(x) + 1`` is ``exp(x)``, with the same digits."""
+        """Replace ``expm1(x) + 1`` by ``exp(x)``, which has the same digits."""
         for term in [term for term in terms if term.is_call("expm1")]:
             if terms[term] == terms[self.one] != 0:
                 whole = self.call("exp", *term.parts)
@@ -183,7 +113,7 @@ class Algebra:
                 terms[self.one] = Fraction(0)
 
     def _together(self, terms: list[tuple[Formula, Number]]) -> list[tuple[Formula, Number]]:
-        """Terms that the same condition chooses as one choice."""
+        """Merge choices by the same condition into one."""
         by_condition: dict[Any, list[tuple[Formula, Number]]] = {}
         for term, count in terms:
             by_condition.setdefault(term.parts[0] if term.is_call("where") else term, []).append((term, count))
@@ -206,7 +136,7 @@ class Algebra:
     # Products
 
     def product(self, pairs: Iterable[tuple[Formula, Exponent]], coefficient: Number = Fraction(1)) -> Formula:
-        """The product of formulas with exponents."""
+        """Return the product of formulas with exponents."""
         factors: dict[Formula, Exponent] = {}
         work = list(pairs)[::-1]
         while work or any(self._opens(base, exponent) for base, exponent in factors.items()):
@@ -230,13 +160,13 @@ class Algebra:
         return self._choosing(factors, constants.tidy(coefficient))
 
     def _opens(self, base: Formula, exponent: Exponent) -> bool:
-        """Whether a product that is a factor can be taken apart, now that its exponents were added."""
+        """Return whether a factor is a product whose factors can be merged, now that its exponents are added."""
         if base.kind != "product" or type(exponent) is not Fraction or exponent.denominator != 1:
             return False
         return self._taken_apart(base, exponent) is not None
 
     def _taken_apart(self, base: Formula, exponent: Fraction) -> tuple[Number, list[tuple[Formula, Exponent]]] | None:
-        """A power of a product as a coefficient and powers of its factors, where that is the same."""
+        """Return a power of a product as a coefficient and powers of its factors; ``None`` where that differs."""
         if exponent.denominator != 1:
             # Roots of products are not products of roots for negative factors.
             if not base.parts:
@@ -266,7 +196,7 @@ class Algebra:
         return self._exponent(self.sum([(self._formula(exponent), times)]))
 
     def _formula(self, exponent: Exponent) -> Formula:
-        return exponent if type(exponent) is Formula else self.rational(exponent)  # type: ignore[arg-type]
+        return exponent if isinstance(exponent, Formula) else self.rational(exponent)
 
     @staticmethod
     def _exponent(node: Formula) -> Exponent:
@@ -279,7 +209,7 @@ class Algebra:
         return self._node("product", coefficient=coefficient, parts=factors)
 
     def _choosing(self, factors: dict[Formula, Exponent], coefficient: Number) -> Formula:
-        """A product; where factors are 0 unless a condition holds, the condition is for all of it."""
+        """Return a product; where a factor is 0 unless a condition holds, the condition is moved to the whole."""
         for i in (1, 2):
             choices = [b for b, e in factors.items() if b.is_call("where") and e == 1 and b.parts[3 - i] is self.zero]
             if choices:
@@ -292,7 +222,10 @@ class Algebra:
         return self._balanced(factors, coefficient)
 
     def _balanced(self, factors: dict[Formula, Exponent], coefficient: Number) -> Formula:
-        """A product that takes what its one sum can be divided by into that, and the sign of the first term out of it."""
+        """Return a product; its coefficient is multiplied into its only sum where that clears denominators.
+
+        The sign of the first term is moved out of the sum.
+        """
         sums = [base for base, exponent in factors.items() if base.kind == "sum" and exponent == 1]
         if len(sums) == 1 and len(sums[0].parts) <= MOST_FLAT and isinstance(coefficient, Fraction):
             terms = sums[0].parts
@@ -308,7 +241,7 @@ class Algebra:
         return self._product(coefficient, tuple(sorted(factors.items(), key=lambda pair: pair[0].number)))
 
     def power(self, base: Formula, exponent: Formula) -> Formula:
-        """A formula to the power of another."""
+        """Return a formula to the power of another."""
         if exponent.value is None and base is self.one:
             return base
         if exponent.value is not None:
@@ -316,7 +249,7 @@ class Algebra:
         return self.product([(base, self._exponent(exponent))])
 
     def _less_than_constant(self, exponent: Number) -> Formula:
-        """An exponent, where a rule has subtracted from a constant as ``pi - 1``: ``x**pi`` has that in its derivative."""
+        """Return an exponent, as ``pi - 1`` where a rule has subtracted from a constant: the derivative of ``x**pi`` has it."""
         value = constants.to_float(exponent)
         for less in range(1, _MOST_STEPS + 1):
             found = constants.recognized(value + less) if value + less - less == value else None
@@ -327,13 +260,13 @@ class Algebra:
     # Functions
 
     def call(self, name: str, *arguments: Any) -> Formula:
-        """A function of formulas and plain values."""
+        """Return the call of a function with formulas and static arguments."""
         if name == "polygamma" and arguments[0] is self.zero:
             return self.call("digamma", arguments[1])
         return self._node("call", name, parts=arguments)
 
     def compare(self, name: str, x: Formula, y: Formula) -> Formula:
-        """A comparison: ``lt``, ``le``, ``gt``, ``ge``, ``eq`` or ``ne``."""
+        """Return a comparison: ``lt``, ``le``, ``gt``, ``ge``, ``eq`` or ``ne``."""
         if y is self.zero and x.is_call("relu") and name in ("gt", "le"):
             x = x.parts[0]
         if x.is_call("where") and y.value is not None and name in ("eq", "ne"):
@@ -349,11 +282,11 @@ class Algebra:
         return self.call(name, x, y)
 
     def both(self, one: Formula, other: Formula) -> Formula:
-        """Whether two conditions hold."""
+        """Return the condition that two conditions hold."""
         return self.logic("logical_and", [one, other])
 
     def logic(self, name: str, conditions: Sequence[Formula]) -> Formula:
-        """``logical_and`` or ``logical_or`` of conditions."""
+        """Return ``logical_and`` or ``logical_or`` of conditions."""
         parts: dict[Formula, None] = {}
         for condition in conditions:
             parts.update(
@@ -373,7 +306,7 @@ class Algebra:
         return self.call(name, *parts) if len(parts) > 1 else next(iter(parts))
 
     def negation(self, condition: Formula) -> Formula:
-        """A condition that holds when another does not; nan is on no side."""
+        """Return the condition that another does not hold; nan is not considered."""
         if condition.is_call("logical_not"):
             inner: Formula = condition.parts[0]
             return inner
@@ -382,11 +315,11 @@ class Algebra:
         return self.call("logical_not", condition)
 
     def choice(self, condition: Formula, x: Formula, y: Formula) -> Formula:
-        """``x if condition else y``."""
+        """Return ``x if condition else y``."""
         if condition.kind == "symbol" and condition.name in ("true", "false"):
             return x if condition.name == "true" else y
         if condition.is_call("logical_not", "le", "ge", "ne"):
-            # One way to write each, so that equal conditions are found.
+            # One form of each condition, so that equal ones are found.
             condition, x, y = self.negation(condition), y, x
         x, y = _within(condition, x, 1), self._otherwise(condition, _within(condition, y, 2))
         if x is y:
@@ -396,7 +329,7 @@ class Algebra:
         return self.call("where", condition, x, y)
 
     def _otherwise(self, condition: Formula, branch: Formula) -> Formula:
-        """A chain of choices, given that a condition does not hold."""
+        """Return a chain of choices, simplified for a condition that does not hold."""
         chain: list[Formula] = []
         while branch.is_call("where") and len(chain) < MOST_FLAT:
             chain.append(branch)
@@ -408,7 +341,7 @@ class Algebra:
 
 
 def _multiplied_out(terms: Sequence[tuple[Formula, Number]]) -> list[tuple[Formula, Number]] | None:
-    """Multiples of sums as their terms, where that leaves fewer: ``2*(x - 1) - 2*(x + 1)`` is -4."""
+    """Expand multiples of sums where fewer terms remain: ``2*(x - 1) - 2*(x + 1)`` is -4."""
     if not any(term.kind == "sum" for term, _ in terms):
         return None
     flat: dict[Formula, Number] = {}
@@ -424,7 +357,7 @@ _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "
 
 
 def _within(condition: Formula, branch: Formula, side: int) -> Formula:
-    """What a branch is, given that its condition holds (1) or not (2)."""
+    """Return a branch, simplified for a condition that holds (side 1) or does not hold (side 2)."""
     while branch.is_call("where") and (
         branch.parts[0] is condition or (side == 1 and condition.is_call("logical_and") and branch.parts[0] in condition.parts)
     ):

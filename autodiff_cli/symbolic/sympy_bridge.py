@@ -1,102 +1,111 @@
-"""Formulas to SymPy and back.  Variables are real numbers; what SymPy does not know is a function without a name to it."""
+"""Simplification by SymPy: formulas are converted to its objects and back.
+
+Variables are real numbers; a function that SymPy does not have becomes an undefined function.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from fractions import Fraction
-from typing import Any
+from functools import reduce
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from autodiff_cli.compiler.program import Term
 from autodiff_cli.deadline import Late, within
-from autodiff_cli.errors import FOREIGN, LimitError
+from autodiff_cli.errors import FOREIGN, LimitError, setting
+from autodiff_cli.language.operators import COMPARISONS, LOGIC
 from autodiff_cli.lazy import library
 from autodiff_cli.limits import check_count, lifted
-from autodiff_cli.symbolic.normal_form import Algebra, Formula, children, in_order
+from autodiff_cli.symbolic.constants import Number
+from autodiff_cli.symbolic.formula import Formula, children, in_order
+from autodiff_cli.symbolic.normal_form import Algebra
+from autodiff_cli.walk import postorder
 
-_Term = tuple[str, ...]
+if TYPE_CHECKING:
+    Expression: TypeAlias = Any
+    """An object of SymPy, which has no types."""
 
 MOST_PARTS = 400
-"""Longer formulas would take SymPy minutes, and deeper ones its recursion."""
+"""Longer formulas take SymPy minutes, or exceed the depth of its recursion."""
 MOST_SECONDS = 6.0
-"""For all formulas: how long SymPy takes does not show in their length."""
+"""Processor time for all formulas: their length does not tell how long SymPy takes."""
 
 _SAME = (
     *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     *("sign", "floor", "erf", "erfc", "erfinv", "gamma", "digamma", "polygamma"),
 )
 _NAMES = {"abs": "Abs", "ceil": "ceiling", "max": "Max", "min": "Min", "lgamma": "loggamma"}
-_COMPARISONS = {"lt": "Lt", "le": "Le", "gt": "Gt", "ge": "Ge", "eq": "Eq", "ne": "Ne"}
-_LOGIC = {"logical_and": "And", "logical_or": "Or", "logical_not": "Not"}
+_COMPARISONS = {name: name.capitalize() for name in COMPARISONS}
+_LOGIC = {name: name.removeprefix("logical_").capitalize() for name in LOGIC}
 _SYMBOLS = {"pi": "pi", "e": "E", "inf": "oo", "nan": "nan", "true": "true", "false": "false"}
 
 
-def simplified(algebra: Algebra, formulas: Mapping[_Term, Formula]) -> dict[_Term, Formula]:
-    """What SymPy makes of formulas; the formula itself if its answer cannot be written in the language.
+def simplified(algebra: Algebra, formulas: Mapping[Term, Formula]) -> dict[Term, Formula]:
+    """Return formulas as SymPy simplifies them; a formula unchanged if the language cannot express SymPy's answer.
 
     Raises:
         MissingPackage: without SymPy.
         LimitError: for formulas that take SymPy too long.
     """
-    sympy = library("sympy", "--simplify")
-    leave_out = "leave it out: the formula is collected"
+    sympy = library("sympy", setting("simplify"))
+    leave_out = "leave it out: the formula is collected without it too"
     for formula in formulas.values():
         parts = sum(1 + len(children(node)) for node in in_order([formula]))
-        check_count(parts, MOST_PARTS, "--simplify is for formulas of {1} parts or less, and this one has {0}", hint=leave_out)
-    found = {}
+        too_long = f"{setting('simplify')} is for formulas of {{1}} parts or less, and this one has {{0}}"
+        check_count(parts, MOST_PARTS, too_long, hint=leave_out)
     try:
         with nullcontext() if lifted() else within(MOST_SECONDS):
-            for term, formula in formulas.items():
-                found[term] = _simple(sympy, algebra, formula)
+            return {term: _simple(sympy, algebra, formula) for term, formula in formulas.items()}
     except RecursionError:
-        raise LimitError("this is nested too deep for SymPy", hint=leave_out) from None
+        raise LimitError("this is nested too deeply for SymPy", hint=leave_out) from None
     except Late:
         raise LimitError(f"SymPy has not simplified this in {MOST_SECONDS:g} seconds of processor time", hint=leave_out) from None
-    return found
 
 
-def _simple(sympy: Any, algebra: Algebra, formula: Formula) -> Formula:
-    there = _There(sympy, algebra)
+def _simple(sympy: ModuleType, algebra: Algebra, formula: Formula) -> Formula:
+    there = _ToSymPy(sympy)
     try:
         simple = sympy.simplify(there.expression(formula))
-    except FOREIGN:  # SymPy compares no nan, and refuses some infinities
+    except FOREIGN:  # SymPy does not compare nan, and refuses some infinities
         return formula
-    return _Back(sympy, algebra, there.opaque).formula(simple) or formula
+    return _FromSymPy(sympy, algebra, there.undefined).formula(simple) or formula
 
 
-class _There:
-    """Formulas as SymPy's objects.
+class _ToSymPy:
+    """Converts formulas to objects of SymPy.
 
     Attributes:
-        opaque: the call that each function unknown to SymPy stands for, and its arguments that are formulas.
+        undefined: for each undefined function the name and the arguments of its call, with ``None`` for formulas.
     """
 
-    def __init__(self, sympy: Any, algebra: Algebra) -> None:
+    def __init__(self, sympy: ModuleType) -> None:
         self.sympy = sympy
-        self.algebra = algebra
-        self.opaque: dict[str, tuple[Any, ...]] = {}
+        self.undefined: dict[str, tuple[Any, ...]] = {}
 
-    def expression(self, formula: Formula) -> Any:
-        done: dict[Formula, Any] = {}
+    def expression(self, formula: Formula) -> Expression:
+        done: dict[Formula, Expression] = {}
         for node in in_order([formula]):
             done[node] = self._one(node, done)
         return done[formula]
 
-    def _counted(self, value: Any) -> Any:
-        """A condition as 1 or 0, where it is computed with."""
+    def _counted(self, value: Expression) -> Expression:
+        """Return a condition as 1 or 0, and anything else as it is."""
         is_condition = isinstance(value, self.sympy.logic.boolalg.Boolean) and not isinstance(value, self.sympy.Symbol)
         return self.sympy.Piecewise((1, value), (0, True)) if is_condition else value
 
-    def _condition(self, value: Any) -> Any:
-        """A number as the condition that it is not 0."""
+    def _condition(self, value: Expression) -> Expression:
+        """Return a number as the condition that it is not 0, and a condition as it is."""
         return value if isinstance(value, self.sympy.logic.boolalg.Boolean) else self.sympy.Ne(value, 0)
 
-    def _number(self, value: Any) -> Any:
+    def _number(self, value: Number) -> Expression:
         if isinstance(value, Fraction):
             return self.sympy.Rational(value.numerator, value.denominator)
         return self.sympy.nan if math.isnan(value) else self.sympy.oo if value > 0 else -self.sympy.oo
 
-    def _one(self, node: Formula, done: Mapping[Formula, Any]) -> Any:
+    def _one(self, node: Formula, done: Mapping[Formula, Expression]) -> Expression:
         sympy = self.sympy
         if node.kind == "symbol":
             known = _SYMBOLS.get(node.name)
@@ -115,43 +124,35 @@ class _There:
         given = [self._condition(part) if node.name in _LOGIC else self._counted(part) for part in given]
         if name and len(given) == len(node.parts):
             return getattr(sympy, name)(*given)
-        key = f"{node.name}_{len(self.opaque)}"
-        self.opaque[key] = (node.name, *(None if type(part) is Formula else part for part in node.parts))
-        same = [k for k, shape in self.opaque.items() if shape == self.opaque[key]]
-        return sympy.Function(same[0], real=True)(*given)
+        shape = (node.name, *(None if type(part) is Formula else part for part in node.parts))
+        key = next((key for key, known in self.undefined.items() if known == shape), f"{node.name}_{len(self.undefined)}")
+        self.undefined[key] = shape
+        return sympy.Function(key, real=True)(*given)
 
 
-class _Back:
-    """SymPy's objects as formulas."""
+class _FromSymPy:
+    """Converts objects of SymPy to formulas."""
 
-    def __init__(self, sympy: Any, algebra: Algebra, opaque: Mapping[str, tuple[Any, ...]]) -> None:
+    def __init__(self, sympy: ModuleType, algebra: Algebra, undefined: Mapping[str, tuple[Any, ...]]) -> None:
         self.sympy = sympy
         self.algebra = algebra
-        self.opaque = opaque
-        self.functions = {getattr(sympy, name): name for name in _SAME}
-        self.functions |= {getattr(sympy, theirs): ours for ours, theirs in _NAMES.items()}
-        self.inverse: dict[Any, tuple[str, int]] = {
-            getattr(sympy, name): of for name, of in {"sec": ("cos", -1), "csc": ("sin", -1), "cot": ("tan", -1)}.items()
-        }
+        self.undefined = undefined
+        names = {**{name: name for name in _SAME}, **_NAMES, **_COMPARISONS, **_LOGIC}
+        self.functions = {getattr(sympy, theirs): ours for ours, theirs in names.items()}
+        self.symbols = {getattr(sympy, theirs): ours for ours, theirs in _SYMBOLS.items()}
+        self.inverse = {sympy.sec: "cos", sympy.csc: "sin", sympy.cot: "tan"}
 
-    def formula(self, expression: Any) -> Formula | None:
-        """The formula, or ``None`` if there is something in it that the language does not have."""
-        order: list[Any] = []
-        stack = [expression]
-        while stack:  # parents first
-            one = stack.pop()
-            order.append(one)
-            stack += one.args
-        done: dict[Any, Formula] = {}
-        for one in reversed(order):
-            if one not in done:
-                found = self._one(one, done)
-                if found is None:
-                    return None
-                done[one] = found
+    def formula(self, expression: Expression) -> Formula | None:
+        """Return the formula, or ``None`` if the language lacks something in it."""
+        done: dict[Expression, Formula] = {}
+        for one in postorder([expression], lambda one: one.args):
+            found = self._one(one, done)
+            if found is None:
+                return None
+            done[one] = found
         return done[expression]
 
-    def _one(self, one: Any, done: Mapping[Any, Formula]) -> Formula | None:
+    def _one(self, one: Expression, done: Mapping[Expression, Formula]) -> Formula | None:
         sympy, algebra = self.sympy, self.algebra
         given = [done[part] for part in one.args]
         if one.is_Symbol:
@@ -162,9 +163,8 @@ class _Back:
             return algebra.number(float(one))
         if one == -sympy.oo:
             return algebra.sum([(algebra.symbol("inf"), Fraction(-1))])
-        for ours, theirs in _SYMBOLS.items():
-            if one == getattr(sympy, theirs):
-                return algebra.symbol(ours)
+        if one in self.symbols:
+            return algebra.symbol(self.symbols[one])
         if one.is_Add:
             return algebra.sum([(part, Fraction(1)) for part in given])
         if one.is_Mul:
@@ -177,37 +177,30 @@ class _Back:
             return given[0]
         return self._function(one, given)
 
-    def _choices(self, one: Any, done: Mapping[Any, Formula]) -> Formula:
+    def _choices(self, one: Expression, done: Mapping[Expression, Formula]) -> Formula:
         branches = [(done[value], done[condition]) for value, condition in one.args]
         result = branches[-1][0] if branches[-1][1] is self.algebra.symbol("true") else self.algebra.symbol("nan")
         for value, condition in reversed(branches):
             result = self.algebra.choice(condition, value, result)
         return result
 
-    def _function(self, one: Any, given: list[Formula]) -> Formula | None:
+    def _function(self, one: Expression, given: list[Formula]) -> Formula | None:
         algebra, name = self.algebra, one.func.__name__
-        call: dict[Any, Callable[..., Formula]] = {
-            getattr(self.sympy, theirs): (lambda *parts, ours=ours: algebra.compare(ours, *parts))
-            for ours, theirs in _COMPARISONS.items()
-        }
-        if one.func in call:
-            return call[one.func](*given)
-        for ours, theirs in _LOGIC.items():
-            if one.func is getattr(self.sympy, theirs):
-                return algebra.negation(given[0]) if theirs == "Not" else algebra.logic(ours, given)
-        if name in self.opaque:
+        if name in self.undefined:
             parts = iter(given)
-            ours, *shape = self.opaque[name]
+            ours, *shape = self.undefined[name]
             return algebra.call(ours, *[next(parts) if part is None else part for part in shape])
         if one.func in self.inverse:
-            ours, exponent = self.inverse[one.func]
-            return algebra.product([(algebra.call(ours, *given), Fraction(exponent))])
-        if one.func in self.functions:
-            ours = self.functions[one.func]
-            if ours in ("max", "min"):
-                result = given[0]
-                for part in given[1:]:
-                    result = algebra.call(ours, result, part)
-                return result
-            return algebra.call(ours, *given)
-        return None
+            return algebra.product([(algebra.call(self.inverse[one.func], *given), Fraction(-1))])
+        ours = self.functions.get(one.func)
+        if ours is None:
+            return None
+        if ours in _COMPARISONS:
+            return algebra.compare(ours, *given)
+        if ours == "logical_not":
+            return algebra.negation(given[0])
+        if ours in _LOGIC:
+            return algebra.logic(ours, given)
+        if ours in ("max", "min"):
+            return reduce(lambda left, right: algebra.call(ours, left, right), given)
+        return algebra.call(ours, *given)

@@ -1,4 +1,4 @@
-"""Formulas as programs of the language: what a person would write, and statements for what occurs more than once."""
+"""Conversion of formulas to syntax trees, as a person would write them; common subexpressions are named."""
 
 from __future__ import annotations
 
@@ -6,38 +6,36 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from functools import reduce
 
-from autodiff_cli.language.tree import Syntax, unparse
+from autodiff_cli.language.operators import COMPARISONS, OPERATORS
+from autodiff_cli.language.tree import Syntax, call_tree, name_tree, new_token, new_tree, number_tree, unparse
 from autodiff_cli.symbolic.constants import Number, to_float
-from autodiff_cli.symbolic.normal_form import NOWHERE, Formula, children, in_order
+from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula, children, in_order
 
 LONG = 240
 """A formula up to this length has no statements in front of it, even if parts of it occur twice."""
 SHORT = 16
-"""What is not longer is written again each time."""
-_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-_LOGIC = ("logical_and", "logical_or", "logical_not")
-_OPERATORS = ("remainder", "floor_divide")
+"""Parts up to this length are repeated instead of named."""
 _MOST_EXACT = 10**15
 
 
-def program(formula: Formula, taken: Iterable[str] = ()) -> Syntax:
-    """A formula as a tree of the language: one expression, behind statements ``v1 = ...`` if it is long.
+def to_tree(formula: Formula, taken: Iterable[str] = ()) -> Syntax:
+    """Return a formula as the tree of an expression, behind statements ``v1 = ...`` if it is long.
 
     Args:
         formula: the formula.
         taken: names that the statements must not use.
     """
-    return _Writer(formula, set(taken)).tree
+    return _Builder(formula, set(taken)).tree
 
 
 def text(formula: Formula, taken: Iterable[str] = ()) -> str:
-    """The same as text."""
-    return unparse(program(formula, taken))
+    """Return a formula as text; see ``to_tree``."""
+    return unparse(to_tree(formula, taken))
 
 
-class _Writer:
+class _Builder:
     def __init__(self, formula: Formula, taken: set[str]) -> None:
         self.taken = taken
         order = in_order([formula])
@@ -48,10 +46,10 @@ class _Writer:
             tree = self._tree(node)
             if formula.size > LONG and uses[node] > 1 and node.size > SHORT:
                 name = self._free_name(len(statements))
-                statements.append(_tree("assignment", _token("NAME", name), tree))
-                tree = _name(name)
+                statements.append(new_tree("assignment", new_token("NAME", name), tree))
+                tree = name_tree(name)
             self.trees[node] = tree
-        self.tree = _tree("start", *statements, self.trees[formula])
+        self.tree = new_tree("start", *statements, self.trees[formula])
 
     def _free_name(self, count: int) -> str:
         number = count + 1
@@ -69,25 +67,23 @@ class _Writer:
             return self._product(node.coefficient, node.parts)
         parts = [self.trees[part] if type(part) is Formula else _literal(part) for part in node.parts]
         if node.name == "where":
-            return _tree("conditional", parts[1], parts[0], parts[2])
-        if node.name in _COMPARISONS:
-            return _tree("comparison", parts[0], _token("COMPARISON", _COMPARISONS[node.name]), parts[1])
-        if node.name in _LOGIC:
+            return new_tree("conditional", parts[1], parts[0], parts[2])
+        if node.name in COMPARISONS:
+            return new_tree("comparison", parts[0], new_token("COMPARISON", COMPARISONS[node.name]), parts[1])
+        if node.name in OPERATORS:
             return _joined(node.name, parts)
-        if node.name in _OPERATORS:
-            return _tree(node.name, *parts)
-        return _call(node.name, *parts)
+        return call_tree(node.name, *parts)
 
     # Sums
 
     def _sum(self, parts: Sequence[tuple[Formula, Number]]) -> Syntax:
         terms = sorted(parts, key=lambda pair: _term_key(pair[0]))
-        first = next((i for i, (_, count) in enumerate(terms) if not _negative(count)), 0)
+        first = next((i for i, (_, count) in enumerate(terms) if count >= 0), 0)
         terms.insert(0, terms.pop(first))
         tree = self._term(*terms[0])
         for term, count in terms[1:]:
-            kind, size = ("sub", -count) if _negative(count) else ("add", count)
-            tree = _tree(kind, tree, self._term(term, size))
+            kind, size = ("sub", -count) if count < 0 else ("add", count)
+            tree = new_tree(kind, tree, self._term(term, size))
         return tree
 
     def _term(self, term: Formula, count: Number) -> Syntax:
@@ -99,11 +95,11 @@ class _Writer:
 
     # Products
 
-    def _product(self, coefficient: Number, factors: Sequence[tuple[Formula, Any]]) -> Syntax:
-        """``2*a*x/(3*b)``: factors in their natural order, what has a negative exponent below the line."""
+    def _product(self, coefficient: Number, factors: Sequence[tuple[Formula, Exponent]]) -> Syntax:
+        """Return ``2*a*x/(3*b)``: factors in their natural order, those with negative exponents below the line."""
         above: list[Syntax] = []
         below: list[Syntax] = []
-        turned = self._turned(factors) if _negative(coefficient) else None
+        turned = self._turned(factors) if coefficient < 0 else None
         for base, exponent in sorted(factors, key=lambda pair: _factor_key(*pair)):
             if base is turned:
                 above.append(self._sum([(term, -count) for term, count in base.parts]))
@@ -111,71 +107,68 @@ class _Writer:
                 below.append(self._power(base, -exponent))
             else:
                 above.append(self._power(base, exponent))
-        negative = _negative(coefficient) and not turned
-        over, under = _as_written(-coefficient if _negative(coefficient) else coefficient)
+        negative = coefficient < 0 and not turned
+        over, under = _as_fraction(-coefficient if coefficient < 0 else coefficient)
         if over is not None or not above:
-            above.insert(0, over or _number("1"))
+            above.insert(0, over or number_tree("1"))
         if under is not None:
             below.insert(0, under)
         if negative:
-            above[0] = _tree("neg", above[0])
+            above[0] = new_tree("neg", above[0])
         tree = _joined("mul", above)
-        return _tree("div", tree, _joined("mul", below)) if below else tree
+        return new_tree("div", tree, _joined("mul", below)) if below else tree
 
-    def _turned(self, factors: Sequence[tuple[Formula, Any]]) -> Formula | None:
-        """The sum that takes the minus: ``-(x - m)/s`` is ``(m - x)/s``."""
+    def _turned(self, factors: Sequence[tuple[Formula, Exponent]]) -> Formula | None:
+        """Return the sum that takes the minus: ``-(x - m)/s`` is ``(m - x)/s``."""
         sums = [base for base, exponent in factors if base.kind == "sum" and exponent == 1]
-        if len(sums) != 1 or self.trees[sums[0]].kind == "name" or not any(_negative(count) for _, count in sums[0].parts):
+        if len(sums) != 1 or self.trees[sums[0]].kind == "name" or not any(count < 0 for _, count in sums[0].parts):
             return None
         return sums[0]
 
-    def _power(self, base: Formula, exponent: Any) -> Syntax:
+    def _power(self, base: Formula, exponent: Exponent) -> Syntax:
         if exponent == 1:
             return self.trees[base]
         if exponent == Fraction(1, 2):
-            return _call("sqrt", self.trees[base])
-        if type(exponent) is Formula:
+            return call_tree("sqrt", self.trees[base])
+        if isinstance(exponent, Formula):
             tree = self.trees[exponent]
         elif exponent.denominator in (2, 4, 8):
-            tree = _number(_decimal(exponent))
+            tree = number_tree(_decimal(exponent))
         else:
             tree = self._product(exponent, ())
-        return _tree("pow", self.trees[base], tree)
+        return new_tree("pow", self.trees[base], tree)
 
 
-# What comes first
+# Order
 
 
-def _factor_key(base: Formula, exponent: Any) -> tuple[int, int, int]:
-    """Names of constants, then variables, then functions by their first variable, then constants such as log(2)."""
-    if base.place == NOWHERE and (type(exponent) is Fraction or exponent.place == NOWHERE):
+def _factor_key(base: Formula, exponent: Exponent) -> tuple[int, int, int]:
+    """Sort names of constants first, then variables, then functions by their first variable, then constants such as log(2)."""
+    inside = exponent.place if isinstance(exponent, Formula) else NOWHERE
+    place = min(base.place, inside)
+    if place == NOWHERE:
         return (0 if base.kind == "symbol" else 3, 0, base.number)
-    place = base.place if type(exponent) is Fraction else min(base.place, exponent.place)
-    return (1 if base.kind == "symbol" and type(exponent) is Fraction else 2, place, base.number)
+    return (1 if base.kind == "symbol" and not isinstance(exponent, Formula) else 2, place, base.number)
 
 
 def _term_key(term: Formula) -> tuple[int, Fraction, int, int]:
-    """Higher powers first, numbers last."""
+    """Sort higher powers first, numbers last."""
     factors = term.parts if term.kind == "product" else ((term, Fraction(1)),)
     powers = [e for base, e in factors if base.kind == "symbol" and base.place < NOWHERE and type(e) is Fraction]
     return (1 if term.value is not None else 0, -sum(powers, Fraction(0)), term.place, term.number)
 
 
-def _negative(value: Number) -> bool:
-    return value < 0
-
-
 # Numbers
 
 
-def _as_written(value: Number) -> tuple[Syntax | None, Syntax | None]:
-    """A coefficient above and below the line: 3/2 and 1/3 as fractions, 0.1 and 2.75 as decimal numbers."""
+def _as_fraction(value: Number) -> tuple[Syntax | None, Syntax | None]:
+    """Return a coefficient above and below the line: 3/2 and 1/3 as fractions, 0.1 and 2.75 as decimal numbers."""
     if isinstance(value, float):
-        return _name(repr(value)), None
+        return name_tree(repr(value)), None
     if _is_simple(value):
-        over = None if value.numerator == 1 else _number(str(value.numerator))
-        return over, None if value.denominator == 1 else _number(str(value.denominator))
-    return _number(_decimal(value)), None
+        over = None if value.numerator == 1 else number_tree(str(value.numerator))
+        return over, None if value.denominator == 1 else number_tree(str(value.denominator))
+    return number_tree(_decimal(value)), None
 
 
 def _is_simple(value: Fraction) -> bool:
@@ -185,41 +178,24 @@ def _is_simple(value: Fraction) -> bool:
 
 
 def _decimal(value: Fraction) -> str:
+    """Return a fraction as a number of the language, which has no infinite literal; ``export`` writes those of its targets."""
     short = to_float(value)
     return repr(short).removesuffix(".0") if math.isfinite(short) else "1e999"
-
-
-def _number(digits: str) -> Syntax:
-    return _tree("number", _token("NUMBER", digits))
 
 
 # Trees
 
 
-def _tree(kind: str, *parts: Syntax) -> Syntax:
-    return Syntax(kind, list(parts), "", (0, 0))
-
-
-def _token(kind: str, content: str) -> Syntax:
-    return Syntax(kind, [], content, (0, 0))
-
-
 def _name(name: str) -> Syntax:
-    return _tree(name) if name in ("true", "false") else _tree("name", _token("NAME", name))
+    return new_tree(name) if name in ("true", "false") else name_tree(name)
 
 
-def _call(name: str, *arguments: Syntax) -> Syntax:
-    return _tree("call", _token("NAME", name), _tree("arguments", *arguments))
+def _literal(value: object) -> Syntax:
+    return new_tree("none") if value is None else new_tree("string", new_token("STRING", f'"{value}"'))
 
 
-def _literal(value: Any) -> Syntax:
-    return _tree("none") if value is None else _tree("string", _token("STRING", f'"{value}"'))
-
-
-def _joined(kind: str, parts: Sequence[Syntax]) -> Syntax:
-    tree = parts[0]
-    if kind == "logical_not":
-        return _tree(kind, tree)
-    for part in parts[1:]:
-        tree = _tree(kind, tree, part)
-    return tree
+def _joined(operator: str, parts: Sequence[Syntax]) -> Syntax:
+    """Return operands joined by one operator, from the left."""
+    if len(parts) == 1:
+        return new_tree(operator, parts[0]) if OPERATORS[operator].arity == 1 else parts[0]
+    return reduce(lambda left, right: new_tree(operator, left, right), parts)

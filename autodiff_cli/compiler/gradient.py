@@ -1,0 +1,121 @@
+"""Reverse mode on a tape: the instructions that compute derivatives are appended, so they can be differentiated again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.compiler.instruction import Instruction, Operand
+from autodiff_cli.compiler.tape import Tape
+from autodiff_cli.compiler.tracer import as_operand, as_tensor
+from autodiff_cli.errors import FOREIGN, AutodiffError, NotRecordable
+from autodiff_cli.walk import postorder
+
+
+def gradient(output: Operand, wrt: Sequence[Instruction]) -> list[Operand]:
+    """Append the derivatives of a number with respect to others to its tape.
+
+    The rules are those of the declarations.  A branch that is not selected contributes nothing: with every cotangent goes
+    the condition under which it was selected, as eager evaluation masks cotangents (``autograd.selection_masks``).
+
+    Raises:
+        NotRecordable: if a rule cannot be traced.
+    """
+    if type(output) is not Instruction:
+        return [0.0] * len(wrt)
+    tape = output.tape
+    active = _active(output, wrt)
+    cotangents: dict[Instruction, tuple[Operand, Operand]] = {output: (1.0, True)}
+    for instruction in reversed(active):
+        if instruction.primitive is None or instruction not in cotangents:
+            continue
+        for operand, part, selected in _contributions(instruction, instruction.primitive, *cotangents[instruction], active):
+            if operand in cotangents:
+                before, when = cotangents[operand]
+                cotangents[operand] = tape.of("add", before, part), _either(tape, when, selected)
+            else:
+                cotangents[operand] = part, selected
+    return [cotangents[variable][0] if variable in cotangents else 0.0 for variable in wrt]
+
+
+def _active(output: Instruction, wrt: Sequence[Instruction]) -> dict[Instruction, None]:
+    """Return the instructions between variables and the output that have a derivative, in the order of the tape."""
+    inputs = set(wrt)
+    active: dict[Instruction, None] = {}
+    for instruction in sorted(postorder([output], _differentiable), key=lambda one: one.index):
+        if instruction in inputs or any(operand in active for operand in _differentiable(instruction)):
+            active[instruction] = None
+    return active
+
+
+def _differentiable(instruction: Instruction) -> list[Instruction]:
+    """Return the operands of an instruction with respect to which it has a derivative."""
+    primitive = instruction.primitive
+    if primitive is None or primitive.series == "fixed":
+        return []
+    operands = [instruction.operands[i] for i in primitive.differentiable_args]
+    return [operand for operand in operands if type(operand) is Instruction]
+
+
+def _contributions(
+    instruction: Instruction, primitive: Primitive, cotangent: Operand, selected: Operand, active: Mapping[Instruction, None]
+) -> Iterable[tuple[Instruction, Operand, Operand]]:
+    """Yield each active operand with its part of the cotangent, and the condition under which it has one."""
+    tape = instruction.tape
+    incoming = _for_rule(cotangent)
+    for operand, rule in zip(instruction.operands, primitive.vjps.values(), strict=True):
+        if rule is None or type(operand) is not Instruction or operand not in active:
+            continue
+        saved = [_saved(instruction, primitive, name) for name in argument_names(rule)[1:]]
+        part = _applied(primitive, rule, incoming, saved)
+        reached = selected
+        if primitive.selects:
+            reached = _both(tape, selected, _nonzero(tape, _applied(primitive, rule, np.float64(1), saved)))
+        if reached is not True and primitive.series != "linear":
+            part = tape.of("where", reached, part, 0.0)
+        yield operand, part, reached
+
+
+def _saved(instruction: Instruction, primitive: Primitive, name: str) -> object:
+    """Return an argument of a VJP rule by its name."""
+    if name == "out":
+        return as_tensor(instruction.tape, instruction)
+    if name not in primitive.parameters:
+        return ()  # the shape of a number
+    position = primitive.parameters.index(name)
+    if position < primitive.arity:
+        return _for_rule(instruction.operands[position])
+    return instruction.statics[position - primitive.arity]
+
+
+def _for_rule(operand: Operand) -> Tensor | np.float64:
+    """Return an operand as a rule takes it: a constant as NumPy's, which can be divided by 0."""
+    return as_tensor(operand.tape, operand) if type(operand) is Instruction else np.float64(operand)
+
+
+def _applied(primitive: Primitive, rule: Callable[..., Any], cotangent: Tensor | np.float64, saved: Sequence[object]) -> Operand:
+    try:
+        with np.errstate(all="ignore"):
+            return as_operand(rule(cotangent, *saved))
+    except FOREIGN as error:
+        why = f": {error.message}" if isinstance(error, AutodiffError) else ""  # Python's own messages do not help a user
+        raise NotRecordable(f"the derivative of '{primitive.name}' has no elementwise formula{why}") from error
+
+
+def _nonzero(tape: Tape, operand: Operand) -> Operand:
+    """Return the condition that a number is not 0."""
+    return tape.of("ne", operand, 0.0) if type(operand) is Instruction else bool(operand != 0)
+
+
+def _both(tape: Tape, one: Operand, other: Operand) -> Operand:
+    if one is True or other is True:
+        return other if one is True else one
+    return tape.of("logical_and", one, other)
+
+
+def _either(tape: Tape, one: Operand, other: Operand) -> Operand:
+    return True if one is True or other is True else tape.of("logical_or", one, other)

@@ -1,0 +1,55 @@
+"""Identities of arithmetic that are exact in floating point: for infinities, nan and both zeros too.
+
+``0*x`` is not among them, as it is nan at infinity, nor is ``x + 0``, as ``-0.0 + 0.0`` is 0.0.  The normal form in
+``symbolic`` is another thing: it collects terms as algebra does, and rounding may differ.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+Shape = str | float
+"""Of an operand: one of the numbers below, ``-x`` for a negation, else ``x``."""
+Result = str | float | tuple[str, "Result"] | tuple[str, "Result", "Result"]
+"""A number, ``x`` or ``y``, or the name of an operation and its operands."""
+
+EXACT: dict[str, dict[tuple[Shape, ...], Result]] = {
+    "neg": {("-x",): "x"},
+    "add": {("x", "-y"): ("sub", "x", "y"), ("-x", "y"): ("sub", "y", "x")},
+    "sub": {("x", "-y"): ("add", "x", "y"), ("x", 0.0): "x"},
+    "mul": {
+        (1.0, "y"): "y",
+        (-1.0, "y"): ("neg", "y"),
+        ("-x", "y"): ("neg", ("mul", "x", "y")),
+        ("x", 1.0): "x",
+        ("x", -1.0): ("neg", "x"),
+        ("x", "-y"): ("neg", ("mul", "y", "x")),
+    },
+    "div": {("-x", "y"): ("neg", ("div", "x", "y")), ("x", 1.0): "x"},
+    "pow": {("x", 0.0): 1.0, ("x", 1.0): "x"},
+}
+"""The shorter form of an operation, by the shapes of its operands; the first row that matches counts.
+
+``x`` and ``y`` match any operand.  A row with a number holds for floating-point operands only: ``True*1`` is not ``True``.
+"""
+
+
+def shape(number: object) -> Shape:
+    """Return the shape of an operand that is a number, or of any other that is not a negation."""
+    if not (type(number) is float or type(number) is int) or number not in (0, 1, -1):
+        return "x"
+    return "x" if number == 0 and math.copysign(1, number) < 0 else float(number)
+
+
+@functools.cache
+def exact(name: str, *shapes: Shape) -> tuple[tuple[Shape, ...], Result] | None:
+    """Return the row of ``EXACT`` for an operation on operands of these shapes; ``None`` if there is none."""
+    for patterns, result in EXACT.get(name, {}).items():
+        if len(patterns) == len(shapes) and all(map(_matches, patterns, shapes)):
+            return patterns, result
+    return None
+
+
+def _matches(pattern: Shape, given: Shape) -> bool:
+    return pattern in ("x", "y") or (given == "-x" if pattern in ("-x", "-y") else pattern == given)

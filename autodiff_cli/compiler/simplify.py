@@ -1,0 +1,93 @@
+"""Simplification of single instructions as they are traced: only what is exact for every number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from autodiff_cli.autograd.primitives.primitive import Primitive
+from autodiff_cli.compiler.identities import EXACT, Result, Shape, exact, shape
+from autodiff_cli.compiler.instruction import Instruction, Operand, identity
+
+if TYPE_CHECKING:
+    from autodiff_cli.compiler.tape import Tape
+
+
+def simplified(tape: Tape, primitive: Primitive, arguments: tuple[Any, ...]) -> Operand | None:
+    """Return the result of a primitive by a shorter way; ``None`` if there is none."""
+    name = primitive.name
+    if primitive.series == "chain":  # a constant to the power of x is called pow too
+        return None
+    if name in EXACT:
+        return _by_identity(tape, name, arguments)
+    rule = _OF_CONDITIONS.get(name)
+    return None if rule is None else rule(tape, *arguments)
+
+
+def _by_identity(tape: Tape, name: str, arguments: tuple[Any, ...]) -> Operand | None:
+    row = exact(name, *map(_shape, arguments))
+    if row is None:
+        return None
+    patterns, result = row
+    if not isinstance(result, float) and any(isinstance(one, float) for one in patterns) and not all(map(_is_float, arguments)):
+        return None
+    letters = {
+        pattern[-1]: argument.operands[0] if pattern[0] == "-" else argument
+        for pattern, argument in zip(patterns, arguments, strict=True)
+        if isinstance(pattern, str)
+    }
+    return _build(tape, result, letters)
+
+
+def _build(tape: Tape, result: Result, letters: dict[str, Operand]) -> Operand:
+    if isinstance(result, tuple):
+        return tape.of(result[0], *[_build(tape, part, letters) for part in result[1:]])
+    return letters[result] if isinstance(result, str) else result
+
+
+def _shape(argument: object) -> Shape:
+    if type(argument) is Instruction:
+        return "-x" if argument.is_("neg") else "x"
+    return shape(argument)
+
+
+def _is_float(argument: object) -> bool:
+    return type(argument) is not Instruction or argument.dtype.kind == "f"
+
+
+def _simple_and(_: Tape, x: Operand, y: Operand) -> Operand | None:
+    for one, other in ((x, y), (y, x)):
+        if type(one) is bool and type(other) is Instruction and other.dtype.kind == "b":
+            return other if one else False
+    return None
+
+
+def _simple_where(tape: Tape, condition: Operand, x: Operand, y: Operand) -> Operand | None:
+    if type(condition) is not Instruction:
+        return x if condition else y
+    if condition.is_("logical_not"):
+        return tape.of("where", condition.operands[0], y, x)
+    # A choice by the same condition inside a branch is decided already.
+    chosen = x.operands[1] if type(x) is Instruction and x.is_("where") and x.operands[0] is condition else x
+    other = y.operands[2] if type(y) is Instruction and y.is_("where") and y.operands[0] is condition else y
+    if chosen is not x or other is not y:
+        return tape.of("where", condition, chosen, other)
+    return x if identity(x) == identity(y) else None
+
+
+def _simple_ne(tape: Tape, x: Operand, y: Operand) -> Operand | None:
+    """Ask for the condition itself where a choice between constants is compared with 0."""
+    if type(x) is not Instruction or not x.is_("where") or shape(y) != 0:
+        return None
+    condition, one, other = x.operands
+    if type(one) is Instruction:
+        return None
+    if type(other) is Instruction:  # a chain of choices
+        more = tape.of("ne", other, 0.0) if other.is_("where") and one != 0 else None
+        return None if more is None else tape.of("logical_or", condition, more)
+    if (one == 0) == (other == 0):
+        return None
+    return condition if other == 0 else tape.of("logical_not", condition)
+
+
+_OF_CONDITIONS: dict[str, Callable[..., Operand | None]] = {"bitwise_and": _simple_and, "ne": _simple_ne, "where": _simple_where}
