@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from autodiff_cli import __version__
@@ -75,7 +75,8 @@ class SourceFile:
 
 def source(parts: SourceFile) -> str:
     """Return the text of a source file."""
-    return _WRITERS[parts.code.target.name](parts)
+    writers = {"python": _python, "c": _c}
+    return writers.get(parts.code.target.name, _arrays)(parts)
 
 
 # The languages that are Python
@@ -94,60 +95,64 @@ def _python(parts: SourceFile) -> str:
         if parts.chooses
         else "ValueError, ZeroDivisionError or OverflowError is raised where Python's functions do.",
     ]
-    return _module(parts, "numbers", notes, [], returned, "")
+    return _module(parts, "numbers", notes, returned)
 
 
 def _arrays(parts: SourceFile) -> str:
-    module = "jnp" if parts.code.target.name == "jax" else "np"
-    value = parts.results[()]
+    """Return a function of NumPy's or JAX's arrays, or of PyTorch's tensors."""
+    target = parts.code.target
+    module = {"numpy": "np", "jax": "jnp"}.get(target.name, target.name)
+    of_tensors = target.name == "torch"
+    if of_tensors:
+        number = f"{parts.arguments[0]}.new_tensor({{}})"
+        parts = replace(parts, results={k: number.format(v) if k in parts.constants else v for k, v in parts.results.items()})
+    value, count = parts.results[()], len(parts.wrt)
 
     def stacked(entries: Sequence[str]) -> str:
-        return f"{module}.stack({module}.broadcast_arrays({', '.join([value, *entries])})[1:])"
-
-    start = [f"{name} = {module}.asarray({name}, dtype=float)" for name in parts.arguments]
-    returned = [value, stacked(parts.gradient)]
-    if parts.order == 2:
-        count = len(parts.wrt)
-        returned.append(f"{stacked(parts.hessian)}.reshape({count}, {count}, *{module}.shape({value}))")
-    quiet = '@np.errstate(all="ignore")\n' if module == "np" and parts.chooses else ""
-    return _module(parts, "numbers or arrays", _shapes(parts), start, returned, quiet)
-
-
-def _torch(parts: SourceFile) -> str:
-    tensor = parts.arguments[0]
-    tensors = {term: f"{tensor}.new_tensor({text})" if term in parts.constants else text for term, text in parts.results.items()}
-    parts = replace(parts, results=tensors)
-    value = parts.results[()]
-
-    def stacked(entries: Sequence[str]) -> str:
-        return f"torch.stack(torch.broadcast_tensors({', '.join([value, *entries])})[1:])"
+        broadcast = f"{module}.broadcast_{'tensors' if of_tensors else 'arrays'}"
+        return f"{module}.stack({broadcast}({', '.join([value, *entries])})[1:])"
 
     returned = [value, stacked(parts.gradient)]
-    if parts.order == 2:
-        count = len(parts.wrt)
-        returned.append(f"{stacked(parts.hessian)}.reshape({count}, {count}, *{value}.shape)")
-    return _module(parts, "tensors of one floating-point type", _shapes(parts), [], returned, "")
-
-
-def _shapes(parts: SourceFile) -> list[str]:
     notes = [f"the value; the gradient, along a first dimension: the derivatives with respect to {', '.join(parts.wrt)}."]
-    return [*notes, "The Hessian, along the first two."] if parts.order == 2 else notes
+    if parts.order == 2:
+        shape = f"{value}.shape" if of_tensors else f"{module}.shape({value})"
+        returned.append(f"{stacked(parts.hessian)}.reshape({count}, {count}, *{shape})")
+        notes.append("The Hessian, along the first two.")
+    if of_tensors:
+        return _module(parts, "tensors of one floating-point type", notes, returned)
+    start = [f"{name} = {module}.asarray({name}, dtype=float)" for name in parts.arguments]
+    quiet = '@np.errstate(all="ignore")\n' if module == "np" and parts.chooses else ""
+    return _module(parts, "numbers or arrays", notes, returned, start, quiet)
 
 
 def _module(
-    parts: SourceFile, what: str, notes: Sequence[str], start: Sequence[str], returned: Sequence[str], decorator: str
+    parts: SourceFile,
+    arguments: str,
+    notes: Sequence[str],
+    returned: Sequence[str],
+    start: Sequence[str] = (),
+    decorator: str = "",
 ) -> str:
+    """Return a module of Python with one function.
+
+    Args:
+        parts: its contents.
+        arguments: what the arguments are, for the docstring.
+        notes: what it returns, for the docstring.
+        returned: the expressions that it returns.
+        start: statements in front of the others.
+        decorator: a line in front of the function.
+    """
     target = parts.code.target
     shown = parts.shown.replace("\\", "\\\\").replace('"', "'")
-    helpers = parts.used(list(target.helpers))
-    body = [*start, *(f"{name} = {text}" for name, text in parts.code.statements)]
-    body.append(f"return {', '.join(returned)}")
-    prefixes = [prefix for prefix in target.imports if _imported(prefix, parts, start, returned, helpers, decorator)]
-    imports = "\n".join(target.imports[prefix] for prefix in prefixes)
+    helpers = [target.helpers[name] for name in parts.used(list(target.helpers))]
+    around = "\n".join([*start, *returned, decorator, *helpers])
+    imports = "\n".join(line for prefix, line in target.imports.items() if prefix in around or parts.used([prefix]))
+    body = [*start, *(f"{name} = {text}" for name, text in parts.code.statements), f"return {', '.join(returned)}"]
     lines = [
         f'"""{shown}: {parts.about}, written by autodiff {__version__}."""',
         *([f"\n{imports}"] if imports else []),
-        *(f"\n\n{target.helpers[helper]}".rstrip("\n") for helper in helpers),
+        *(f"\n\n{helper}".rstrip("\n") for helper in helpers),
         *(f"\n\n{_defined(name, code)}" for name, code in parts.beside.items()),
         "",
         "",
@@ -155,7 +160,7 @@ def _module(
         f'    """The {parts.about} of {shown}.',
         "",
         "    Args:",
-        f"        {', '.join(parts.arguments)}: {what}.",
+        f"        {', '.join(parts.arguments)}: {arguments}.",
         "",
         "    Returns:",
         *(f"        {note}" for note in notes),
@@ -163,13 +168,6 @@ def _module(
         *(f"    {line}" for line in body),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _imported(
-    prefix: str, parts: SourceFile, start: Sequence[str], returned: Sequence[str], helpers: Sequence[str], decorator: str
-) -> bool:
-    texts = [*start, *returned, decorator, *(parts.code.target.helpers[helper] for helper in helpers)]
-    return bool(parts.used([prefix])) or any(prefix in text for text in texts)
 
 
 def _defined(name: str, code: Code) -> str:
@@ -232,6 +230,3 @@ def _c_function(name: str, code: Code) -> str:
 
 def _c_constants(code: Code) -> list[str]:
     return [f"const {'int' if name in code.flags else 'double'} {name} = {text};" for name, text in code.statements]
-
-
-_WRITERS: dict[str, Callable[[SourceFile], str]] = {"python": _python, "numpy": _arrays, "jax": _arrays, "torch": _torch, "c": _c}
