@@ -1,3 +1,3 @@
-"""PyTorch's ``torch.nn``, as far as it is functions."""
+"""The functions of PyTorch's ``torch.nn``."""
 
 from autodiff_cli.nn import functional as functional

@@ -13,7 +13,7 @@ from autodiff_cli.autograd.primitives.kinds import DIMENSION, NUMBER, TEXT, opti
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.values import Number, Value
+from autodiff_cli.autograd.primitives.types import Number, Value
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.comparison import where

@@ -14,7 +14,7 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import NUMBER, TENSOR, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.values import Number, Operand, Value
+from autodiff_cli.autograd.primitives.types import Number, Operand, Value
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
@@ -252,12 +252,12 @@ def _falling_values(x: Array, y: Array, k: int) -> Any:
     return value.astype(np.result_type(x, y), copy=False)[()]
 
 
-def _count(y: Array, k: int) -> Any:
+def _count(y: Value, k: int) -> Any:
     """Return y*(y - 1)*...*(y - k + 1)."""
     return math.prod([y - i for i in range(1, k)], start=y)
 
 
-def _count_slope(y: Array, k: int) -> Any:
+def _count_slope(y: Value, k: int) -> Any:
     """Return the derivative of y*(y - 1)*...*(y - k + 1) with respect to y."""
     if k == 1:
         return 1.0

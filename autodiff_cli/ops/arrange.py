@@ -26,7 +26,7 @@ from autodiff_cli.autograd.primitives.kinds import (
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.values import Number, Positions, Shape, Value, Wholes
+from autodiff_cli.autograd.primitives.types import Number, Positions, Shape, Value, Wholes
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import MOST_TURNS, check_count, check_size
 from autodiff_cli.ops.positions import index_select

@@ -13,7 +13,7 @@ from autodiff_cli.autograd.primitives.kinds import FLAG, NUMBER, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import where
-from autodiff_cli.autograd.primitives.values import Operand, Value, array_of
+from autodiff_cli.autograd.primitives.types import Operand, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 
@@ -161,9 +161,10 @@ def _of_two(name: str, forward: np.ufunc, sign: str) -> TensorFunction:
 maximum, minimum = _of_two("maximum", np.maximum, ">"), _of_two("minimum", np.minimum, "<")
 
 
-def _inside(x: Array, low: Operand | None, high: Operand | None) -> Any:
-    inside = True if low is None else x >= low
-    return inside if high is None else inside & (x <= high)
+def _inside(x: Value, low: Operand | None, high: Operand | None) -> Any:
+    if low is None:
+        return x <= high
+    return x >= low if high is None else (x >= low) & (x <= high)
 
 
 def _clip(x: Array, low: Array | None, high: Array | None) -> Any:

@@ -14,7 +14,7 @@ from autodiff_cli.autograd.primitives.kinds import DIMENSION, NUMBER, TENSOR, TE
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.values import Dims, Number, Value, Wholes
+from autodiff_cli.autograd.primitives.types import Dims, Number, Value, Wholes
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.linalg import matmul, mm

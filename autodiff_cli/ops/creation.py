@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array, as_dtype, get_default_dtype
+from autodiff_cli.autograd.dtypes import Array, DTypeLike, as_dtype, get_default_dtype
 from autodiff_cli.autograd.primitives.kinds import NUMBER, WHOLE, WHOLES, optional, takes, whole_numbers
 from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.values import Data, DTypeLike, Number, Shape, Value, Wholes
+from autodiff_cli.autograd.primitives.types import Data, Number, Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, LimitError
 from autodiff_cli.limits import check_size
@@ -39,12 +39,12 @@ __all__ = [
 ]
 
 
-def tensor(data: Data, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: Data, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Return a new leaf that holds a copy of ``data``: a number, nested lists of numbers, or an array."""
     return Tensor(data, requires_grad, dtype)
 
 
-def as_tensor(data: Data, dtype: DTypeLike = None) -> Tensor:
+def as_tensor(data: Data, dtype: DTypeLike | None = None) -> Tensor:
     """Return ``data`` itself if it is a tensor of this type, else a new tensor; NumPy arrays are shared, not copied."""
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
@@ -67,18 +67,18 @@ def _leaf(data: Array, requires_grad: bool) -> Tensor:
     return made.requires_grad_() if requires_grad else made
 
 
-def zeros(*size: Wholes, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+def zeros(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Zeros in a given shape."""
     return _leaf(np.zeros(_shape("zeros", size), dtype or get_default_dtype()), requires_grad)
 
 
-def ones(*size: Wholes, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+def ones(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Ones in a given shape."""
     return _leaf(np.ones(_shape("ones", size), dtype or get_default_dtype()), requires_grad)
 
 
 @takes(size=WHOLES, fill_value=NUMBER)
-def full(size: Wholes, fill_value: Number, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+def full(size: Wholes, fill_value: Number, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """One value in every element of a given shape."""
     size = size if isinstance(size, (list, tuple)) else (size,)
     return _leaf(
@@ -88,7 +88,7 @@ def full(size: Wholes, fill_value: Number, *, dtype: DTypeLike = None, requires_
 
 
 @takes(n=WHOLE, m=optional(WHOLE))
-def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+def eye(n: int, m: int | None = None, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Matrix of n rows and m columns with ones on the diagonal; m is n if left out."""
     rows, columns = _shape("eye", (n, n if m is None else m))
     return _leaf(np.eye(rows, columns, dtype=dtype or get_default_dtype()), requires_grad)
@@ -96,7 +96,7 @@ def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None, requires_grad:
 
 @takes(start=NUMBER, end=optional(NUMBER), step=NUMBER)
 def arange(
-    start: Number, end: Number | None = None, step: Number = 1, *, dtype: DTypeLike = None, requires_grad: bool = False
+    start: Number, end: Number | None = None, step: Number = 1, *, dtype: DTypeLike | None = None, requires_grad: bool = False
 ) -> Tensor:
     """Numbers from ``start`` to ``end``, not included, by ``step``; from 0 to ``start`` without ``end``."""
     if end is None:
@@ -118,7 +118,7 @@ def arange(
 
 
 @takes(start=NUMBER, end=NUMBER, steps=WHOLE)
-def linspace(start: Number, end: Number, steps: int, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+def linspace(start: Number, end: Number, steps: int, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Evenly spaced numbers from ``start`` to ``end``, both included."""
     (steps,) = _shape("linspace", (steps,))
     return _leaf(np.linspace(float(start), float(end), steps, dtype=dtype or get_default_dtype()), requires_grad)
@@ -139,38 +139,38 @@ def _random() -> Any:
     return _generator
 
 
-def rand(*size: Wholes, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+def rand(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Return random numbers, uniform between 0 and 1; the same in every run unless ``manual_seed`` sets another seed."""
     return _leaf(np.asarray(_random().random(_shape("rand", size))).astype(dtype or get_default_dtype()), requires_grad)
 
 
-def randn(*size: Wholes, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+def randn(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Return random numbers from the standard normal distribution; see ``rand`` for the seed."""
     return _leaf(np.asarray(_random().standard_normal(_shape("randn", size))).astype(dtype or get_default_dtype()), requires_grad)
 
 
-def empty(*size: Wholes, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+def empty(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Return zeros in a given shape; PyTorch leaves the elements uninitialized."""
     return zeros(*size, dtype=dtype, requires_grad=requires_grad)
 
 
-def full_like(x: Tensor, fill_value: Number, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+def full_like(x: Tensor, fill_value: Number, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Return a tensor of the shape and type of ``x``, filled with one value."""
     made: Tensor = full(x.shape, fill_value, dtype=dtype or x.dtype, requires_grad=requires_grad)
     return made
 
 
-def empty_like(x: Tensor, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+def empty_like(x: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Return zeros in the shape and type of ``x``; see ``empty``."""
     return zeros(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
 
 
-def rand_like(x: Tensor, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+def rand_like(x: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Return random numbers between 0 and 1 in the shape and type of ``x``."""
     return rand(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
 
 
-def randn_like(x: Tensor, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+def randn_like(x: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Return normal random numbers in the shape and type of ``x``."""
     return randn(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
 
@@ -190,7 +190,7 @@ def is_tensor(thing: object) -> bool:
 def _new(name: str) -> Any:
     make = globals()[name]
 
-    def method(self: Tensor, *args: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+    def method(self: Tensor, *args: Any, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
         made: Tensor = make(*args, dtype=dtype or self.dtype, requires_grad=requires_grad)
         return made
 
@@ -202,14 +202,14 @@ for _name in ("tensor", "zeros", "ones", "full", "empty"):
     setattr(Tensor, f"new_{_name}", _new(_name))
 
 
-def zeros_like(x: Value, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Any:
+def zeros_like(x: Value, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Any:
     """Zeros in the shape and type of ``x``."""
     if not isinstance(x, Tensor):
         return np.zeros_like(x)[()]
     return _leaf(np.zeros(x.shape, dtype or x.dtype), requires_grad)
 
 
-def ones_like(x: Value, *, dtype: DTypeLike = None, requires_grad: bool = False) -> Any:
+def ones_like(x: Value, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Any:
     """Ones in the shape and type of ``x``."""
     if not isinstance(x, Tensor):
         return np.ones_like(x)[()]

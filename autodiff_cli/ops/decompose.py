@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.dtypes import Array, DTypeLike
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.values import Dims, DTypeLike, Number, Value
+from autodiff_cli.autograd.primitives.types import Dims, Number, Value
 from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.arrange import diag_embed
@@ -235,7 +235,7 @@ _ORDER = either(NUMBER, TEXT)
 
 @takes(ord=_ORDER, dim=DIMENSIONS, keepdim=FLAG, dtype=optional(TYPE))
 def matrix_norm(
-    x: Value, ord: Number | str | None = "fro", dim: Dims = (-2, -1), keepdim: bool = False, dtype: DTypeLike = None
+    x: Value, ord: Number | str | None = "fro", dim: Dims = (-2, -1), keepdim: bool = False, dtype: DTypeLike | None = None
 ) -> Any:
     """Norm of a matrix: 'fro', 'nuc', 1 and -1 from its columns, inf and -inf from its rows, 2 and -2 from its singular values."""
     x = of_type(x, dtype)
@@ -273,7 +273,9 @@ describe(
 
 
 @takes(ord=optional(_ORDER), dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE))
-def norm_of(x: Value, ord: Number | str | None = None, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike = None) -> Any:
+def norm_of(
+    x: Value, ord: Number | str | None = None, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike | None = None
+) -> Any:
     """``torch.linalg.norm``: of all elements without ord, else of vectors or, for two dimensions, of matrices."""
     if ord is None or (dim is None and len(x.shape) == 1) or (dim is not None and not isinstance(dim, (list, tuple))):
         return vector_norm(x, 2 if ord is None else ord, dim, keepdim, dtype)

@@ -15,7 +15,7 @@ from autodiff_cli.autograd.dtypes import Array, in_one_type
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import TENSOR, takes
 from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.values import Operand
+from autodiff_cli.autograd.primitives.types import Operand, Value
 from autodiff_cli.ops.elementary import log, log1p
 from autodiff_cli.ops.factorials import digamma, lgamma, stirling_tail
 from autodiff_cli.ops.logarithms import over
@@ -33,7 +33,7 @@ def _normal(x: Array, mean: Array, std: Array) -> Any:
     return -0.5 * (z * z) - np.log(std) - _LOG_ROOT_2_PI
 
 
-def _standard(x: Array, mean: Array, std: Array) -> Any:
+def _standard(x: Value, mean: Value, std: Value) -> Any:
     return (x - mean) / std
 
 

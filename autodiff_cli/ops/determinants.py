@@ -15,7 +15,7 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import unindexed
-from autodiff_cli.autograd.primitives.values import Shape, Value, array_of
+from autodiff_cli.autograd.primitives.types import Shape, Value, array_of
 from autodiff_cli.ops.comparison import eq, where
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.indexing import getitem

@@ -11,7 +11,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.values import Forward, Value
+from autodiff_cli.autograd.primitives.types import Forward, Value
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
 
@@ -292,7 +292,7 @@ _over_root: TensorFunction = declare(
 )
 
 
-def _over_root_slope(x: Array, j: int, m: int, shift: int) -> Any:
+def _over_root_slope(x: Value, j: int, m: int, shift: int) -> Any:
     right = _over_root(x, j + 1, m + 2, shift) * -m
     return right if j == 0 else _over_root(x, j - 1, m, shift) * j + right
 

@@ -13,7 +13,7 @@ from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, 
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.values import Dims, Operand, Positions, Shape, Value, array_of
+from autodiff_cli.autograd.primitives.types import Dims, Operand, Positions, Shape, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import isnan, maximum, minimum, where

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import shown
 from autodiff_cli.autograd.primitives.structural import index_key, select_key, slice_key
-from autodiff_cli.autograd.primitives.values import Shape, Value
+from autodiff_cli.autograd.primitives.types import Shape, Value
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, type_name
 from autodiff_cli.limits import check_size

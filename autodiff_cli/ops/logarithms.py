@@ -11,7 +11,7 @@ from autodiff_cli.autograd.dtypes import Array, in_one_type
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import NUMBER, optional
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.values import Value
+from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.elementary import log, log1p
 

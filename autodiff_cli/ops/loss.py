@@ -12,7 +12,7 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import FLAG, NUMBER, POSITIONS, TENSOR, TEXT, either, takes
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import unindexed
-from autodiff_cli.autograd.primitives.values import Shape, Value, array_of
+from autodiff_cli.autograd.primitives.types import Shape, Value, array_of
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.activation import hardtanh, log_softmax, sigmoid
 from autodiff_cli.ops.comparison import clamp
@@ -55,7 +55,7 @@ def _reduced(values: Array, reduction: str) -> Any:
     return total / np.size(values) if reduction == "mean" else total
 
 
-def _reduce(values: Array, reduction: str) -> Any:
+def _reduce(values: Value, reduction: str) -> Any:
     """Reduce by recorded operations, for losses that in PyTorch have a node for the reduction."""
     _check(reduction)
     return values if reduction == "none" else mean(values) if reduction == "mean" else sum(values)
@@ -180,7 +180,7 @@ huber_loss = declare(
 # Losses of probabilities
 
 
-def _beside(slope: Array, target_shape: Shape) -> Any:
+def _beside(slope: Value, target_shape: Shape) -> Any:
     """Broadcast a derivative with respect to the target, which does not depend on it, against the shape of the target."""
     own = getattr(slope, "shape", ())  # a plain number has none
     shape = np.broadcast_shapes(own, target_shape)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.dtypes import Array, DTypeLike
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import FLAG, NUMBER, TENSOR, WHOLE, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.values import DTypeLike, Shape, Value, array_of
+from autodiff_cli.autograd.primitives.types import Shape, Value, array_of
 from autodiff_cli.errors import DtypeError, LinAlgError, ShapeError
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.indexing import getitem

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array, as_float
+from autodiff_cli.autograd.dtypes import Array, DTypeLike, as_float
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.values import Dims, DTypeLike, Number, Value
+from autodiff_cli.autograd.primitives.types import Dims, Number, Value
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
@@ -144,13 +144,15 @@ def _order(p: Number | str | None) -> float:
 
 
 @takes(ord=_ORDER, dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE))
-def vector_norm(x: Value, ord: Number | str | None = 2, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike = None) -> Any:
+def vector_norm(
+    x: Value, ord: Number | str | None = 2, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike | None = None
+) -> Any:
     """sum(abs(x)**ord)**(1/ord) over all elements, or along dim; for inf the largest abs(x), for -inf the smallest."""
     return _vector_norm(of_type(x, dtype), _order(ord), dim, keepdim)
 
 
 @takes(p=_ORDER, dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE))
-def norm(x: Value, p: Number | str | None = "fro", dim: Dims = None, keepdim: bool = False, dtype: DTypeLike = None) -> Any:
+def norm(x: Value, p: Number | str | None = "fro", dim: Dims = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Any:
     """sum(abs(x)**p)**(1/p) over all elements, or along dim; for inf the largest abs(x), for -inf the smallest."""
     return _vector_norm(of_type(x, dtype), _order(p), dim, keepdim)
 

@@ -12,7 +12,7 @@ from autodiff_cli.autograd.primitives.kinds import DIMENSION, FLAG, MASK, NUMBER
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import add_at, dimension, unindexed
-from autodiff_cli.autograd.primitives.values import Key, Mask, Number, Operand, Positions, Shape, Value
+from autodiff_cli.autograd.primitives.types import Key, Mask, Number, Operand, Positions, Shape, Value
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.comparison import where

@@ -7,13 +7,13 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.dtypes import Array, DTypeLike
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TYPE, Kind, either, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule
 from autodiff_cli.autograd.primitives.registry import Registration, describe
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.values import Dims, DTypeLike, Forward, Number, Shape, Value
+from autodiff_cli.autograd.primitives.types import Dims, Forward, Number, Shape, Value
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.shape import expand, reshape, to
@@ -64,7 +64,7 @@ def count(shape: Shape, dim: Dims) -> int:
 STATICS: dict[str, Any] = {"dim": None, "keepdim": False}
 
 
-def of_type(x: Value, dtype: DTypeLike) -> Any:
+def of_type(x: Value, dtype: DTypeLike | None) -> Any:
     """Convert ``x`` to ``dtype`` if one is given."""
     return x if dtype is None else to(x, dtype)
 
@@ -85,7 +85,7 @@ def two_nodes(
     )
 
     @takes(dim=optional(dim), keepdim=FLAG, dtype=optional(TYPE))
-    def function(x: Value, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike = None) -> Any:
+    def function(x: Value, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Any:
         x = of_type(x, dtype)
         return whole(x, dim, keepdim) if dim is None and not keepdim else along(x, dim, keepdim)
 
@@ -197,13 +197,13 @@ def lanes(x: Value, operation: TensorFunction, dim: int, *rest: bool) -> Any:
 
 
 @takes(dim=DIMENSION, dtype=optional(TYPE))
-def cumsum(x: Value, dim: int = 0, dtype: DTypeLike = None) -> Any:
+def cumsum(x: Value, dim: int = 0, dtype: DTypeLike | None = None) -> Any:
     """Running sums along dim."""
     return lanes(of_type(x, dtype), running_sum, dim)
 
 
 @takes(dim=DIMENSION, dtype=optional(TYPE))
-def cumprod(x: Value, dim: int = 0, dtype: DTypeLike = None) -> Any:
+def cumprod(x: Value, dim: int = 0, dtype: DTypeLike | None = None) -> Any:
     """Running products along dim."""
     return lanes(of_type(x, dtype), running_product, dim)
 

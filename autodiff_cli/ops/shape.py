@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array, as_dtype, promote
+from autodiff_cli.autograd.dtypes import Array, DTypeLike, as_dtype, promote
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION, TENSOR, WHOLES, optional, takes, whole_numbers
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
@@ -20,7 +20,7 @@ from autodiff_cli.autograd.primitives.structural import (
     slice_key,
     stack,
 )
-from autodiff_cli.autograd.primitives.values import Dims, DTypeLike, Shape, Value, Wholes
+from autodiff_cli.autograd.primitives.types import Dims, Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ShapeError
 
@@ -194,7 +194,7 @@ t: TensorFunction = declare(
 )
 
 
-def _attribute_T(x: Array) -> Any:
+def _attribute_T(x: Tensor) -> Any:
     return permuted(x, tuple(reversed(range(len(x.shape)))))
 
 

@@ -12,7 +12,7 @@ from autodiff_cli.autograd.primitives.kinds import DIMENSION, FLAG, WHOLE, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
-from autodiff_cli.autograd.primitives.values import Value
+from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.errors import ShapeError
 from autodiff_cli.ops.extremes import FIVE, ORDER, RESULTS, as_lanes, put_back, put_one_back, with_positions
 

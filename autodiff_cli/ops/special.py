@@ -15,7 +15,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import ORDER
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.values import Mask, Value
+from autodiff_cli.autograd.primitives.types import Mask, Value
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops import decompositions
 from autodiff_cli.ops.comparison import where

@@ -13,7 +13,7 @@ from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, WHOLE,
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension, select_key, slice_key
-from autodiff_cli.autograd.primitives.values import Key, Shape, Value, Wholes
+from autodiff_cli.autograd.primitives.types import Key, Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.ops.indexing import getitem

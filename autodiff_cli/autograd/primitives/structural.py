@@ -18,7 +18,7 @@ from autodiff_cli.autograd.node import Cotangent
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.kinds import DIMENSION
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.values import Key, Shape
+from autodiff_cli.autograd.primitives.types import Key, Shape
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.limits import check_elements
 

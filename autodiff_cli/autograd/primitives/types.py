@@ -7,7 +7,6 @@ from types import EllipsisType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.tensor import Tensor
@@ -23,12 +22,10 @@ Shape = tuple[int, ...]
 Dims = int | Sequence[int] | None
 """One dimension or several; ``None`` means all."""
 Wholes = int | Sequence[int]
-Positions = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+Positions = np.ndarray[Any, np.dtype[np.int64]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 Key = tuple[int | slice | EllipsisType | Positions | Mask | None, ...]
 """An index, part by part."""
-DTypeLike = str | type[np.generic] | np.dtype[Any] | None
-"""A type of elements, by name or as NumPy has it."""
 Data = Operand | Sequence[Any]
 """What a tensor can be made of; a sequence holds numbers, or sequences of them."""
 
