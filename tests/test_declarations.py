@@ -175,8 +175,6 @@ def missing(op: FunctionInfo) -> list[str]:
         lacks.append("summary=: one line that describes the function")
     primitive = PRIMITIVES.get(op.function)
     if primitive is not None and primitive.elementwise:
-        if primitive.series is None:
-            lacks.append("series=: the kind of its Taylor rule, usually 'chain' (see autograd.taylor_mode)")
         if primitive.decomposition is None and not all(target.has(op.name) for target in TARGETS.values()):
             lacks.append("decomposition=: an expression over simpler functions, for targets of export that do not have it")
     if op.name not in getattr(sys.modules[f"autodiff_cli.ops.{op.section}"], "__all__", [op.name]):

@@ -82,7 +82,7 @@ def _part(part: object) -> Any:
     return int(array) if array.ndim == 0 and array.dtype.kind == "i" else array
 
 
-def _dimensions_taken(part: Any) -> int:
+def _dimensions_taken(part: object) -> int:
     """Return how many dimensions a part of an index applies to."""
     if isinstance(part, np.ndarray):
         return part.ndim if part.dtype.kind == "b" else 1

@@ -24,7 +24,7 @@ def _scipy(module: str = "special") -> Any:
 def from_scipy(name: str, module: str = "special") -> Callable[..., Any]:
     """Return the function of a name in ``scipy.special``, or in another module of SciPy."""
 
-    def forward(*args: Any) -> Any:
+    def forward(*args: Array | float) -> Any:
         return getattr(_scipy(module), name)(*args)
 
     return forward
