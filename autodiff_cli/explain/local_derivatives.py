@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.compiler.identities import exact, shape
 from autodiff_cli.errors import AutodiffError, ParseError
-from autodiff_cli.evaluation.evaluation import Array
 from autodiff_cli.evaluation.machine import Machine
 from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.trace import raw

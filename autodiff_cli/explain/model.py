@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.derivatives.pending import LazyNotes
-from autodiff_cli.evaluation.evaluation import Array, plain
+from autodiff_cli.evaluation.evaluation import plain
 from autodiff_cli.language.tree import Syntax, unparse
 
 

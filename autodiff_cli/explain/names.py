@@ -10,9 +10,10 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Any
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.node import Edge, Node
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.evaluation import Array, Evaluation
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.trace import Step
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from autodiff_cli.evaluation.evaluation import Array
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.explain.local_derivatives import ARRIVING, filled_in
 from autodiff_cli.explain.model import AccumulatedGradient, CotangentContribution, ExplainedStep, ForwardLine, Sweep
 from autodiff_cli.language.latex import latex
