@@ -7,7 +7,6 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.errors import FileError
+from autodiff_cli.evaluation.coercion import items
 from autodiff_cli.language import source_text
 from autodiff_cli.limits import check_size
 
@@ -132,22 +132,9 @@ def _json(path: str) -> Array:
     if array.dtype.kind in "fiu":
         return array
     numbers = np.empty(array.size)
-    for i, item in enumerate(_items(value)):
+    for i, item in enumerate(items(value)):
         numbers[i] = _number(item)
     return numbers.reshape(array.shape)
-
-
-def _items(value: object) -> Iterator[object]:
-    """Yield the elements of nested lists in order."""
-    waiting: list[Iterator[object]] = [iter([value])]
-    while waiting:
-        item = next(waiting[-1], waiting)
-        if item is waiting:
-            waiting.pop()
-        elif isinstance(item, list):
-            waiting.append(iter(item))
-        else:
-            yield item
 
 
 def _number(item: object) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
@@ -35,28 +35,22 @@ class Items(list[Any]):
         self.node = node
 
 
+def items(value: object) -> Iterator[object]:
+    """Yield the items of nested lists in order; a value that is not a list is its only item."""
+    waiting: list[Iterator[object]] = [iter((value,))]
+    while waiting:
+        for item in waiting[-1]:
+            if isinstance(item, list):
+                waiting.append(iter(item))
+                break
+            yield item
+        else:
+            waiting.pop()
+
+
 def holds_tensor(value: object) -> bool:
     """Whether a nested list contains a tensor."""
-    stack: list[object] = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Tensor):
-            return True
-        if isinstance(item, list):
-            stack.extend(item)
-    return False
-
-
-def holds_none(value: list[Any]) -> bool:
-    """Whether a nested list contains ``none``, which NumPy would convert to nan."""
-    stack: list[Any] = [value]
-    while stack:
-        for item in stack.pop():
-            if item is None:
-                return True
-            if isinstance(item, list):
-                stack.append(item)
-    return False
+    return any(isinstance(item, Tensor) for item in items(value))
 
 
 def nesting(value: object) -> int:

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 from autodiff_cli.errors import Span
 from autodiff_cli.evaluation.trace import Step, raw
 from autodiff_cli.language.tree import Syntax, arguments
+from autodiff_cli.text import shortened as in_short
 
 Note = dict[str, Any]
 """A note as in the JSON output: ``kind``, ``span``, ``message`` and perhaps ``order``."""
 
-_MOST_TEXT = 48
+_MOST_TEXT = 53
 
 
 def note(kind: str, message: str, span: Span | None = None, order: int | None = None) -> Note:
@@ -70,9 +71,7 @@ def among(mask: ArrayLike, sampled: int | None = None) -> str:
 
 def shortened(source: str, span: Span) -> str:
     """Return a piece of the expression on one line, shortened in the middle if it is long."""
-    text = " ".join(source[slice(*span)].split())
-    half = _MOST_TEXT // 2
-    return text if len(text) <= _MOST_TEXT else f"{text[:half].rstrip()} ... {text[-half:].lstrip()}"
+    return in_short(source[slice(*span)], _MOST_TEXT)
 
 
 def call_text(step: Step, source: str) -> str:

@@ -16,9 +16,9 @@ from autodiff_cli.evaluation.coercion import (
     Items,
     arguments_wanted,
     described,
-    holds_none,
     holds_tensor,
     is_plain,
+    items,
     literal_text,
     ragged,
     static,
@@ -118,7 +118,7 @@ class TensorLog:
             names = getattr(value, "_fields", None)
             hint = f"take one of its elements: .{names[0]} or [0]" if names else None
             raise ArgumentError(f"a number or a tensor is expected, not {described(value)}", hint=hint)
-        if isinstance(value, list) and holds_none(value):
+        if isinstance(value, list) and any(item is None for item in items(value)):
             raise ArgumentError("a list of numbers cannot contain none", hint="write nan for a missing number")
         try:
             tensor = Tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))

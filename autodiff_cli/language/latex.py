@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from autodiff_cli.language.latex_names import RAISED, UNNAMED, escaped, function, identifier, number
-from autodiff_cli.language.operators import AND, ATOM, COMPARISON, CONDITIONAL, NOT, OR, POWER, PRODUCT, SIGN, SUM
+from autodiff_cli.language.operators import AND, ATOM, COMPARISON, CONDITIONAL, NOT, OPERATORS, OR, POWER, PRODUCT, SIGN, SUM
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
 
@@ -254,6 +254,8 @@ def _list(items: list[_Piece]) -> _Piece:
 def _call(name: str, arguments: list[_Piece]) -> _Piece:
     if name in _NOTATION and len(arguments) == _NOTATION[name][0] and not any(a.begins == "keyword" for a in arguments):
         return _NOTATION[name][1](*arguments)
+    if name in _ARITHMETIC and len(arguments) == OPERATORS[name].arity:
+        return _BUILD[name](*arguments)
     sign, brackets = function(name), _in_brackets(arguments)
     made = _Piece((sign, brackets), begins="name", ends="bracket", tall=_tall(arguments), items=[])
     if name in RAISED and len(arguments) == 1 and "_" not in sign:
@@ -277,17 +279,12 @@ def _root(x: _Piece) -> _Piece:
     return _Piece((r"\sqrt{", x.text, "}"), tall=True)
 
 
+_ARITHMETIC = ("add", "sub", "mul", "div", "pow", "neg", "matmul")
+"""Functions that are written as operators when they are called, too."""
 _ONE = _Piece("1", begins="number")
 _matmul = _between(r" \mathbin{@} ", _PRODUCT)
 
 _NOTATION: dict[str, tuple[int, Callable[..., _Piece]]] = {
-    "add": (2, _add),
-    "sub": (2, _sub),
-    "mul": (2, _mul),
-    "div": (2, _div),
-    "pow": (2, _pow),
-    "neg": (1, _negative),
-    "matmul": (2, _matmul),
     "mm": (2, _matmul),
     "square": (1, _square),
     "sqrt": (1, _root),

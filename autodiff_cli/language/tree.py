@@ -6,18 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from autodiff_cli.errors import Span
-from autodiff_cli.language.operators import (
-    ATOM,
-    COMPARISON,
-    CONDITIONAL,
-    OPERATORS,
-    OR,
-    POSTFIX,
-    SIGN,
-    STATEMENT,
-    SUM,
-    Operator,
-)
+from autodiff_cli.language.operators import ATOM, COMPARISON, CONDITIONAL, OPERATORS, OR, POSTFIX, SIGN, STATEMENT, SUM, Operator
 
 EFFECTS = ("augmented", "set_attribute", "set_index")
 """Kinds of statements that change an existing value: only programs have them, see ``script.interpreter``."""
