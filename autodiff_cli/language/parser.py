@@ -78,18 +78,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         if text in _OPEN:
             open_brackets.append(token)
         elif text in (")", "]"):
-            if not open_brackets:
-                raise ParseError(
-                    f"'{text}' closes nothing",
-                    span=span,
-                    source=source,
-                    hint=f"remove it, or open it with '{'(' if text == ')' else '['}'",
-                )
-            opened = open_brackets.pop()
-            if _OPEN[opened.text] != text:
-                raise ParseError(
-                    f"'{opened.text}' is closed by '{text}'", span=span, source=source, hint=f"write '{_OPEN[opened.text]}' here"
-                )
+            _close(token, open_brackets, source)
         tokens.append(token)
         if len(tokens) > MOST_TOKENS and not lifted():
             raise _too_long(f"more than {MOST_TOKENS:,} words and signs")
@@ -98,6 +87,22 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         raise ParseError(f"'{opened.text}' is never closed", span=opened.span, source=source, hint=f"add a '{_OPEN[opened.text]}'")
     tokens.append(Syntax("$END", [], "", (len(source), len(source))))
     return tokens
+
+
+def _close(token: Syntax, open_brackets: list[Syntax], source: str) -> None:
+    """Drop the bracket that a token closes."""
+    if not open_brackets:
+        raise ParseError(
+            f"'{token.text}' closes nothing",
+            span=token.span,
+            source=source,
+            hint=f"remove it, or open it with '{'(' if token.text == ')' else '['}'",
+        )
+    opened = open_brackets.pop()
+    expected = _OPEN[opened.text]
+    if expected != token.text:
+        message = f"'{opened.text}' is closed by '{token.text}'"
+        raise ParseError(message, span=token.span, source=source, hint=f"write '{expected}' here")
 
 
 def _too_long(size: str) -> LimitError:
