@@ -15,7 +15,7 @@ from autodiff_cli.evaluation.evaluation import plain
 from autodiff_cli.language.tree import Syntax, unparse
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ForwardLine:
     """One line of a forward pass.
 
@@ -51,7 +51,7 @@ class ForwardLine:
         return record
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class CotangentContribution:
     """The contribution of one node to the gradient of one of its inputs.
 
@@ -102,7 +102,7 @@ class CotangentContribution:
         }
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ExplainedStep:
     """One node of a backward pass.
 
@@ -131,7 +131,7 @@ class ExplainedStep:
         }
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class AccumulatedGradient:
     """The gradient of one variable: the sum of ``parts``, each with the name of the tensor that it comes from."""
 
@@ -143,7 +143,7 @@ class AccumulatedGradient:
         return {"name": self.name, "parts": [{"from": n, "value": plain(v)} for n, v in self.parts], "value": plain(self.value)}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Sweep:
     """A backward pass from one tensor to the variables.
 
@@ -175,7 +175,7 @@ class Sweep:
         }
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class SecondDerivatives:
     """The second derivatives with respect to one variable and each other variable.
 
@@ -203,7 +203,7 @@ class SecondDerivatives:
         }
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Explanation:
     """The explanation of an evaluation and its derivatives.
 

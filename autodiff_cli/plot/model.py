@@ -13,7 +13,7 @@ from autodiff_cli.plot.discontinuities import Bools, Floats
 from autodiff_cli.plot.refine import Samples
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plot:
     """A value and its derivatives over one variable.
 
@@ -57,7 +57,7 @@ class Plot:
         ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Field:
     """A value and its gradient over two variables.
 
