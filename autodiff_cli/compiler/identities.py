@@ -9,12 +9,12 @@ from __future__ import annotations
 import functools
 import math
 
-Shape = str | float
+Pattern = str | float
 """Of an operand: one of the numbers below, ``-x`` for a negation, else ``x``."""
-Result = str | float | tuple[str, "Result"] | tuple[str, "Result", "Result"]
+Replacement = str | float | tuple[str, "Replacement"] | tuple[str, "Replacement", "Replacement"]
 """A number, ``x`` or ``y``, or the name of an operation and its operands."""
 
-EXACT: dict[str, dict[tuple[Shape, ...], Result]] = {
+EXACT: dict[str, dict[tuple[Pattern, ...], Replacement]] = {
     "neg": {("-x",): "x"},
     "add": {("x", "-y"): ("sub", "x", "y"), ("-x", "y"): ("sub", "y", "x")},
     "sub": {("x", "-y"): ("add", "x", "y"), ("x", 0.0): "x"},
@@ -29,27 +29,27 @@ EXACT: dict[str, dict[tuple[Shape, ...], Result]] = {
     "div": {("-x", "y"): ("neg", ("div", "x", "y")), ("x", 1.0): "x"},
     "pow": {("x", 0.0): 1.0, ("x", 1.0): "x"},
 }
-"""The shorter form of an operation, by the shapes of its operands; the first row that matches counts.
+"""The shorter form of an operation, by the patterns of its operands; the first row that matches counts.
 
 ``x`` and ``y`` match any operand.  A row with a number holds for floating-point operands only: ``True*1`` is not ``True``.
 """
 
 
-def shape(number: object) -> Shape:
-    """Return the shape of an operand that is a number, or of any other that is not a negation."""
+def pattern(number: object) -> Pattern:
+    """Return the pattern of a number, or of any operand that is not a negation."""
     if not (type(number) is float or type(number) is int) or number not in (0, 1, -1):
         return "x"
     return "x" if number == 0 and math.copysign(1, number) < 0 else float(number)
 
 
 @functools.cache
-def exact(name: str, *shapes: Shape) -> tuple[tuple[Shape, ...], Result] | None:
-    """Return the row of ``EXACT`` for an operation on operands of these shapes; ``None`` if there is none."""
+def exact(name: str, *operands: Pattern) -> tuple[tuple[Pattern, ...], Replacement] | None:
+    """Return the row of ``EXACT`` for an operation on operands of these patterns; ``None`` if there is none."""
     for patterns, result in EXACT.get(name, {}).items():
-        if len(patterns) == len(shapes) and all(map(_matches, patterns, shapes)):
+        if len(patterns) == len(operands) and all(map(_matches, patterns, operands)):
             return patterns, result
     return None
 
 
-def _matches(pattern: Shape, given: Shape) -> bool:
+def _matches(pattern: Pattern, given: Pattern) -> bool:
     return pattern in ("x", "y") or (given == "-x" if pattern in ("-x", "-y") else pattern == given)

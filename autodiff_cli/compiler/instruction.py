@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
-import numpy as np
-
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.errors import NotRecordable
 
 if TYPE_CHECKING:
+    from autodiff_cli.autograd.dtypes import DType
     from autodiff_cli.compiler.tape import Tape
 
 CUSTOM_VJP = "custom_vjp"
@@ -44,7 +43,7 @@ class Instruction:
     primitive: Primitive | None
     operands: tuple[Operand, ...]
     statics: tuple[Any, ...]
-    dtype: np.dtype[Any]
+    dtype: DType
     index: int
     variable: str = ""
 

@@ -21,9 +21,9 @@ from autodiff_cli.errors import DtypeError, ShapeError, UnknownName
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-    from numpy.typing import ArrayLike, DTypeLike, NDArray
+    from numpy.typing import ArrayLike, DTypeLike
 
-    Array = NDArray[Any]
+    from autodiff_cli.autograd.dtypes import Array, DType
 
 Term = tuple[str, ...]
 """A result of a program: ``()`` is the value, ``("x", "y")`` a second derivative."""
@@ -64,7 +64,7 @@ class Compiled:
         self.terms = tuple(wanted)
         self.wrt = tuple(dict.fromkeys(name for term in wanted for name in term))
         self.outputs = tuple(output_name(term) for term in wanted)
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.dtype: DType = np.dtype(dtype)
 
     def __call__(self, **columns: ArrayLike) -> dict[str, Any]:
         """Compute all results.

@@ -17,9 +17,7 @@ from autodiff_cli.compiler.instruction import CUSTOM_VJP, Instruction, Operand
 from autodiff_cli.walk import postorder
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+    from autodiff_cli.autograd.dtypes import Array, DType
 
 WORKSPACE = 8 << 20
 """The most bytes that the arrays of a thread take; more than the caches hold is slower, and so are many small blocks."""
@@ -108,7 +106,7 @@ def kernel(instruction: Instruction) -> Kernel:
     return Kernel((lambda *arrays, **into: function(*arrays, *statics, **into)) if statics else function, writes)
 
 
-class Call(NamedTuple):
+class KernelCall(NamedTuple):
     """One kernel call of a schedule.
 
     Attributes:
@@ -124,7 +122,7 @@ class Call(NamedTuple):
     ends: tuple[int, ...]
 
 
-class Constant(NamedTuple):
+class ScalarCall(NamedTuple):
     """An instruction that depends on numbers only, computed once: the registers of its operands and of its result."""
 
     primitive: Primitive
@@ -142,11 +140,11 @@ class Buffers:
     """
 
     def __init__(self) -> None:
-        self.counts: dict[np.dtype[Any], int] = {}
-        self.of: dict[int, tuple[int, np.dtype[Any]]] = {}
-        self._free: dict[np.dtype[Any], list[int]] = {}
+        self.counts: dict[DType, int] = {}
+        self.of: dict[int, tuple[int, DType]] = {}
+        self._free: dict[DType, list[int]] = {}
 
-    def take(self, register: int, dtype: np.dtype[Any]) -> None:
+    def take(self, register: int, dtype: DType) -> None:
         """Assign an array to a register."""
         free = self._free.get(dtype)
         if not free:
@@ -179,14 +177,14 @@ class Schedule:
     """
 
     def __init__(
-        self, instructions: Sequence[Instruction], results: Sequence[Operand], scalars: frozenset[str], dtype: np.dtype[Any]
+        self, instructions: Sequence[Instruction], results: Sequence[Operand], scalars: frozenset[str], dtype: DType
     ) -> None:
         self.dtype = dtype
         self.columns: list[str] = []
         self._inputs: list[int] = []
         self._literals: list[tuple[int, Operand]] = []
         self._scalars: list[tuple[int, str]] = []
-        self._constants: list[Constant] = []
+        self._constants: list[ScalarCall] = []
         self._registers: dict[Hashable, int] = {}
         once: set[Instruction] = set()
         rows: dict[Instruction, None] = {}
@@ -200,7 +198,9 @@ class Schedule:
             elif once.issuperset(computing(instruction.operands)):
                 once.add(instruction)
                 operands = tuple(map(self._register, instruction.operands))
-                self._constants.append(Constant(instruction.primitive, operands, instruction.statics, self._register(instruction)))
+                self._constants.append(
+                    ScalarCall(instruction.primitive, operands, instruction.statics, self._register(instruction))
+                )
             else:
                 rows[instruction] = None
         written: dict[Operand, int] = {}  # results that are computed in the array of an output
@@ -224,7 +224,7 @@ class Schedule:
                 self._literals.append((self._registers[key], operand))
         return self._registers[key]
 
-    def _scheduled(self, rows: Iterable[Instruction], written: Mapping[Operand, int]) -> list[Call]:
+    def _scheduled(self, rows: Iterable[Instruction], written: Mapping[Operand, int]) -> list[KernelCall]:
         """Return the calls, and assign buffers to those that write neither into an output nor into memory of their own."""
         last: dict[Instruction, Instruction] = {}
         for instruction in rows:
@@ -244,7 +244,7 @@ class Schedule:
                 self._buffers.release(ends)
             dropped = tuple(register for register in ends if register not in self._buffers.of)
             stored = instruction in written and not how.writes
-            calls.append(Call(how, tuple(map(self._register, instruction.operands)), target, stored, dropped))
+            calls.append(KernelCall(how, tuple(map(self._register, instruction.operands)), target, stored, dropped))
         return calls
 
     def block(self, rows: int, threads: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from autodiff_cli.autograd.primitives.primitive import Primitive
-from autodiff_cli.compiler.identities import EXACT, Result, Shape, exact, shape
+from autodiff_cli.compiler.identities import EXACT, Pattern, Replacement, exact, pattern
 from autodiff_cli.compiler.instruction import Instruction, Operand, identity
 
 if TYPE_CHECKING:
@@ -25,30 +25,30 @@ def simplified(tape: Tape, primitive: Primitive, arguments: tuple[Any, ...]) -> 
 
 
 def _by_identity(tape: Tape, name: str, arguments: tuple[Any, ...]) -> Operand | None:
-    row = exact(name, *map(_shape, arguments))
+    row = exact(name, *map(_pattern, arguments))
     if row is None:
         return None
     patterns, result = row
     if not isinstance(result, float) and any(isinstance(one, float) for one in patterns) and not all(map(_is_float, arguments)):
         return None
     letters = {
-        pattern[-1]: argument.operands[0] if pattern[0] == "-" else argument
-        for pattern, argument in zip(patterns, arguments, strict=True)
-        if isinstance(pattern, str)
+        one[-1]: argument.operands[0] if one[0] == "-" else argument
+        for one, argument in zip(patterns, arguments, strict=True)
+        if isinstance(one, str)
     }
     return _build(tape, result, letters)
 
 
-def _build(tape: Tape, result: Result, letters: dict[str, Operand]) -> Operand:
+def _build(tape: Tape, result: Replacement, letters: dict[str, Operand]) -> Operand:
     if isinstance(result, tuple):
         return tape.of(result[0], *[_build(tape, part, letters) for part in result[1:]])
     return letters[result] if isinstance(result, str) else result
 
 
-def _shape(argument: object) -> Shape:
+def _pattern(argument: object) -> Pattern:
     if type(argument) is Instruction:
         return "-x" if argument.is_("neg") else "x"
-    return shape(argument)
+    return pattern(argument)
 
 
 def _is_float(argument: object) -> bool:
@@ -77,7 +77,7 @@ def _simple_where(tape: Tape, condition: Operand, x: Operand, y: Operand) -> Ope
 
 def _simple_ne(tape: Tape, x: Operand, y: Operand) -> Operand | None:
     """Ask for the condition itself where a choice between constants is compared with 0."""
-    if type(x) is not Instruction or not x.is_("where") or shape(y) != 0:
+    if type(x) is not Instruction or not x.is_("where") or pattern(y) != 0:
         return None
     condition, one, other = x.operands
     if type(one) is Instruction:

@@ -20,6 +20,8 @@ from autodiff_cli.errors import NotRecordable
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
+    from autodiff_cli.autograd.dtypes import DType
+
 MOST_INSTRUCTIONS = 200_000
 
 
@@ -34,10 +36,10 @@ class Tape:
     """
 
     def __init__(self, dtype: DTypeLike) -> None:
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.dtype: DType = np.dtype(dtype)
         self.instructions: list[Instruction] = []
         self._known: dict[tuple[object, ...], Instruction] = {}
-        self._dtypes: dict[tuple[object, ...], np.dtype[Any]] = {}
+        self._dtypes: dict[tuple[object, ...], DType] = {}
 
     def variable(self, name: str) -> Instruction:
         """Append a number that is not known yet."""
@@ -93,7 +95,7 @@ class Tape:
         """Return a condition as 1.0 or 0.0."""
         return self.of("mul", condition, 1.0) if type(condition) is Instruction else float(condition)
 
-    def _dtype(self, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> np.dtype[Any]:
+    def _dtype(self, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> DType:
         """Return the type of a result: that of the function of ones."""
         kinds = [operand.dtype if type(operand) is Instruction else type(operand) for operand in operands]
         if primitive.series != "fixed" and all(kind is self.dtype or kind is float or kind is int for kind in kinds):

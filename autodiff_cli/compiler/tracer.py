@@ -24,6 +24,8 @@ from autodiff_cli.errors import FOREIGN, NotRecordable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from autodiff_cli.autograd.dtypes import DType
+
     Operands = NDArray[Any]
     """An array of operands."""
 
@@ -42,7 +44,7 @@ class Tracer(Tensor):
     __slots__ = ("_element_type", "tape")
 
     tape: Tape
-    _element_type: np.dtype[Any]
+    _element_type: DType
 
     @property
     def dtype(self) -> Any:
@@ -76,7 +78,7 @@ def as_tensor(tape: Tape, operands: Operands | Operand) -> Tensor:
     return tensor_on((values.astype(tape.dtype) if values.dtype.kind == "f" else values)[()], None)
 
 
-def _tracer(tape: Tape, operands: Operands, dtype: np.dtype[Any]) -> Tracer:
+def _tracer(tape: Tape, operands: Operands, dtype: DType) -> Tracer:
     tracer = Tracer.__new__(Tracer)
     tracer._data = operands
     tracer._requires_grad = False

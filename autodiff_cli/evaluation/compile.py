@@ -27,7 +27,9 @@ from autodiff_cli.language.tree import Syntax
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import DTypeLike
+
+    from autodiff_cli.autograd.dtypes import Array
 
 
 class TracingEvaluator(Evaluator):
@@ -220,7 +222,7 @@ class RowByRowProgram(Compiled):
         self._leaves = leaves
         self._tree = parse(expression)
 
-    def run(self, columns: Mapping[str, NDArray[Any]], out: Sequence[NDArray[Any]]) -> None:
+    def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
         """Compute all results into arrays of the caller; see ``Compiled.run``.
 
         Raises:
@@ -229,7 +231,7 @@ class RowByRowProgram(Compiled):
         for _, error in self.failures(columns, out):
             raise error
 
-    def failures(self, columns: Mapping[str, NDArray[Any]], out: Sequence[NDArray[Any]]) -> Iterator[tuple[int, AutodiffError]]:
+    def failures(self, columns: Mapping[str, Array], out: Sequence[Array]) -> Iterator[tuple[int, AutodiffError]]:
         """Compute all results; set rows without a value to nan, and yield each of them with its error.
 
         Raises:

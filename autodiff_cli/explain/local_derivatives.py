@@ -21,7 +21,7 @@ from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
-from autodiff_cli.compiler.identities import exact, shape
+from autodiff_cli.compiler.identities import exact, pattern
 from autodiff_cli.errors import AutodiffError, ParseError
 from autodiff_cli.evaluation.machine import Machine
 from autodiff_cli.evaluation.names import CONSTANTS
@@ -188,7 +188,7 @@ def _shorter(tree: Syntax) -> Syntax:
     if first is not None and second is not None:
         folded = _folded(tree.kind, first, second)
         return tree if folded is None else number(folded)
-    row = exact(tree.kind, shape(first), shape(second))
+    row = exact(tree.kind, pattern(first), pattern(second))
     if row is not None and not isinstance(row[1], tuple):
         return parts["xy".index(row[1])] if isinstance(row[1], str) else number(row[1])
     # A formula for reading leaves out more than is exact: a sum with 0, and a product with 0.

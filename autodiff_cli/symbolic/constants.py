@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 from math import isqrt
 
-Number = Fraction | float
+Coefficient = Fraction | float
 """A coefficient: exact, infinite or nan."""
 
 _PARTS = 360
@@ -20,7 +20,7 @@ _MOST_SQUARE = 1_000_000
 _BITS = 256
 
 
-def exact(value: float) -> Number:
+def exact(value: float) -> Coefficient:
     """Return a number as a fraction: a simple one next to it, else the decimal number that it is printed as.
 
     A rule may have rounded: the exponent ``1/3 - 1`` stands for -2/3.
@@ -33,7 +33,7 @@ def exact(value: float) -> Number:
     return simple if value == 0 or (simple and _near(float(simple), value)) else Fraction(repr(value))
 
 
-def to_float(value: Number) -> float:
+def to_float(value: Coefficient) -> float:
     """Return a number as a float: infinite if it is larger than any float."""
     try:
         return float(value)
@@ -41,7 +41,7 @@ def to_float(value: Number) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def tidy(value: Number) -> Number:
+def tidy(value: Coefficient) -> Coefficient:
     """Return a number without digits beyond those of a float, if it has very many."""
     if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() > _BITS:
         short = to_float(value)
@@ -49,7 +49,7 @@ def tidy(value: Number) -> Number:
     return value
 
 
-def power(base: Number, exponent: Fraction) -> Number | None:
+def power(base: Coefficient, exponent: Fraction) -> Coefficient | None:
     """Return a number to a power, if that is a fraction, infinite or nan; else ``None``."""
     if isinstance(base, float):
         return base ** to_float(exponent) if base != 0 else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias, final
 
-from autodiff_cli.symbolic.constants import Number
+from autodiff_cli.symbolic.constants import Coefficient
 from autodiff_cli.walk import postorder
 
 NOWHERE = 10**9
@@ -33,7 +33,7 @@ class Formula:
 
     kind: str
     name: str
-    coefficient: Number
+    coefficient: Coefficient
     parts: tuple[Any, ...]
     number: int
     place: int
@@ -50,7 +50,7 @@ class Formula:
         return self.kind == "call" and self.name in names
 
     @property
-    def value(self) -> Number | None:
+    def value(self) -> Coefficient | None:
         """The number, if it is one."""
         return self.coefficient if self.kind == "product" and not self.parts else None
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.symbolic import constants
-from autodiff_cli.symbolic.constants import Number
+from autodiff_cli.symbolic.constants import Coefficient
 from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula
 
 MOST_FLAT = 12
@@ -41,7 +41,7 @@ class Algebra:
         self.one = self._node("product", coefficient=Fraction(1))
         self.zero = self._node("product", coefficient=Fraction(0))
 
-    def _node(self, kind: str, name: str = "", coefficient: Number = Fraction(1), parts: tuple[Any, ...] = ()) -> Formula:
+    def _node(self, kind: str, name: str = "", coefficient: Coefficient = Fraction(1), parts: tuple[Any, ...] = ()) -> Formula:
         key = (kind, name, coefficient, parts)
         if key not in self._known:
             place = self._places.get(name, NOWHERE) if kind == "symbol" else NOWHERE
@@ -54,7 +54,7 @@ class Algebra:
         """Return a variable, or ``pi``, ``e``, ``inf``, ``nan``, ``true`` or ``false``."""
         return self._node("symbol", name)
 
-    def rational(self, value: Number) -> Formula:
+    def rational(self, value: Coefficient) -> Formula:
         """Return a number as a formula, digit for digit."""
         return self._node("product", coefficient=value)
 
@@ -79,9 +79,9 @@ class Algebra:
 
     # Sums
 
-    def sum(self, pairs: Iterable[tuple[Formula, Number]]) -> Formula:
+    def sum(self, pairs: Iterable[tuple[Formula, Coefficient]]) -> Formula:
         """Return the sum of formulas with coefficients."""
-        terms: dict[Formula, Number] = {}
+        terms: dict[Formula, Coefficient] = {}
         work = list(pairs)[::-1]
         while work:
             node, times = work.pop()
@@ -104,7 +104,7 @@ class Algebra:
             return self._scaled(term, count)
         return self._node("sum", parts=tuple(sorted(kept, key=lambda pair: pair[0].number))) if kept else self.zero
 
-    def _whole_exponentials(self, terms: dict[Formula, Number]) -> None:
+    def _whole_exponentials(self, terms: dict[Formula, Coefficient]) -> None:
         """Replace ``expm1(x) + 1`` by ``exp(x)``, which has the same digits."""
         for term in [term for term in terms if term.is_call("expm1")]:
             if terms[term] == terms[self.one] != 0:
@@ -112,12 +112,12 @@ class Algebra:
                 terms[whole] = terms.get(whole, Fraction(0)) + terms.pop(term)
                 terms[self.one] = Fraction(0)
 
-    def _together(self, terms: list[tuple[Formula, Number]]) -> list[tuple[Formula, Number]]:
+    def _together(self, terms: list[tuple[Formula, Coefficient]]) -> list[tuple[Formula, Coefficient]]:
         """Merge choices by the same condition into one."""
-        by_condition: dict[Any, list[tuple[Formula, Number]]] = {}
+        by_condition: dict[Any, list[tuple[Formula, Coefficient]]] = {}
         for term, count in terms:
             by_condition.setdefault(term.parts[0] if term.is_call("where") else term, []).append((term, count))
-        result: list[tuple[Formula, Number]] = []
+        result: list[tuple[Formula, Coefficient]] = []
         for condition, group in by_condition.items():
             if len(group) == 1:
                 result += group
@@ -126,7 +126,7 @@ class Algebra:
             result.append((self.choice(condition, *branches), Fraction(1)))
         return result
 
-    def _scaled(self, term: Formula, times: Number) -> Formula:
+    def _scaled(self, term: Formula, times: Coefficient) -> Formula:
         if times == 1:
             return term
         if term.kind == "product":
@@ -135,7 +135,7 @@ class Algebra:
 
     # Products
 
-    def product(self, pairs: Iterable[tuple[Formula, Exponent]], coefficient: Number = Fraction(1)) -> Formula:
+    def product(self, pairs: Iterable[tuple[Formula, Exponent]], coefficient: Coefficient = Fraction(1)) -> Formula:
         """Return the product of formulas with exponents."""
         factors: dict[Formula, Exponent] = {}
         work = list(pairs)[::-1]
@@ -165,7 +165,7 @@ class Algebra:
             return False
         return self._taken_apart(base, exponent) is not None
 
-    def _taken_apart(self, base: Formula, exponent: Fraction) -> tuple[Number, list[tuple[Formula, Exponent]]] | None:
+    def _taken_apart(self, base: Formula, exponent: Fraction) -> tuple[Coefficient, list[tuple[Formula, Exponent]]] | None:
         """Return a power of a product as a coefficient and powers of its factors; ``None`` where that differs."""
         if exponent.denominator != 1:
             # Roots of products are not products of roots for negative factors.
@@ -203,12 +203,12 @@ class Algebra:
         value = node.value
         return value if isinstance(value, Fraction) else node
 
-    def _product(self, coefficient: Number, factors: tuple[tuple[Formula, Exponent], ...]) -> Formula:
+    def _product(self, coefficient: Coefficient, factors: tuple[tuple[Formula, Exponent], ...]) -> Formula:
         if len(factors) == 1 and coefficient == 1 and factors[0][1] == 1:
             return factors[0][0]
         return self._node("product", coefficient=coefficient, parts=factors)
 
-    def _choosing(self, factors: dict[Formula, Exponent], coefficient: Number) -> Formula:
+    def _choosing(self, factors: dict[Formula, Exponent], coefficient: Coefficient) -> Formula:
         """Return a product; where a factor is 0 unless a condition holds, the condition is moved to the whole."""
         for i in (1, 2):
             choices = [b for b, e in factors.items() if b.is_call("where") and e == 1 and b.parts[3 - i] is self.zero]
@@ -221,7 +221,7 @@ class Algebra:
                 return self.choice(condition, rest, self.zero) if i == 1 else self.choice(condition, self.zero, rest)
         return self._balanced(factors, coefficient)
 
-    def _balanced(self, factors: dict[Formula, Exponent], coefficient: Number) -> Formula:
+    def _balanced(self, factors: dict[Formula, Exponent], coefficient: Coefficient) -> Formula:
         """Return a product; its coefficient is multiplied into its only sum where that clears denominators.
 
         The sign of the first term is moved out of the sum.
@@ -248,7 +248,7 @@ class Algebra:
             exponent = self._less_than_constant(exponent.value)
         return self.product([(base, self._exponent(exponent))])
 
-    def _less_than_constant(self, exponent: Number) -> Formula:
+    def _less_than_constant(self, exponent: Coefficient) -> Formula:
         """Return an exponent, as ``pi - 1`` where a rule has subtracted from a constant: the derivative of ``x**pi`` has it."""
         value = constants.to_float(exponent)
         for less in range(1, _MOST_STEPS + 1):
@@ -340,11 +340,11 @@ class Algebra:
         return branch
 
 
-def _multiplied_out(terms: Sequence[tuple[Formula, Number]]) -> list[tuple[Formula, Number]] | None:
+def _multiplied_out(terms: Sequence[tuple[Formula, Coefficient]]) -> list[tuple[Formula, Coefficient]] | None:
     """Expand multiples of sums where fewer terms remain: ``2*(x - 1) - 2*(x + 1)`` is -4."""
     if not any(term.kind == "sum" for term, _ in terms):
         return None
-    flat: dict[Formula, Number] = {}
+    flat: dict[Formula, Coefficient] = {}
     for term, count in terms:
         is_short = term.kind == "sum" and len(term.parts) <= MOST_FLAT
         for inner, times in term.parts if is_short else ((term, Fraction(1)),):

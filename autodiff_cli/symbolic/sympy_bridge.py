@@ -19,7 +19,7 @@ from autodiff_cli.errors import FOREIGN, LimitError, setting
 from autodiff_cli.language.operators import COMPARISONS, LOGIC
 from autodiff_cli.lazy import library
 from autodiff_cli.limits import check_count, lifted
-from autodiff_cli.symbolic.constants import Number
+from autodiff_cli.symbolic.constants import Coefficient
 from autodiff_cli.symbolic.formula import Formula, children, in_order
 from autodiff_cli.symbolic.normal_form import Algebra
 from autodiff_cli.walk import postorder
@@ -100,7 +100,7 @@ class _ToSymPy:
         """Return a number as the condition that it is not 0, and a condition as it is."""
         return value if isinstance(value, self.sympy.logic.boolalg.Boolean) else self.sympy.Ne(value, 0)
 
-    def _number(self, value: Number) -> Expression:
+    def _number(self, value: Coefficient) -> Expression:
         if isinstance(value, Fraction):
             return self.sympy.Rational(value.numerator, value.denominator)
         return self.sympy.nan if math.isnan(value) else self.sympy.oo if value > 0 else -self.sympy.oo

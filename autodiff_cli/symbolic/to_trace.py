@@ -19,13 +19,13 @@ from autodiff_cli.compiler.tracer import as_operand, as_tensor
 from autodiff_cli.evaluation.compile import Traced
 from autodiff_cli.evaluation.lowering import is_function
 from autodiff_cli.language.operators import LOGIC
-from autodiff_cli.symbolic.constants import Number, to_float
+from autodiff_cli.symbolic.constants import Coefficient, to_float
 from autodiff_cli.symbolic.formula import Exponent, Formula, in_order
 
 _NAMED = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "true": True, "false": False}
 
 
-Value: TypeAlias = Tensor | float
+TracedValue: TypeAlias = Tensor | float
 
 
 def retraced(formula: Formula, names: Iterable[str]) -> Traced:
@@ -38,7 +38,7 @@ def retraced(formula: Formula, names: Iterable[str]) -> Traced:
     tape = Tape("float64")
     variables = {name: tape.variable(name) for name in names}
     tensors = {name: as_tensor(tape, variable) for name, variable in variables.items()}
-    values: dict[Formula, Value] = {}
+    values: dict[Formula, TracedValue] = {}
     FUNCTIONS.complete()
     private = {primitive.name: function for function, primitive in PRIMITIVES.items() if not is_function(primitive)}
     with np.errstate(all="ignore"), set_grad_enabled(False):
@@ -48,8 +48,8 @@ def retraced(formula: Formula, names: Iterable[str]) -> Traced:
 
 
 def _value(
-    node: Formula, values: Mapping[Formula, Value], variables: Mapping[str, Tensor], private: Mapping[str, TensorFunction]
-) -> Value:
+    node: Formula, values: Mapping[Formula, TracedValue], variables: Mapping[str, Tensor], private: Mapping[str, TensorFunction]
+) -> TracedValue:
     if node.kind == "symbol":
         return variables[node.name] if node.name in variables else _NAMED[node.name]
     if node.kind == "sum":
@@ -61,19 +61,19 @@ def _value(
     if node.name in LOGIC[:2]:
         return reduce(FUNCTIONS[node.name].function, arguments)
     name = f"{node.name}imum" if node.name in ("max", "min") else node.name
-    result: Value = (private[name] if name in private else FUNCTIONS[name].function)(*arguments)
+    result: TracedValue = (private[name] if name in private else FUNCTIONS[name].function)(*arguments)
     return result
 
 
-def _times(count: Number, value: Value) -> Value:
+def _times(count: Coefficient, value: TracedValue) -> TracedValue:
     if count == -1 and getattr(value, "dtype", None) != np.bool_:  # a condition has a product, but no negative
         return -value
     return value if count == 1 else to_float(count) * value
 
 
-def _power(base: Value, exponent: Exponent, values: Mapping[Formula, Value]) -> Value:
+def _power(base: TracedValue, exponent: Exponent, values: Mapping[Formula, TracedValue]) -> TracedValue:
     if exponent == 1:
         return base
     power = values[exponent] if isinstance(exponent, Formula) else to_float(exponent)
-    result: Value = FUNCTIONS["pow"].function(np.float64(base) if isinstance(base, (int, float)) else base, power)
+    result: TracedValue = FUNCTIONS["pow"].function(np.float64(base) if isinstance(base, (int, float)) else base, power)
     return result

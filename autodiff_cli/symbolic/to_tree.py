@@ -10,7 +10,7 @@ from functools import reduce
 
 from autodiff_cli.language.operators import COMPARISONS, OPERATORS
 from autodiff_cli.language.tree import Syntax, call_tree, name_tree, new_token, new_tree, number_tree, unparse
-from autodiff_cli.symbolic.constants import Number, to_float
+from autodiff_cli.symbolic.constants import Coefficient, to_float
 from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula, children, in_order
 
 LONG = 240
@@ -76,7 +76,7 @@ class _Builder:
 
     # Sums
 
-    def _sum(self, parts: Sequence[tuple[Formula, Number]]) -> Syntax:
+    def _sum(self, parts: Sequence[tuple[Formula, Coefficient]]) -> Syntax:
         terms = sorted(parts, key=lambda pair: _term_key(pair[0]))
         first = next((i for i, (_, count) in enumerate(terms) if count >= 0), 0)
         terms.insert(0, terms.pop(first))
@@ -86,7 +86,7 @@ class _Builder:
             tree = new_tree(kind, tree, self._term(term, size))
         return tree
 
-    def _term(self, term: Formula, count: Number) -> Syntax:
+    def _term(self, term: Formula, count: Coefficient) -> Syntax:
         if count == 1:
             return self.trees[term]
         if term.kind == "product" and self.trees[term].kind != "name":
@@ -95,7 +95,7 @@ class _Builder:
 
     # Products
 
-    def _product(self, coefficient: Number, factors: Sequence[tuple[Formula, Exponent]]) -> Syntax:
+    def _product(self, coefficient: Coefficient, factors: Sequence[tuple[Formula, Exponent]]) -> Syntax:
         """Return ``2*a*x/(3*b)``: factors in their natural order, those with negative exponents below the line."""
         above: list[Syntax] = []
         below: list[Syntax] = []
@@ -161,7 +161,7 @@ def _term_key(term: Formula) -> tuple[int, Fraction, int, int]:
 # Numbers
 
 
-def _as_fraction(value: Number) -> tuple[Syntax | None, Syntax | None]:
+def _as_fraction(value: Coefficient) -> tuple[Syntax | None, Syntax | None]:
     """Return a coefficient above and below the line: 3/2 and 1/3 as fractions, 0.1 and 2.75 as decimal numbers."""
     if isinstance(value, float):
         return name_tree(repr(value)), None
