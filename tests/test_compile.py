@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.compiler import schedule
+from autodiff_cli.compiler.identities import EXACT, Pattern, Replacement
 from autodiff_cli.compiler.program import Program
 from autodiff_cli.errors import AutodiffError, DtypeError, ParseError, ShapeError, UnknownName, UsageError
 from autodiff_cli.evaluation.compile import RowByRowProgram
@@ -271,6 +272,26 @@ def test_equal_operations_are_one_and_dead_ones_none() -> None:
 def test_what_changes_nothing_is_left_away(expression: str, names: list[str]) -> None:
     found = [operation.primitive.name for operation in ad.compile(expression, order=0).instructions if operation.primitive]
     assert [name for name in found if name != "logical_not"] == names
+
+
+FLOATS = [0.0, -0.0, 1.0, -1.0, 0.1, -3.7, 5e-324, 1e308, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize(("name", "row"), [(name, row) for name, rows in EXACT.items() for row in rows.items()])
+def test_an_identity_gives_the_same_float(name: str, row: tuple[tuple[Pattern, ...], Replacement]) -> None:
+    patterns, replacement = row
+
+    def computed(part: Replacement, letters: dict[str, float]) -> float:
+        if isinstance(part, tuple):
+            return float(FUNCTIONS[part[0]].function(*[np.float64(computed(one, letters)) for one in part[1:]]))
+        return letters[part] if isinstance(part, str) else part
+
+    with np.errstate(all="ignore"):
+        for x in FLOATS:
+            for y in FLOATS:
+                letters = {"x": x, "y": y, "-x": -x, "-y": -y}
+                long, short = computed((name, *patterns), letters), computed(replacement, letters)
+                assert repr(long) == repr(short), (x, y)
 
 
 @pytest.mark.parametrize("expression", ["where(1, x, y)", "where(0, x, y)", "(x > 0 and 1)*x", "(x if 2 else y)*x", "(not 1)*x"])
