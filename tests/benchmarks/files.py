@@ -15,7 +15,12 @@ from pathlib import Path
 
 EXPRESSION = "sin(x)*exp(-y**2) + log(x**2 + y**2 + 1)"
 COMMAND = ["-m", "autodiff_cli", "map", EXPRESSION]
-WITHOUT = ["-c", "import sys; sys.modules['pyarrow'] = None; from autodiff_cli.cli.main import run; run()", "map", EXPRESSION]
+WITHOUT = [
+    "-c",
+    "import sys; sys.modules['pyarrow'] = None; from autodiff_cli.cli.main import main; sys.exit(main())",
+    "map",
+    EXPRESSION,
+]
 ROUNDS = 5
 
 
