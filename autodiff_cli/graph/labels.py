@@ -34,7 +34,7 @@ def brief(value: Value | None, precision: int) -> str:
     """Return a number or a short array as text; of a longer array only the ends and the shape."""
     array = np.asarray(value)
     if array.ndim == 0 or array.size <= MOST_ELEMENTS:
-        return human(value, precision)
+        return human(array, precision)
     flat = array.reshape(-1)
     first, second, last = (human(element, precision) for element in (flat[0], flat[1], flat[-1]))
     return f"[{first}, {second}, ..., {last}] {shape_text(array.shape)}"

@@ -1,6 +1,6 @@
-"""Errors and notes as a person or a program reads them.  The only place that draws a caret.
+"""Errors and notes as text, for people and for programs.
 
-On a terminal sentences fold between words, and the line of the source is cut around the place.
+On a terminal sentences are wrapped between words, and the line of the source is cut around the place of the error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _WIDEST = 76
 
 
 def for_people(error: AutodiffError) -> str:
-    """The message, the line of the source with carets under the place, and the hint."""
+    """Return the message, the line of the source with carets under the place, and the hint."""
     columns = _columns()
     lines = [folded(f"error: {error.message.rstrip()}", columns)]
     if error.path is not None and error.line is not None:
@@ -29,12 +29,12 @@ def for_people(error: AutodiffError) -> str:
 
 
 def note(text: str) -> str:
-    """A line for a note."""
+    """Return a note, ended by a newline."""
     return visible(folded(f"note: {text}", _columns())) + "\n"
 
 
 def folded(text: str, columns: int | None) -> str:
-    """A sentence on lines of at most so many columns, those behind the first indented."""
+    """Wrap a sentence to so many columns, if any; lines after the first are indented."""
     if columns is None or len(text) <= columns:
         return text
     import textwrap
@@ -44,7 +44,7 @@ def folded(text: str, columns: int | None) -> str:
 
 
 def _columns() -> int | None:
-    """How wide the terminal is that standard error goes to; ``None`` if it is none."""
+    """Return the width of the terminal that standard error goes to, or ``None`` if it does not go to one."""
     try:
         return max(20, os.get_terminal_size(sys.stderr.fileno()).columns)
     except (OSError, ValueError, AttributeError):
@@ -52,7 +52,7 @@ def _columns() -> int | None:
 
 
 def excerpt(source: str, span: Span, widest: int = _WIDEST) -> tuple[str, str]:
-    """The line that a span begins on and a line of carets; a long line is cut around the place."""
+    """Return the line that a span begins on, cut around it if it is long, and a line of carets."""
     start, end = span
     first = source.rfind("\n", 0, start) + 1
     last = source.find("\n", start)
@@ -70,7 +70,7 @@ def excerpt(source: str, span: Span, widest: int = _WIDEST) -> tuple[str, str]:
 
 
 def for_programs(error: AutodiffError) -> str:
-    """The error as one line of JSON."""
+    """Return the error as one line of JSON."""
     described = {
         "kind": error.kind,
         "message": error.message,

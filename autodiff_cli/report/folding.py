@@ -1,13 +1,14 @@
-"""Tables that fit the terminal they are shown in, from 40 columns on.
+"""Tables that fit the terminal, from 40 columns on.
 
-No number is broken and no column is cut off.  A table that is too wide gives way in this order:
+No number is broken and no column is cut off, which columns of rich do at 80 columns already.  A table that is too wide
+shrinks in this order:
 
 1. its columns move closer together;
-2. matrices take a line for each row, sentences fold between words, long expressions lose their middle;
-3. columns of words that are the same in every row are said once, below the table;
-4. the table is split into pieces, each with the first column in front.
+2. matrices take a line for each row, sentences are wrapped between words, long expressions lose their middle;
+3. columns of words that are the same in every row are replaced by a line below the table;
+4. the table is split into parts, each with the first column in front.
 
-In a pipe a table is as wide as it needs, and nothing of this happens.
+In a pipe a table is as wide as it needs, and does not shrink.
 """
 
 from __future__ import annotations
@@ -20,42 +21,45 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Column, Table
 from rich.text import Text
 
+from autodiff_cli.text import shortened
+
 _LEAST = 20
-"""What is left of a long expression or on a line of a sentence, in characters."""
+"""Characters of a shortened expression, or of a line of a sentence, at least."""
 _GAPS = (3, 2)
+"""Blanks between columns."""
 _INNER_ROW = re.compile(r"(\[*)\[([^\[\]]*)\](\]*)")
 
 
 class FoldingTable(Table):
-    """A rich table that gives way as this module says; its columns say how:
+    """A table of rich that shrinks as described above.
 
-    ``no_wrap=True`` is for words that stay as they are, ``overflow="fold"`` for numbers, arrays and sentences; any other
-    column is one of expressions, which may be shortened.
+    A column with ``no_wrap=True`` contains words, which stay as they are; one with ``overflow="fold"`` numbers, arrays and
+    sentences; any other contains expressions, which may be shortened.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         room = options.max_width
         strips = [_Strip.of(column, self.show_header) for column in self.columns]
-        pieces, same = _pieces(strips, room)
-        for number, piece in enumerate(pieces):
+        parts, same = _parts(strips, room)
+        for number, part in enumerate(parts):
             if number:
                 yield Text()
-            yield self._drawn(piece, room, "..." if options.ascii_only else "\N{HORIZONTAL ELLIPSIS}")
+            yield self._drawn(part, "..." if options.ascii_only else "\N{HORIZONTAL ELLIPSIS}")
         if same:
-            said = ", ".join(f"{strip.title} {strip.cells[0].plain}" for strip in same)
-            yield Text(f"in every row: {said}", "dim")
+            listed = ", ".join(f"{strip.title} {strip.cells[0].plain}" for strip in same)
+            yield Text(f"in every row: {listed}", "dim")
 
-    def _drawn(self, piece: _Fit, room: int, dots: str) -> Table:
+    def _drawn(self, part: _Fit, dots: str) -> Table:
         table = Table(
             box=self.box,
             header_style=self.header_style,
             show_header=self.show_header,
             pad_edge=False,
             show_edge=False,
-            padding=(0, piece.gap - 1, 0, 0),
+            padding=(0, part.gap - 1, 0, 0),
             collapse_padding=True,
         )
-        for index, (strip, width) in enumerate(zip(piece.strips, piece.widths, strict=True)):
+        for index, (strip, width) in enumerate(zip(part.strips, part.widths, strict=True)):
             cells: list[RenderableType] = [cell if index else _hanging(cell, width) for cell in strip.fitted(width, dots)]
             table.columns.append(replace(strip.column, _index=index, _cells=cells, width=width))
         table.rows = self.rows
@@ -64,7 +68,11 @@ class FoldingTable(Table):
 
 @dataclass
 class _Strip:
-    """A column and the room it takes."""
+    """A column, its cells, and the width of its header.
+
+    Attributes:
+        by_rows: whether matrices take a line for each row.
+    """
 
     column: Column
     cells: list[Text]
@@ -83,12 +91,12 @@ class _Strip:
 
     @property
     def widest(self) -> int:
-        """The width that it takes if nothing of it is folded but matrices, once they are."""
+        """The width without shortening or wrapping."""
         return max([self.header, *(_width(self._by_rows(cell)) for cell in self.cells)])
 
     @property
     def least(self) -> int:
-        """The width that it can be brought down to."""
+        """The least width."""
         if self.column.no_wrap:
             return self.widest
         if self.column.overflow != "fold":
@@ -97,9 +105,9 @@ class _Strip:
         return min(self.widest, max([self.header, *stiff]))
 
     def fitted(self, width: int, dots: str) -> list[Text]:
-        """The cells as they are shown in this width."""
+        """Return the cells in this width."""
         if self.column.overflow != "fold" and not self.column.no_wrap:
-            return [_shortened(cell, width, dots) for cell in self.cells]
+            return [Text(shortened(cell.plain, width, dots), cell.style) if _width(cell) > width else cell for cell in self.cells]
         return [self._by_rows(cell, width if self.column.justify == "right" else 0) for cell in self.cells]
 
     def _by_rows(self, cell: Text, width: int = 0) -> Text:
@@ -114,15 +122,15 @@ class _Strip:
 
 @dataclass
 class _Fit:
-    """Columns that fit, with the width of each and the gap between them."""
+    """A part of a table that fits: columns, the width of each, and the gap between them."""
 
     strips: list[_Strip]
     widths: list[int]
     gap: int
 
 
-def _pieces(strips: list[_Strip], room: int) -> tuple[list[_Fit], list[_Strip]]:
-    """The tables that are to be shown one below the other, and the columns that need not be."""
+def _parts(strips: list[_Strip], room: int) -> tuple[list[_Fit], list[_Strip]]:
+    """Return the parts of a table, and the columns that a line below them replaces."""
     whole = _fit(strips, room)
     if whole is not None:
         return [whole], []
@@ -138,12 +146,12 @@ def _pieces(strips: list[_Strip], room: int) -> tuple[list[_Fit], list[_Strip]]:
     split, short = _split(strips, room), _split(kept, room)
     if len(short) == len(split):
         short, same = split, []
-    fits = [_fit(piece, room) or _forced(piece, room) for piece in short]
+    fits = [_fit(part, room) or _forced(part, room) for part in short]
     return [replace(fit, gap=min(fit.gap for fit in fits)) for fit in fits], same
 
 
 def _fit(strips: list[_Strip], room: int) -> _Fit | None:
-    """Columns that give way as little as they must, if that is enough."""
+    """Shrink columns as little as possible; return ``None`` if they do not fit."""
     for by_rows in (False, True):
         strips = [replace(strip, by_rows=by_rows) for strip in strips]
         widths = [strip.widest for strip in strips]
@@ -162,21 +170,21 @@ def _fit(strips: list[_Strip], room: int) -> _Fit | None:
 
 
 def _split(strips: list[_Strip], room: int) -> list[list[_Strip]]:
-    """As many columns in each piece as fit in full, behind the first, which every piece has."""
+    """Return as many columns in each part as fit in full, behind the first column, which every part has."""
     first, *others = (replace(strip, by_rows=True) for strip in strips)
-    pieces: list[list[_Strip]] = []
+    parts: list[list[_Strip]] = []
     used = room
     for strip in others:
         if used + _GAPS[-1] + strip.widest > room:
-            pieces.append([first])
+            parts.append([first])
             used = first.widest
-        pieces[-1].append(strip)
+        parts[-1].append(strip)
         used += _GAPS[-1] + strip.widest
-    return pieces or [[first]]
+    return parts or [[first]]
 
 
 def _forced(strips: list[_Strip], room: int) -> _Fit:
-    """One column that is too wide, behind the first: arrays fold between their elements, and only words in the middle."""
+    """Return a part with a column that is too wide: arrays are wrapped between elements, and only words inside."""
     gap = _GAPS[-1]
     if len(strips) == 1:
         return _Fit(strips, [room], gap)
@@ -187,7 +195,7 @@ def _forced(strips: list[_Strip], room: int) -> _Fit:
 
 
 def _hanging(cell: Text, width: int) -> Text:
-    """A text of the first column, folded so that it does not look like two rows."""
+    """Return a text of the first column, wrapped so that it does not look like two rows."""
     if cell.spans or not _is_prose(cell.plain) or _width(cell) <= width:
         return cell
     import textwrap
@@ -204,7 +212,7 @@ def _is_prose(text: str) -> bool:
 
 
 def _matrix_lines(text: str, aligned: bool = True) -> list[str]:
-    """The rows of a matrix one below the other, their elements aligned, as NumPy prints them."""
+    """Return the rows of a matrix one below the other, their elements aligned, as NumPy prints them."""
     rows = _INNER_ROW.findall(text)
     elements = [row.split(", ") for _, row, _ in rows]
     widths = [max(map(len, column)) if aligned else 0 for column in zip(*elements, strict=True)]
@@ -214,11 +222,3 @@ def _matrix_lines(text: str, aligned: bool = True) -> list[str]:
         padded = ", ".join(element.rjust(width) for element, width in zip(row, widths, strict=True))
         lines.append(f"{opening.rjust(depth)}[{padded}]{closing}")
     return [f"{line}," for line in lines[:-1]] + lines[-1:]
-
-
-def _shortened(cell: Text, width: int, dots: str) -> Text:
-    """A text on one line without its middle, if it is too long."""
-    if _width(cell) <= width:
-        return cell
-    half = width - len(dots)
-    return Text.assemble(cell[: half - half // 2], dots, cell[len(cell) - half // 2 :], style=cell.style)

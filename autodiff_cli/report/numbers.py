@@ -1,77 +1,76 @@
-"""Numbers as text: for people with few digits, for machines with as many as it takes."""
+"""Numbers as text: with few digits for people, with as many as they need for programs."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autodiff_cli.limits import places
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    Number = bool | float | np.generic
+
 LARGE = 12
 """A tensor of more elements is abbreviated in tables."""
 
 
-def human(value: Any, precision: int = 6) -> str:
-    """A number or an array with ``precision`` significant digits; the middle of a large array left out."""
+def human(value: ArrayLike, precision: int = 6) -> str:
+    """Return a number or an array with ``precision`` significant digits; a large array is abbreviated."""
     array = np.asarray(value)
-    if array.ndim == 0:
-        return _short(array[()], precision)
+
+    def short(number: Number) -> str:
+        return _short(number, precision)
+
     if places(array.shape) <= LARGE:
-        return _nested(array, precision)
+        return _nested(array, short)
     if not array.size:
         return f"[] {shape_text(array.shape)}"
     flat = array.reshape(-1)
-    ends = [_short(v, precision) for v in (*flat[:3], *flat[-1:])]
-    return f"[{ends[0]}, {ends[1]}, {ends[2]}, ..., {ends[3]}] {shape_text(array.shape)}"
+    return f"[{', '.join(map(short, flat[:3]))}, ..., {short(flat[-1])}] {shape_text(array.shape)}"
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
-    """A shape such as ``(1000 x 3)``."""
+    """Return a shape such as ``(1000 x 3)``."""
     return f"({' x '.join(map(str, shape))})"
 
 
-def _nested(array: Any, precision: int) -> str:
-    if array.ndim == 1:
-        return f"[{', '.join(_short(v, precision) for v in array)}]"
-    return f"[{', '.join(_nested(row, precision) for row in array)}]"
+def _nested(value: Any, spelled: Callable[[Any], str]) -> str:
+    """Return an array, or a list whose parts need not fit together, with each number as ``spelled`` writes it."""
+    if isinstance(value, (list, tuple)) or np.ndim(value):
+        return f"[{', '.join(_nested(part, spelled) for part in value)}]"
+    return spelled(value[()] if isinstance(value, np.ndarray) else value)
 
 
-def _short(value: Any, precision: int) -> str:
+def _short(value: Number, precision: int) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     text = f"{float(value):.{precision}g}"
     return text.replace("e+0", "e+").replace("e-0", "e-") if "e" in text else text
 
 
-def exact(value: Any) -> str:
-    """The shortest text that reads back as the same number."""
+def exact(value: Number) -> str:
+    """Return the shortest text that reads back as the same number."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
-    if isinstance(value, np.generic):
-        return str(value)
-    return repr(value)
+    return str(value) if isinstance(value, np.generic) else repr(value)
 
 
-def exact_array(value: Any) -> str:
-    """An array, or a list whose parts need not fit together, as nested lists of exact numbers."""
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(exact_array, value))}]"
-    if value is None or isinstance(value, str):
-        return str(value)
-    array = np.asarray(value)
-    if array.ndim == 0:
-        return exact(array[()])
-    return f"[{', '.join(exact_array(row) for row in array)}]"
+def exact_array(value: ArrayLike | None) -> str:
+    """Return an array, or nested lists, with exact numbers; texts and ``None`` in it stay as they are."""
+    return _nested(value, lambda part: str(part) if part is None or isinstance(part, str) else exact(part))
 
 
-def finite_or_text(value: Any) -> Any:
-    """A JSON value in which numbers that are not finite are ``"nan"``, ``"inf"`` or ``"-inf"``."""
+def finite_or_text(value: object) -> Any:
+    """Return a JSON value in which numbers that are not finite are ``"nan"``, ``"inf"`` or ``"-inf"``."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, list):
-        return [finite_or_text(v) for v in value]
+        return [finite_or_text(part) for part in value]
     if isinstance(value, dict):
-        return {key: finite_or_text(v) for key, v in value.items()}
+        return {key: finite_or_text(part) for key, part in value.items()}
     return value

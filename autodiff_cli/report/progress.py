@@ -1,18 +1,22 @@
-"""A bar on standard error for what takes longer than two seconds."""
+"""A progress bar on standard error for work that takes longer than two seconds."""
 
 from __future__ import annotations
 
 import sys
 import time
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
 
 PATIENCE = 2.0
 """Seconds without a bar."""
 
 
 class Progress:
-    """Rows, their rate and the time that is left, if somebody is there to see them.
+    """Rows, their rate and the remaining time, if standard error is a terminal.
 
     Args:
         shown: whether nothing else is printed on the terminal.
@@ -21,22 +25,21 @@ class Progress:
     def __init__(self, shown: bool = True) -> None:
         self._shown = shown and sys.stderr.isatty()
         self._begin = time.monotonic()
-        self._bar: Any = None
-        self._task: Any = None
+        self._bar: tuple[Bar, TaskID] | None = None
 
     def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            self._bar[0].stop()
 
     def __call__(self, rows: int, part: float | None) -> None:
-        """Show how far it is.
+        """Show the progress.
 
         Args:
-            rows: how many are done.
-            part: how much of the input that is, if that is known.
+            rows: number of rows that are done.
+            part: part of the input that is done, from 0 to 1, if it is known.
         """
         if not self._shown:
             return
@@ -44,19 +47,18 @@ class Progress:
         if self._bar is None:
             if seconds < PATIENCE:
                 return
-            self._bar, self._task = _bar(part is not None)
-        text = f"{rows:,} rows  {rows / seconds:,.0f}/s"
-        self._bar.update(self._task, description=text, completed=part or 0.0)
+            self._bar = _bar(part is not None)
+        bar, task = self._bar
+        bar.update(task, description=f"{rows:,} rows  {rows / seconds:,.0f}/s", completed=part or 0.0)
 
 
-def _bar(known: bool) -> tuple[Any, Any]:
+def _bar(known: bool) -> tuple[Bar, TaskID]:
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     time_column = TimeRemainingColumn() if known else TimeElapsedColumn()
     words = TextColumn("left" if known else "so far")
-    console = Console(file=getattr(sys.stderr, "unescaped", sys.stderr))  # what it writes moves the cursor
-    bar = Bar(TextColumn("{task.description}"), BarColumn(), time_column, words, console=console, transient=True)
+    console = Console(file=getattr(sys.stderr, "unescaped", sys.stderr))  # the bar moves the cursor by control characters
+    bar = Progress(TextColumn("{task.description}"), BarColumn(), time_column, words, console=console, transient=True)
     bar.start()
     return bar, bar.add_task("", total=1.0 if known else None)

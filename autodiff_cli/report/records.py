@@ -1,11 +1,11 @@
-"""Results as bytes for other programs: json, ndjson, csv, tsv, markdown, plain text, bare numbers."""
+"""Results as text for programs: JSON, NDJSON, CSV, TSV, Markdown, plain text, bare numbers."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,12 +14,15 @@ from autodiff_cli.limits import check_printed
 from autodiff_cli.report.numbers import exact, exact_array, finite_or_text
 from autodiff_cli.report.visible import visible, visible_json
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 Records = list[dict[str, Any]]
 COLUMNS = ("name", "expression", "value", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "grad")
 
 
-def to_json(value: Any) -> str:
-    """One line of JSON."""
+def to_json(value: object) -> str:
+    """Return one line of JSON."""
     ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
     return visible_json(json.dumps(finite_or_text(value), ensure_ascii=ascii_only, allow_nan=False))
 
@@ -70,7 +73,7 @@ def render(style: str, document: dict[str, Any], records: Records, lines: Record
     return _aligned([list(map(visible, row)) for row in texts])
 
 
-def _cell(value: Any, nothing: str = "") -> str:
+def _cell(value: ArrayLike | None, nothing: str = "") -> str:
     if value is None:
         return nothing
     if isinstance(value, bool):
@@ -111,12 +114,12 @@ def _aligned(texts: Sequence[Sequence[str]]) -> str:
     return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in texts)
 
 
-def bare(values: Iterable[Any]) -> str:
-    """Numbers alone, one a line, elements of arrays in order.
+def bare(values: Iterable[ArrayLike | None]) -> str:
+    """Return numbers alone, one on each line, elements of arrays in order.
 
     Raises:
-        LimitError: for more numbers than an output may have.
+        LimitError: for more numbers than one output may have.
     """
-    values = [value for value in values if value is not None]
-    check_printed(sum(map(np.size, values)))
-    return "".join(f"{exact(element)}\n" for value in values for element in np.ravel(value))
+    arrays = [np.asarray(value) for value in values if value is not None]
+    check_printed(sum(array.size for array in arrays))
+    return "".join(f"{exact(element)}\n" for array in arrays for element in array.ravel())

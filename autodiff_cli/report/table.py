@@ -17,6 +17,7 @@ from rich.text import Text
 from autodiff_cli.report.folding import FoldingTable
 from autodiff_cli.report.numbers import LARGE, human, shape_text
 from autodiff_cli.report.visible import visible
+from autodiff_cli.text import shortened
 
 _WIDEST = 100_000
 MOST_ROWS = 60
@@ -63,7 +64,7 @@ def drawn(parts: Sequence[RenderableType], color: str = "auto") -> str:
     out = console(color)
     with out.capture() as captured:
         out.print(Group(*parts))
-    # rich fills lines with blanks; in a pipe nobody wants them.
+    # rich pads lines with blanks.
     return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
@@ -98,7 +99,7 @@ def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
         leaf = row["is_leaf"]
         table.add_row(
             Text(row["name"], "bold green" if leaf and row["requires_grad"] else "bold"),
-            Text(_abbreviated(row["expression"]), "dim" if row["expression"] == row["name"] else ""),
+            Text(shortened(row["expression"]), "dim" if row["expression"] == row["name"] else ""),
             Text("None", "dim") if row["value"] is None else Text(human(row["value"], precision)),
             _flag(row["requires_grad"]),
             _flag(leaf),
@@ -113,10 +114,6 @@ def _flag(value: bool | None) -> Text:
     if value is None:
         return Text("None", "dim")
     return Text("True", "green") if value else Text("False", "dim")
-
-
-def _abbreviated(text: str, longest: int = 60) -> str:
-    return text if len(text) <= longest else f"{text[: longest // 2 - 1]} ... {text[-longest // 2 + 4 :]}"
 
 
 def rows_table(
