@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 Span = tuple[int, int]
 FOREIGN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -19,8 +20,8 @@ Where an operation is applied to values of a user these become an ``ArgumentErro
 
 
 _SETTING = re.compile("\x02([a-z_]+) ?([^\x03]*)\x03")
-_FUNCTIONS = {"no_limits": "autodiff_cli.unlimited()"}
-"""Settings that are not a keyword argument in Python."""
+_FUNCTIONS = {"no_limits": "autodiff_cli.unlimited()", "no_keep": "keep=False", "in_place": "in_place=True"}
+"""Settings that are spelled in another way in Python."""
 
 
 def setting(name: str, value: str = "") -> str:
@@ -81,6 +82,10 @@ class AutodiffError(Exception):
     def about(self, subject: str) -> None:
         """Begin the message with what it is about: ``subject: message``."""
         self._message = f"{subject}: {self._message}"
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments that make this error again, with settings still marked."""
+        return {"message": self._message, "span": self.span, "hint": self._hint, "source": self.source}
 
     def translate(self, spell: Callable[[str, str], str]) -> None:
         """Spell settings in another way than Python's.

@@ -33,6 +33,7 @@ class Format(NamedTuple):
         library: the name in messages of a format that needs pyarrow.
         part: the format in which a cluster writes parts of a file, if not this one.
         unit: how a file is divided for a cluster: into ``lines``, ``rows`` or row ``groups``; empty if it is not.
+        nameless: columns may have no names, so that a setting can name them.
     """
 
     name: str
@@ -49,11 +50,19 @@ class Format(NamedTuple):
     library: str = ""
     part: str = ""
     unit: str = ""
+    nameless: bool = False
 
 
 _TABLE: tuple[Use, ...] = ("result", "formula", "graph", "graph file")
 _DATA: tuple[Use, ...] = (*_TABLE, "plot file")
-_ARROW_FILE = (b"ARROW1", b"FEA1")
+
+
+def _arrow(name: str, suffixes: tuple[str, ...], library: str) -> Format:
+    read, write = "arrow.ArrowReader", "arrow.ArrowWriter"
+    made = Format(name, suffixes, (), read, write, binary=True, library=library, part="arrow")
+    return made._replace(magic=(b"ARROW1", b"FEA1"), stream_magic=(b"\xff\xff\xff\xff",))
+
+
 _DECLARED = (
     Format("table", uses=("result", "formula", "graph"), writer="table.TableWriter", for_people=True),
     Format("plain", (".txt",), _TABLE),
@@ -64,8 +73,8 @@ _DECLARED = (
     Format("pdf", (".pdf",), ("plot file",), binary=True),
     Format("json", (".json",), _DATA, writer="text.JsonWriter", json=True),
     Format("ndjson", (".ndjson", ".jsonl"), _DATA, "ndjson.NdjsonReader", "text.NdjsonWriter", json=True, unit="lines"),
-    Format("csv", (".csv",), _DATA, "delimited.DelimitedReader", "text.DelimitedWriter", ",", unit="lines"),
-    Format("tsv", (".tsv", ".tab"), _DATA, "delimited.DelimitedReader", "text.DelimitedWriter", "\t", unit="lines"),
+    Format("csv", (".csv",), _DATA, "delimited.DelimitedReader", "text.DelimitedWriter", ",", unit="lines", nameless=True),
+    Format("tsv", (".tsv", ".tab"), _DATA, "delimited.DelimitedReader", "text.DelimitedWriter", "\t", unit="lines", nameless=True),
     Format("markdown", (".md",), _DATA, writer="text.MarkdownWriter", for_people=True),
     Format("latex", uses=("formula",)),
     Format(
@@ -77,40 +86,12 @@ _DECLARED = (
         stream_magic=(b"\x93NUMPY",),
         part="npy",
         unit="rows",
+        nameless=True,
     ),
-    Format("npz", (".npz",), reader="npy.NpzReader", writer="npy.NpzWriter", binary=True, magic=(b"PK",), part="npy"),
-    Format(
-        "parquet",
-        (".parquet", ".pq"),
-        reader="arrow.ArrowReader",
-        writer="arrow.ArrowWriter",
-        binary=True,
-        magic=(b"PAR1",),
-        library="Parquet",
-        part="arrow",
-        unit="groups",
-    ),
-    Format(
-        "arrow",
-        (".arrow", ".ipc"),
-        reader="arrow.ArrowReader",
-        writer="arrow.ArrowWriter",
-        binary=True,
-        magic=_ARROW_FILE,
-        stream_magic=(b"\xff\xff\xff\xff",),
-        library="Arrow IPC",
-        part="arrow",
-    ),
-    Format(
-        "feather",
-        (".feather",),
-        reader="arrow.ArrowReader",
-        writer="arrow.ArrowWriter",
-        binary=True,
-        magic=_ARROW_FILE,
-        library="Feather",
-        part="arrow",
-    ),
+    Format("npz", (".npz",), (), "npy.NpzReader", "npy.NpzWriter", binary=True, magic=(b"PK",), part="npy"),
+    _arrow("parquet", (".parquet", ".pq"), "Parquet")._replace(magic=(b"PAR1",), stream_magic=(), unit="groups"),
+    _arrow("arrow", (".arrow", ".ipc"), "Arrow IPC"),
+    _arrow("feather", (".feather",), "Feather"),
 )
 FORMATS = {each.name: each for each in _DECLARED}
 READ = tuple(each.name for each in _DECLARED if each.reader)

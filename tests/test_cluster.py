@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from autodiff_cli.data.block import Wish
+from autodiff_cli.data.block import ReadRequest
 from autodiff_cli.data.cluster import coordinator, job, scheduler
 from autodiff_cli.data.cluster.partitions import Limits, Partition, plan, scan
 from autodiff_cli.data.pipeline import Inputs
@@ -183,7 +183,7 @@ def rows_and_lines(parts: Sequence[Partition]) -> tuple[list[Any], list[int]]:
     for part in parts:
         source = part.open()
         for piece in source.pieces():
-            block = source.block(piece, Wish(kept=source.columns, text=True))
+            block = source.block(piece, ReadRequest(kept=source.columns, text=True))
             columns = [list(map(str, block.columns[name])) for name in source.columns]
             rows += list(zip(*columns, strict=True))
             lines += block.lines
@@ -291,7 +291,7 @@ def test_after_an_error_there_is_nothing(target: str) -> None:
     with open(path, "a") as file:
         file.write("30,oops,1,\n")
     done = run_map("x", path, "-o", target, *SMALL)
-    assert (done.code, "line 32: column 'x' holds 'oops', no number" in done.err) == (5, True)
+    assert (done.code, "line 32: column 'x' contains 'oops', which is not a number" in done.err) == (5, True)
     assert sorted(os.listdir()) == ["d.csv", "there"]
     assert os.listdir("there") == []
 

@@ -82,7 +82,7 @@ def test_the_first_of_many_errors(cluster: Any) -> None:
     arguments = ("--engine", "dask", "--scheduler", cluster.scheduler_address, "-o", "o.csv", "--partition-rows", 10)
     result = run_map("x*y", "d.csv", *arguments)
     assert (result.code, os.listdir()) == (5, ["d.csv"])
-    assert result.err.startswith("error: 'd.csv', line 202: column 'y' holds 'no', no number")
+    assert result.err.startswith("error: 'd.csv', line 202: column 'y' contains 'no', which is not a number")
     assert result.err.count("\n") == 2
 
 
@@ -129,7 +129,7 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         for address, code, message in (
             ("tcp://127.0.0.1:1", 5, "the scheduler at tcp://127.0.0.1:1 does not answer"),
             (listening, 5, f"the scheduler at {listening} does not answer"),
-            ("carrier-pigeon://loft", 2, "--scheduler 'carrier-pigeon://loft' is no address"),
+            ("carrier-pigeon://loft", 2, "--scheduler 'carrier-pigeon://loft' is not an address"),
         ):
             result = run_map("x", "d.csv", "-o", "o.csv", "--engine", "dask", "--scheduler", address)
             assert (result.code, os.listdir()) == (code, ["d.csv"])

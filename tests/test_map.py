@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
+from autodiff_cli.data.block import InputFile
 from autodiff_cli.data.readers import lines
+from autodiff_cli.formats import FORMATS
 from tests.mapping import Done, run_map
 
 EXPRESSION = "sin(x)*exp(-y**2) + log(x**2 + y**2 + 1)"
@@ -160,7 +162,7 @@ def test_variables_that_are_no_columns() -> None:
         (["x", "--const", "x=1"], "'x' is a column of standard input, and --const gives it a value"),
         (["x*k", "--at", "k=[1, 2]"], "--at gives 'k' an array"),
         (["x", "--value-name", "id"], "standard input has a column 'id' already"),
-        (["x", "--derivative-name", "f"], "has no {}"),
+        (["x", "--derivative-name", "f"], "does not contain {}"),
         (["x", "--value-name", "d_x"], "two of the new columns have the same name"),
         (["x", "--wrt", "y"], "the expression has no variable 'y'"),
         (["x", "--order", "3"], "the order must be 0, 1 or 2"),
@@ -196,7 +198,7 @@ def test_the_expression_comes_first() -> None:
 
 def test_hints_for_beginners() -> None:
     data = b"x,y\n1,2\n"
-    refused(5, "hint: the first line is a header; leave --columns away", "x*y", "--columns", "x,y", stdin=data)
+    refused(5, "hint: the first line is a header; remove --columns", "x*y", "--columns", "x,y", stdin=data)
     assert "--columns away" not in run_map("x*y", "--columns", "x,y", stdin=b"1,2\nx,y\n").err
     refused(2, "--columns names a column 'c1' twice", "c1", "--columns", "c1,c2,c1", stdin=b"1,2,3\n")
     refused(2, "it looks separated by ';': tr ';' ,", "x*y", stdin=b"x;y\n1;2\n")
@@ -269,7 +271,7 @@ def test_any_chunks_give_the_same_bytes(monkeypatch: pytest.MonkeyPatch, chunk: 
 def test_short_lines_are_handed_on_in_bounds() -> None:
     """A few megabytes of them are millions of rows, and head waits for the first ones."""
     data = b"x\n" + b"1\n" * 1_000_000
-    chunks = list(lines.LineFile(io.BytesIO(data), "f", soon=True).chunks())
+    chunks = list(lines.TextReader(InputFile(io.BytesIO(data), "f", FORMATS["csv"]), soon=True).chunks())
     assert b"".join(chunks) == data
     assert len(chunks[0]) <= lines.FIRST
     assert max(chunk.count(b"\n") for chunk in chunks) == lines.LINES
@@ -287,7 +289,7 @@ def test_lines_are_counted_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "CHUNK", 16)
     rows = ['"a\nb",1'] * 20 + ["c,1"] * 20 + ["", "d,oops"]
     refused_ = run_map("x", stdin=("n,x\n" + "\n".join(rows) + "\n").encode())
-    assert "standard input, line 63: column 'x' holds 'oops'" in refused_.err
+    assert "standard input, line 63: column 'x' contains 'oops'" in refused_.err
 
 
 # Data that is not as it should be
@@ -298,22 +300,22 @@ def test_lines_are_counted_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (b"", "standard input is empty"),
         (b"\n\n", "standard input is empty"),
-        (b"x,y\n1,2\n3,N/A\n", "standard input, line 3: column 'y' holds 'N/A', no number"),
+        (b"x,y\n1,2\n3,N/A\n", "standard input, line 3: column 'y' contains 'N/A', which is not a number"),
         (b"x,y\n1,2\n3,\n", "line 3: column 'y' is empty"),
-        (b"x,y\n1,2\n3,1_000\n", "line 3: column 'y' holds '1_000', no number"),
-        (b"x,y\n1,2\n3,1.5.2\n", "line 3: column 'y' holds '1.5.2'"),
-        (b"x,y\n1,2\n3,0x10\n", "line 3: column 'y' holds '0x10'"),
-        (b'x,y\n1,"2\n"\n3,"1,5"\n', "line 4: column 'y' holds '1,5'"),
+        (b"x,y\n1,2\n3,1_000\n", "line 3: column 'y' contains '1_000', which is not a number"),
+        (b"x,y\n1,2\n3,1.5.2\n", "line 3: column 'y' contains '1.5.2'"),
+        (b"x,y\n1,2\n3,0x10\n", "line 3: column 'y' contains '0x10'"),
+        (b'x,y\n1,"2\n"\n3,"1,5"\n', "line 4: column 'y' contains '1,5'"),
         (b"x,y\n1,2\n3\n", "line 3: 1 cell, but there are 2 columns"),
         (b"x,y\n1,2\n3,4,5\n6\n", "line 3: 3 cells, but there are 2 columns"),
         (b"x,y\n1,2\n3,4\n\xff,1\n", "line 4: this is not UTF-8 text"),
         (b"\xff\xfex\x00,\x00y\x00", "standard input is UTF-16"),
         (b'x,y\n1,2\n3,"4\n5,6\n', "line 3: a quote that opens here is never closed"),
         (b'"x,y\n1,2\n', "line 1: a quote in the header"),
-        (b"x,y\n1,2\r3,4\n", "line 2: a carriage return inside of a line"),
+        (b"x,y\n1,2\r3,4\n", "line 2: a carriage return inside a line"),
         (
             b"x,y\r1,2\r3,4\r",
-            "line 1: a carriage return inside of the header\n  hint: lines end with a newline; if they end with a ",
+            "line 1: a carriage return inside the header\n  hint: lines have to end with a newline; if they end with a ",
         ),
     ],
 )
@@ -353,7 +355,7 @@ def test_rows_with_errors_are_counted() -> None:
     data = b"x,y\n1,2\nN/A,4\n5\n6,oops\n7,8\n"
     done = run_map("x*y", "--on-error", "skip", stdin=data)
     assert done.text == "x,y,value,d_x,d_y\n1,2,2.0,2.0,1.0\n7,8,56.0,8.0,7.0\n"
-    first = "the first is standard input, line 3: column 'x' holds 'N/A', no number\n"
+    first = "the first is standard input, line 3: column 'x' contains 'N/A', which is not a number\n"
     assert done.err == f"note: 3 rows with cells that are no numbers, left out; {first}"
     done = run_map("x*y", "--on-error", "nan", stdin=data)
     assert done.text.splitlines()[2:5] == ["N/A,4,nan,4.0,nan", "5,,nan,nan,5.0", "6,oops,nan,nan,6.0"]
@@ -366,7 +368,7 @@ def test_rows_without_a_value() -> None:
     """Where each row is evaluated by itself, one of them can fail."""
     inverse = "inverse([[x,0],[0,y]])[0,0]"
     data = b"x,y\n2,1\n3,0\nN/A,0\n4,5\n"
-    done = refused(5, "line 4: column 'x' holds 'N/A'", inverse, stdin=data)
+    done = refused(5, "line 4: column 'x' contains 'N/A'", inverse, stdin=data)
     data = data.replace(b"N/A", b"7")
     done = refused(3, "standard input, line 3: ", inverse, stdin=data)
     assert "singular" in done.err
@@ -387,12 +389,12 @@ def test_rows_without_a_value() -> None:
     [
         ("{}", "line 2: column 'x' is empty"),
         ('{"x": null}', "line 2: column 'x' is empty"),
-        ('{"x": "1.5"}', "line 2: column 'x' holds '1.5', no number"),
-        ('{"x": true}', "line 2: column 'x' holds True, no number"),
-        ('{"x": [1]}', "line 2: column 'x' holds [1], no number"),
-        ("[1]", "line 2: no JSON object"),
-        ('{"x": 1', "line 2: no JSON ("),
-        ("[" * 100_000, "line 2: no JSON ("),
+        ('{"x": "1.5"}', "line 2: column 'x' contains '1.5', which is not a number"),
+        ('{"x": true}', "line 2: column 'x' contains True, which is not a number"),
+        ('{"x": [1]}', "line 2: column 'x' contains [1], which is not a number"),
+        ("[1]", "line 2: not a JSON object"),
+        ('{"x": 1', "line 2: not JSON ("),
+        ("[" * 100_000, "line 2: not JSON ("),
     ],
 )
 def test_bad_json_lines(line: str, message: str) -> None:
@@ -426,7 +428,7 @@ def test_json_keys_that_come_later() -> None:
     assert run_map("x", "--input-format", "ndjson", "-q", stdin=data).text == "1.0,1.0\n2.0,1.0\n"
     data = b'{"x": 1}\n{"x": 2, "value": 1}\n'
     done = run_map("x", "--input-format", "ndjson", "--format", "ndjson", stdin=data)
-    assert (done.code, done.out, "line 2: a key 'value' already" in done.err) == (5, b"", True)
+    assert (done.code, done.out, "line 2: there is already a key 'value'" in done.err) == (5, b"", True)
 
 
 def test_strict() -> None:
@@ -447,8 +449,8 @@ def test_several_files_are_one_table() -> None:
     assert run_map("x", "a1.csv", "-", stdin=b"x,y\n9,z\n").text == "x,y,value,d_x\n1,a,1.0,1.0\n9,z,9.0,1.0\n"
     done = run_map("x", "a1.csv", "other.csv", "-o", "out.csv")
     assert (done.code, os.path.exists("out.csv")) == (2, False)
-    assert "'other.csv' has not the columns of 'a1.csv': 'y' is missing, 'z' is new" in done.err
-    refused(5, "no file fits 'b*.csv'", "x", "b*.csv")
+    assert "'other.csv' and 'a1.csv' have different columns: 'y' is missing, 'z' is new" in done.err
+    refused(5, "no file matches 'b*.csv'", "x", "b*.csv")
 
 
 def test_files_that_cannot_be_read() -> None:

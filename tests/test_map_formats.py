@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from autodiff_cli import formats
-from autodiff_cli.data import column_values
+from autodiff_cli.data import column_values, number_text
 from autodiff_cli.data.readers import delimited, lines
 from autodiff_cli.data.writers import npy
 from tests.mapping import run_map
@@ -150,7 +150,7 @@ def test_an_array_without_names() -> None:
     assert run_map("x*y", "f.npy", "--columns", "x,y", "-q").text == "2.0,2.0,1.0\n12.0,4.0,3.0\n"
     np.save("i.npy", np.array([1, 2], ">i4"))
     assert run_map("x", "i.npy", "--columns", "x").text == "x,value,d_x\n1,1.0,1.0\n2,2.0,1.0\n"
-    for name, message in (("a.npy", "has no names of columns"), ("i.npy", "name its 1 with --columns")):
+    for name, message in (("a.npy", "does not name its columns"), ("i.npy", "name its 1 column with --columns")):
         done = run_map("x", name)
         assert (done.code, message in done.err) == (5, True)
     assert "has 2 columns, but --columns names 1" in run_map("x", "a.npy", "--columns", "x").err
@@ -174,15 +174,15 @@ def test_arrays_that_are_no_tables() -> None:
         ("o.npy", "holds Python objects"),
         ("s.npy", "holds one number"),
         ("c.npy", "holds an array of shape [2, 2, 2]"),
-        ("t.npy", "column 'x' holds text, no numbers"),
+        ("t.npy", "column 'x' contains text, not numbers"),
         ("cut.npy", "ends before its last row"),
         ("short.npy", "ends before its last row"),
-        ("no.npy", "is no .npy file"),
-        ("header.npy", "no header that NumPy would write"),
-        ("ragged.npz", "no table: its columns have the shapes x [2], y [3]"),
-        ("two.npz", "no table"),
-        ("empty.npz", "no table"),
-        ("no.npz", "is no .npz file"),
+        ("no.npy", "is not a .npy file"),
+        ("header.npy", "does not have a header of NumPy's"),
+        ("ragged.npz", "not a table: its columns have shapes x [2], y [3]"),
+        ("two.npz", "not a table"),
+        ("empty.npz", "not a table"),
+        ("no.npz", "is not a .npz file"),
     ):
         done = run_map("x", name, "-o", "out.csv")
         assert message in done.err, name
@@ -202,7 +202,7 @@ def test_headers_of_npy_have_one_length(name: str) -> None:
 def test_columns_of_text_have_no_place_in_npy() -> None:
     data = b"x,n,t\n1,7,a\n2,8,b\n"
     done = run_map("x", "-o", "out.npy", stdin=data)
-    assert (done.code, "column 't' holds 'a' in row 2" in done.err) == (5, True)
+    assert (done.code, "column 't' contains 'a' in row 2" in done.err) == (5, True)
     assert os.listdir() == []
     assert run_map("x", "-o", "out.npy", "--no-keep", stdin=data).code == 0
     assert load("out.npy") == {"value": [1.0, 2.0], "d_x": [1.0, 1.0]}
@@ -256,9 +256,9 @@ def test_nothing_and_nan_in_parquet() -> None:
     assert run_map("x", "in.parquet", "--on-error", "skip").text == "x,t,value,d_x\n1.0,a,1.0,1.0\nnan,c,nan,1.0\n"
     assert run_map("x", "in.parquet", "--on-error", "nan", "-q").text == "1.0,1.0\nnan,1.0\nnan,1.0\n"
     done = run_map("t", "in.parquet")
-    assert (done.code, done.err.splitlines()[0]) == (5, "error: 'in.parquet': column 't' holds string, no numbers")
+    assert (done.code, done.err.splitlines()[0]) == (5, "error: 'in.parquet': column 't' contains string, not numbers")
     Path("no.parquet").write_bytes(b"PAR1 no")
-    assert "'no.parquet' is no parquet file" in run_map("x", "no.parquet").err
+    assert "'no.parquet' is not in Parquet format" in run_map("x", "no.parquet").err
     Path("cut.parquet").write_bytes(Path("in.parquet").read_bytes()[:-20])
     assert run_map("x", "cut.parquet").code == 5
 
@@ -373,7 +373,7 @@ def test_arrow_is_never_to_be_seen(odd: str | None, options: list[str], monkeypa
     plain = run_map("x*y", *options, stdin=data)
     monkeypatch.setattr(delimited, "FAST_FROM", 1)
     monkeypatch.setattr(delimited, "FAST_FROM_THEN", 1)
-    monkeypatch.setattr(column_values, "FAST_FROM", 1)
+    monkeypatch.setattr(number_text, "FAST_FROM", 1)
     parsed = []
     wrapped = fast_csv.parsed
     monkeypatch.setattr(fast_csv, "parsed", lambda *arguments: parsed.append(wrapped(*arguments)) or parsed[-1])
@@ -417,9 +417,9 @@ def test_typed_columns_are_written_as_python_does(words: list[Any], monkeypatch:
     columns = {"w": words, "x": [0.1, 1e300], "i": [7, -8], "f": np.array([0.1, 1e10], np.float32), "b": [True, False]}
     for names in (list(columns), ["w", "x"], ["x", "f", "i"]):
         pq.write_table(pa.table({name: columns[name] for name in names}), "in.parquet")
-        with mock.patch("autodiff_cli.data.readers.arrow_csv.joined", return_value=None):
+        with mock.patch("autodiff_cli.data.writers.arrow_csv.joined", return_value=None):
             plain = run_map("x", "in.parquet")
-        monkeypatch.setattr("autodiff_cli.data.writers.text.FAST_FROM", 1)
+        monkeypatch.setattr(number_text, "FAST_FROM", 1)
         assert run_map("x", "in.parquet").text == plain.text
         assert len(list(csv.reader(io.StringIO(plain.text, newline="")))) == 3
     np.savez("in.npz", x=np.array([0.1, 2.0]), i=np.array([1, 2], np.uint8))
@@ -427,8 +427,6 @@ def test_typed_columns_are_written_as_python_does(words: list[Any], monkeypatch:
 
 
 def test_arrow_writes_numbers_as_python_does() -> None:
-    from autodiff_cli.data.readers import arrow_csv as fast
-
     draw = np.random.default_rng(7)
     for dtype in (np.float64, np.float32):
         values = np.concatenate(
@@ -443,7 +441,7 @@ def test_arrow_writes_numbers_as_python_does() -> None:
         )
         with np.errstate(over="ignore"):
             values = values.astype(dtype)
-        assert fast.texts(values).to_pylist() == column_values.plain_texts(values)
+        assert number_text.arrow_number_texts(values).to_pylist() == column_values.number_reprs(values)
 
 
 def test_pyarrow_is_imported_for_large_files_only() -> None:

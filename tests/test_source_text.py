@@ -70,7 +70,7 @@ def test_what_never_ends(command: str, code: int, tmp_path: Path) -> None:
     done = bounded(command.format(folder=tmp_path))
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert done.stderr.startswith("error: ")
-    assert "hint: " in done.stderr or "is no .npy file" in done.stderr
+    assert "hint: " in done.stderr or "is not a .npy file" in done.stderr
 
 
 @pytest.mark.parametrize(("begin", "command"), [("(", "autodiff repl"), ("1", "autodiff eval -"), ("1", "autodiff run -")])
@@ -255,7 +255,7 @@ def test_columns_without_a_name_in_numpy_files(tmp_path: Path, capsys: pytest.Ca
     for form in ("npy", "npz"):
         target = tmp_path / f"o.{form}"
         assert main(["map", "x", str(tmp_path / "d.csv"), "-o", str(target)]) == 5
-        assert "a column has no name" in capsys.readouterr().err
+        assert "a column without a name" in capsys.readouterr().err
         assert not target.exists()
         assert main(["map", "x", str(tmp_path / "d.csv"), "-o", str(target), "--no-keep"]) == 0
 

@@ -82,7 +82,7 @@ def command(expr: str, files: tuple[str, ...], target: str | None, threads: int 
     program = task.program()
     for name in task.unused(program):
         sys.stderr.write(f"note: '{name}' does not occur in the expression\n")
-    for text in task.alone(program):
+    for text in task.reductions(program):
         sys.stderr.write(f"note: {text} is of one row, not of a column: every row is computed by itself\n")
     style = OutputStyle(formats.FORMATS[form], _head(task), switches["quiet"], switches["precision"], switches["color"])
     with Progress(shown=target is not None or not sys.stdout.isatty()) as tick:

@@ -1,42 +1,53 @@
-"""Rows on their way from a reader to a writer."""
+"""Blocks of rows, and what readers and writers have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import IO, Any, BinaryIO, NamedTuple
 
-from autodiff_cli.errors import DataError
+import numpy as np
+
+from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import Format
+from autodiff_cli.text import shortened
 
-Column = Any
-"""A list of Python values, a NumPy array or an Arrow array; one value for each row."""
+Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
+Array = np.ndarray[Any, np.dtype[Any]]
+ArrowArray = Any
+"""An array of pyarrow, which has no types."""
+Column = list[Any] | Array | ArrowArray
+"""One value for each row."""
+Results = Sequence[Floats]
+"""The columns of values and derivatives."""
 
 BLOCK_ROWS = 1 << 17
-"""Rows that are handed on at once: enough to keep NumPy busy, few enough to stay small."""
+"""Rows of a block: enough to keep NumPy busy, few enough to stay small."""
+_LONGEST_CELL = 40
+"""Characters of a cell in a message."""
 
 
 @dataclass(slots=True)
 class Block:
-    """Rows that follow each other.
+    """Consecutive rows.
 
     Attributes:
-        rows: how many.
+        rows: their number.
         numbers: the columns that the expression needs, as float64.
         columns: the columns that are passed through, as the file has them.
-        raw: the rows themselves as text, where the writer can pass them on as they are: one for each row, or all of them
-            as bytes in which every row is one line.
-        where: the file, and what a row is called in it.
-        lines: where each row stands in its file, as a person counts.
-        bad: rows with a cell that is no number.
-        first_bad: what is wrong with the first of them.
-        bad_rows: the positions of those that are still there.
+        raw: the rows as text for a writer that passes them on unchanged: a list with one text for each row, or bytes in
+            which every row is one line.
+        where: the file, and "row" or "line", for messages.
+        lines: the number of each row in its file, from 1.
+        bad: number of rows with a cell that is not a number.
+        first_bad: the message about the first of them.
+        bad_rows: the positions of those that are still in the block.
     """
 
     rows: int
-    numbers: dict[str, Any]
-    columns: dict[str, Column]
+    numbers: dict[str, Floats]
+    columns: Mapping[str, Column]
     raw: list[str] | bytes | None
     where: str
     lines: Sequence[int]
@@ -47,13 +58,14 @@ class Block:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of rows.
+    """Counts of rows.
 
     Attributes:
-        rows: how many were written.
+        rows: rows that were written.
         bad, first_bad: see ``Block``.
-        odd: rows whose numbers are finite and whose results are not.
-        first_odd: where the first of them is, and which result it is about; ``first_at`` the values of its variables.
+        odd: rows of finite numbers whose results are not finite.
+        first_odd: the place and the result of the first of them.
+        first_at: the values of the variables there.
     """
 
     rows: int = 0
@@ -64,7 +76,7 @@ class Tally:
     first_at: dict[str, float] = field(default_factory=dict)
 
     def add(self, more: Tally) -> None:
-        """Count the rows that follow."""
+        """Add the counts of the rows that follow."""
         self.rows += more.rows
         self.bad += more.bad
         self.first_bad = self.first_bad or more.first_bad
@@ -74,16 +86,16 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What a reader is asked for.
+class ReadRequest:
+    """What a reader has to provide.
 
     Attributes:
         numbers: columns that have to be numbers.
         kept: columns that are passed through.
-        text: pass columns as the text that stands in the file, where it is a text file.
-        new: names that the results have.
-        raw: the form of rows that the writer passes on as they are: a delimiter, ``ndjson``, or nothing.
-        on_error: what to do about a cell that is no number: ``stop``, ``nan`` or ``skip``.
+        new: names of the columns that are added.
+        text: pass columns of text files through as text.
+        raw: the form of rows that the writer passes on unchanged, see ``Reader.form``; empty if it does not.
+        on_error: what to do about a cell that is not a number: ``stop``, ``nan`` or ``skip``.
     """
 
     numbers: tuple[str, ...] = ()
@@ -102,7 +114,7 @@ class InputFile(NamedTuple):
         name: its name in messages.
         format: its format.
         columns: names of the columns of a file that has none; for a part of a file, those of the whole.
-        unbuffered: hand rows on as they come in.
+        unbuffered: pass rows on as they come in.
         line: number of the first line, for a part of a text file.
     """
 
@@ -114,12 +126,57 @@ class InputFile(NamedTuple):
     line: int = 1
 
 
+class Reader:
+    """Base class of inputs.
+
+    Attributes:
+        name: its name in messages.
+        columns: the names of its columns.
+        form: the form of its rows as text: a delimiter or ``ndjson``; empty for a binary format.
+        parallel: whether several threads can work on blocks at the same time.
+        done: how much of it was read.
+        total: its size in the unit of ``done``, if it is known.
+        only: the columns to read; other columns need not be read.
+    """
+
+    columns: tuple[str, ...]
+    form = ""
+    parallel = True
+    total: int | None = None
+    only: list[str] | None = None
+
+    def __init__(self, source: InputFile) -> None:
+        self.name = source.name
+        self.done = 0
+        self._file: IO[bytes] = source.file
+
+    def cut(self, start: int, stop: int, first: int) -> None:
+        """Read only a range of a binary file; its first row has the number ``first``."""
+        raise NotImplementedError
+
+    def pieces(self) -> Iterator[Any]:
+        """Yield the pieces that blocks are made of, in order; at least one."""
+        raise NotImplementedError
+
+    def block(self, piece: Any, request: ReadRequest) -> Block:
+        """Return the rows of a piece.  Several threads may call this.
+
+        Raises:
+            DataError: for rows that cannot be read, and for values that are not numbers if these are errors.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
 class OutputStyle(NamedTuple):
     """How rows are written.
 
     Attributes:
         format: the format.
-        head: what a JSON object says before its rows.
+        head: the first keys of a JSON object, before its rows.
         bare: leave out the header.
         precision, color: of a table; see ``report.table``.
     """
@@ -131,109 +188,86 @@ class OutputStyle(NamedTuple):
     color: str = "auto"
 
 
-class Reader(Protocol):
-    """One input.
+class Writer:
+    """Base class of outputs.
 
     Attributes:
-        name: what messages call it.
-        columns: the names of its columns.
-        total: its size, in the unit of ``done``, if that is known.
-        done: how much of it was read.
-        parallel: whether several threads can work on blocks at the same time.
-        form: the form of its rows, as ``Wish.raw`` names it.
+        text: whether columns of text files are wanted as text.
+        raw: the form of rows that are passed on unchanged; see ``Reader.form``.
+        goes_back: whether the beginning of the file is written last.
     """
 
-    name: str
-    columns: tuple[str, ...]
-    form: str
+    text = False
+    raw = ""
+    goes_back = False
+    _file: BinaryIO
 
-    @property
-    def total(self) -> int | None: ...
+    def __init__(self, style: OutputStyle) -> None:
+        self._style = style
 
-    @property
-    def done(self) -> int: ...
+    def take_types(self, path: str) -> None:
+        """Give the columns the types of those in a part of the output; text has no types."""
 
-    @property
-    def parallel(self) -> bool: ...
-
-    def pieces(self) -> Iterator[Any]:
-        """What blocks are made of, in order; at least one."""
-
-    def block(self, piece: Any, wish: Wish) -> Block:
-        """The rows of a piece.  Several threads may call this."""
-
-    def close(self) -> None:
-        """Close the file."""
-
-
-class Writer(Protocol):
-    """One output.
-
-    Attributes:
-        text: whether columns are wanted as the text that stands in the file.
-        raw: the form of rows that are passed on as they are.
-        goes_back: whether the beginning of the file is written at the end.
-    """
-
-    text: bool
-    raw: str
-    goes_back: bool
-
-    def like(self, path: str) -> None:
-        """Give the columns the types that they have in a file with the same ones: Arrow, or ``.npy``."""
-
-    def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Start a file with these columns."""
+        self._file = file
+        self._kept = tuple(kept)
+        self._results = tuple(results)
 
-    def encode(self, block: Block, results: Sequence[Any]) -> Any:
-        """Turn rows into what ``write`` takes.  Several threads may call this."""
+    def encode(self, block: Block, results: Results) -> Any:
+        """Return rows in the form that ``write`` takes.  Several threads may call this."""
+        raise NotImplementedError
 
     def write(self, encoded: Any) -> None:
         """Append rows."""
+        raise NotImplementedError
 
     def flush(self) -> None:
-        """Hand on what there is, where the format allows it."""
+        """Write out what is complete; files of most formats are of use only when they are whole."""
 
     def finish(self) -> None:
-        """Write what belongs to the end."""
+        """Write the end of the file."""
 
     def close(self) -> None:
-        """Let go of everything, after ``finish`` or after an error."""
+        """Release resources, after ``finish`` or after an error."""
 
 
 @dataclass(slots=True)
 class BadRows:
-    """The rows of a block that cannot be used, and what becomes of them.
+    """The unusable rows of a block.
 
     Attributes:
-        where: the file, and what a row is called in it.
-        on_error: see ``Wish``.
-        found: what is wrong, by the position in the block.
+        where: see ``Block``.
+        on_error: see ``ReadRequest``.
+        found: the messages, by the position in the block.
     """
 
     where: str
     on_error: str
     found: dict[int, str] = field(default_factory=dict)
 
-    def add(self, position: int, line: int, wrong: str, hint: str | None = None) -> None:
+    def add(self, position: int, line: int, problem: str, hint: str | None = None) -> None:
         """Note a bad row.
 
         Raises:
             DataError: if bad rows are errors.
         """
-        message = f"{self.where} {line}: {wrong}"
+        message = f"{self.where} {line}: {problem}"
         if self.on_error == "stop":
-            raise DataError(message, hint=hint or "--on-error skip leaves such rows out, --on-error nan makes such numbers nan")
+            skip, nan = setting("on_error", "skip"), setting("on_error", "nan")
+            raise DataError(message, hint=hint or f"{skip} leaves such rows out, {nan} makes such numbers nan")
         self.found.setdefault(position, message)
 
-    def cell(self, position: int, line: int, column: str, cell: Any, hint: str | None = None) -> None:
-        """Note a cell that is no number."""
-        shown = repr(cell if len(str(cell)) < 40 else f"{str(cell)[:37]}...")
-        wrong = f"column '{column}' is empty" if cell is None or cell == "" else f"column '{column}' holds {shown}, no number"
-        self.add(position, line, wrong, hint)
+    def add_cell(self, position: int, line: int, column: str, cell: object, hint: str | None = None) -> None:
+        """Note a cell that is not a number."""
+        if cell is None or cell == "":
+            self.add(position, line, f"column '{column}' is empty", hint)
+        else:
+            shown = repr(cell if len(str(cell)) < _LONGEST_CELL else shortened(str(cell), _LONGEST_CELL))
+            self.add(position, line, f"column '{column}' contains {shown}, which is not a number", hint)
 
-    def filed(self, block: Block) -> Block:
-        """The block with its bad rows counted, and left out if they are to be skipped."""
+    def applied_to(self, block: Block) -> Block:
+        """Return the block with its bad rows counted, and left out if they are to be skipped."""
         if not self.found:
             return block
         block.bad = len(self.found)
@@ -245,9 +279,7 @@ class BadRows:
 
 
 def without(block: Block, positions: set[int]) -> Block:
-    """A block without some of its rows."""
-    import numpy as np
-
+    """Return a block without some of its rows."""
     keep = np.ones(block.rows, bool)
     keep[list(positions)] = False
     places: list[int] = np.flatnonzero(keep).tolist()

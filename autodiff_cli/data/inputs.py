@@ -1,28 +1,29 @@
-"""Which files are read, and how."""
+"""Input files: their names, their formats, and opening them."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from autodiff_cli.data import readers
 from autodiff_cli.data.block import InputFile, Reader
-from autodiff_cli.errors import DataError, FileError, UsageError
+from autodiff_cli.errors import DataError, FileError, UsageError, setting
 from autodiff_cli.formats import FORMATS, READ, of_path
-from autodiff_cli.language.source_text import size_of
+from autodiff_cli.language.source_text import display_name, size_of
 
 Path = str | None
 """A file, or ``None`` for standard input."""
 
 
 def expanded(paths: Sequence[str]) -> list[Path]:
-    """Files in the order in which they are read; a pattern that the shell left alone is all files that fit it.
+    """Return files in the order in which they are read; a pattern that the shell left alone is replaced by its matches.
 
     Raises:
-        FileError: if a pattern fits no file, and for a folder.
-        UsageError: for an empty name, if standard input is among several, or a terminal that nobody mentioned.
+        FileError: if a pattern matches no file, and for a folder.
+        UsageError: for an empty name, for standard input more than once, and if no file is named and standard input is a
+            terminal.
     """
     if not paths:
         if sys.stdin is not None and sys.stdin.isatty():
@@ -31,16 +32,16 @@ def expanded(paths: Sequence[str]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if not path:
-            raise UsageError("the name of an input file is empty", hint="is a variable of the shell empty? - is standard input")
+            raise UsageError("the name of an input file is empty", hint="is a shell variable empty? - is standard input")
         if path == "-":
             found.append(None)
         elif any(sign in path for sign in "*?[") and not os.path.exists(path):
             from glob import glob
 
-            fitting = sorted(glob(path, recursive=True))
-            if not fitting:
-                raise FileError(f"no file fits '{path}'")
-            found += fitting
+            matches = sorted(glob(path, recursive=True))
+            if not matches:
+                raise FileError(f"no file matches '{path}'")
+            found += matches
         else:
             found.append(path)
         if found[-1] is not None and os.path.isdir(found[-1]):
@@ -51,21 +52,16 @@ def expanded(paths: Sequence[str]) -> list[Path]:
 
 
 def style_of(path: Path, style: str | None) -> str:
-    """The format of an input: what the option says, else what its name says, else CSV for a pipe.
+    """Return the format of an input: the given one, else that of its name, else CSV for a pipe.
 
     Raises:
-        UsageError: if a file on disk has a name that says nothing.
+        UsageError: if the name of a file on disk does not say a format.
     """
     if style is not None:
         return style
     if path is None or (os.path.exists(path) and not os.path.isfile(path)):
         return "csv"
     return of_path(path, READ, "input_format")
-
-
-def spoken(path: Path) -> str:
-    """What messages call an input."""
-    return "standard input" if path is None else f"'{path}'"
 
 
 def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffered: bool = False, name: str = "") -> Reader:
@@ -75,20 +71,20 @@ def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffe
         path: the file, ``None`` for standard input.
         style: its format.
         columns: names of the columns of a file that has none.
-        unbuffered: hand rows on as they come in.
-        name: what messages call it, if that is not its path.
+        unbuffered: pass rows on as they come in.
+        name: its name in messages, if that is not the path.
 
     Raises:
         FileError: if it cannot be read.
-        DataError: if it is not what its format says.
-        UsageError: if its columns have names already.
+        DataError: if it is not in this format.
+        UsageError: if names are given to columns that have names, and for two columns of the same name.
     """
-    name = name or spoken(path)
-    if columns is not None and style not in ("csv", "tsv", "npy"):
-        raise UsageError(f"--columns names the columns of a file without names, and {style} has them")
+    name = name or display_name(path)
+    if columns is not None and not FORMATS[style].nameless:
+        raise UsageError(f"{style} already names its columns", hint=f"remove {setting('columns')}")
     twice = next((column for column in columns or () if list(columns or ()).count(column) > 1), None)
     if twice is not None:
-        raise UsageError(f"--columns names a column '{twice}' twice", hint="give every column a name of its own")
+        raise UsageError(f"{setting('columns')} names a column '{twice}' twice", hint="give every column a name of its own")
     file = opened(path, style, name)
     try:
         return readers.reader(InputFile(file, name, FORMATS[style], columns, unbuffered))
@@ -97,38 +93,43 @@ def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffe
         raise
 
 
-def opened(path: Path, style: str, name: str) -> Any:
-    """A file for reading bytes, which can go back where its format needs that."""
+def opened(path: Path, style: str, name: str) -> BinaryIO:
+    """Open a file for reading bytes; it can go back if its format needs that.
+
+    Raises:
+        FileError: if it cannot be read.
+        DataError: if it begins as no file of its format does.
+    """
     try:
         if path is None and sys.stdin is None:
             raise FileError("cannot read standard input: it is closed")
         file: Any = sys.stdin.buffer if path is None else open(path, "rb")  # noqa: SIM115
         magic = FORMATS[style].magic
         if not magic or _goes_back(file):
-            return file
+            return cast("BinaryIO", file)
         begins = file.peek(8)[:8]
         if begins.startswith(magic):
-            return _on_disk(file)
-        if style in ("npz", "parquet"):
-            raise DataError(f"{name} is not a {'.npz' if style == 'npz' else style} file", hint=f"it begins with {begins!r}")
-        return file
+            return _copied(file)
+        if not FORMATS[style].stream_magic:
+            raise DataError(f"{name} is not in {FORMATS[style].library or style} format", hint=f"it begins with {begins!r}")
+        return cast("BinaryIO", file)
     except OSError as error:
         if isinstance(error, FileError):
             raise
         raise FileError(f"cannot read {name}: {error.strerror or error}") from None
 
 
-def _goes_back(file: Any) -> bool:
-    """Whether a file can be read back and forth; devices only say so."""
-    return bool(file.seekable()) and (size_of(file) is not None or not hasattr(file, "peek"))
+def _goes_back(file: BinaryIO) -> bool:
+    """Return whether a file can be read back and forth; devices only say so."""
+    return file.seekable() and (size_of(file) is not None or not hasattr(file, "peek"))
 
 
-def _on_disk(file: Any) -> Any:
-    """A copy of a pipe that can be read back and forth."""
+def _copied(file: BinaryIO) -> BinaryIO:
+    """Return a copy of a pipe that can be read back and forth."""
     import shutil
     import tempfile
 
     copy = tempfile.TemporaryFile()  # noqa: SIM115
     shutil.copyfileobj(file, copy, 1 << 20)
     copy.seek(0)
-    return copy
+    return cast("BinaryIO", copy)

@@ -1,4 +1,4 @@
-"""Libraries that read and write formats: pyarrow when it is needed, and any library's errors as errors of the file."""
+"""Libraries that read and write formats: pyarrow when it is needed, and the errors of any as errors of the file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _LONGEST_REASON = 300
 
 
 @contextmanager
-def foreign(problem: str) -> Iterator[None]:
-    """Errors of the package that reads a format, whatever their type, as errors of the file.
+def library_errors(problem: str) -> Iterator[None]:
+    """Turn every error of the library that reads a file into one error, as a broken file shows in many ways.
 
     Args:
-        problem: what the message says before the reason.
+        problem: the message; the reason becomes the hint.
 
     Raises:
-        DataError: for any of them; a broken file shows in many ways.
+        DataError: for any other exception.
     """
     try:
         yield
@@ -31,25 +31,28 @@ def foreign(problem: str) -> Iterator[None]:
         raise DataError(problem, hint="it asks for more memory than there is: it may be broken") from None
     except Exception as error:
         reason = str(getattr(error, "strerror", None) or error).partition("\n")[0].strip()
-        reason = "" if " object at 0x" in reason else reason  # of Python, which says nothing about the file
+        reason = "" if " object at 0x" in reason else reason  # Python's, which does not describe the file
         raise DataError(problem, hint=reason[:_LONGEST_REASON] or None) from None
 
 
-def pyarrow(what: str) -> Any:
-    """The package pyarrow.
+def pyarrow(user: str) -> Any:
+    """Return the package pyarrow.
+
+    Args:
+        user: what needs it, for the message.
 
     Raises:
-        MissingPackage: if it is not installed, or cannot be imported.
-        MemoryError: if there is not enough memory to.
+        MissingPackage: if it cannot be imported.
+        MemoryError: if there is not enough memory to import it.
     """
-    return library("pyarrow", what, "use csv")
+    return library("pyarrow", user, "use csv")
 
 
 def pyarrow_if_there() -> Any:
-    """The package pyarrow, if it is installed and can be imported."""
+    """Return the package pyarrow, or ``None`` if it cannot be imported."""
     return library_if_there("pyarrow")
 
 
 def pyarrow_loaded() -> bool:
-    """Whether somebody has imported pyarrow already, so that using it costs no time."""
+    """Return whether pyarrow has been imported already, so that using it costs no time."""
     return sys.modules.get("pyarrow") is not None and pyarrow_if_there() is not None

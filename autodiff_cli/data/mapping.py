@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.data.block import Block, Reader, Tally, Wish, Writer, without
-from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError
+from autodiff_cli.compiler.program import Compiled
+from autodiff_cli.data.block import Block, Floats, Reader, ReadRequest, Results, Tally, Writer, without
+from autodiff_cli.data.column_values import is_number
+from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.evaluation.trace import raw
 from autodiff_cli.language.parser import parse
 from autodiff_cli.suggest import suggestion
+from autodiff_cli.text import shortened
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 @dataclass(slots=True)
@@ -24,23 +30,23 @@ class Task:
 
     Attributes:
         expression: a program of the language.
-        wrt, order, dtype: see ``compiled.compile``.
+        wrt, order, dtype: see ``evaluation.compile.compile``.
         at: numbers that are the same for all rows, by variable.
-        const: the same for what is not differentiated by; arrays too.
-        lets: columns whose name is not that of their variable.
+        const: values of constants for all rows; arrays too.
+        lets: columns by variable, where their names differ.
         keep: pass the columns of the input through.
-        on_error: see ``block.Wish``.
+        on_error: see ``block.ReadRequest``.
         strict: a result that is not finite is an error.
-        value_name: what the column of values is called.
-        derivative_name: what the columns of derivatives are called, with ``{}`` for ``x`` or ``x_y``.
+        value_name: name of the column of values.
+        derivative_name: name of the columns of derivatives, with ``{}`` for ``x`` or ``x_y``.
     """
 
     expression: str
     wrt: Sequence[str] | None = None
     order: int = 1
     dtype: str = "float64"
-    at: Mapping[str, Any] = field(default_factory=dict)
-    const: Mapping[str, Any] = field(default_factory=dict)
+    at: Mapping[str, ArrayLike] = field(default_factory=dict)
+    const: Mapping[str, ArrayLike] = field(default_factory=dict)
     lets: Mapping[str, str] = field(default_factory=dict)
     keep: bool = True
     on_error: str = "stop"
@@ -48,34 +54,35 @@ class Task:
     value_name: str = "value"
     derivative_name: str = "d_{}"
 
-    def program(self) -> Any:
-        """The Program.
+    def program(self) -> Compiled:
+        """Compile the expression.
 
         Raises:
             AutodiffError: for a mistake in the expression, and in values that are given for it.
         """
         if "{}" not in self.derivative_name and self.order > 0:
-            raise UsageError(f"--derivative-name '{self.derivative_name}' has no {{}}", hint='write --derivative-name "d_{}"')
+            option = setting("derivative_name")
+            raise UsageError(f"{option} '{self.derivative_name}' does not contain {{}}", hint=f'write {option} "d_{{}}"')
         for name, value in self.at.items():
             if np.ndim(value):
-                raise UsageError(f"--at gives '{name}' an array, but a row needs one number", hint="--const takes arrays")
-        # Blocks are computed side by side here, so that each of them needs one thread only.
+                message = f"{setting('at')} gives '{name}' an array, but a row needs one number"
+                raise UsageError(message, hint=f"{setting('const')} takes arrays")
+        # Blocks are computed in parallel, so that each of them needs one thread only.
         variables = [*self.at, *self.lets]
         return compile.compile(
             self.expression, self.wrt, self.order, const=self.const, dtype=self.dtype, threads=1, variables=variables
         )
 
-    def alone(self, program: Any) -> list[str]:
-        """Sums, means and the like that are of the number of one row."""
+    def reductions(self, program: Compiled) -> list[str]:
+        """Return the calls of sums, means and the like whose argument is one number of a row."""
         from autodiff_cli.evaluation.evaluation import Evaluation
-        from autodiff_cli.evaluation.phrasing import shortened
 
         try:
             trace = Evaluation(self.expression, {**dict.fromkeys(program.variables, 1.0), **self.at}, self.const).trace
         except AutodiffError:
             return []
         found = [
-            shortened(self.expression, node.span)
+            shortened(self.expression[slice(*node.span)], _LONGEST_CALL)
             for op, given, _, _, node in trace
             if op is not None
             and op.section in ("reduce", "extremes", "sorting")
@@ -85,7 +92,7 @@ class Task:
         return list(dict.fromkeys(found))
 
     def reason(self, at: Mapping[str, float]) -> str:
-        """Why the results for these values of the columns are not finite, if a note says so."""
+        """Return why the results for these values of the columns are not finite, or an empty text if no note says so."""
         from autodiff_cli.derivatives.evaluate import evaluate
 
         try:
@@ -94,30 +101,34 @@ class Task:
             return ""
         return next((one["message"] for one in found if one["kind"] in ("domain", "nonfinite")), "")
 
-    def unused(self, program: Any) -> list[str]:
-        """Names of values and columns that do not occur in the expression."""
+    def unused(self, program: Compiled) -> list[str]:
+        """Return names of values and columns that do not occur in the expression."""
         return [name for name in (*self.at, *self.lets) if name not in program.variables]
 
 
 _SEPARATORS = {
-    "\t": "--input-format tsv",
-    ",": "--input-format csv",
+    "\t": setting("input_format", "tsv"),
+    ",": setting("input_format", "csv"),
     ";": "tr ';' , < FILE | autodiff map EXPR, if it has no decimal commas",
     "|": "tr '|' , < FILE | autodiff map EXPR",
 }
-"""What may stand between cells where another sign was expected, and the way out."""
-_MEANT = 5
-"""Names without a column for which one is suggested."""
+"""Other delimiters that a file may have, and how to read it."""
+_SUGGESTED = 5
+"""Names without a column for which a column is suggested, at most."""
+_LISTED = 30
+"""Columns of a file that a message lists, at most."""
+_LONGEST_CALL = 48
+"""Characters of a call in a note."""
 
 
 class RowMap:
-    """A task whose variables have found their columns.
+    """A task with a column for each of its variables.
 
     Args:
         task: what to compute.
-        program: its Program.
+        program: the compiled expression.
         columns: the names of the columns of the input.
-        source: what messages call it.
+        source: the name of the input in messages.
 
     Attributes:
         used: columns that the expression needs.
@@ -125,16 +136,16 @@ class RowMap:
         results: the names of the new columns.
 
     Raises:
-        MissingValue: for variables that are no columns, all of them at once.
-        UsageError: for a variable that is a column and a value, and for two columns of one name.
+        MissingValue: for variables without a column, all of them at once.
+        UsageError: for a variable with both a column and a value, and for two columns of the same name.
     """
 
-    def __init__(self, task: Task, program: Any, columns: Sequence[str], source: str) -> None:
+    def __init__(self, task: Task, program: Compiled, columns: Sequence[str], source: str) -> None:
         self.task = task
         self._program = program
         self._dtype = np.dtype(task.dtype)
         self._scalars = {name: task.at[name] for name in program.variables if name in task.at}
-        # Many headers have a blank behind the comma.
+        # Many headers have a blank after the comma.
         counts = Counter(columns)
         blanks = {column.strip(): column for column in columns if column.strip() not in counts}
         wanted = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
@@ -154,27 +165,32 @@ class RowMap:
         if hidden is not None:
             raise UsageError(
                 f"'{hidden}' is a column of {source}, and a constant of the language",
-                hint=f"--let {hidden}={hidden} takes the column; --const gives the constant a name of its own",
+                hint=f"{setting('let', f'{hidden}={hidden}')} takes the column; {setting('const')} gives the constant another name",
             )
-        for option, given in (("--at", self._scalars), ("--const", self.task.const)):
+        for option, given in ((setting("at"), self._scalars), (setting("const"), self.task.const)):
             for name in given:
                 if name in counts and name not in self.task.lets:
-                    hint = f"leave {option} away to use the column, or give the variable another name in the expression"
+                    hint = f"remove {option} to use the column, or give the variable another name in the expression"
                     raise UsageError(f"'{name}' is a column of {source}, and {option} gives it a value", hint=hint)
         missing = [column for column in self._columns.values() if column not in counts]
-        if not missing:
-            return
-        meant = [f"{name}: {found}" for name in missing[:_MEANT] if (found := suggestion(name, columns))]
-        names = [name for name, column in self._columns.items() if column not in counts and name.isidentifier()]
-        ways = f"--let {names[0]}=COLUMN takes another column, --at {names[0]}=VALUE one value for all rows"
-        if all(_is_number(column) for column in columns):
-            ways = f"its first line holds numbers; if it has no header, name the columns with --columns {','.join(names)}"
+        if missing:
+            raise self._missing(missing, columns, source)
+
+    def _missing(self, missing: list[str], columns: list[str], source: str) -> MissingValue:
+        meant = [f"{name}: {found}" for name in missing[:_SUGGESTED] if (found := suggestion(name, columns))]
+        names = [name for name, column in self._columns.items() if column in missing and name.isidentifier()]
+        let, at = setting("let", f"{names[0]}=COLUMN"), setting("at", f"{names[0]}=VALUE")
+        ways = f"{let} takes another column, {at} one value for all rows"
+        if all(is_number(column) for column in columns):
+            named = setting("columns", ",".join(names))
+            ways = f"its first line contains numbers; if it has no header, name the columns with {named}"
         if len(columns) == 1:
             found = next((sign for sign in _SEPARATORS if sign in columns[0]), None)
             if found is not None:
                 meant, ways = [], f"it looks separated by {found!r}: {_SEPARATORS[found]}"
-        listed = ", ".join(columns) if len(columns) <= 30 else f"{', '.join(columns[:30])} and {len(columns) - 30} more"
-        raise MissingValue(
+        left = len(columns) - _LISTED
+        listed = ", ".join(columns[:_LISTED]) + (f" and {left} more" if left > 0 else "")
+        return MissingValue(
             f"{source} has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}; it has {listed}",
             hint="; ".join([*meant, ways]),
         )
@@ -182,25 +198,28 @@ class RowMap:
     def _check_names(self, counts: Mapping[str, int], source: str) -> None:
         twice = next((name for name in (counts if self.task.keep else self.used) if counts[name] > 1), None)
         if twice is not None:
-            hint = "rename one of them in the file" if not self.task.keep else "--no-keep leaves the input columns out"
+            kept = f"{setting('no_keep')} leaves the input columns out"
+            hint = kept if self.task.keep else "rename one of them in the file"
             raise UsageError(f"{source} has more than one column '{twice}'", hint=hint)
         clash = next((name for name in self.results if name in counts), None) if self.task.keep else None
         if clash is not None:
-            option = "--value-name NAME" if clash == self.task.value_name else '--derivative-name "NAME_{}"'
-            raise UsageError(
-                f"{source} has a column '{clash}' already",
-                hint=f"{option} calls the new one otherwise, --no-keep leaves the input columns out",
-            )
+            is_value = clash == self.task.value_name
+            option = setting("value_name", "NAME") if is_value else setting("derivative_name", '"NAME_{}"')
+            hint = f"use {option} to rename the new column, or {setting('no_keep')} to leave the input columns out"
+            raise UsageError(f"{source} has a column '{clash}' already", hint=hint)
         if len(set(self.results)) < len(self.results):
             raise UsageError(f"two of the new columns have the same name: {', '.join(self.results)}")
 
-    def wish(self, reader: Reader, writer: Writer) -> Wish:
-        """What a reader has to deliver."""
-        as_it_is = self.task.keep and reader.form == writer.raw and (reader.form == "ndjson" or reader.columns == self.kept)
-        return Wish(self.used, self.kept, self.results, writer.text, writer.raw if as_it_is else "", self.task.on_error)
+    def request(self, reader: Reader, writer: Writer) -> ReadRequest:
+        """Return what a reader has to provide."""
+        unchanged = self.task.keep and reader.form == writer.raw and (reader.form == "ndjson" or reader.columns == self.kept)
+        return ReadRequest(self.used, self.kept, self.results, writer.text, writer.raw if unchanged else "", self.task.on_error)
 
-    def compute(self, block: Block) -> tuple[Block, list[Any]]:
-        """The results for the rows of a block, one array for each, and the block without rows that are left out.
+    def compute(self, block: Block) -> tuple[Block, list[Floats]]:
+        """Compute the results for the rows of a block.
+
+        Returns:
+            the block without rows that are skipped, and an array for each result.
 
         Raises:
             AutodiffError: if a row has no value, and bad rows are errors.
@@ -209,7 +228,7 @@ class RowMap:
         out = [np.empty(block.rows, self._dtype) for _ in self.results]
         if not block.rows:
             return block, out
-        with np.errstate(all="ignore"):  # what is too large for float32 is inf
+        with np.errstate(all="ignore"):  # a number too large for float32 becomes inf
             values = {name: block.numbers[column].astype(self._dtype, copy=False) for name, column in self._columns.items()}
         if values or not self._scalars:
             block, out = self._run(block, {**values, **self._scalars}, out)
@@ -223,12 +242,12 @@ class RowMap:
                 for i in np.flatnonzero(~np.isfinite(array))[:1]:
                     raise NotFiniteError(
                         f"{block.where} {block.lines[i]}: {name} is {array[i]}",
-                        hint="without --strict it is an answer like any other",
+                        hint=f"drop {setting('strict')} to accept nan and inf",
                     )
         return block, out
 
-    def tally(self, block: Block, results: Sequence[Any]) -> Tally:
-        """What became of the rows of a block, ``results`` being what ``compute`` gave."""
+    def tally(self, block: Block, results: Results) -> Tally:
+        """Count the rows of a block, with the results of ``compute``."""
         tally = Tally(block.rows, block.bad, block.first_bad)
         finite = np.ones(block.rows, bool)
         for array in results:
@@ -238,7 +257,7 @@ class RowMap:
         odd = ~finite
         for column in self._columns.values():
             odd &= np.isfinite(block.numbers[column])
-        odd[list(block.bad_rows)] = False  # these are counted already
+        odd[list(block.bad_rows)] = False  # those are counted already
         tally.odd = int(np.count_nonzero(odd))
         if tally.odd:
             i = int(np.argmax(odd))
@@ -247,8 +266,8 @@ class RowMap:
             tally.first_at = {name: float(block.numbers[column][i]) for name, column in self._columns.items()}
         return tally
 
-    def _run(self, block: Block, values: Mapping[str, Any], out: list[Any]) -> tuple[Block, list[Any]]:
-        if self._program.engine != "rows":
+    def _run(self, block: Block, values: Mapping[str, ArrayLike], out: list[Floats]) -> tuple[Block, list[Floats]]:
+        if not isinstance(self._program, compile.RowByRowProgram):
             self._program.run(values, out)
             return block, out
         failed: list[int] = []
@@ -264,11 +283,3 @@ class RowMap:
             block.bad_rows |= frozenset(failed)
             return block, out
         return without(block, set(failed)), [np.delete(array, failed) for array in out]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""Where output goes: a file that appears whole or not at all, or standard output."""
+"""The output: a file that appears whole or not at all, or standard output."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 from autodiff_cli import signals
-from autodiff_cli.errors import FileError, UsageError
+from autodiff_cli.errors import FileError, UsageError, setting
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 @contextmanager
-def opened(path: str | None, goes_back: bool = False) -> Iterator[Any]:
-    """A file to write bytes to; on the way out it is there under its name, after an error it is not.
+def opened(path: str | None, goes_back: bool = False) -> Iterator[BinaryIO]:
+    """Open a file for writing bytes; it gets its name on the way out, and does not exist after an error.
 
     Args:
-        path: ``None`` for standard output.  What is no regular file, such as a pipe or a device, is written to
+        path: ``None`` for standard output.  A pipe, a device, or anything else that is not a regular file is written to
             directly.
         goes_back: whether the writer goes back to the beginning at the end.
 
@@ -35,7 +38,7 @@ def opened(path: str | None, goes_back: bool = False) -> Iterator[Any]:
         yield from _forwards(out, goes_back)
         out.flush()
         return
-    with _spoken(path):
+    with _system_errors(path):
         target = os.path.realpath(path)
         if os.path.exists(target) and not os.path.isfile(target):
             with open(target, "wb") as file:
@@ -55,8 +58,8 @@ def write(path: str, data: bytes) -> None:
         file.write(data)
 
 
-def _forwards(file: Any, goes_back: bool) -> Iterator[Any]:
-    """A file that cannot go back, or one that can and is copied to it at the end."""
+def _forwards(file: BinaryIO, goes_back: bool) -> Iterator[BinaryIO]:
+    """Yield a file, or a temporary file that can go back and is copied to it at the end."""
     if not goes_back:
         yield file
         return
@@ -64,17 +67,17 @@ def _forwards(file: Any, goes_back: bool) -> Iterator[Any]:
     import tempfile
 
     with tempfile.TemporaryFile() as copy:
-        yield copy
+        yield cast("BinaryIO", copy)
         copy.seek(0)
         shutil.copyfileobj(copy, file, 1 << 20)
 
 
-def _replaced(target: str) -> Iterator[Any]:
+def _replaced(target: str) -> Iterator[BinaryIO]:
     mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else None
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(13, "Permission denied")
     folder, name = os.path.split(target)
-    # In the same folder, as a file is renamed in one step on its own disk only.
+    # In the same folder, as a file can be renamed in one step within a file system only.
     waiting = os.path.join(folder, f".{name[:200]}.{os.urandom(4).hex()}.tmp")
     file = os.fdopen(os.open(waiting, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), "w+b")
     try:
@@ -90,8 +93,8 @@ def _replaced(target: str) -> Iterator[Any]:
 
 
 @contextmanager
-def _spoken(path: str) -> Iterator[None]:
-    """Errors of the system as one message."""
+def _system_errors(path: str) -> Iterator[None]:
+    """Turn errors of the system into one ``FileError``."""
     try:
         yield
     except OSError as error:
@@ -105,7 +108,7 @@ def _spoken(path: str) -> Iterator[None]:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Signals that end the process do so after the temporary file is gone."""
+    """Let signals that end the process raise, so that temporary files are removed first."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -118,35 +121,36 @@ def terminable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _standard_output() -> Any:
-    buffer = getattr(sys.stdout, "buffer", None)
+def _standard_output() -> BinaryIO:
+    buffer: BinaryIO | None = getattr(sys.stdout, "buffer", None)
     if buffer is None:
-        return _Decoded(sys.stdout)
+        return cast("BinaryIO", _Decoded(sys.stdout))
     sys.stdout.flush()
     return buffer
 
 
 class _Decoded(io.RawIOBase):
-    """Bytes for a stream of text, such as the one of a test or a notebook."""
+    """Bytes for a stream of text, such as that of a test or a notebook."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Any) -> int:
-        self._stream.write(bytes(data).decode())
-        return len(data)
+    def write(self, data: ReadableBuffer) -> int:
+        written = bytes(data)
+        self._stream.write(written.decode())
+        return len(written)
 
 
 def is_folder(path: str | None) -> bool:
-    """Whether the output is a folder of files: ``out/``, one that is there, or ``out/*.csv``."""
+    """Return whether the output is a folder of files: ``out/``, an existing one, or ``out/*.csv``."""
     return path is not None and (path.endswith(("/", os.sep)) or "*" in path or os.path.isdir(path))
 
 
 def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:
-    """Refuse to write to what is read, under whatever name.
+    """Refuse to write to a file that is read, under whatever name.
 
     Args:
         path: the output, ``None`` for standard output.
@@ -159,11 +163,12 @@ def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:
     for source in inputs:
         if output is not None and _identity(source, sys.stdin) == output:
             what = f"'{path}'" if path is not None else "standard output"
-            hint = "--in-place replaces the input when all is done" if path is not None else "write to another file"
-            raise UsageError(f"{what} is the input too", hint=hint)
+            in_place = f"{setting('in_place')} replaces the input when all rows are done"
+            raise UsageError(f"{what} is the input too", hint="write to another file" if path is None else in_place)
 
 
-def _identity(path: str | None, stream: Any) -> tuple[int, int] | None:
+def _identity(path: str | None, stream: TextIO) -> tuple[int, int] | None:
+    """Return the device and the number of a regular file; ``None`` for anything else."""
     try:
         status = os.fstat(stream.fileno()) if path is None else os.stat(path)
     except (OSError, AttributeError, ValueError):

@@ -1,4 +1,4 @@
-"""Pieces of files on their way to the output: in order, a few at a time, in as many threads as there are."""
+"""Computing files: pieces go from the input to the output in order, a few at a time, in several threads."""
 
 from __future__ import annotations
 
@@ -9,22 +9,27 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeVar
 
+from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data import output
-from autodiff_cli.data.block import Reader, Tally, Wish, Writer
-from autodiff_cli.data.inputs import Path, reader, spoken, style_of
+from autodiff_cli.data.block import Reader, Tally, Writer
+from autodiff_cli.data.inputs import Path, reader, style_of
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.errors import UsageError
+from autodiff_cli.evaluation.compile import RowByRowProgram
+from autodiff_cli.language.source_text import display_name
 
-Piece = TypeVar("Piece")
+Given = TypeVar("Given")
 Made = TypeVar("Made")
+Tick = Callable[[int, float | None], None]
+"""Called with the number of rows so far, and the part of the input that is done, if it is known."""
 
 
 @dataclass(slots=True)
 class Summary(Tally):
-    """What became of all rows.
+    """Counts of all rows.
 
     Attributes:
-        notes: what else a person should know.
+        notes: further notes for the user.
     """
 
     notes: list[str] = field(default_factory=list)
@@ -32,13 +37,13 @@ class Summary(Tally):
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What is read.
+    """The input files.
 
     Attributes:
         paths: the files, in order; ``None`` for standard input.
         style: their format, if their names do not say it.
         columns: names of columns, if the files have none.
-        unbuffered: take rows as they come in.
+        unbuffered: pass rows on as they come in.
     """
 
     paths: Sequence[Path]
@@ -47,37 +52,29 @@ class Inputs:
     unbuffered: bool = False
 
     def open(self, path: Path) -> Reader:
-        """One of the files."""
+        """Return the reader of one of the files."""
         return reader(path, style_of(path, self.style), self.columns, self.unbuffered)
 
 
-def run(
-    task: Task,
-    program: Any,
-    inputs: Inputs,
-    target: str | None,
-    writer: Writer,
-    threads: int,
-    tick: Callable[[int, float | None], None],
-) -> Summary:
+def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, writer: Writer, threads: int, tick: Tick) -> Summary:
     """Compute a task for every row of some files and write the results.
 
     Args:
         task: what to compute.
-        program: its Program.
+        program: the compiled task.
         inputs: the files.
         target: the file to write, ``None`` for standard output.
-        writer: what writes it.
-        threads: how many work at a time.
-        tick: called with the number of rows so far, and the part of the input that was read if that is known.
+        writer: of the output.
+        threads: how many pieces are computed at the same time.
+        tick: reports progress.
 
     Raises:
-        AutodiffError: of any kind; a file with the name of the output is then what it was before.
+        AutodiffError: of any kind; the output file is then what it was before.
     """
     summary = Summary()
     source = inputs.open(inputs.paths[0])
     try:
-        first = RowMap(task, program, source.columns, spoken(inputs.paths[0]))
+        first = RowMap(task, program, source.columns, display_name(inputs.paths[0]))
         with output.opened(target, writer.goes_back) as file, closing(writer):
             writer.begin(file, first.kept, first.results, source)
             if inputs.unbuffered:
@@ -86,9 +83,9 @@ def run(
                 if i:
                     source.close()
                     source = inputs.open(path)
-                    check_same(first, source, writer, spoken(inputs.paths[0]))
-                alone = inputs.unbuffered or program.engine == "rows" or not source.parallel
-                for tally, made in encoded(first, source, writer, 1 if alone else threads):
+                    check_same(first, source, writer, display_name(inputs.paths[0]))
+                serial = inputs.unbuffered or isinstance(program, RowByRowProgram) or not source.parallel
+                for tally, made in encoded(first, source, writer, 1 if serial else threads):
                     writer.write(made)
                     if inputs.unbuffered:
                         writer.flush()
@@ -102,20 +99,20 @@ def run(
 
 
 def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> Iterator[tuple[Tally, Any]]:
-    """The rows of an input in order: what became of them, and what the writer takes."""
-    wish: Wish = mapping.wish(source, writer)
-    if not mapping.kept and mapping.used and hasattr(source, "only"):
+    """Yield the rows of an input in order: their counts, and what the writer takes."""
+    request = mapping.request(source, writer)
+    if not mapping.kept and mapping.used:
         source.only = list(mapping.used)
 
-    def work(piece: Any) -> tuple[Tally, Any]:
-        block, results = mapping.compute(source.block(piece, wish))
+    def work(piece: object) -> tuple[Tally, Any]:
+        block, results = mapping.compute(source.block(piece, request))
         return mapping.tally(block, results), writer.encode(block, results)
 
     return ordered(work, source.pieces(), threads)
 
 
 def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> None:
-    """Every file has to have the columns of the first.
+    """Check that a file has the columns of the first one.
 
     Raises:
         UsageError: if it has others.
@@ -125,13 +122,14 @@ def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> N
     extra = set(source.columns) - set(mapping.kept) if mapping.kept and source.form != "ndjson" else set()
     if missing or extra:
         what = [f"'{name}' is missing" for name in sorted(missing)] + [f"'{name}' is new" for name in sorted(extra)]
-        raise UsageError(f"{source.name} has not the columns of {first}: {', '.join(what)}", hint="map such files one by one")
+        message = f"{source.name} and {first} have different columns: {', '.join(what)}"
+        raise UsageError(message, hint="map such files one by one")
 
 
-def ordered(work: Callable[[Piece], Made], pieces: Iterable[Piece], threads: int) -> Iterator[Made]:
-    """``map`` by several threads, with a few pieces in hand: the results are in order, and memory is bounded."""
-    waiting = iter(pieces)
-    begun = [piece for _, piece in zip(range(2), waiting, strict=False)] if threads > 1 else []
+def ordered(work: Callable[[Given], Made], given: Iterable[Given], threads: int) -> Iterator[Made]:
+    """Map a function in several threads; results come in order, and only a few are in memory at a time."""
+    waiting = iter(given)
+    begun = [one for _, one in zip(range(2), waiting, strict=False)] if threads > 1 else []
     if len(begun) < 2:
         yield from map(work, chain(begun, waiting))
         return
@@ -140,8 +138,8 @@ def ordered(work: Callable[[Piece], Made], pieces: Iterable[Piece], threads: int
     pool = ThreadPoolExecutor(threads, "autodiff-map")
     running: deque[Future[Made]] = deque()
     try:
-        for piece in chain(begun, waiting):
-            running.append(pool.submit(work, piece))
+        for one in chain(begun, waiting):
+            running.append(pool.submit(work, one))
             if len(running) > threads + 1:
                 yield running.popleft().result()
         while running:

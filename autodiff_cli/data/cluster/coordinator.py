@@ -1,4 +1,4 @@
-"""``map`` on a cluster, from the files to the output; the counterpart of ``pipeline.run``."""
+"""Computing files on a cluster; the counterpart of ``data.pipeline``."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data import output
 from autodiff_cli.data.block import OutputStyle, Reader, Tally
 from autodiff_cli.data.cluster import joining, scheduler
-from autodiff_cli.data.cluster.job import Job, error_of, work
-from autodiff_cli.data.cluster.partitions import Limits, Partition, plan, scan
-from autodiff_cli.data.inputs import spoken
+from autodiff_cli.data.cluster.job import Job, Note, error_of, work
+from autodiff_cli.data.cluster.partitions import Limits, Partition, Range, Scan, plan, scan
 from autodiff_cli.data.mapping import RowMap, Task
-from autodiff_cli.data.pipeline import Inputs, Summary, encoded
+from autodiff_cli.data.pipeline import Inputs, Summary, Tick, encoded
 from autodiff_cli.data.writers import writer
 from autodiff_cli.errors import FileError, UsageError, setting
+from autodiff_cli.language.source_text import display_name
 
 _DASK = setting("engine", "dask")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where and how.
+    """The cluster.
 
     Attributes:
         scheduler: its address; a cluster of this machine if missing.
-        workers, threads: processes of that, and threads of each.
+        workers, threads: processes of a cluster of this machine, and threads of each.
         limits: how large a partition may be.
     """
 
@@ -44,27 +44,21 @@ class Settings:
 
 
 def run(
-    task: Task,
-    program: Any,
-    inputs: Inputs,
-    target: str | None,
-    style: OutputStyle,
-    settings: Settings,
-    tick: Callable[[int, float | None], None],
+    task: Task, program: Compiled, inputs: Inputs, target: str | None, style: OutputStyle, settings: Settings, tick: Tick
 ) -> Summary:
     """Compute a task for every row of some files and write the results.
 
     Args:
         task: what to compute.
-        program: its Program.
+        program: the compiled task.
         inputs: the files.
-        target: the file to write, ``None`` for standard output; a folder or a template for a file for each partition.
+        target: the file to write, ``None`` for standard output; for one file for each partition a folder or a template.
         style: how rows are written.
         settings: of the cluster.
-        tick: called with the number of rows so far, and the part of the input that is done.
+        tick: reports progress.
 
     Raises:
-        AutodiffError: of any kind, the first in the order of rows; there is no output then, as with ``pipeline.run``.
+        AutodiffError: of any kind, the first in the order of rows; the output file is then what it was before.
     """
     scheduler.check_there()
     form = style.format.name
@@ -76,26 +70,16 @@ def run(
         joining.check_new(target, form)
         template = joining.split(target, form)[1]
     with closing(inputs.open(inputs.paths[0])) as source, output.terminable(), _workplace(target) as folder:
-        first = RowMap(task, program, source.columns, spoken(inputs.paths[0]))
+        name = display_name(inputs.paths[0])
+        first = RowMap(task, program, source.columns, name)
         with scheduler.connected(settings.scheduler, settings.workers, settings.threads, folder) as cluster:
             partitions = plan(inputs, settings.limits, lambda ranges: _all(cluster, ranges))
-            job = Job(
-                task,
-                spoken(inputs.paths[0]),
-                source.columns,
-                form,
-                dict(style.head),
-                style.bare,
-                template,
-                tuple(partitions),
-                folder,
-            )
+            written = (form, dict(style.head), style.bare)
+            job = Job(task, name, source.columns, *written, template, tuple(partitions), folder)
             job.save()
             _types(job, first, source)
             notes = cluster.each(work, [(folder, i) for i in range(len(partitions))], lambda note: "error" in note)
-            into: Any = joining.many_files(job, str(target))
-            if not template:
-                into = joining.one_file(job, writer(style), target, source)
+            into = joining.many_files(job, str(target)) if template else joining.one_file(job, writer(style), target, source)
             with into as add:
                 summary = _summed(partitions, _in_order(notes), add, tick)
             summary.notes = [*cluster.notes, *summary.notes]
@@ -105,14 +89,14 @@ def run(
 def _check_files(inputs: Inputs, target: str | None, settings: Settings) -> None:
     for path in inputs.paths:
         if path is None or (os.path.exists(path) and not os.path.isfile(path)):
-            raise UsageError(f"{_DASK} reads files, and {spoken(path)} is not a file on disk", hint=f"remove {_DASK}")
+            raise UsageError(f"{_DASK} reads files, and {display_name(path)} is not a file on disk", hint=f"remove {_DASK}")
     if settings.scheduler is not None and _beside(target) is None:
         message = f"{setting('scheduler')} needs an output file in a folder that all machines can write to"
         raise UsageError(message, hint="such as out.csv, or out/ for many files")
 
 
 def _beside(target: str | None) -> str | None:
-    """The file or folder that parts are put beside."""
+    """Return the file or folder beside which parts are written; ``None`` for a stream."""
     if target is None:
         return None
     path = os.path.realpath(os.path.dirname(target) if "*" in target else target)
@@ -121,12 +105,12 @@ def _beside(target: str | None) -> str | None:
 
 @contextmanager
 def _workplace(target: str | None) -> Iterator[str]:
-    """A hidden folder beside the output, which is gone at the end."""
+    """Make a hidden folder beside the output, and remove it at the end."""
     path = _beside(target)
     if path is None:
         folder = tempfile.mkdtemp(prefix="autodiff-")
     else:
-        # In the same file system, so that parts only change their names.
+        # In the same file system, so that parts are only renamed.
         parent, name = (path, "autodiff") if os.path.isdir(path) else os.path.split(path)
         folder = os.path.join(parent, f".{name[:200]}.{os.urandom(4).hex()}.parts")
         try:
@@ -142,7 +126,7 @@ def _workplace(target: str | None) -> Iterator[str]:
 
 
 def _remove(folder: str) -> None:
-    """Workers of another machine may still be at a row; they stop when they do not find the job any more."""
+    """Remove a job; workers on other machines may still be busy, and stop when they do not find it any more."""
     for pause in (0.05, 0.2, 1.0, 0.0):
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(folder, "job.json"))
@@ -152,13 +136,13 @@ def _remove(folder: str) -> None:
         time.sleep(pause)
 
 
-def _all(cluster: scheduler.Cluster, ranges: Any) -> list[Any]:
-    """What the workers find in some ranges of files."""
+def _all(cluster: scheduler.Cluster, ranges: Sequence[Range]) -> list[Scan | str | None]:
+    """Scan ranges of files on the workers."""
     return [found for _, found in sorted(cluster.each(scan, ranges, lambda _: False), key=lambda pair: pair[0])]
 
 
 def _types(job: Job, first: RowMap, source: Reader) -> None:
-    """Let the first rows of all decide the types of columns, as they do on one machine."""
+    """Let the first rows decide the types of columns, as they do on one machine."""
     if not job.style.format.part:
         return
     out = writer(job.part_style)
@@ -170,8 +154,9 @@ def _types(job: Job, first: RowMap, source: Reader) -> None:
     os.replace(job.types + ".tmp", job.types)
 
 
-def _in_order(notes: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
-    waiting: dict[int, dict[str, Any]] = {}
+def _in_order(notes: Iterable[tuple[int, Note]]) -> Iterator[Note]:
+    """Yield what belongs to each number in the order of the numbers."""
+    waiting: dict[int, Note] = {}
     position = 0
     for i, note in notes:
         waiting[i] = note
@@ -180,9 +165,8 @@ def _in_order(notes: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[dict[str,
             position += 1
 
 
-def _summed(
-    partitions: list[Partition], notes: Iterable[dict[str, Any]], add: joining.Add, tick: Callable[[int, float | None], None]
-) -> Summary:
+def _summed(partitions: list[Partition], notes: Iterable[Note], add: joining.Add, tick: Tick) -> Summary:
+    """Add the parts to the output in order, and return the counts of all rows."""
     summary = Summary()
     done, total = 0, sum(part.size for part in partitions)
     others: set[str] = set()

@@ -1,7 +1,7 @@
-"""What a worker does: read a partition, compute it, write its part of the result.
+"""The work of a worker: read a partition, compute it, write its part of the result.
 
-A job is a folder beside the output.  It holds the expression as text, the values of ``--at`` and ``--const``, the list of
-partitions, and the parts that are done; nothing in it is code, and nothing is unpickled.
+A job is a folder beside the output.  It contains the expression as text, the given values, the list of partitions, and
+the parts that are done.  Nothing in it is code, and nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from autodiff_cli.errors import AutodiffError, ClusterError, FileError
 from autodiff_cli.formats import FORMATS
 
 _ABOUT, _VALUES, _TYPES, FILES = "job.json", "values.npz", "types", "files"
+Note = dict[str, Any]
+"""What a worker reports about a partition, as JSON: the counts of its rows, or an ``error``."""
 
 
 @dataclass(frozen=True)
@@ -34,31 +36,29 @@ class Job:
 
     Attributes:
         task: what to compute.
-        first: what messages call the first file.
+        first: the name of the first file in messages.
         columns: its columns.
-        form: the format of the output.
-        head: what a JSON object says before its rows.
-        bare: no header.
-        template: the names of the files of a folder, with ``*`` for the number of a partition; else parts are joined.
+        form, head, bare: the output, see ``block.OutputStyle``.
+        template: the names of the files of a folder, with ``*`` for the number of a partition; empty if parts are joined.
         partitions: the rows, in order.
-        folder: where all of this is.
+        folder: the folder of the job.
     """
 
     task: Task
     first: str
     columns: tuple[str, ...]
     form: str
-    head: Mapping[str, Any]
+    head: Mapping[str, object]
     bare: bool
     template: str
     partitions: tuple[Partition, ...]
     folder: str
 
     def save(self) -> None:
-        """Write it into its folder."""
-        given = {("at", name): value for name, value in self.task.at.items()}
-        given |= {("const", name): value for name, value in self.task.const.items()}
-        np.savez(os.path.join(self.folder, _VALUES), **{".".join(key): value for key, value in given.items()})
+        """Write the job into its folder."""
+        values: dict[str, Any] = {f"at.{name}": value for name, value in self.task.at.items()}
+        values |= {f"const.{name}": value for name, value in self.task.const.items()}
+        np.savez(os.path.join(self.folder, _VALUES), **values)
         about = asdict(replace(self, task=replace(self.task, at={}, const={})))
         text = json.dumps({"version": __version__, **about}, separators=(",", ":"))
         with open(os.path.join(self.folder, _ABOUT), "w", encoding="utf-8") as file:
@@ -67,7 +67,7 @@ class Job:
             os.mkdir(os.path.join(self.folder, FILES))
 
     def path(self, index: int) -> str:
-        """Where the part of a partition goes."""
+        """Return the file for the part of a partition."""
         if not self.template:
             return os.path.join(self.folder, f"{index}.part")
         digits = max(5, len(str(len(self.partitions) - 1)))
@@ -75,7 +75,7 @@ class Job:
 
     @property
     def types(self) -> str:
-        """A file with columns of the types of the output, which the first rows of all decide."""
+        """A file whose columns have the types of the output, which the first rows decide."""
         return os.path.join(self.folder, _TYPES)
 
     @cached_property
@@ -97,18 +97,18 @@ class Job:
         """Return the writer of a part, which begins with its first row where parts are joined."""
         made = writer(self.style if self.template else self.part_style)
         if os.path.exists(self.types):
-            made.like(self.types)
+            made.take_types(self.types)
         return made
 
-    def compute(self, index: int) -> dict[str, Any]:
-        """The part of a partition, and what became of its rows.
+    def compute(self, index: int) -> Note:
+        """Write the part of a partition, and return the counts of its rows.
 
         Raises:
-            AutodiffError: of any kind; there is no part then.
+            AutodiffError: of any kind; the part is not written then.
         """
         done = os.path.join(self.folder, f"{index}.done")
         with suppress(FileNotFoundError), open(done, encoding="utf-8") as file:
-            note: dict[str, Any] = json.load(file)
+            note: Note = json.load(file)
             return note
         waiting = os.path.join(self.folder, f"{index}.{os.urandom(4).hex()}.tmp")
         try:
@@ -123,7 +123,7 @@ class Job:
             raise
         return note
 
-    def _written(self, partition: Partition, path: str) -> dict[str, Any]:
+    def _written(self, partition: Partition, path: str) -> Note:
         tally = Tally()
         about = os.path.join(self.folder, _ABOUT)
         with closing(partition.open()) as source, open(path, "w+b") as file, closing(self.writer()) as out:
@@ -144,10 +144,10 @@ class Job:
 
 @lru_cache(maxsize=4)
 def load(folder: str) -> Job:
-    """A job from its folder, once for each worker.
+    """Read a job from its folder, once for each worker.
 
     Raises:
-        ClusterError: if the folder is not there, and if this is another version of the program.
+        ClusterError: if the folder does not exist, and if this is another version of the program.
     """
     try:
         with open(os.path.join(folder, _ABOUT), encoding="utf-8") as file:
@@ -171,31 +171,29 @@ def load(folder: str) -> Job:
 
 
 def _partition(part: dict[str, Any]) -> Partition:
+    """Return a partition from JSON."""
     tuples = {name: tuple(part[name]) for name in ("span", "columns") if part[name] is not None}
     return Partition(**{**part, **tuples})
 
 
-def work(folder: str, index: int) -> dict[str, Any]:
-    """What the cluster runs: the note on one partition of a job, with ``error`` in it if something is wrong."""
+def work(folder: str, index: int) -> Note:
+    """Compute one partition of a job; the cluster runs this."""
     try:
         job = load(folder)
         try:
             return job.compute(index)
         except FileError as error:
-            if not os.path.exists(job.partitions[index].path):
-                error.hint = error.hint or "workers read the files themselves: all machines have to see the same folders"
+            if error.hint is None and not os.path.exists(job.partitions[index].path):
+                error.hint = "workers read the files themselves: all machines have to see the same folders"
             raise
     except AutodiffError as error:
-        return {"error": {"kind": error.kind, **{name: getattr(error, name) for name in _PARTS}}}
+        return {"error": {"kind": error.kind, **error.arguments()}}
     except OSError as error:
         return {"error": {"kind": "FileError", "message": f"a worker cannot write into '{folder}': {error.strerror or error}"}}
 
 
-_PARTS = ("message", "span", "hint", "source")
-
-
-def error_of(note: dict[str, Any]) -> AutodiffError:
-    """What a worker ran into, as if it had been here."""
+def error_of(note: Note) -> AutodiffError:
+    """Return the error of a worker as if it had been raised here."""
     data = dict(note["error"])
     kind = getattr(errors, data.pop("kind"), AutodiffError)
     if data.get("span") is not None:

@@ -1,4 +1,4 @@
-"""From parts to the output: one file, or a folder with a file for each partition."""
+"""Joining parts: into one file, or into a folder with a file for each partition."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from autodiff_cli.errors import FileError, UsageError
 
 _COPIED = 1 << 24
 _AROUND_JSON = slice(1, -3)
-"""The rows of a JSON object: not the newline before them, not what closes it."""
+"""The rows of a JSON object, without the newline before them and the brackets behind."""
 
 Add = Callable[[int], None]
-"""Takes the number of a partition whose part is there; in order."""
+"""Adds the part of a partition, given by its number; in order."""
 
 
 def split(target: str, form: str) -> tuple[str, str]:
-    """A folder and the template of the names in it.
+    """Return the folder of an output of many files, and the template of their names.
 
     Raises:
-        UsageError: if that would be no such template.
+        UsageError: if the name does not contain ``*`` once.
     """
     folder, name = (target, f"part-*.{form}") if "*" not in target else os.path.split(target)
     if "*" in folder or name.count("*") != 1:
-        raise UsageError(f"'{target}' does not say what the files are called", hint="write one * in the name: -o 'out/*.csv'")
+        raise UsageError(f"'{target}' does not say how to name the files", hint="write one * in the name: 'out/*.csv'")
     return os.path.abspath(folder or "."), name
 
 
 def check_new(target: str, form: str) -> None:
-    """Files of an earlier run must not be taken for files of this one.
+    """Check that no files of an earlier run could be taken for files of this one.
 
     Raises:
-        FileError: if there are files of these names.
+        FileError: if there are files with these names.
     """
     folder, name = split(target, form)
     there = sorted(glob.glob(os.path.join(glob.escape(folder), glob.escape(name).replace("[*]", "*"))))
@@ -49,20 +49,20 @@ def check_new(target: str, form: str) -> None:
             f"'{target}' has files already, such as '{os.path.basename(there[0])}'", hint="remove them, or name another folder"
         )
     if os.path.exists(folder) and not os.path.isdir(folder):
-        raise FileError(f"cannot write '{target}': '{folder}' is no folder")
+        raise FileError(f"cannot write '{target}': '{folder}' is not a folder")
 
 
 @contextmanager
 def one_file(job: Job, writer: Writer, target: str | None, source: Reader) -> Iterator[Add]:
-    """Parts put together by the writer of the output; see ``output.opened``."""
+    """Join parts with the writer of the output; see ``output.opened``."""
     with output.opened(target, writer.goes_back) as file, closing(writer):
         if os.path.exists(job.types):
-            writer.like(job.types)
+            writer.take_types(job.types)
         writer.begin(file, job.mapping.kept, job.mapping.results, source)
 
         def add(index: int) -> None:
             path = job.path(index)
-            for made in _pieces(job, path):
+            for made in _contents(job, path):
                 writer.write(made)
             os.unlink(path)
 
@@ -70,8 +70,8 @@ def one_file(job: Job, writer: Writer, target: str | None, source: Reader) -> It
         writer.finish()
 
 
-def _pieces(job: Job, path: str) -> Iterator[Any]:
-    """What a writer takes, from a part."""
+def _contents(job: Job, path: str) -> Iterator[Any]:
+    """Yield a part in the form that the writer takes."""
     part = job.part_style.format.name
     kept = len(job.mapping.kept)
     if part == "arrow":
@@ -98,7 +98,7 @@ def _pieces(job: Job, path: str) -> Iterator[Any]:
 
 @contextmanager
 def many_files(job: Job, target: str) -> Iterator[Add]:
-    """Parts that are the output: they wait in the job's folder until all are there."""
+    """Move parts into a folder once all of them are there."""
     folder, _ = split(target, job.form)
     yield lambda index: None
     ready = os.path.join(job.folder, FILES)

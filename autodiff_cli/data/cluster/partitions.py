@@ -1,7 +1,7 @@
-"""Files cut into partitions: a file, or a range of it that can be read without the rest.
+"""Partitions: files, or ranges of them that can be read without the rest.
 
 Text is cut at the ends of lines.  Where those are, how many lines there are before, and whether a quote could hide the end
-of a line, is only known after reading, so that large text files are scanned first, by the workers too.
+of a line, is known only after reading, so the workers scan large text files first.
 """
 
 from __future__ import annotations
@@ -10,40 +10,45 @@ import codecs
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from autodiff_cli.data import inputs, readers
 from autodiff_cli.data.block import InputFile, Reader
 from autodiff_cli.data.pipeline import Inputs
-from autodiff_cli.data.readers.delimited import fast
-from autodiff_cli.data.readers.lines import LONGEST, Section
+from autodiff_cli.data.readers import arrow_csv
+from autodiff_cli.data.readers.lines import LONGEST, TextReader, section
+from autodiff_cli.data.readers.npy import NpyReader
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.formats import FORMATS
+from autodiff_cli.language.source_text import display_name
+
+if TYPE_CHECKING:
+    from autodiff_cli.data.readers.arrow import ArrowReader
 
 BYTES = 1 << 26
-"""Bytes of a partition: seconds of work, against milliseconds for the scheduler."""
+"""Bytes of a partition: seconds of work, compared with milliseconds for the scheduler."""
 _STEP = 1 << 18
 
 Range = tuple[str, int, int, str]
-"""A file, bytes of it from one to another, and what stands between its cells if it may have quotes."""
+"""A file, the first byte of a range, the first one behind it, and the delimiter if there may be quotes."""
 Scan = tuple[int, int]
-"""Where the first line begins that begins in a range, and how many lines there are from there to the first one behind it."""
+"""Where the first line of a range begins, and the number of lines from there to the first one behind the range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Rows of one file that follow each other.
+    """Consecutive rows of one file.
 
     Attributes:
-        path: the file, for any working directory.
-        name: what messages call it.
+        path: the file, as an absolute path.
+        name: its name in messages.
         style: its format.
-        size: bytes, about.
-        span: from where to where: bytes of text, rows of ``.npy``, row groups of Parquet.  The whole file if missing.
-        first: the number of the first line or row.
-        columns: names of columns that the partition does not say itself.
+        size: approximate number of bytes.
+        span: the range in bytes of text, rows of ``.npy`` or row groups of Parquet; ``None`` for the whole file.
+        first: number of the first line or row.
+        columns: names of columns that the partition does not contain itself.
     """
 
     path: str
@@ -55,18 +60,17 @@ class Partition:
     columns: tuple[str, ...] | None = None
 
     def open(self) -> Reader:
-        """Its rows.
+        """Return a reader of the rows.
 
         Raises:
             AutodiffError: as ``inputs.reader``.
         """
         if self.span is None or FORMATS[self.style].unit != "lines":
-            source: Any = inputs.reader(self.path, self.style, self.columns, name=self.name)
+            source = inputs.reader(self.path, self.style, self.columns, name=self.name)
             if self.span is not None:
                 source.cut(*self.span, self.first)
-            found: Reader = source
-            return found
-        file: Any = Section(inputs.opened(self.path, self.style, self.name), *self.span)
+            return source
+        file = section(inputs.opened(self.path, self.style, self.name), *self.span)
         try:
             return readers.reader(InputFile(file, self.name, FORMATS[self.style], self.columns, line=self.first))
         except BaseException:
@@ -79,23 +83,23 @@ class Limits:
     """How large a partition may be.
 
     Attributes:
-        bytes: of its file; lines and row groups are not cut.
-        rows: rows; of a text file, about.
+        bytes: size in the file; lines and row groups are not cut.
+        rows: number of rows, approximate for a text file; replaces ``bytes``.
     """
 
     bytes: int = BYTES
     rows: int | None = None
 
     def rows_of(self, rows: int, size: int) -> int:
-        """Rows of a partition, for a file of so many rows and bytes."""
+        """Return the rows of a partition, for a file of so many rows and bytes."""
         return self.rows or max(1, self.bytes * rows // max(size, 1))
 
 
 def scan(path: str, start: int, stop: int, delimiter: str) -> Scan | str | None:
-    """Look for the ends of lines in a range of a file.
+    """Count lines in a range of a file.
 
     Returns:
-        ``None`` if no line begins there, and a word about it if this file cannot be cut.
+        ``None`` if no line begins there; a text if this file cannot be cut.
     """
     try:
         with open(path, "rb") as file:
@@ -113,7 +117,7 @@ def scan(path: str, start: int, stop: int, delimiter: str) -> Scan | str | None:
                 position += len(data)
                 lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
                 if delimiter and b'"' in data and not _is_regular(data, delimiter):
-                    return "a cell may hold the end of a line"
+                    return "a cell may contain a newline"
     except OSError as error:
         return str(error)
     return begin, lines
@@ -121,17 +125,19 @@ def scan(path: str, start: int, stop: int, delimiter: str) -> Scan | str | None:
 
 def _is_regular(lines: bytes, delimiter: str) -> bool:
     simple = lines.replace(b"\r\n", b"\n").removeprefix(codecs.BOM_UTF8).removesuffix(b"\n") + b"\n"
-    found: bool = fast().is_regular(simple, delimiter)
-    return found
+    return arrow_csv.is_regular(simple, delimiter)
 
 
 def plan(source: Inputs, limits: Limits, scans: Callable[[Sequence[Range]], Sequence[Scan | str | None]]) -> list[Partition]:
-    """All rows of some files, in order.
+    """Cut files into partitions.
 
     Args:
-        source: the files; what is wrong with one of them is found by who reads it.
+        source: the files; errors in them are left to the workers.
         limits: how large a partition may be.
-        scans: ``scan`` of several ranges.
+        scans: calls ``scan`` for several ranges.
+
+    Returns:
+        all rows, in order.
     """
     cuts = [_cut(source, str(path), limits) for path in source.paths]
     found = iter(scans([part for cut in cuts if isinstance(cut, _Lines) for part in cut.ranges]))
@@ -139,7 +145,7 @@ def plan(source: Inputs, limits: Limits, scans: Callable[[Sequence[Range]], Sequ
 
 
 def _cut(source: Inputs, path: str, limits: Limits) -> list[Partition] | _Lines:
-    name, style = inputs.spoken(path), inputs.style_of(path, source.style)
+    name, style = display_name(path), inputs.style_of(path, source.style)
     size = os.path.getsize(path) if os.path.exists(path) else 0
     given = None if source.columns is None else tuple(source.columns)
     whole = Partition(os.path.abspath(path), name, style, size, None, 1, given)
@@ -147,15 +153,16 @@ def _cut(source: Inputs, path: str, limits: Limits) -> list[Partition] | _Lines:
     if not unit or (size <= limits.bytes and limits.rows is None):
         return [whole]
     try:
-        reader: Any = source.open(path)
+        reader = source.open(path)
     except AutodiffError:
         return [whole]
     try:
-        if unit == "rows":
-            spans = _even(reader.total, limits.rows_of(reader.total, size)) if reader.divisible else []
-            return _parts(whole, [(start, stop, start + 1, stop - start) for start, stop in spans], reader.total)
-        if unit == "groups":
-            return _parts(whole, list(_groups(reader.rows_of_groups, limits.rows_of(reader.total, size))), reader.total)
+        rows = reader.total or 0
+        if isinstance(reader, NpyReader):
+            spans = _even(rows, limits.rows_of(rows, size)) if reader.divisible else []
+            return _parts(whole, [(start, stop, start + 1, stop - start) for start, stop in spans], rows)
+        if not isinstance(reader, TextReader):
+            return _parts(whole, list(_groups(cast("ArrowReader", reader).rows_of_groups, limits.rows_of(rows, size))), rows)
         step = limits.bytes if limits.rows is None else max(1, int(limits.rows * _line_size(path)))
         return _Lines(
             whole, reader.columns, reader.line, [(whole.path, *span, FORMATS[style].delimiter) for span in _even(size, step)]
@@ -169,7 +176,7 @@ def _even(total: int, step: int) -> list[tuple[int, int]]:
 
 
 def _groups(rows: Sequence[int], most: int) -> Iterator[tuple[int, int, int, int]]:
-    """Row groups that follow each other: from, to, the number of the first row, rows."""
+    """Yield ranges of row groups: from, to, the number of the first row, and the number of rows."""
     start, first, held = 0, 1, 0
     for i, count in enumerate(rows):
         if held and held + count > most:
@@ -190,7 +197,7 @@ def _parts(whole: Partition, spans: Sequence[tuple[int, int, int, int]], rows: i
 
 
 def _line_size(path: str) -> float:
-    """Bytes of a line, about."""
+    """Return the approximate number of bytes of a line."""
     with open(path, "rb") as file:
         data = file.read(_STEP)
     return len(data) / max(1, data.count(b"\n"))
@@ -203,8 +210,8 @@ class _Lines:
     Attributes:
         whole: the file.
         columns: its columns.
-        line: the number of its first row.
-        ranges: what is scanned.
+        line: number of the line of its first row.
+        ranges: the ranges to scan.
     """
 
     whole: Partition
@@ -213,7 +220,7 @@ class _Lines:
     ranges: list[Range]
 
     def partitions(self, scans: Iterator[Scan | str | None]) -> list[Partition]:
-        """The file, cut where the first line of each range begins; or as it is."""
+        """Return the file, cut where the first line of each range begins; or whole if it cannot be cut."""
         own = [next(scans) for _ in self.ranges]
         whole = self.whole
         if any(isinstance(scanned, str) for scanned in own):
@@ -224,7 +231,7 @@ class _Lines:
                 continue
             assert not isinstance(scanned, str)
             begin, lines = scanned
-            # The header, or the object that names the columns, stays in the first partition.
+            # The header, or the first object, stays in the first partition.
             if begin and begin < whole.size and number >= self.line:
                 cuts.append((begin, number))
             number += lines

@@ -1,4 +1,4 @@
-"""Dask: a cluster of this machine, or one that is there, and calls of plain functions on it."""
+"""Dask: a cluster of this machine, or an existing one, and calls of plain functions on it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from autodiff_cli.errors import ClusterError, UsageError
+from autodiff_cli.errors import ClusterError, UsageError, setting
 from autodiff_cli.lazy import library
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
 
 Made = TypeVar("Made")
 TIMEOUT = 10
@@ -20,13 +23,13 @@ TIMEOUT = 10
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Ctrl-C waits; processes that are started in the meantime never see it, so that the client alone ends them."""
+    """Delay Ctrl-C; processes that are started in the meantime never see it, so that only the client ends them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     from multiprocessing import resource_tracker
 
-    # It would unblock the signal when it is started.
+    # It would unblock the signal when it starts.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -41,21 +44,21 @@ def check_there() -> None:
     Raises:
         MissingPackage: if it is not installed.
     """
-    library("distributed", "--engine dask")
+    library("distributed", setting("engine", "dask"))
 
 
 class Cluster:
-    """Workers that answer calls.
+    """Workers that run functions.
 
     Args:
-        client: of Dask.
-        where: what messages call the cluster.
+        client: the client of Dask.
+        where: the name of the cluster in messages.
 
     Attributes:
-        notes: what a person should know about it.
+        notes: notes about it for the user.
     """
 
-    def __init__(self, client: Any, where: str, notes: Sequence[str] = ()) -> None:
+    def __init__(self, client: Client, where: str, notes: Sequence[str] = ()) -> None:
         self._client = client
         self._where = where
         self._calls = 0
@@ -64,10 +67,13 @@ class Cluster:
     def each(
         self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]], failed: Callable[[Made], bool]
     ) -> Iterator[tuple[int, Made]]:
-        """Results as they come, each with its position; behind one that ``failed`` nothing more is begun.
+        """Call a function for each tuple of arguments.
+
+        Yields:
+            results as they come, each with its position; after one that ``failed``, no later call is begun.
 
         Raises:
-            ClusterError: if the workers cannot do it at all.
+            ClusterError: if the workers cannot run it at all.
         """
         from distributed import as_completed
 
@@ -91,33 +97,33 @@ class Cluster:
                 later = [key for key, (j, _) in waiting.items() if j > i]
                 self._client.cancel([waiting.pop(key)[1] for key in later])
 
-    def _lost(self, future: Any, made: Any) -> ClusterError:
-        """Why there is no result."""
+    def _lost(self, future: Future, made: object) -> ClusterError:
+        """Return the reason why a call has no result."""
         from distributed import KilledWorker
 
         if future.status != "error":
             return ClusterError(f"the connection to {self._where} was lost")
         error = made[1] if isinstance(made, tuple) else future.exception()
         if isinstance(error, KilledWorker):
-            hint = "look at the memory of the workers; smaller partitions need less: --partition-bytes"
+            hint = f"look at the memory of the workers; smaller partitions need less: {setting('partition_bytes')}"
             return ClusterError("several workers ended while they computed the same partition", hint=hint)
         if isinstance(error, ModuleNotFoundError):
-            return ClusterError(f"a worker has no package {error.name}", hint="install the same packages on all machines")
+            return ClusterError(f"a worker lacks the package {error.name}", hint="install the same packages on all machines")
         return ClusterError(f"a worker failed: {type(error).__name__}: {error}")
 
 
 @contextmanager
 def connected(address: str | None, workers: int, threads: int, scratch: str) -> Iterator[Cluster]:
-    """A cluster, of this machine if there is no address; it is closed on the way out, and a remote one left alone.
+    """Connect to a cluster; one of this machine is closed on the way out.
 
     Args:
-        address: of a scheduler.
+        address: of a scheduler; ``None`` for a cluster of this machine.
         workers: processes of a cluster of this machine.
         threads: of each of them.
-        scratch: a folder for what Dask puts on disk.
+        scratch: a folder for files of Dask.
 
     Raises:
-        UsageError: for what is no address.
+        UsageError: for an invalid address.
         ClusterError: if the scheduler does not answer.
     """
     from distributed import Client
@@ -138,9 +144,10 @@ def connected(address: str | None, workers: int, threads: int, scratch: str) -> 
                     asyncio.run(_answered(address))
                 client = Client(address or cluster, timeout=TIMEOUT, set_as_default=False)
             except ValueError as error:
-                raise UsageError(f"--scheduler '{address}' is no address: {error}", hint="--scheduler tcp://HOST:8786") from None
+                option = setting("scheduler")
+                raise UsageError(f"{option} '{address}' is not an address: {error}", hint=f"{option} tcp://HOST:8786") from None
             except (OSError, TimeoutError):
-                hint = "is it running, and can this machine reach it? Start one: dask scheduler"
+                hint = "is it running, and can this machine reach it? To start one: dask scheduler"
                 raise ClusterError(f"{where} does not answer within {TIMEOUT} seconds", hint=hint) from None
             notes = _notes(client, caught)
         yield Cluster(client, where, notes)
@@ -154,7 +161,7 @@ def connected(address: str | None, workers: int, threads: int, scratch: str) -> 
 
 
 async def _answered(address: str) -> None:
-    """Shake hands once; the client of Dask waits for that without an end."""
+    """Connect once, as the client of Dask would wait for a connection without an end."""
     from distributed import Security
     from distributed.comm import connect
 
@@ -164,12 +171,12 @@ async def _answered(address: str) -> None:
 
 
 def _of_this_machine(workers: int, threads: int, scratch: str) -> Any:
-    """Processes that listen to this machine alone."""
+    """Return a cluster that listens to this machine only."""
     from dask import config
     from distributed import LocalCluster
 
-    # Dask's workers hand memory back to the system after every operation, and fetch it again for the next one; ours need
-    # little of it, always the same.
+    # Workers of Dask return memory to the system after every operation, and fetch it again for the next one; ours need
+    # little memory, and always the same.
     given = config.get("distributed.nanny.pre-spawn-environ")
     kept = {name: value for name, value in given.items() if not name.startswith("MALLOC_")}
     with undisturbed(), config.set({"distributed.nanny.pre-spawn-environ": kept}):
@@ -185,7 +192,7 @@ def _of_this_machine(workers: int, threads: int, scratch: str) -> Any:
         )
 
 
-def _notes(client: Any, caught: Sequence[Any]) -> list[str]:
+def _notes(client: Client, caught: Sequence[warnings.WarningMessage]) -> list[str]:
     notes = []
     if any("version" in str(warning.message).lower() for warning in caught):
         notes.append("the cluster has other versions of Python or its packages; if it fails, install the same ones everywhere")

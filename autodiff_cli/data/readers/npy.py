@@ -1,4 +1,4 @@
-"""Reading .npy and .npz from front to back, without the whole of it in memory; nothing in them is ever unpickled."""
+"""Reading .npy and .npz from front to back, some rows at a time; nothing in them is ever unpickled."""
 
 from __future__ import annotations
 
@@ -9,47 +9,50 @@ import struct
 import warnings
 import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from autodiff_cli.data.block import BLOCK_ROWS, BadRows, Block, InputFile, Wish
-from autodiff_cli.data.libraries import foreign
+from autodiff_cli.data.block import BLOCK_ROWS, Array, BadRows, Block, Floats, InputFile, Reader, ReadRequest
+from autodiff_cli.data.libraries import library_errors
 from autodiff_cli.data.readers.lines import LONGEST
-from autodiff_cli.errors import DataError, LimitError
+from autodiff_cli.errors import DataError, LimitError, setting
 from autodiff_cli.language.source_text import left_in
 from autodiff_cli.limits import MOST_ELEMENTS
+from autodiff_cli.text import plural
 
 _LONGEST_HEADER = 1 << 20
 _BLOCK_BYTES = 1 << 27
 _PIECE = 1 << 24
-"""Bytes that are read at once, whatever the header promises."""
+"""Bytes that are read at once, whatever the header says."""
+
+Arrays = dict[str, Array]
 
 
 class Stored:
-    """An array in a file that is read row by row.
+    """An array in a file, to be read row by row.
 
     Args:
         file: open at the beginning of the array.
-        name: what messages call it.
+        name: its name in messages.
 
     Attributes:
         dtype, shape: of the whole array.
-        by_columns: whether it is stored column after column.
+        by_columns: whether it is stored column by column.
 
     Raises:
-        DataError: for what is no array, or one of Python objects.
+        DataError: if it is not an array of plain values.
     """
 
-    def __init__(self, file: Any, name: str) -> None:
+    def __init__(self, file: IO[bytes], name: str) -> None:
         self.name = name
         self._file = file
         magic = file.read(8)
         if magic[:6] != b"\x93NUMPY" or len(magic) < 8:
-            raise DataError(f"{name} is no .npy file")
+            raise DataError(f"{name} is not a .npy file")
         size, encoding = (2, "latin1") if magic[6] == 1 else (4, "latin1" if magic[6] == 2 else "utf-8")
-        with foreign(f"{name} has no header that NumPy would write"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of Python about what stands in it
+        with library_errors(f"{name} does not have a header of NumPy's"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # from Python about the text of the header
             (length,) = struct.unpack("<H" if size == 2 else "<I", file.read(size))
             header = ast.literal_eval(file.read(min(length, _LONGEST_HEADER)).decode(encoding).strip())
             self.dtype = np.lib.format.descr_to_dtype(header["descr"])
@@ -58,7 +61,7 @@ class Stored:
             if type(self.shape) is not tuple or any(type(length) is not int or length < 0 for length in self.shape):
                 raise ValueError(f"its shape is {self.shape}")
         if self.dtype.hasobject:
-            raise DataError(f"{name} holds Python objects, not numbers", hint="save arrays of one type of number")
+            raise DataError(f"{name} holds Python objects, not numbers", hint="save arrays with one type of number")
         if not self.shape:
             raise DataError(f"{name} holds one number, not rows")
         self._check_length()
@@ -68,28 +71,37 @@ class Stored:
         wanted = math.prod(self.shape) * self.dtype.itemsize
         if left is not None and left < wanted:
             raise DataError(
-                f"{self.name} ends before its last row", hint=f"its header promises {wanted:,} bytes, and {left:,} follow"
+                f"{self.name} ends before its last row",
+                hint=f"its header says {wanted:,} bytes, but there are {left:,}",
             )
         row = math.prod(self.shape[1:]) * self.dtype.itemsize
         if not self.dtype.itemsize:
-            raise DataError(f"{self.name} holds nothing: its values have no bytes")
+            raise DataError(f"{self.name} is empty: its values have no bytes")
         if row > LONGEST:
             raise DataError(f"{self.name}: a row of more than {LONGEST >> 20} MiB", hint="is it a table?")
 
     @property
     def block_rows(self) -> int:
-        """How many rows are handed on at once."""
+        """The number of rows of a block."""
         return max(1, min(BLOCK_ROWS, _BLOCK_BYTES // max(1, math.prod(self.shape[1:]) * self.dtype.itemsize)))
 
-    def blocks(self, begin: int = 0, end: int | None = None, most: int | None = None) -> Iterator[Any]:
-        """Some rows at a time, from one to another; not from the first only where the file can go back."""
+    def blocks(self, begin: int = 0, end: int | None = None, most: int | None = None) -> Iterator[Array]:
+        """Yield some rows at a time.
+
+        Args:
+            begin, end: the range of rows; if it does not begin at the first one, the file has to be able to go back.
+            most: rows of a block at most.
+
+        Raises:
+            LimitError: if all of a large file has to be read at once.
+        """
         end = self.shape[0] if end is None else end
         most = most or self.block_rows
         if self.by_columns:
             if math.prod(self.shape) > MOST_ELEMENTS:
                 raise LimitError(
-                    f"{self.name} holds {math.prod(self.shape):,} numbers column after column, which has to be read as a whole",
-                    hint="save it row after row: numpy.ascontiguousarray",
+                    f"{self.name} holds {math.prod(self.shape):,} numbers column by column, and such a file is read as a whole",
+                    hint="save it row by row: numpy.ascontiguousarray",
                 )
             whole = self._read(math.prod(self.shape)).reshape(self.shape, order="F")
             for start in range(begin, end, most):
@@ -102,11 +114,11 @@ class Stored:
             rows = min(most, end - start)
             yield self._read(rows * math.prod(row)).reshape(rows, *row)
 
-    def _read(self, elements: int) -> Any:
+    def _read(self, elements: int) -> Array:
         wanted = elements * self.dtype.itemsize
         pieces: list[bytes] = []
         while wanted:
-            with foreign(f"cannot read {self.name}"):
+            with library_errors(f"cannot read {self.name}"):
                 piece = self._file.read(min(wanted, _PIECE))
             if not piece:
                 raise DataError(f"{self.name} ends before its last row")
@@ -116,93 +128,76 @@ class Stored:
         return array if self.dtype.isnative else array.astype(self.dtype.newbyteorder("="))
 
 
-class _NumpyReader:
-    """What both kinds of files share; see ``block.Reader``."""
+class _NumpyReader(Reader):
+    """Base class of both readers; done and total are rows."""
 
-    form = ""
-    parallel = True
-    name: str
-    columns: tuple[str, ...]
-    total: int | None
-    done: int
-
-    def block(self, piece: tuple[int, dict[str, Any]], wish: Wish) -> Block:
-        """The rows of a piece.
-
-        Raises:
-            DataError: for a column that holds no numbers.
-        """
+    def block(self, piece: tuple[int, Arrays], request: ReadRequest) -> Block:
+        """See ``Reader``; a column that does not contain numbers is an error too."""
         first, arrays = piece
         rows = len(next(iter(arrays.values())))
-        bad = BadRows(f"{self.name}, row", wish.on_error)
-        numbers = {}
-        for name in wish.numbers:
+        bad = BadRows(f"{self.name}, row", request.on_error)
+        numbers: dict[str, Floats] = {}
+        for name in request.numbers:
             array = arrays[name]
             if array.dtype.kind not in "fiu":
-                raise DataError(f"{self.name}: column '{name}' holds {described(array.dtype)}, no numbers")
+                raise DataError(f"{self.name}: column '{name}' contains {described(array.dtype)}, not numbers")
             numbers[name] = np.ascontiguousarray(array, np.float64)
-        columns = {name: self._text(name, arrays[name]) for name in wish.kept}
-        return bad.filed(Block(rows, numbers, columns, None, bad.where, range(first, first + rows)))
+        columns = {name: self._checked(name, arrays[name]) for name in request.kept}
+        return bad.applied_to(Block(rows, numbers, columns, None, bad.where, range(first, first + rows)))
 
-    def _text(self, name: str, array: Any) -> Any:
-        """A column that is passed on; text in it has to be of characters."""
+    def _checked(self, name: str, array: Array) -> Array:
+        """Return a column that is passed through; text in it has to consist of characters."""
         if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
             points = np.ascontiguousarray(array).view(np.uint32)
             if points.max() > 0x10FFFF or ((points >= 0xD800) & (points < 0xE000)).any():
-                raise DataError(f"{self.name}: column '{name}' holds text with what is no character", hint="is the file whole?")
+                raise DataError(f"{self.name}: column '{name}' contains text that is not Unicode", hint="is the file whole?")
         return array
 
 
-def described(dtype: Any) -> str:
-    """What an array holds, for messages."""
+def described(dtype: np.dtype[Any]) -> str:
+    """Return the kind of values of an array for a message."""
     return {"U": "text", "S": "bytes", "b": "true and false", "c": "complex numbers"}.get(dtype.kind, str(dtype))
 
 
 class NpyReader(_NumpyReader):
-    """A structured array, whose fields are the columns, or a 1-d or 2-d array whose columns are given names.
-
-    Args:
-        file: open for reading bytes.
-        name: what messages call it.
-        columns: names for an array without fields.
+    """Read a structured array, whose fields are the columns, or a 1-d or 2-d array whose columns are given names.
 
     Attributes:
         divisible: whether some rows can be read without the others.
 
     Raises:
-        DataError: if it is something else.
+        DataError: if it is another array, or if the names do not fit it.
     """
 
     def __init__(self, source: InputFile) -> None:
-        file, name, columns = source.file, source.name, source.columns
-        self.name = name
-        self._file = file
-        self._stored = Stored(file, name)
+        super().__init__(source)
+        name, columns = source.name, source.columns
+        self._stored = Stored(source.file, name)
         shape, fields = self._stored.shape, self._stored.dtype.names
         width = 1 if len(shape) == 1 else shape[1]
         if len(shape) > 2 or (fields is not None and len(shape) > 1):
             raise DataError(f"{name} holds an array of shape {list(shape)}, not a table")
         if fields is None and columns is None:
-            raise DataError(f"{name} has no names of columns", hint=f"name its {width} with --columns x,y")
+            raise DataError(
+                f"{name} does not name its columns", hint=f"name its {plural(width, 'column')} with {setting('columns', 'x,y')}"
+            )
         names = fields if columns is None else columns
         assert names is not None
-        if fields is None and len(names) != width:
-            raise DataError(f"{name} has {width} columns, but --columns names {len(names)}")
-        if fields is not None and len(names) != len(fields):
-            raise DataError(f"{name} has {len(fields)} columns, but --columns names {len(names)}")
+        width = width if fields is None else len(fields)
+        if len(names) != width:
+            raise DataError(f"{name} has {plural(width, 'column')}, but {setting('columns')} names {len(names)}")
         self.columns = tuple(names)
         self.total = shape[0]
-        self.done = 0
         self._rows: tuple[int, int | None] = (0, None)
         self.divisible = not self._stored.by_columns
 
     def cut(self, start: int, stop: int, first: int) -> None:
-        """Read the rows from ``start`` to ``stop`` only, and call the first one ``first``."""
+        """Read only the rows from ``start`` to ``stop``; the first one has the number ``first``."""
         self._rows = (start, stop)
         self.done = first - 1
 
-    def pieces(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Some rows at a time, and the number of the first."""
+    def pieces(self) -> Iterator[tuple[int, Arrays]]:
+        """Yield the number of the first of some rows, and the rows."""
         fields = self._stored.dtype.names
         for block in (
             self._stored.blocks(*self._rows) if self.total else [np.empty((0, *self._stored.shape[1:]), self._stored.dtype)]
@@ -214,40 +209,30 @@ class NpyReader(_NumpyReader):
             else:
                 yield first, dict(zip(self.columns, block.reshape(len(block), len(self.columns)).T, strict=True))
 
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
 
 class NpzReader(_NumpyReader):
-    """One 1-d array for each column.
-
-    Args:
-        file: open for reading bytes, and for going back.
-        name: what messages call it.
+    """Read one 1-d array for each column.
 
     Raises:
-        DataError: if it is something else.
+        DataError: if it is not an archive of arrays of the same length.
     """
 
     def __init__(self, source: InputFile) -> None:
-        file, name = source.file, source.name
-        self.name = name
-        self._file = file
-        with foreign(f"{name} is no .npz file"):
-            self._archive = zipfile.ZipFile(file)
+        super().__init__(source)
+        name = source.name
+        with library_errors(f"{name} is not a .npz file"):
+            self._archive = zipfile.ZipFile(source.file)
             members = {info.filename.removesuffix(".npy"): info for info in self._archive.infolist()}
             self._stored = {key: Stored(self._archive.open(info), f"{name}: {key}") for key, info in members.items()}
         self.columns = tuple(self._stored)
         lengths = {key: stored.shape for key, stored in self._stored.items()}
         if not lengths or any(len(shape) > 1 for shape in lengths.values()) or len(set(lengths.values())) > 1:
             shapes = ", ".join(f"{key} {list(shape)}" for key, shape in lengths.items())
-            raise DataError(f"{name} is no table: its columns have the shapes {shapes or 'of nothing'}")
+            raise DataError(f"{name} is not a table: {f'its columns have shapes {shapes}' if shapes else 'it has no columns'}")
         self.total = next(iter(lengths.values()))[0]
-        self.done = 0
 
-    def pieces(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Some rows at a time, and the number of the first."""
+    def pieces(self) -> Iterator[tuple[int, Arrays]]:
+        """Yield the number of the first of some rows, and the rows."""
         if not self.total:
             yield 1, {key: np.empty(0, stored.dtype) for key, stored in self._stored.items()}
         most = min(stored.block_rows for stored in self._stored.values())
@@ -259,4 +244,4 @@ class NpzReader(_NumpyReader):
     def close(self) -> None:
         """Close the file."""
         self._archive.close()
-        self._file.close()
+        super().close()

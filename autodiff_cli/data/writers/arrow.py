@@ -5,36 +5,36 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from autodiff_cli.data.block import Block, Column, OutputStyle, Reader
+from autodiff_cli.data.block import ArrowArray, Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.data.libraries import pyarrow
-from autodiff_cli.errors import DataError
+from autodiff_cli.errors import DataError, setting
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 GROUP_ROWS, GROUP_BYTES = 1 << 20, 1 << 27
-"""Rows of a row group of Parquet, or bytes, whichever is less."""
+"""Rows and bytes of a row group of Parquet at most."""
+_Column = list[object] | ArrowArray
+_Columns = tuple[list[_Column], list[ArrowArray]]
+"""Columns that are passed through, and results."""
 
 
-class ArrowWriter:
-    """Columns of the types that they have in the input; what was text in a text file is text.
-
-    Args:
-        style: ``parquet``, ``arrow`` or ``feather``.
+class ArrowWriter(Writer):
+    """Write columns with the types that they have in the input; columns of a text file are text.
 
     Raises:
         MissingPackage: without pyarrow.
     """
 
-    text = False
-    raw = ""
-    goes_back = False
-
     def __init__(self, style: OutputStyle) -> None:
+        super().__init__(style)
         self._arrow = pyarrow(style.format.library)
-        self._style = style.format.name
-        self._file: _Sink | None = None
+        self._is_parquet = style.format.name == "parquet"
+        self._out: _Sink | None = None
         self._sink: Any = None
         self._schema: Any = None
         self._waiting: list[Any] = []
@@ -42,26 +42,24 @@ class ArrowWriter:
         self._pool = ThreadPoolExecutor(1, "autodiff-arrow")
         self._written: Future[None] | None = None
 
-    def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Remember what the columns are."""
-        self._file = _Sink(file)
-        self._kept = tuple(kept)
-        self._results = tuple(results)
+    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        """Remember the columns and the schema of the input."""
+        super().begin(file, kept, results, source)
+        self._out = _Sink(file)
         self._given = getattr(source, "schema", None)
 
-    def encode(self, block: Block, results: Sequence[Any]) -> tuple[list[Column], list[Any]]:
-        """Columns as Arrow arrays, except those whose type depends on the rows before."""
+    def encode(self, block: Block, results: Results) -> _Columns:
+        """Return columns as Arrow arrays, except lists, whose type depends on the first rows of all."""
         columns = [block.columns[name] for name in self._kept]
         columns = [self._arrow.array(column) if isinstance(column, np.ndarray) else column for column in columns]
         return columns, [self._arrow.array(result) for result in results]
 
-    def like(self, path: str) -> None:
-        """Give the columns the types that they have in an Arrow file with the same ones."""
+    def take_types(self, path: str) -> None:
+        """Give the columns the types of those in an Arrow file."""
         with self._arrow.memory_map(path) as file:
             self._schema = self._arrow.ipc.open_file(file).schema
 
-    def write(self, encoded: tuple[list[Column], list[Any]]) -> None:
-        """Append rows."""
+    def write(self, encoded: _Columns) -> None:
         if self._sink is None:
             self._schema = self._schema or self._inferred_schema(*encoded)
             self._open()
@@ -70,43 +68,43 @@ class ArrowWriter:
         self._waiting.append(self._arrow.RecordBatch.from_arrays([*arrays, *results], schema=self._schema))
         many = sum(batch.num_rows for batch in self._waiting) >= GROUP_ROWS
         if many or sum(batch.nbytes for batch in self._waiting) >= GROUP_BYTES:
-            self._flush()
+            self._write_table()
 
-    def _inferred_schema(self, columns: list[Column], results: list[Any]) -> Any:
+    def _inferred_schema(self, columns: list[_Column], results: list[ArrowArray]) -> Any:
         fields = [self._field(name, column) for name, column in zip(self._kept, columns, strict=True)]
         fields += [self._arrow.field(name, result.type) for name, result in zip(self._results, results, strict=True)]
         return self._arrow.schema(fields, None if self._given is None else self._given.metadata)
 
     def _open(self) -> None:
-        if self._style == "parquet":
+        if self._is_parquet:
             from pyarrow import parquet
 
-            # Numbers rarely repeat: a dictionary of them is work for nothing.
+            # Numbers rarely repeat, so a dictionary of them would only take time.
             repeating = [field.name for field in self._schema if not self._arrow.types.is_floating(field.type)]
-            self._sink = parquet.ParquetWriter(self._file, self._schema, use_dictionary=repeating)
+            self._sink = parquet.ParquetWriter(self._out, self._schema, use_dictionary=repeating)
         else:
-            options = self._arrow.ipc.IpcWriteOptions(compression="lz4" if self._style == "feather" else None)
-            self._sink = self._arrow.ipc.new_file(self._file, self._schema, options=options)
+            options = self._arrow.ipc.IpcWriteOptions(compression="lz4" if self._style.format.name == "feather" else None)
+            self._sink = self._arrow.ipc.new_file(self._out, self._schema, options=options)
 
-    def _field(self, name: str, column: Column) -> Any:
+    def _field(self, name: str, column: _Column) -> Any:
         if isinstance(column, list):
             return self._arrow.field(name, self._inferred(name, column))
         if self._given is None:
             return self._arrow.field(name, column.type)
         field = self._given.field(name)
         dictionary = self._arrow.types.is_dictionary(field.type)
-        # A file has one dictionary only, and the batches of the input may have others.
+        # A file has one dictionary only, and batches of the input may have different ones.
         return field.with_type(field.type.value_type) if dictionary else field
 
     def _inferred(self, name: str, column: list[Any]) -> Any:
-        """The type of Python values: text of a text file, or what JSON had in the first rows."""
+        """Return the type of Python values: text of a text file, or values of JSON in the first rows."""
         try:
             kind = self._arrow.infer_type(column)
         except self._arrow.ArrowException:
-            raise DataError(f"column '{name}' holds values of several types", hint="--no-keep leaves it out") from None
+            raise DataError(f"column '{name}' has values of several types", hint=f"{setting('no_keep')} leaves it out") from None
         return self._arrow.string() if self._arrow.types.is_null(kind) else kind
 
-    def _fitting(self, column: Column, i: int) -> Any:
+    def _fitting(self, column: _Column, i: int) -> Any:
         kind = self._schema.field(i).type
         try:
             if isinstance(column, list):
@@ -115,48 +113,50 @@ class ArrowWriter:
                 column = column.dictionary_decode()
             return column if column.type == kind else column.cast(kind)
         except (self._arrow.ArrowException, OverflowError) as error:
-            message = f"column '{self._schema.field(i).name}' is {kind} in the first rows, and later is not: {error}"
-            raise DataError(message, hint="--no-keep leaves the input columns out, --format ndjson takes any value") from None
+            message = f"column '{self._schema.field(i).name}' is {kind} in the first rows, but not in later ones: {error}"
+            hint = f"{setting('no_keep')} leaves the input columns out, {setting('format', 'ndjson')} takes any value"
+            raise DataError(message, hint=hint) from None
 
-    def _flush(self) -> None:
+    def _write_table(self) -> None:
         table = self._arrow.Table.from_batches(self._waiting, self._schema)
         self._waiting = []
-        self._settle()
-        size = {"row_group_size": GROUP_ROWS} if self._style == "parquet" else {}
+        self._wait()
+        size = {"row_group_size": GROUP_ROWS} if self._is_parquet else {}
         self._written = self._pool.submit(self._sink.write_table, table, **size)
 
-    def _settle(self) -> None:
+    def _wait(self) -> None:
         """Wait for the table that is being written."""
         if self._written is not None:
             self._written.result()
 
-    def flush(self) -> None:
-        """A file is of use when it is whole."""
-
     def finish(self) -> None:
-        """Write the last rows and what says where everything is."""
-        self._flush()
-        self._settle()
+        """Write the last rows and the footer."""
+        self._write_table()
+        self._wait()
         self._sink.close()
 
     def close(self) -> None:
-        """Let go of the file; if ``finish`` was not called, it stays without an end."""
+        """Stop writing; without ``finish`` before, the file stays incomplete."""
         self._pool.shutdown(cancel_futures=True)
-        if self._file is not None:
-            self._file.ended = True
+        if self._out is not None:
+            self._out.ended = True
 
 
 class _Sink(io.RawIOBase):
-    """A file for Arrow, which would write the end of a file even after an error."""
+    """A file for Arrow, which would write a footer even after an error.
 
-    def __init__(self, file: Any) -> None:
+    Attributes:
+        ended: ignore all further bytes.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.ended = False
 
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Any) -> int:
+    def write(self, data: ReadableBuffer) -> int:
         if not self.ended:
             self._file.write(data)
-        return len(data)
+        return memoryview(data).nbytes

@@ -1,23 +1,25 @@
-"""Writing .npy and .npz: rows as they come, the number of rows at the end."""
+"""Writing .npy and .npz: rows as they come, and their number at the end."""
 
 from __future__ import annotations
 
 import struct
 import zipfile
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 
-from autodiff_cli.data.block import Block, Column, OutputStyle, Reader
-from autodiff_cli.errors import DataError, FileError
+from autodiff_cli.data.block import Array, Block, Column, OutputStyle, Reader, Results, Writer
+from autodiff_cli.data.column_values import as_float, is_number
+from autodiff_cli.errors import DataError, FileError, setting
 
 _ROOM = 20
-"""Digits of the largest number of rows, for which a header keeps a place."""
+"""Digits that a header reserves for the number of rows."""
+_DType = np.dtype[Any]
 
 
-def header(dtype: Any, rows: int) -> bytes:
-    """What stands before the rows of an array; as long for any number of rows."""
+def header(dtype: _DType, rows: int) -> bytes:
+    """Return the header of an array; its length does not depend on the number of rows."""
     described = np.lib.format.dtype_to_descr(dtype)
     text = f"{{'descr': {described!r}, 'fortran_order': False, 'shape': ({rows},), }}"
     text += " " * (_ROOM - len(str(rows)))
@@ -30,8 +32,8 @@ def header(dtype: Any, rows: int) -> bytes:
     return start + struct.pack("<H" if simple else "<I", length) + encoded + b" " * padding + b"\n"
 
 
-def as_array(column: Column, name: str, lines: Sequence[int]) -> Any:
-    """A column as a NumPy array of numbers, or of text where NumPy gave it.
+def as_array(column: Column, name: str, lines: Sequence[int]) -> Array:
+    """Return a column as a NumPy array of numbers, or of text if it comes from such an array.
 
     Raises:
         DataError: for a column of text.
@@ -39,111 +41,112 @@ def as_array(column: Column, name: str, lines: Sequence[int]) -> Any:
     if isinstance(column, np.ndarray):
         return column
     if isinstance(column, list):
-        from autodiff_cli.data.readers.delimited import is_number
-        from autodiff_cli.data.readers.ndjson import as_float
-
         for i, value in enumerate(column):
             if value is None or not (is_number(value) if isinstance(value, str) else isinstance(value, (int, float))):
-                raise _no_numbers(name, f"{value!r} in row {lines[i]}")
+                raise _not_numbers(name, f"{value!r} in row {lines[i]}")
         return np.array([as_float(value) for value in column], np.float64)
-    array = column.to_numpy(zero_copy_only=False)
+    array: Array = column.to_numpy(zero_copy_only=False)
     if array.dtype.hasobject:
-        raise _no_numbers(name, str(column.type))
+        raise _not_numbers(name, str(column.type))
     return array
 
 
-def _no_numbers(name: str, what: str) -> DataError:
-    hint = "--no-keep leaves the input columns out; Parquet and CSV have a place for everything"
-    return DataError(f"column '{name}' holds {what}, and NumPy's files hold numbers", hint=hint)
+def _not_numbers(name: str, what: str) -> DataError:
+    hint = f"{setting('no_keep')} leaves the input columns out; Parquet and CSV can hold any column"
+    return DataError(f"column '{name}' contains {what}, but files of NumPy hold numbers only", hint=hint)
 
 
-class NpyWriter:
-    """A structured array with a field for each column."""
+class NpyWriter(Writer):
+    """Write a structured array with a field for each column."""
 
-    text = False
-    raw = ""
     goes_back = True
-    _dtype: Any = None
 
     def __init__(self, style: OutputStyle) -> None:
-        """Make a writer; the format says all."""
+        super().__init__(style)
+        self._dtype: _DType | None = None
+        self._begun = False
+        self._rows = 0
 
-    def like(self, path: str) -> None:
-        """Give the columns the types that they have in an ``.npy`` file with the same ones."""
+    def take_types(self, path: str) -> None:
+        """Give the columns the types of those in a ``.npy`` file."""
         self._dtype = np.load(path, mmap_mode="r", allow_pickle=False).dtype
 
-    def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Remember where the rows go."""
-        self._file = file
-        self._kept = tuple(kept)
-        self._names = [*kept, *results]
-        self._rows = 0
-        self._begun = False
-
-    def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
-        """Columns as arrays."""
+    def encode(self, block: Block, results: Results) -> list[Array]:
+        """Return columns as arrays."""
         return [*(as_array(block.columns[name], name, block.lines) for name in self._kept), *results]
 
-    def write(self, encoded: Sequence[Any]) -> None:
-        """Append rows."""
+    def _row_type(self, arrays: Sequence[Array]) -> _DType:
+        """Return the type of a row, which the first rows decide.
+
+        Raises:
+            DataError: for a column that cannot be a field of it.
+            FileError: for a column that has another type in later rows, and cannot be converted without loss.
+        """
+        names = (*self._kept, *self._results)
         if self._dtype is None:
-            self._dtype = _row(self._names, encoded)
+            if any(not name or "\0" in name for name in names):
+                hint = f"name it in the header, or leave the input columns out: {setting('no_keep')}"
+                raise DataError("files of NumPy cannot have a column without a name, or with a NUL in its name", hint=hint)
+            self._dtype = np.dtype([(name, array.dtype) for name, array in zip(names, arrays, strict=True)])
+        for i, array in enumerate(arrays):
+            if not np.can_cast(array.dtype, self._dtype[i]):
+                raise FileError(
+                    f"column '{names[i]}' is {array.dtype} in later rows and {self._dtype[i]} in the first",
+                    hint=f"{setting('no_keep')} leaves it out",
+                )
+        return self._dtype
+
+    def write(self, encoded: Sequence[Array]) -> None:
+        dtype = self._row_type(encoded)
         if not self._begun:
-            self._file.write(header(self._dtype, 0))
+            self._file.write(header(dtype, 0))
             self._begun = True
-        rows = np.empty(len(encoded[0]), self._dtype)
-        for name, array in zip(self._names, encoded, strict=True):
-            _check(name, array.dtype, self._dtype[name])
+        rows = np.empty(len(encoded[0]), dtype)
+        for name, array in zip(dtype.names or (), encoded, strict=True):
             rows[name] = array
         self._file.write(rows.view(np.uint8).data if len(rows) else b"")
         self._rows += len(rows)
 
-    def flush(self) -> None:
-        """A file is of use when it is whole."""
-
     def finish(self) -> None:
         """Write the number of rows."""
+        assert self._dtype is not None
         self._file.seek(0)
         self._file.write(header(self._dtype, self._rows))
 
-    def close(self) -> None:
-        """There is nothing to let go of."""
-
 
 class NpzWriter(NpyWriter):
-    """An array for each column; they wait in a temporary file until all rows are there."""
+    """Write an array for each column; a temporary file holds them until all rows are there."""
 
     goes_back = False
 
     def __init__(self, style: OutputStyle) -> None:
         super().__init__(style)
-        self._waiting: Any = None
+        self._waiting: IO[bytes] | None = None
         self._blocks: list[tuple[int, int]] = []
 
-    def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Open the temporary file."""
         import tempfile
 
         super().begin(file, kept, results, source)
-        self._waiting = tempfile.TemporaryFile()  # noqa: SIM115  one that is open is one that is closed
+        self._waiting = tempfile.TemporaryFile()  # noqa: SIM115  close() closes it
 
-    def write(self, encoded: Sequence[Any]) -> None:
-        """Append rows."""
-        if self._dtype is None:
-            self._dtype = _row(self._names, encoded)
+    def write(self, encoded: Sequence[Array]) -> None:
+        assert self._waiting is not None
+        dtype = self._row_type(encoded)
         rows = len(encoded[0])
         self._blocks.append((self._waiting.tell(), rows))
-        for i, (name, array) in enumerate(zip(self._names, encoded, strict=True)):
-            dtype = self._dtype[i]
-            _check(name, array.dtype, dtype)
-            self._waiting.write(np.ascontiguousarray(array, dtype).view(np.uint8).data if rows else b"")
+        for i, array in enumerate(encoded):
+            self._waiting.write(np.ascontiguousarray(array, dtype[i]).view(np.uint8).data if rows else b"")
         self._rows += rows
 
     def finish(self) -> None:
         """Put the columns into the archive."""
-        before = 0  # bytes of a row that stand in front of the column
+        assert self._waiting is not None
+        assert self._dtype is not None
+        before = 0  # bytes of a row before the column
         with zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED) as archive:
-            for i, name in enumerate(self._names):
+            for i, name in enumerate(self._dtype.names or ()):
                 size = self._dtype[i].itemsize
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     member.write(header(self._dtype[i], self._rows))
@@ -156,25 +159,3 @@ class NpzWriter(NpyWriter):
         """Remove the temporary file."""
         if self._waiting is not None:
             self._waiting.close()
-
-
-def _row(names: Sequence[str], arrays: Sequence[Any]) -> Any:
-    """The type of a row.
-
-    Raises:
-        DataError: for a column that cannot be a field of one.
-    """
-    if any(not name or "\0" in name for name in names):
-        hint = "give it a name in the header, or leave the input columns out: --no-keep"
-        raise DataError("a column has no name, or one with a NUL in it, which NumPy's files have no place for", hint=hint)
-    return np.dtype([(name, array.dtype) for name, array in zip(names, arrays, strict=True)])
-
-
-def _check(name: str, given: Any, dtype: Any) -> None:
-    """Every block has to have the type of the first.
-
-    Raises:
-        FileError: if it cannot be made so without a loss.
-    """
-    if not np.can_cast(given, dtype):
-        raise FileError(f"column '{name}' is {given} in later rows and {dtype} in the first", hint="--no-keep leaves it out")

@@ -3,54 +3,46 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from typing import Any, BinaryIO, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from autodiff_cli.data.block import Block, OutputStyle, Reader
+from autodiff_cli.data.block import Block, OutputStyle, Results, Writer
 from autodiff_cli.data.column_values import python_values
-from autodiff_cli.data.writers.text import TextWriter
 from autodiff_cli.report.table import MOST_ROWS, drawn, rows_table
 
 _HALF = MOST_ROWS // 2
+_Row = tuple[object, ...]
 
 
 class _Ends(NamedTuple):
-    """How many rows a block has, its first ones, and its last ones where those are others."""
+    """The number of rows of a block, its first rows, and its last rows where those are others."""
 
     rows: int
-    first: list[tuple[object, ...]]
-    last: list[tuple[object, ...]]
+    first: list[_Row]
+    last: list[_Row]
 
 
-class TableWriter(TextWriter):
+class TableWriter(Writer):
     """Write a table; of many rows only the first and the last ones."""
 
     def __init__(self, style: OutputStyle) -> None:
         super().__init__(style)
-        self._first: list[tuple[object, ...]] = []
-        self._last: deque[tuple[object, ...]] = deque(maxlen=_HALF)
+        self._first: list[_Row] = []
+        self._last: deque[_Row] = deque(maxlen=_HALF)
         self._rows = 0
 
-    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Remember the columns."""
-        self._file = file
-        self._kept = tuple(kept)
-        self._results = tuple(results)
-
-    def encode(self, block: Block, results: Sequence[np.ndarray]) -> _Ends:
+    def encode(self, block: Block, results: Results) -> _Ends:
         """Return the first and the last rows."""
         columns = [*(block.columns[name] for name in self._kept), *results]
         ends = (slice(MOST_ROWS), slice(max(MOST_ROWS, block.rows - _HALF), None))
         first, last = (list(zip(*(python_values(column[part]) for column in columns), strict=True)) for part in ends)
         return _Ends(block.rows, first, last)
 
-    def write(self, encoded: Any) -> None:
+    def write(self, encoded: _Ends) -> None:
         """Remember the first and the last rows."""
         self._rows += encoded.rows
-        self._first += [*encoded.first, *encoded.last][: MOST_ROWS - len(self._first)]
-        self._last.extend((*encoded.first, *encoded.last))
+        rows = [*encoded.first, *encoded.last]
+        self._first += rows[: MOST_ROWS - len(self._first)]
+        self._last.extend(rows)
 
     def finish(self) -> None:
         """Draw the table."""

@@ -1,39 +1,32 @@
-"""Writing CSV, TSV, NDJSON and JSON.  Rows of the same format are passed on as the text they are."""
+"""Writing CSV, TSV, NDJSON, JSON and Markdown.  Rows of the same format are passed on unchanged."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import BinaryIO
 
-from autodiff_cli.data.block import Block, OutputStyle, Reader
-from autodiff_cli.data.column_values import FAST_FROM, cell_values, json_text, json_texts, number_texts
+from autodiff_cli.data import number_text
+from autodiff_cli.data.block import Block, OutputStyle, Reader, Results, Writer
+from autodiff_cli.data.column_values import cell_values, json_text
 from autodiff_cli.data.libraries import pyarrow_loaded
+from autodiff_cli.data.number_text import json_texts, number_texts
+from autodiff_cli.data.writers import arrow_csv
+from autodiff_cli.data.writers.arrow_csv import Buffers
 from autodiff_cli.report.records import delimited, markdown, markdown_line
 
 
-class TextWriter:
-    """What writers of text share: a head, which waits for the first rows to be right, then buffers."""
+class TextWriter(Writer):
+    """Base class of writers of text: a head, which waits until the first rows are right, then buffers."""
 
-    text = False
-    raw = ""
-    goes_back = False
-    _file: Any
     _head = b""
 
-    def __init__(self, style: OutputStyle) -> None:
-        self._style = style
-
-    def like(self, path: str) -> None:
-        """Text has no types."""
-
-    def write(self, encoded: Sequence[Any]) -> None:
-        """Append buffers."""
+    def write(self, encoded: Iterable[bytes | memoryview]) -> None:
         for buffer in (self._head, *encoded):
             self._file.write(buffer)
         self._head = b""
 
     def flush(self) -> None:
-        """Hand on what there is."""
+        """Write out all rows so far."""
         TextWriter.write(self, ())
         self._file.flush()
 
@@ -41,12 +34,9 @@ class TextWriter:
         """Write the head, if there were no rows."""
         TextWriter.write(self, ())
 
-    def close(self) -> None:
-        """There is nothing to let go of."""
-
 
 class DelimitedWriter(TextWriter):
-    """CSV or TSV, with a header unless ``bare``."""
+    """Write CSV or TSV."""
 
     text = True
 
@@ -54,24 +44,17 @@ class DelimitedWriter(TextWriter):
         super().__init__(style)
         self.raw = style.format.delimiter
 
-    def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Write the header."""
-        self._file = file
-        self._kept = tuple(kept)
+    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        """Prepare the header."""
+        super().begin(file, kept, results, source)
         if not self._style.bare:
             self._head = delimited([[*kept, *results]], self.raw).encode()
 
-    def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
-        """Lines as buffers."""
-        quickly = block.rows >= FAST_FROM or pyarrow_loaded()
+    def encode(self, block: Block, results: Results) -> Buffers:
         if isinstance(block.raw, bytes) and pyarrow_loaded() and block.rows:
-            from autodiff_cli.data.readers import arrow_csv
-
             return arrow_csv.appended(block.raw, self.raw, results)
         columns = [block.columns[name] for name in self._kept] if block.raw is None else []
-        if block.raw is None and quickly and block.rows:
-            from autodiff_cli.data.readers import arrow_csv
-
+        if block.raw is None and block.rows and (block.rows >= number_text.FAST_FROM or pyarrow_loaded()):
             lines = arrow_csv.joined([*columns, *results], self.raw)
             if lines is not None:
                 return lines
@@ -88,52 +71,48 @@ class MarkdownWriter(TextWriter):
 
     text = True
 
-    def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Write the header."""
-        self._file = file
-        self._kept = tuple(kept)
+    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        """Prepare the header."""
+        super().begin(file, kept, results, source)
         self._head = markdown([*kept, *results]).encode()
 
-    def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
-        """Return lines as one buffer."""
+    def encode(self, block: Block, results: Results) -> Buffers:
         kept = (["" if value is None else str(value) for value in cell_values(block.columns[name])] for name in self._kept)
         return ["".join(map(markdown_line, zip(*kept, *map(number_texts, results), strict=True))).encode()]
 
 
 class NdjsonWriter(TextWriter):
-    """One JSON object for each row."""
+    """Write one JSON object for each row."""
 
     raw = "ndjson"
 
-    def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Remember what the keys are."""
-        self._file = file
-        self._kept = tuple(kept)
-        self._results = _template(results)
+    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        """Remember the keys."""
+        super().begin(file, kept, results, source)
+        self._appended = _template(results)
         self._row = "{" + _template([*kept, *results]) + "}"
 
-    def _objects(self, block: Block, results: Sequence[Any]) -> list[str]:
+    def _objects(self, block: Block, results: Results) -> list[str]:
         numbers = list(map(json_texts, results))
         if block.raw is not None:
-            appended = map(self._results.__mod__, zip(*numbers, strict=True))
+            appended = map(self._appended.__mod__, zip(*numbers, strict=True))
             # A line is an object without anything around it.
             opened = [str(line)[:-1].rstrip() for line in block.raw]
             return [f"{line}{'' if line == '{' else ', '}{more}}}" for line, more in zip(opened, appended, strict=True)]
         columns = [json_texts(block.columns[name]) for name in self._kept]
         return list(map(self._row.__mod__, zip(*columns, *numbers, strict=True)))
 
-    def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
-        """Lines as one buffer."""
+    def encode(self, block: Block, results: Results) -> Buffers:
         return ["".join([f"{line}\n" for line in self._objects(block, results)]).encode()]
 
 
 def _template(names: Sequence[str]) -> str:
-    """``"x": %s, "y": %s``."""
+    """Return ``"x": %s, "y": %s``."""
     return ", ".join(f"{json_text(name).replace('%', '%%')}: %s" for name in names)
 
 
 class JsonWriter(NdjsonWriter):
-    """One JSON object with all rows in it, after what ``head`` says of them."""
+    """Write one JSON object with all rows in it, after the head of the style."""
 
     raw = ""
 
@@ -141,22 +120,21 @@ class JsonWriter(NdjsonWriter):
         super().__init__(style)
         self._separator = b"\n"
 
-    def begin(self, file: Any, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Write all but the rows."""
+    def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
+        """Prepare all that is written before the rows."""
         super().begin(file, kept, results, source)
         head = json_text({**self._style.head, "columns": [*kept, *results]})
         self._head = f'{head[:-1]}, "rows": ['.encode()
 
-    def encode(self, block: Block, results: Sequence[Any]) -> list[Any]:
-        """Objects as one buffer."""
+    def encode(self, block: Block, results: Results) -> Buffers:
         return [",\n".join(self._objects(block, results)).encode()]
 
-    def write(self, encoded: Sequence[Any]) -> None:
-        """Append rows."""
-        if encoded[0]:
-            super().write([self._separator, *encoded])
+    def write(self, encoded: Iterable[bytes | memoryview]) -> None:
+        first, *others = encoded
+        if first:
+            super().write([self._separator, first, *others])
             self._separator = b",\n"
 
     def finish(self) -> None:
-        """Close what is open."""
+        """Close the list and the object."""
         super().write([b"]}\n"])

@@ -1,0 +1,68 @@
+"""Writing large blocks as CSV through Arrow: the same text as ``text.DelimitedWriter``, several times as fast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from autodiff_cli.data.block import ArrowArray, Column, Results
+from autodiff_cli.data.libraries import pyarrow_if_there
+from autodiff_cli.data.number_text import arrow_number_texts
+
+Buffers = list[bytes | memoryview]
+"""Text in parts, to be written one after the other."""
+
+
+def joined(columns: Sequence[Column], delimiter: str) -> Buffers | None:
+    """Return columns as lines of CSV, or ``None`` if Python has to decide how a value is written."""
+    if pyarrow_if_there() is None:
+        return None
+    from pyarrow import compute
+
+    cells = [_cells(column, delimiter) for column in columns]
+    if any(column is None for column in cells):
+        return None
+    cells[-1] = compute.binary_join_element_wise(cells[-1], "", "\n")
+    return [_bytes(compute.binary_join_element_wise(*cells, delimiter) if len(cells) > 1 else cells[0])]
+
+
+def _cells(column: Column, delimiter: str) -> ArrowArray | None:
+    """Return a column of numbers, or of texts that need no quotes, as text; ``None`` for any other."""
+    from pyarrow import compute, types
+
+    pa = pyarrow_if_there()
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
+        return compute.cast(pa.array(column), pa.string())
+    if isinstance(column, np.ndarray):
+        return arrow_number_texts(column) if column.dtype in (np.float32, np.float64) else None
+    if isinstance(column, list) or column.null_count:
+        return None
+    if types.is_float64(column.type) or types.is_float32(column.type):
+        return arrow_number_texts(column.to_numpy())
+    if types.is_integer(column.type):
+        return compute.cast(column, pa.string())
+    if types.is_string(column.type) and not any(
+        compute.any(compute.match_substring(column, sign)).as_py() for sign in (delimiter, '"', "\n", "\r")
+    ):
+        return column
+    return None
+
+
+def appended(raw: bytes, delimiter: str, results: Results) -> Buffers:
+    """Return the lines of ``raw`` with numbers behind each."""
+    from pyarrow import compute
+
+    pa = pyarrow_if_there()
+    # Line i as Arrow sees it begins with the newline of line i - 1, so that the joined lines can be written at once.
+    ends = np.flatnonzero(np.frombuffer(raw, np.uint8) == ord("\n"))
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    offsets[1:] = ends
+    lines = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(raw))
+    return [_bytes(compute.binary_join_element_wise(lines, *map(arrow_number_texts, results), delimiter)), b"\n"]
+
+
+def _bytes(texts: ArrowArray) -> memoryview:
+    """Return the texts of an Arrow array one after the other; the array begins with its buffer."""
+    end = np.frombuffer(texts.buffers()[1], np.int32)[len(texts)]
+    return memoryview(texts.buffers()[2])[: int(end)]
