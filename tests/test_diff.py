@@ -491,7 +491,7 @@ def test_what_it_prints_can_be_evaluated(capsys: pytest.CaptureFixture[str]) -> 
 def test_help_is_of_expressions(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", "--help"]) == 0
     shown = capsys.readouterr().out
-    assert "Bare expressions" in shown
+    assert "Print only the expressions" in shown
     assert "latex" in shown
     assert "--precision" not in shown
     assert main(["diff", "x % y", "--format", "latex"]) == 0

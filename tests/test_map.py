@@ -356,10 +356,10 @@ def test_rows_with_errors_are_counted() -> None:
     done = run_map("x*y", "--on-error", "skip", stdin=data)
     assert done.text == "x,y,value,d_x,d_y\n1,2,2.0,2.0,1.0\n7,8,56.0,8.0,7.0\n"
     first = "the first is standard input, line 3: column 'x' contains 'N/A', which is not a number\n"
-    assert done.err == f"note: 3 rows with cells that are no numbers, left out; {first}"
+    assert done.err == f"note: 3 rows with non-numeric cells were left out; {first}"
     done = run_map("x*y", "--on-error", "nan", stdin=data)
     assert done.text.splitlines()[2:5] == ["N/A,4,nan,4.0,nan", "5,,nan,nan,5.0", "6,oops,nan,nan,6.0"]
-    assert "3 rows with cells that are no numbers, counted as nan" in done.err
+    assert "3 rows with non-numeric cells were set to nan" in done.err
     refused(5, "3 cells, but there are 2", "x*y", "--on-error", "nan", stdin=b"x,y\n1,2,3\n")
     assert run_map("x*y", "--on-error", "skip", "-q", stdin=b"x,y\n1,2,3\n4,5\n").text == "20.0,5.0,4.0\n"
 
@@ -376,10 +376,10 @@ def test_rows_without_a_value() -> None:
     data = data.replace(b"7", b"N/A")
     done = run_map(inverse, "--on-error", "skip", stdin=data)
     assert done.text == "x,y,value,d_x,d_y\n2,1,0.5,-0.25,-0.0\n4,5,0.25,-0.0625,-0.0\n"
-    assert "note: 2 rows without a value, left out; one is standard input, line " in done.err
+    assert "note: 2 rows without a value were left out; one is standard input, line " in done.err
     done = run_map(inverse, "--on-error", "nan", stdin=data)
     assert done.text.splitlines()[2:4] == ["3,0,nan,nan,nan", "N/A,0,nan,nan,nan"]
-    assert "note: 2 rows without a value, counted as nan" in done.err
+    assert "note: 2 rows without a value were set to nan" in done.err
     for choice in ("stop", "nan", "skip"):
         assert "line" not in refused(3, "one number is needed", "[x, y]", "--on-error", choice, stdin=b"x,y\n1,2\n").err
 

@@ -109,7 +109,7 @@ ERRORS = [
     ("sin(x)", "--over x=0:1 --order 3", 2, "must be 0, 1 or 2", "taylor"),
     ("x*y", "--over x=0:1,y=0:1 --order 2", 2, "over two variables", "--order"),
     ("sin(x)", "--over x=0:1 --y-range 2:1", 2, "--y-range: the range 2:1 goes backwards", "--y-range 1:2"),
-    ("sin(x)", "--over x=0:1 -o plot.gif", 2, "cannot tell what to write", ".svg"),
+    ("sin(x)", "--over x=0:1 -o plot.gif", 2, "cannot tell the format of", ".svg"),
     ("sin(x)", "--over x=0:1 -o nowhere/at/all.csv", 5, "cannot write", ""),
     ("sin(x", "--over x=0:1", 2, "never closed", "add a ')'"),
     ("[x, x]", "--over x=0:1", 3, "shape [2]", "sum it"),

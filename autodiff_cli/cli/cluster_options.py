@@ -1,9 +1,9 @@
-"""Options of ``map`` that say who works: this process, or a cluster."""
+"""Options of ``map`` for where to run: in this process or on a cluster."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -20,74 +20,82 @@ class Size(click.ParamType):  # type: ignore[type-arg]
 
     name = "size"
 
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
+    def convert(self, value: str | int, param: click.Parameter | None, context: click.Context | None) -> int:
         """The number of bytes."""
         if isinstance(value, int):
             return value
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", value.strip(), re.IGNORECASE)
         size = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
         if not size:
-            self.fail(f"'{value}' is no size, such as 64M", param, context)
+            self.fail(f"'{value}' is not a size, such as 64M", param, context)
         return size
 
 
-of_cluster = options.stack(
-    [
-        click.option(
-            "--engine",
-            default="local",
-            show_default=True,
-            type=click.Choice(["local", "dask"]),
-            help="Who works: this process, or a Dask cluster.",
-        ),
-        click.option("--scheduler", metavar="ADDRESS", help="Of a cluster: tcp://HOST:8786.  [default: one of this machine]"),
-        click.option(
-            "--workers",
-            metavar="N",
-            type=click.IntRange(1),
-            help="Processes of a cluster of this machine.  [default: all processors]",
-        ),
-        click.option("--partition-bytes", metavar="SIZE", type=Size(), help="How much of a file one task takes.  [default: 64M]"),
-        click.option("--partition-rows", metavar="N", type=click.IntRange(1), help="The same in rows."),
-    ]
+class Cluster(NamedTuple):
+    """The options for where to run."""
+
+    engine: str
+    scheduler: str | None
+    workers: int | None
+    threads: int | None
+    partition_bytes: int | None
+    partition_rows: int | None
+
+    def settings(self, target: str | None, unbuffered: bool) -> Settings | None:
+        """Return the settings of a cluster; ``None`` to run in this process.
+
+        Raises:
+            click.UsageError: for options that exclude each other.
+        """
+        from autodiff_cli.data import output
+
+        partitions = {"--partition-bytes": self.partition_bytes, "--partition-rows": self.partition_rows}
+        if self.engine != "dask":
+            for name, value in {"--scheduler": self.scheduler, "--workers": self.workers, **partitions}.items():
+                if value is not None:
+                    raise click.UsageError(f"{name} is for a cluster\n  hint: add --engine dask")
+            if output.is_folder(target):
+                hint = "name a file; --engine dask writes many files into a folder"
+                raise click.UsageError(f"'{target}' is a folder\n  hint: {hint}")
+            return None
+        if unbuffered:
+            raise click.UsageError("--unbuffered is for a stream, and --engine dask reads files")
+        for name, value in (("--workers", self.workers), ("--threads", self.threads)):
+            if self.scheduler is not None and value is not None:
+                raise click.UsageError(f"{name} is for a cluster on this machine, and --scheduler names another")
+        if None not in partitions.values():
+            raise click.UsageError("--partition-bytes or --partition-rows, not both")
+        from autodiff_cli.compiler.program import processors
+        from autodiff_cli.data.cluster.coordinator import Settings
+        from autodiff_cli.data.cluster.partitions import BYTES, Limits
+
+        limits = Limits(self.partition_bytes or BYTES, self.partition_rows)
+        return Settings(self.scheduler, self.workers or processors(), self.threads or 1, limits)
+
+
+cluster = options.together(
+    "cluster",
+    Cluster,
+    click.option(
+        "--engine",
+        default="local",
+        show_default=True,
+        type=click.Choice(["local", "dask"]),
+        help="Where to run: in this process or on a Dask cluster.",
+    ),
+    click.option(
+        "--threads",
+        metavar="N",
+        type=click.IntRange(1),
+        help="Number of threads, on a cluster of each worker.  [default: one for each processor; on a cluster 1]",
+    ),
+    click.option("--scheduler", metavar="ADDRESS", help="Scheduler: tcp://HOST:8786.  [default: one on this machine]"),
+    click.option(
+        "--workers",
+        metavar="N",
+        type=click.IntRange(1),
+        help="Number of processes of a cluster on this machine.  [default: one for each processor]",
+    ),
+    click.option("--partition-bytes", metavar="SIZE", type=Size(), help="Part of a file for one task.  [default: 64M]"),
+    click.option("--partition-rows", metavar="N", type=click.IntRange(1), help="The same in rows."),
 )
-
-
-def settings(
-    target: str | None,
-    engine: str,
-    scheduler: str | None,
-    workers: int | None,
-    threads: int | None,
-    partition_bytes: int | None,
-    partition_rows: int | None,
-    unbuffered: bool,
-    **_: Any,
-) -> Settings | None:
-    """What a cluster needs to know, if there is to be one.
-
-    Raises:
-        click.UsageError: for options that do not go together.
-    """
-    from autodiff_cli.data import output
-
-    own = {"--scheduler": scheduler, "--workers": workers, "--partition-bytes": partition_bytes, "--partition-rows": partition_rows}
-    if engine != "dask":
-        for name, value in own.items():
-            if value is not None:
-                raise click.UsageError(f"{name} is for a cluster\n  hint: add --engine dask")
-        if output.is_folder(target):
-            raise click.UsageError(f"'{target}' is a folder\n  hint: name a file; --engine dask writes many files into a folder")
-        return None
-    if unbuffered:
-        raise click.UsageError("--unbuffered is for a stream, and --engine dask reads files")
-    for name, value in (("--workers", workers), ("--threads", threads)):
-        if scheduler is not None and value is not None:
-            raise click.UsageError(f"{name} is for a cluster of this machine, and --scheduler names another")
-    if partition_bytes is not None and partition_rows is not None:
-        raise click.UsageError("--partition-bytes or --partition-rows, not both")
-    from autodiff_cli.compiler.program import processors
-    from autodiff_cli.data.cluster.coordinator import Settings
-    from autodiff_cli.data.cluster.partitions import BYTES, Limits
-
-    return Settings(scheduler, workers or processors(), threads or 1, Limits(partition_bytes or BYTES, partition_rows))

@@ -2,57 +2,39 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 import click
 
 from autodiff_cli.cli import options
+from autodiff_cli.cli.output import Output
+from autodiff_cli.cli.parsing import ExpressionCommand
 
 
-@click.command("explain", cls=options.ExpressionCommand, short_help="The chain rule step by step, in numbers.")
-@options.expression
-@options.values
-@options.order
-@options.gradient
-@click.option("--condition", is_flag=True, help="How much each operation magnifies relative errors, at worst.")
-@options.strict
-@options.quiet_notes
-@options.output_with_latex
-def command(
-    expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, quiet_notes: bool, **switches: Any
-) -> None:
-    """Explain how backward finds the gradient of EXPR: the forward pass line by line, then the sweep node by node.
+@click.command("explain", cls=ExpressionCommand)
+@options.evaluated_from
+@options.order()
+@click.option("--condition", is_flag=True, help="Print the condition number of each operation.")
+@options.output(options.strict, options.quiet_notes, options.precision, use="formula")
+def command(given: options.Given, order: int, condition: bool, out: Output) -> None:
+    """Explain how backward finds the gradient of EXPR: the forward pass line by line, then backward node by node.
 
-    Formats are table, markdown, latex and json, and a row for each contribution in the others.
+    table, markdown, latex and json are whole explanations; the other formats have a row for each contribution.
 
     \b
     autodiff explain "log(x**3) + sqrt(x**2)" --at x=5
     autodiff explain "sum(x**2*y)" --at "x=[1, 2],y=3" --order 2 --format latex
     """
-    from autodiff_cli.derivatives.evaluate import check_finite
     from autodiff_cli.explain.explain import explain
 
-    style = options.chosen_format(style, as_json, options.with_latex)
-    evaluation = options.evaluation(options.read_expression(expr), switches)
-    result = explain(evaluation, switches["order"], switches["condition"])
-    if switches["strict"]:
-        check_finite([("the value", result.value), *result.numbers()], result.notes, result.expression)
-    if quiet:
-        from autodiff_cli.report.records import bare
+    result = explain(given.evaluation(), order, condition)
 
-        sys.stdout.write(bare(value for _, value in result.numbers()))
-    elif style == "table":
-        from autodiff_cli.explain import terminal as page
-        from autodiff_cli.report import table
+    def table() -> str:
+        from autodiff_cli.explain.terminal import pages
 
-        table.show(page.pages(result, precision, color), color)
-    elif style in ("markdown", "latex"):
-        from autodiff_cli.explain import documents
+        return out.drawn(pages(result, out.precision, out.color))
 
-        sys.stdout.write(documents.page(style, result, precision))
-    else:
-        from autodiff_cli.report import records
+    def document() -> str:
+        from autodiff_cli.explain.documents import page
 
-        sys.stdout.write(records.render(style, result.to_dict(), result.records()))
-    options.say_notes(result.notes, quiet_notes)
+        return page(out.style, result, out.precision)
+
+    out.emit(result, views={"table": table, "markdown": document, "latex": document})

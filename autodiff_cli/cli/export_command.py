@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from autodiff_cli.cli import options
+from autodiff_cli.cli.output import Output
+from autodiff_cli.cli.parsing import ExpressionCommand
 
 
-@click.command("export", cls=options.ExpressionCommand, short_help="A function in another language.")
+@click.command("export", cls=ExpressionCommand)
 @options.expression
 @click.option("--to", required=True, metavar="LANGUAGE", help="python, numpy, torch, jax, c or latex.")
 @click.option("--name", default="f", show_default=True, help="Name of the function.")
-@click.option("--wrt", metavar="x,y", help="Arguments to differentiate by.  [default: all]")
-@click.option("--order", default=1, show_default=True, metavar="N", type=int, help="2 adds the Hessian.")
-@click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a name; without one it is an argument.")
+@click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a name; names without one are arguments.")
+@options.wrt("all")
+@options.order("2 adds the Hessian.")
 @click.option("-o", "--output", "path", metavar="FILE", help="Write to a file.")
-def command(expr: str, to: str, name: str, wrt: str | None, order: int, const: tuple[str, ...], path: str | None) -> None:
-    """A function in another language that returns the value of EXPR and its gradient; the names in EXPR are its arguments.
+def command(expr: str, to: str, name: str, const: tuple[str, ...], wrt: str | None, order: int, path: str | None) -> None:
+    """Write a function in another language that returns the value of EXPR and its gradient. Its arguments are the names in EXPR.
 
     \b
     autodiff export "log(x**3)" --to python
@@ -28,9 +28,4 @@ def command(expr: str, to: str, name: str, wrt: str | None, order: int, const: t
     from autodiff_cli.export.export import export
 
     text = export(options.read_expression(expr), to, name, options.names(wrt), order, bindings(const, "const"))
-    if path is None or path == "-":
-        sys.stdout.write(text)
-    else:
-        from autodiff_cli.data.output import write
-
-        write(path, text.encode())
+    Output(to, path=None if path == "-" else path).write(text)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 import click
 
 from autodiff_cli.cli import options
+from autodiff_cli.cli.output import Output
+from autodiff_cli.cli.parsing import Command
 
 
-@click.command("functions", short_help="The functions of the language.")
+@click.command("functions", cls=Command)
 @click.argument("name", required=False)
-@options.output
-def command(name: str | None, style: str, as_json: bool, quiet: bool, precision: int, color: str) -> None:
-    """All functions, or everything about one: signature, domain, derivative, convention at kinks.
+@options.output(options.precision, bare="names")
+def command(name: str | None, out: Output) -> None:
+    """List all functions, or describe one: signature, domain, derivative, convention at kinks.
 
     \b
     autodiff functions
@@ -23,24 +22,10 @@ def command(name: str | None, style: str, as_json: bool, quiet: bool, precision:
     from autodiff_cli import ops  # noqa: F401
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
     from autodiff_cli.errors import UnknownName
+    from autodiff_cli.report.functions import FunctionList
     from autodiff_cli.suggest import suggestion
 
-    style = options.chosen_format(style, as_json)
     if name is not None and name not in FUNCTIONS:
         raise UnknownName(f"unknown function '{name}'", hint=suggestion(name, FUNCTIONS) or "'autodiff functions' lists all")
-    unique = {op.name: op for op in FUNCTIONS.values()}
-    chosen = list(unique.values()) if name is None else [FUNCTIONS[name]]
-    if quiet:
-        sys.stdout.write("".join(f"{op.name}\n" for op in chosen))
-        return
-    described: list[dict[str, Any]] = [op.to_dict() for op in chosen]
-    if style == "table":
-        from autodiff_cli.report import reference
-
-        reference.show(described, one=name is not None, color=color)
-        return
-    from autodiff_cli.report import records
-
-    document = {"schema": 1, "command": "functions", "functions": described}
-    rows = [{**entry, "aliases": " ".join(entry["aliases"])} for entry in described]
-    sys.stdout.write(records.render(style, document, rows, described))
+    chosen = dict.fromkeys(function.name for function in FUNCTIONS.values()) if name is None else [name]
+    out.emit(FunctionList([FUNCTIONS[each] for each in chosen], one=name is not None), "autodiff_cli.report.reference:tables")

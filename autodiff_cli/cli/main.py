@@ -17,7 +17,6 @@ import click
 
 from autodiff_cli import __version__, signals
 from autodiff_cli.errors import AutodiffError, InternalError, OutOfMemory
-from autodiff_cli.formats import FORMATS
 
 COMMANDS = {
     "eval": "Value, gradient and the table of every tensor.",
@@ -39,7 +38,7 @@ COMMANDS = {
     "repl": "The same, typed.",
     "functions": "The functions of the language.",
 }
-TOGETHER = {name: "products" for name in ("jacobian", "hessian", "jvp", "vjp", "hvp")}
+TOGETHER = {"grad": "eval", **{name: "products" for name in ("jacobian", "hessian", "jvp", "vjp", "hvp")}}
 """Commands that share a module."""
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _WELCOME = """\
@@ -182,15 +181,12 @@ def _show_traceback(problem: BaseException) -> None:
 def _fail(error: AutodiffError, args: list[str]) -> int:
     """Print an error; its exit code, which it keeps if it cannot be printed."""
     try:
-        from autodiff_cli.cli.mistakes import option
-        from autodiff_cli.report.diagnostics import for_people, for_programs
+        from autodiff_cli.cli.mistakes import report
 
-        error.translate(option)
         chosen = [b for a, b in pairwise(args) if a == "--format"]
         chosen += [a.partition("=")[2] for a in args if a.startswith("--format=")]
         chosen += ["json"] if "--json" in args else []
-        style = chosen[-1] if chosen else os.environ.get("AUTODIFF_FORMAT", "")
-        sys.stderr.write((for_programs if style in FORMATS and FORMATS[style].json else for_people)(error) + "\n")
+        report(error, chosen[-1] if chosen else os.environ.get("AUTODIFF_FORMAT", ""))
     except Exception:  # no memory for the message, for one
         sys.stderr.write(f"error: {error.message}\n")
     return int(error.exit_code)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
 
-from autodiff_cli.errors import UsageError
+from autodiff_cli.errors import AutodiffError, UsageError
+from autodiff_cli.formats import FORMATS
 from autodiff_cli.suggest import suggestion
 
 _HINT = "\n  hint: "
@@ -22,6 +24,18 @@ def option(name: str, value: str = "") -> str:
     """Spell a setting of the library as an option; see ``errors.setting``."""
     name = _ONE_AT_A_TIME.get(name, name)
     return f"--{name.replace('_', '-')}{' ' * bool(value)}{value}"
+
+
+def report(error: AutodiffError, style: str) -> None:
+    """Print an error to standard error in the words of the command line.
+
+    Args:
+        style: the output format: some have errors as JSON.
+    """
+    from autodiff_cli.report.diagnostics import for_people, for_programs
+
+    error.translate(option)
+    sys.stderr.write((for_programs if style in FORMATS and FORMATS[style].json else for_people)(error) + "\n")
 
 
 def usage_error(message: str, hint: str, context: click.Context | None = None) -> click.UsageError:

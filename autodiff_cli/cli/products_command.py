@@ -2,127 +2,98 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
 from autodiff_cli.cli import options
+from autodiff_cli.cli.output import Output
+from autodiff_cli.cli.parsing import ExpressionCommand
 
-vector = click.option("--vector", multiple=True, metavar="NAME=VALUE", help="What to multiply by; 0 for the others.")
+_TABLES = "autodiff_cli.report.table:product_tables"
+
+vector = click.option(
+    "--vector", multiple=True, metavar="NAME=VALUE", help="Direction to multiply by; 0 for variables without one."
+)
 
 
-@click.command("jacobian", cls=options.ExpressionCommand)
-@options.expression
-@options.values
-@options.strict
-@options.quiet_notes
-@options.output
-def jacobian(expr: str, **switches: Any) -> None:
-    """The derivative of every element of EXPR by every element of every variable.
+@click.command("jacobian", cls=ExpressionCommand)
+@options.evaluated
+@options.numbers_output
+def jacobian(given: options.Given, out: Output) -> None:
+    """Print the Jacobian matrix: the derivative of every output element with respect to every input element.
 
     \b
     autodiff jacobian "[x*y, x + y]" --at x=2,y=3
     autodiff jacobian "A @ v" --at "v=[1, 2]" --const "A=[[1, 2], [3, 4]]" --json
     """
-    _run("jacobian", expr, **switches)
+    _run("jacobian", given, out)
 
 
-@click.command("hessian", cls=options.ExpressionCommand)
-@options.expression
-@options.values
+@click.command("hessian", cls=ExpressionCommand)
+@options.evaluated
 @options.verify
-@options.strict
-@options.quiet_notes
-@options.output
-def hessian(expr: str, **switches: Any) -> None:
-    """The second derivatives of EXPR by every pair of elements of the variables.
+@options.numbers_output
+def hessian(given: options.Given, verify: bool, digits: int | None, out: Output) -> None:
+    """Print the Hessian matrix: the second derivatives of EXPR with respect to every pair of input elements.
 
     \b
     autodiff hessian "x**2*y" --at x=2,y=3
     autodiff hessian "sum(x**3)" --at "x=[1, 2, 3]" --json
     """
-    _run("hessian", expr, **switches)
+    from autodiff_cli.derivatives import products
+
+    evaluation = given.evaluation()
+    result = products.product("hessian", evaluation, {})
+    if verify or digits is not None:
+        products.verify(evaluation, result, digits)
+    out.emit(result, _TABLES)
 
 
-@click.command("jvp", cls=options.ExpressionCommand)
-@options.expression
-@options.values
+@click.command("jvp", cls=ExpressionCommand)
+@options.evaluated
 @vector
-@options.strict
-@options.quiet_notes
-@options.output
-def jvp(expr: str, **switches: Any) -> None:
-    """The Jacobian of EXPR times a vector: how the output changes in a direction. No matrix is built.
+@options.numbers_output
+def jvp(given: options.Given, vector: tuple[str, ...], out: Output) -> None:
+    """Print the Jacobian of EXPR times a vector: the change of the output in a direction. No matrix is built.
 
     \b
     autodiff jvp "x*y" --at x=2,y=3 --vector x=1
     autodiff jvp "sin(v)" --at "v=[1, 2]" --vector "v=[1, 0]" -q
     """
-    _run("jvp", expr, **switches)
+    _run("jvp", given, out, vector)
 
 
-@click.command("vjp", cls=options.ExpressionCommand)
-@options.expression
-@options.values
-@options.gradient
-@options.strict
-@options.quiet_notes
-@options.output
-def vjp(expr: str, **switches: Any) -> None:
-    """A vector (--gradient) times the Jacobian of EXPR: one sweep. No matrix is built.
+@click.command("vjp", cls=ExpressionCommand)
+@options.evaluated_from
+@options.numbers_output
+def vjp(given: options.Given, out: Output) -> None:
+    """Print a vector (--gradient) times the Jacobian of EXPR: one backward pass. No matrix is built.
 
     \b
     autodiff vjp "sin(v)" --at "v=[1, 2]" --gradient "[1, 10]"
     autodiff vjp "[x*y, x + y]" --at x=2,y=3 --gradient "[1, 0]" -q
     """
-    _run("vjp", expr, **switches)
+    _run("vjp", given, out)
 
 
-@click.command("hvp", cls=options.ExpressionCommand)
-@options.expression
-@options.values
+@click.command("hvp", cls=ExpressionCommand)
+@options.evaluated
 @vector
-@options.strict
-@options.quiet_notes
-@options.output
-def hvp(expr: str, **switches: Any) -> None:
-    """The Hessian of EXPR times a vector. No matrix is built.
+@options.numbers_output
+def hvp(given: options.Given, vector: tuple[str, ...], out: Output) -> None:
+    """Print the Hessian of EXPR times a vector. No matrix is built.
 
     \b
     autodiff hvp "x**2*y" --at x=2,y=3 --vector x=1
     autodiff hvp "sum(x**4)" --at "x=linspace(0, 1, 99)" --vector "x=ones(99)" -q
     """
-    _run("hvp", expr, **switches)
+    _run("hvp", given, out, vector)
 
 
-def _run(
-    command: str, expr: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, quiet_notes: bool, **switches: Any
-) -> None:
-    from autodiff_cli.derivatives.evaluate import check_finite
-    from autodiff_cli.derivatives.products import product, verify
+def _run(command: str, given: options.Given, out: Output, vector: Sequence[str] = ()) -> None:
+    from autodiff_cli.derivatives.products import product
     from autodiff_cli.evaluation.bindings import bindings
-    from autodiff_cli.evaluation.evaluation import plain
 
-    style = options.chosen_format(style, as_json)
-    evaluation = options.evaluation(options.read_expression(expr), switches)
-    result = product(command, evaluation, bindings(switches.get("vector", ()), "vector"))
-    if switches.get("verify") or switches.get("digits") is not None:
-        verify(evaluation, result, switches["digits"])
-    if switches["strict"]:
-        check_finite(result.numbers(), result.notes, result.expression)
-    if quiet:
-        from autodiff_cli.report.records import bare
-
-        sys.stdout.write(bare(options.in_digits(result, "hessian") or [value for _, value in result.numbers()]))
-    elif style == "table":
-        from autodiff_cli.report import table
-
-        table.show([*table.product_tables(result, precision), *table.verified_tables(result.verified)], color)
-    else:
-        from autodiff_cli.report import records
-
-        rows = [{"name": name, "value": plain(value)} for name, value in result.numbers()]
-        sys.stdout.write(records.render(style, result.to_dict(), options.beside(result, rows)))
-    options.say_verified(result, quiet, quiet_notes)
-    options.say_notes(result.notes, quiet_notes)
+    evaluation = given.evaluation()
+    out.emit(product(command, evaluation, bindings(vector, "vector")), _TABLES)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from autodiff_cli import signals
 from autodiff_cli.cli import options
-from autodiff_cli.cli.run_command import Screen, new_interpreter, spoken_warnings
+from autodiff_cli.cli.output import Output
+from autodiff_cli.cli.parsing import Command
+from autodiff_cli.cli.run_command import Screen, new_interpreter, spoken_warnings, variables
+
+if TYPE_CHECKING:
+    from autodiff_cli.script.interpreter import Interpreter
 
 _HELP = """\
 Type expressions and statements of autograd, one a line:
@@ -25,11 +30,10 @@ help NAME explains a function; Ctrl-D or 'exit' leaves.
 """
 
 
-@click.command("repl", short_help="A program of autograd statements, typed.")
-@options.start
-@options.quiet_notes
-@options.output
-def command(style: str, as_json: bool, quiet: bool, precision: int, color: str, quiet_notes: bool, **switches: Any) -> None:
+@click.command("repl", cls=Command)
+@variables
+@options.output(options.quiet_notes, options.precision)
+def command(at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output) -> None:
     """Type the statements of 'autodiff run' and see at once what they do.
 
     An error is reported, and the session goes on. There are history and completion of names; with prompt_toolkit
@@ -41,38 +45,36 @@ def command(style: str, as_json: bool, quiet: bool, precision: int, color: str, 
     """
     from autodiff_cli.cli.prompt import lines
 
-    interpreter = new_interpreter(**switches)
-    screen = Screen("quiet" if quiet else options.chosen_format("ndjson" if as_json else style, False), precision, color)
+    interpreter = new_interpreter(at, const, dtype)
+    screen = Screen(out._replace(style="ndjson") if out.style == "json" else out)  # one object for the session never ends
     if sys.stdin is not None and sys.stdin.isatty():
-        sys.stderr.write("autodiff: type 'help' for what can be typed, Ctrl-D to leave\n")
+        sys.stderr.write("autodiff: type 'help' for help, Ctrl-D to exit\n")
     for text in lines(interpreter):
         words = text.split()
         if words[:1] in (["exit"], ["quit"]) and words[0] not in interpreter.names and len(words) == 1:
             break
         if words[:1] == ["help"] and "help" not in interpreter.names:
-            _help(words[1:], color)
+            _help(words[1:], out)
             continue
-        _run(interpreter, screen, text, quiet_notes)
+        _run(interpreter, screen, text)
 
 
-def _run(interpreter: Any, screen: Screen, text: str, quiet_notes: bool) -> None:
-    from autodiff_cli.cli.mistakes import option
+def _run(interpreter: Interpreter, screen: Screen, text: str) -> None:
+    from autodiff_cli.cli.mistakes import report
     from autodiff_cli.errors import AutodiffError
-    from autodiff_cli.report.diagnostics import for_people, for_programs
 
     noted = len(interpreter.notes)
     try:
-        with spoken_warnings(quiet_notes):
+        with spoken_warnings(screen.out.quiet_notes):
             for shown in interpreter.run(text):
                 screen.show(interpreter, shown)
-                screen.finish({})  # nothing waits for the end of a session
+                screen.finish(interpreter)
     except AutodiffError as error:
-        error.translate(option)
-        sys.stderr.write((for_programs if screen.style == "ndjson" else for_people)(error) + "\n")
+        report(error, screen.out.style)
     except KeyboardInterrupt:
         signals.forget()
         sys.stderr.write("interrupted\n")
-    options.say_notes(interpreter.notes[noted:], quiet_notes)
+    screen.out.say_notes(interpreter.notes[noted:])
 
 
 def _statement(name: str) -> bool:
@@ -88,21 +90,17 @@ def _statement(name: str) -> bool:
     return True
 
 
-def _help(names: list[str], color: str) -> None:
+def _help(names: list[str], out: Output) -> None:
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+    from autodiff_cli.report.functions import FunctionList
+    from autodiff_cli.report.reference import tables
 
     if not names:
         sys.stdout.write(_HELP)
-        return
-    for name in names:
-        name = name.rpartition(".")[2]
-        if name not in FUNCTIONS and _statement(name):
-            continue
-        if name not in FUNCTIONS:
+    for name in (name.rpartition(".")[2] for name in names):
+        if name in FUNCTIONS:
+            sys.stdout.write(out.drawn(tables(FunctionList([FUNCTIONS[name]], one=True), out.precision)))
+        elif not _statement(name):
             from autodiff_cli.suggest import suggestion
 
             sys.stderr.write(f"no function '{name}': {suggestion(name, FUNCTIONS) or 'autodiff functions lists all'}\n")
-            continue
-        from autodiff_cli.report import reference
-
-        reference.show([FUNCTIONS[name].to_dict()], one=True, color=color)

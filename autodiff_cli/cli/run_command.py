@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from autodiff_cli.cli import options
+from autodiff_cli.cli.output import Output, say
+from autodiff_cli.cli.parsing import Command
 
 if TYPE_CHECKING:
+    from autodiff_cli.outcome import Record
     from autodiff_cli.script.interpreter import Interpreter, Shown
 
+variables = options.stack(options.at, options.const, options.dtype, options.no_limits)
+"""The options of an ``Interpreter``."""
 
-@click.command("run", short_help="A program file of autograd statements.")
+
+@click.command("run", cls=Command)
 @click.argument("file")
-@options.start
-@options.quiet_notes
-@options.output
-def command(
-    file: str, style: str, as_json: bool, quiet: bool, precision: int, color: str, quiet_notes: bool, **switches: Any
-) -> None:
+@variables
+@options.output(options.quiet_notes, options.precision)
+def command(file: str, at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output) -> None:
     """Run the statements in FILE, one a line; - reads them from standard input.
 
-    Beside what an expression can say there are tensor(5, requires_grad=true), y.retain_grad(), z.backward(),
-    grad(z, x), with no_grad: ..., x.grad.zero_(), and the other names of PyTorch's autograd; show x, y prints the table
-    of these tensors. The first error ends the run.
+    Besides expressions there are tensor(5, requires_grad=true), y.retain_grad(), z.backward(), grad(z, x),
+    with no_grad: ..., x.grad.zero_(), and the other names of PyTorch's autograd; show x, y prints the table of these
+    tensors. The first error ends the run.
 
     \b
     autodiff run descent.ad
@@ -36,24 +39,23 @@ def command(
     """
     from autodiff_cli.errors import AutodiffError
 
-    style = options.chosen_format(style, as_json)
     text = options.read_file(file)
-    interpreter = new_interpreter(**switches)
-    screen = Screen("quiet" if quiet else style, precision, color)
+    interpreter = new_interpreter(at, const, dtype)
+    screen = Screen(out)
     try:
-        with spoken_warnings(quiet_notes):
+        with spoken_warnings(out.quiet_notes):
             for shown in interpreter.run(text):
                 screen.show(interpreter, shown)
     except AutodiffError as error:
         error.path = "standard input" if file == "-" else file
         raise
     finally:
-        screen.finish({"schema": 1, "command": "run", "file": file, "dtype": switches["dtype"]}, interpreter.notes)
-        options.say_notes(interpreter.notes, quiet_notes)
+        screen.finish(interpreter, file)
+        out.say_notes(interpreter.notes)
 
 
 def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> Interpreter:
-    """An interpreter that knows the variables of the command line."""
+    """Return an interpreter that knows the variables of the command line."""
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.evaluation.evaluation import leaves
     from autodiff_cli.script.interpreter import Interpreter
@@ -63,89 +65,64 @@ def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> 
 
 @contextmanager
 def spoken_warnings(quiet: bool) -> Iterator[None]:
-    """Warnings that PyTorch gives as notes on standard error, each once; none of them if ``quiet``."""
+    """Print each warning of PyTorch once, as a note on standard error; none of them if ``quiet``."""
     said: set[str] = set()
 
-    def say(message: Warning | str, *_: Any) -> None:
+    def spoken(message: Warning | str, *_: object) -> None:
         if str(message) not in said and not quiet:
             said.add(str(message))
-            _say(message)
+            say(str(message))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = say  # type: ignore[assignment]
+        warnings.showwarning = spoken  # type: ignore[assignment]
         yield
 
 
-def _say(message: Warning | str) -> None:
-    from autodiff_cli.report.diagnostics import note
-
-    sys.stderr.write(note(str(message)))
-
-
 class Screen:
-    """Prints what a program shows, at once; a JSON object when all is known.
+    """Prints what a program shows: at once, or in the formats of a whole result when the program has ended."""
 
-    Args:
-        style: an output format, or ``quiet`` for bare numbers.
-    """
-
-    def __init__(self, style: str, precision: int, color: str) -> None:
-        self.style = style
-        self.precision = precision
-        self.color = color
-        self.steps: list[dict[str, Any]] = []
+    def __init__(self, out: Output) -> None:
+        self.out = out
+        self.steps: list[Record] = []
         self.begun = False
 
     def show(self, interpreter: Interpreter, shown: Shown) -> None:
-        if self.style == "quiet":
+        """Print what a statement shows, or keep it for the end."""
+        if self.out.quiet:
             from autodiff_cli.report.records import bare
 
             sys.stdout.write(bare(numbers(shown.value)))
-        elif self.style != "table":
-            self._record(interpreter, shown)
-        elif shown.rows is None:
+        elif self.out.style == "table" and shown.rows is None:
             sys.stdout.write(shown.text + "\n")
-        else:
-            from autodiff_cli.report import table
+        elif self.out.style == "table":
+            from autodiff_cli.report.table import tensor_table
 
-            sys.stdout.write("\n" if self.begun else "")
-            table.show([table.tensor_table(shown.rows, self.precision)], self.color)
+            sys.stdout.write("\n" * self.begun + self.out.drawn([tensor_table(shown.rows or [], self.out.precision)]))
+        else:
+            from autodiff_cli.report.records import to_json
+            from autodiff_cli.script.transcript import record
+
+            step = record(interpreter.source, shown)
+            if self.out.style == "ndjson":
+                sys.stdout.write(to_json(step) + "\n")
+            else:
+                self.steps.append(step)
         self.begun = True
         sys.stdout.flush()
 
-    def _record(self, interpreter: Interpreter, shown: Shown) -> None:
-        from autodiff_cli.evaluation.evaluation import plain_records
-        from autodiff_cli.report import records
-        from autodiff_cli.script.display import to_plain
+    def finish(self, interpreter: Interpreter, file: str = "") -> None:
+        """Write what waits for the end: after an error, all that was shown before it."""
+        if not self.out.quiet and self.out.style not in ("table", "ndjson"):
+            from autodiff_cli.report.records import render
+            from autodiff_cli.script.transcript import Transcript
 
-        start, end = shown.statement.span
-        step: dict[str, Any] = {
-            "line": interpreter.source.count("\n", 0, start) + 1,
-            "statement": interpreter.source[start:end],
-        }
-        if shown.rows is None:
-            step |= {"value": to_plain(shown.value), "text": shown.text}
-        else:
-            step["tensors"] = plain_records(shown.rows)
-        if self.style == "ndjson":
-            sys.stdout.write(records.to_json(step) + "\n")
-        else:
-            self.steps.append(step)
-
-    def finish(self, head: dict[str, Any], notes: Sequence[dict[str, Any]] = ()) -> None:
-        """Write what waits for the end, with the notes: after an error, all that was shown before it."""
-        from autodiff_cli.report import records
-
-        if self.style == "json":
-            sys.stdout.write(records.to_json({**head, "steps": self.steps, "notes": list(notes)}) + "\n")
-        elif self.style not in ("table", "quiet", "ndjson"):
-            sys.stdout.write(records.render(self.style, {}, records.step_records(self.steps)))
-        self.steps = []
+            sys.stdout.write(render(self.out.style, Transcript(file, interpreter, self.steps)))
+            self.steps = []
 
 
 def numbers(value: Any) -> list[Any]:
-    """The arrays and numbers in a value."""
+    """Return the arrays and numbers in a value."""
     import numpy as np
 
     if isinstance(value, (tuple, list)):

@@ -55,9 +55,11 @@ class Compiled:
         terms: the results: ``()`` for the value, ``("x", "y")`` for a second derivative.
         outputs: their names: ``value``, ``d_x``, ``d_x_y``.
         dtype: the type of all results.
+        reason: why each row is evaluated by itself; ``None`` for a ``Program``.
     """
 
     engine: str
+    reason: str | None = None
 
     def __init__(self, variables: Sequence[str], wanted: Sequence[Term], dtype: DTypeLike) -> None:
         self.variables = tuple(variables)

@@ -21,7 +21,7 @@ from autodiff_cli.suggest import suggestion
 from autodiff_cli.text import shortened
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(slots=True)
@@ -144,7 +144,7 @@ class RowMap:
         self.task = task
         self._program = program
         self._dtype = np.dtype(task.dtype)
-        self._scalars = {name: task.at[name] for name in program.variables if name in task.at}
+        self._scalars = {name: np.asarray(task.at[name]) for name in program.variables if name in task.at}
         # Many headers have a blank after the comma.
         counts = Counter(columns)
         blanks = {column.strip(): column for column in columns if column.strip() not in counts}
@@ -266,7 +266,7 @@ class RowMap:
             tally.first_at = {name: float(block.numbers[column][i]) for name, column in self._columns.items()}
         return tally
 
-    def _run(self, block: Block, values: Mapping[str, ArrayLike], out: list[Floats]) -> tuple[Block, list[Floats]]:
+    def _run(self, block: Block, values: Mapping[str, NDArray[np.generic]], out: list[Floats]) -> tuple[Block, list[Floats]]:
         if not isinstance(self._program, compile.RowByRowProgram):
             self._program.run(values, out)
             return block, out

@@ -13,16 +13,17 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.derivatives.orders import hessian, partial_derivatives
 from autodiff_cli.derivatives.pending import LazyNotes
 from autodiff_cli.errors import AutodiffError, GraphError, NotFiniteError, UsageError, setting
-from autodiff_cli.evaluation.evaluation import Evaluation, TensorRow, plain, plain_records
+from autodiff_cli.evaluation.evaluation import COLUMNS, Evaluation, TensorRow, plain_records
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.limits import MOST_ORDERS, MOST_TURNS, check_bytes, check_count, held
+from autodiff_cli.outcome import Outcome, Record, plain
 from autodiff_cli.text import listed
 
 if TYPE_CHECKING:
     from autodiff_cli.precise.right_digits import Verified
 
 
-class Result:
+class Result(Outcome):
     """What ``evaluate`` gives.
 
     Attributes:
@@ -39,6 +40,7 @@ class Result:
 
     def __init__(self, command: str, expression: str, dtype: str, order: int) -> None:
         self.command = command
+        self.kinds = ("value", "grad") if command == "eval" else ("grad",)
         self.expression = expression
         self.dtype = dtype
         self.order = order
@@ -55,16 +57,14 @@ class Result:
     def notes(self) -> list[dict[str, Any]]:
         return [] if self._notes is None else self._notes.read()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object, with numbers that are not finite still as floats."""
-        result: dict[str, Any] = {
-            "schema": 1,
-            "command": self.command,
+    def content(self) -> Record:
+        tensors = plain_records(row.record() for row in self.tensors) if self.command == "eval" else []
+        result: Record = {
             "expression": self.expression,
             "dtype": self.dtype,
             "order": self.order,
             "value": plain(self.value),
-            "tensors": plain_records(row.record() for row in self.tensors),
+            **({"tensors": tensors} if self.command == "eval" else {}),
             "grad": {name: plain(value) for name, value in self.grad.items()},
         }
         if self.order >= 2:
@@ -74,7 +74,7 @@ class Result:
             ]
         if self.verified is not None:
             result["verified"] = self.verified.to_dict()["verified"]
-            for row in result["tensors"]:
+            for row in tensors:
                 if ("tensors", row["name"]) in self.verified.right:
                     row["right_digits"] = self.verified.right["tensors", row["name"]]
             if self.verified.digits is not None:
@@ -85,6 +85,24 @@ class Result:
     def numbers(self) -> list[tuple[str, Any]]:
         """Every value and derivative with what it is called."""
         return [("the value", self.value), *_derivatives(self.grad, self.derivatives)]
+
+    def bare(self) -> list[Any]:
+        numbers = super().bare()
+        return numbers[1:] if self.command == "grad" and (self.verified is None or self.verified.digits is None) else numbers
+
+    def records(self) -> list[Record]:
+        """Return a record for each tensor (for ``grad`` each gradient), then one for each higher derivative: ``d_x_y``."""
+        content = self.content()
+        if self.command == "grad":
+            records = [{"name": f"d_{name}", "value": value} for name, value in content["grad"].items()]
+        else:
+            records = [{column: row[column] for column in COLUMNS} for row in content["tensors"]]
+        records += [{"name": "_".join(["d", *each["wrt"]]), "value": each["value"]} for each in content.get("derivatives", ())]
+        return self.beside(records)
+
+    def lines(self) -> list[Record]:
+        content = self.content()
+        return self.records() if self.command == "grad" else [*content["tensors"], *content.get("derivatives", ())]
 
 
 def _in_digits(result: dict[str, Any], texts: Mapping[tuple[str, ...], Any]) -> None:
@@ -98,7 +116,7 @@ def _in_digits(result: dict[str, Any], texts: Mapping[tuple[str, ...], Any]) -> 
     for entry in result.get("derivatives", []):
         kind = "hessian" if entry["order"] == 2 else "derivatives"
         entry["value"] = texts[kind, *entry["wrt"]]
-    for row in result["tensors"]:
+    for row in result.get("tensors", ()):
         row["value"] = texts.get(("tensors", row["name"]), row["value"])
 
 

@@ -16,8 +16,9 @@ from autodiff_cli.derivatives.pending import LazyNotes
 from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName, setting
 from autodiff_cli.evaluation.bindings import variables
 from autodiff_cli.evaluation.coercion import variable_hint
-from autodiff_cli.evaluation.evaluation import Evaluation, plain
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.limits import lifted
+from autodiff_cli.outcome import Outcome, Record, plain
 
 if TYPE_CHECKING:
     from autodiff_cli.precise.right_digits import Verified
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _ORDER = {"hessian": 2, "hvp": 2}
 
 
-class Product:
+class Product(Outcome):
     """A Jacobian, a Hessian, or a product of one with a vector.
 
     Attributes:
@@ -34,6 +35,8 @@ class Product:
         shapes: the shape of each variable.
         found: by variable; for ``hessian`` by variable and variable; for ``jvp`` an array alone.
     """
+
+    kinds = ("hessian",)
 
     def __init__(self, command: str, evaluation: Evaluation, found: Any) -> None:
         self.command = command
@@ -52,11 +55,8 @@ class Product:
         """What is worth knowing."""
         return self._notes.read()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object."""
+    def content(self) -> Record:
         result = {
-            "schema": 1,
-            "command": self.command,
             "expression": self.expression,
             "dtype": self.dtype,
             "value": plain(self.value),

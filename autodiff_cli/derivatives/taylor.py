@@ -16,9 +16,10 @@ from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.taylor_mode import Expansion
 from autodiff_cli.derivatives.pending import LazyNotes
 from autodiff_cli.errors import AutodiffError, MissingValue, NoSeriesError, UsageError, setting
-from autodiff_cli.evaluation.evaluation import Evaluation, plain
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.machine import Machine
 from autodiff_cli.limits import MOST_ORDERS, check_count, check_printed
+from autodiff_cli.outcome import Outcome, Record, plain
 from autodiff_cli.text import listed
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ MOST_NESTED = 6
 """Up to this order nested reverse mode is fast, and is preferred where Taylor mode yields nan."""
 
 
-class Taylor:
+class Taylor(Outcome):
     """The Taylor series of an expression.
 
     Attributes:
@@ -39,6 +40,9 @@ class Taylor:
         coefficients: of the powers 0 to ``order`` of ``variable - at``, the power as the first dimension.
         derivatives: each coefficient times the factorial of its power.
     """
+
+    command = "taylor"
+    kinds = ("coefficients",)
 
     def __init__(self, evaluation: Evaluation, order: int, coefficients: Array) -> None:
         (self.variable,) = evaluation.variables
@@ -56,11 +60,8 @@ class Taylor:
         """What is worth knowing about the coefficients."""
         return self._notes.read()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object."""
+    def content(self) -> Record:
         result = {
-            "schema": 1,
-            "command": "taylor",
             "expression": self.expression,
             "dtype": self.dtype,
             "order": self.order,

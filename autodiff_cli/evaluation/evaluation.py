@@ -19,8 +19,11 @@ from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.evaluation.trace import Trace
 from autodiff_cli.language.tree import walk
 from autodiff_cli.limits import check_printed, places
+from autodiff_cli.outcome import plain
 from autodiff_cli.suggest import suggestion
 
+COLUMNS = ("name", "expression", "value", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "grad")
+"""Of a table of tensors."""
 Value = ArrayLike | Tensor | str
 """The value of a variable: numbers, or the text of an expression."""
 
@@ -69,18 +72,6 @@ class TensorRow(NamedTuple):
 def next_names(node: Node) -> list[str | None]:
     """Return the names of the nodes that a node leads to; ``None`` where no gradient flows."""
     return [None if following is None else following.name() for following, _ in node.next_functions]
-
-
-def plain(value: object) -> Any:
-    """Return an array or a scalar as Python numbers in nested lists; any other value as it is.
-
-    Raises:
-        LimitError: for more numbers than an output may have.
-    """
-    if isinstance(value, np.ndarray):
-        check_printed(places(value.shape))
-        return value.tolist()
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def plain_records(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -11,8 +11,8 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.derivatives.pending import LazyNotes
-from autodiff_cli.evaluation.evaluation import plain
 from autodiff_cli.language.tree import Syntax, unparse
+from autodiff_cli.outcome import Outcome, Record, plain
 
 
 @dataclass(slots=True, eq=False)
@@ -204,7 +204,7 @@ class SecondDerivatives:
 
 
 @dataclass(slots=True, eq=False)
-class Explanation:
+class Explanation(Outcome):
     """The explanation of an evaluation and its derivatives.
 
     Attributes:
@@ -220,6 +220,8 @@ class Explanation:
         hessian: the same as numbers.
         noted: what the user should know.
     """
+
+    command = "explain"
 
     expression: str
     dtype: str
@@ -241,18 +243,16 @@ class Explanation:
         return [] if self.noted is None else self.noted.read()
 
     def numbers(self) -> list[tuple[str, Array]]:
-        """Return every derivative with its description."""
-        first = [(f"the derivative with respect to {name}", value) for name, value in self.grad.items()]
+        """Return the value and every derivative, each with its description."""
+        first = [("the value", self.value)]
+        first += [(f"the derivative with respect to {name}", value) for name, value in self.grad.items()]
         return first + [
             (f"the derivative with respect to {a}, {b}", value) for a, row in self.hessian.items() for b, value in row.items()
         ]
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the JSON object."""
+    def content(self) -> Record:
         sweep = {"start": None, "steps": [], "ends": []} if self.sweep is None else self.sweep.to_dict()
-        result: dict[str, object] = {
-            "schema": 1,
-            "command": "explain",
+        result: Record = {
             "expression": self.expression,
             "dtype": self.dtype,
             "order": self.order,
@@ -268,6 +268,9 @@ class Explanation:
             result["hessian"] = {a: {b: plain(value) for b, value in row.items()} for a, row in self.hessian.items()}
         result["notes"] = self.notes
         return result
+
+    def bare(self) -> list[Array]:
+        return [value for _, value in self.numbers()[1:]]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record for each contribution, in the order of the backward passes."""

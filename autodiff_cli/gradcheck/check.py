@@ -22,12 +22,13 @@ from autodiff_cli.derivatives.pending import LazyNotes
 from autodiff_cli.errors import AutodiffError, MissingValue, NotPrecise, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import named
 from autodiff_cli.evaluation.coercion import variable_hint
-from autodiff_cli.evaluation.evaluation import Evaluation, plain
+from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.gradcheck.methods import Extrapolated, FixedStep, HighPrecision, Method, Verdicts, gradient_of
 from autodiff_cli.gradcheck.verdicts import Tolerances, Verdict, rounded, worst
 from autodiff_cli.limits import check_count
 from autodiff_cli.notes import rounding_trials
+from autodiff_cli.outcome import Outcome, Record, plain
 from autodiff_cli.precise.reference import MOST_SECONDS, in_time
 
 MOST_CHECKED = 500
@@ -38,7 +39,7 @@ Entry = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Report:
+class Report(Outcome):
     """The result of ``check_gradient``.
 
     Attributes:
@@ -48,6 +49,8 @@ class Report:
         failure, hint: the message on the first entry that is wrong.
         notes: the notes on the points.
     """
+
+    command = "gradcheck"
 
     expression: str
     points: int = 1
@@ -71,15 +74,14 @@ class Report:
         """What is undecided, and why."""
         return "" if (entry := self.undecided) is None else f"{_derivative(entry)} is undecided: {entry['reason']}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "schema": 1,
-            "command": "gradcheck",
-            "expression": self.expression,
-            "passed": self.passed,
-            "checks": self.checks,
-            "notes": self.notes,
-        }
+    def content(self) -> Record:
+        return {"expression": self.expression, "passed": self.passed, "checks": self.checks, "notes": self.notes}
+
+    def records(self) -> list[Record]:
+        return self.checks
+
+    def bare(self) -> list[str]:
+        return ["fail" if not self.passed else "undecided" if self.undecided else "pass"]
 
 
 def check_gradient(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.evaluation.evaluation import plain
 from autodiff_cli.evaluation.tensor_log import TensorLog
+from autodiff_cli.outcome import Outcome, Record, plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,7 @@ class GraphNode:
 
 
 @dataclass(slots=True, eq=False)
-class Graph:
+class Graph(Outcome):
     """Nodes in topological order, the last of which is the output.
 
     Attributes:
@@ -71,13 +71,17 @@ class Graph:
         direction: ``forward`` for values, ``backward`` for gradients.
         evaluated: whether there are values.
         hidden: the number of nodes that are left out.
+        notes: what the user should know.
     """
+
+    command = "graph"
 
     nodes: list[GraphNode]
     expression: str
     direction: str
     evaluated: bool
     hidden: int = 0
+    notes: list[dict[str, Any]] = field(default_factory=list)
 
     def edges(self) -> Iterator[tuple[int, int]]:
         """Yield every edge, from an input to the node that uses it, in the order of the arguments."""
@@ -115,16 +119,14 @@ class Graph:
                     layers[given] = max(layers[given], layers[i] + 1)
         return sum(layers[given] - layers[user] for given, user in self.edges())
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the JSON object; numbers that are not finite are still floats."""
+    def content(self) -> Record:
         return {
-            "schema": 1,
-            "command": "graph",
             "expression": self.expression,
             "direction": self.direction,
             "nodes": self.records(),
             "edges": [{"from": a, "to": b} for a, b in self.edges()],
             "hidden": self.hidden,
+            "notes": self.notes,
         }
 
     def records(self) -> list[dict[str, object]]:

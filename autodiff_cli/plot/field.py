@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,8 @@ SHADES = "·░▒▓█"
 ARROWS = "→↗↑↖←↙↓↘"
 
 
-def show(field: Field, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> None:
-    """Draw a field on standard output."""
+def drawn(field: Field, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> str:
+    """Return a field drawn for standard output."""
     colorless = console(color).no_color
     columns, rows = size(width, height)
     y_places, y_labels = ticks(field.y[0], field.y[-1], max(3, rows // 3))
@@ -41,7 +40,7 @@ def show(field: Field, width: int | None, height: int | None, y_range: tuple[flo
     lines.append(f"{' ' * margin}└{_axis(field, inner)}┘")
     lines.append(" " * (margin + 1) + _below(field, inner))
     lines.append(" " * (margin + 1) + _key(levels, labels, inner, colorless))
-    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _at(points: Floats, count: int) -> NDArray[np.intp]:

@@ -9,12 +9,13 @@ import numpy as np
 
 from autodiff_cli.compiler.program import output_name
 from autodiff_cli.evaluation.ranges import Range
+from autodiff_cli.outcome import Outcome, Record
 from autodiff_cli.plot.discontinuities import Bools, Floats
 from autodiff_cli.plot.refine import Samples
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plot:
+class Plot(Outcome):
     """A value and its derivatives over one variable.
 
     Attributes:
@@ -26,6 +27,8 @@ class Plot:
         samples: the same curves for drawing; derivatives are nan where there is no value.
         notes: what the user should know, ``{"kind", "span", "message"}``.
     """
+
+    command = "plot"
 
     expression: str
     over: Range
@@ -44,10 +47,12 @@ class Plot:
         """Return the samples in equal steps by column."""
         return {self.over.name: self.points, **dict(zip(self.columns, self.table, strict=True))}
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the JSON object."""
+    def content(self) -> Record:
         marks = [{"kind": found.kind, "at": found.at} for found in self.samples.discontinuities]
-        return {**_head(self.expression, self.order, [self.over], self.data()), "marks": marks, "notes": self.notes}
+        return {**_content(self.expression, self.order, [self.over], self.data()), "marks": marks, "notes": self.notes}
+
+    def records(self) -> list[Record]:
+        return _rows(self.data())
 
     def numbers(self) -> list[tuple[str, Floats]]:
         """Return every column with its description."""
@@ -58,7 +63,7 @@ class Plot:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Field:
+class Field(Outcome):
     """A value and its gradient over two variables.
 
     Attributes:
@@ -73,6 +78,8 @@ class Field:
         window: the range of values to show.
         notes: what the user should know, ``{"kind", "span", "message"}``.
     """
+
+    command = "plot"
 
     expression: str
     over: Sequence[Range]
@@ -93,22 +100,27 @@ class Field:
         columns = ["value", *(output_name((r.name,)) for r in self.over)]
         return named | {name: part.ravel() for name, part in zip(columns, self.table, strict=False)}
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the JSON object."""
-        return {**_head(self.expression, self.order, self.over, self.data()), "notes": self.notes}
+    def content(self) -> Record:
+        return {**_content(self.expression, self.order, self.over, self.data()), "notes": self.notes}
+
+    def records(self) -> list[Record]:
+        return _rows(self.data())
 
     def numbers(self) -> list[tuple[str, Floats]]:
         """Return every column with its description."""
         return [(f"the column {name}", column) for name, column in list(self.data().items())[2:]]
 
 
-def _head(expression: str, order: int, over: Sequence[Range], data: Mapping[str, Floats]) -> dict[str, object]:
+def _content(expression: str, order: int, over: Sequence[Range], data: Mapping[str, Floats]) -> dict[str, object]:
     return {
-        "schema": 1,
-        "command": "plot",
         "expression": expression,
         "dtype": "float64",
         "order": order,
         "over": {r.name: [r.low, r.high] for r in over},
         "columns": {name: column.tolist() for name, column in data.items()},
     }
+
+
+def _rows(data: Mapping[str, Floats]) -> list[Record]:
+    rows = zip(*(column.tolist() for column in data.values()), strict=True)
+    return [dict(zip(data, row, strict=True)) for row in rows]

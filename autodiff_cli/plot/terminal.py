@@ -32,7 +32,7 @@ def size(width: int | None, height: int | None) -> tuple[int, int]:
     return columns, max(8, rows)
 
 
-def show(plot: Plot, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> None:
+def drawn(plot: Plot, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> str:
     """Draw curves on standard output."""
     colorless = console(color).no_color
     columns, rows = size(width, height)
@@ -41,7 +41,7 @@ def show(plot: Plot, width: int | None, height: int | None, y_range: tuple[float
     lines: list[str] = []
     for panel in found:
         lines += [_legend(plot, panel, colorless), *_drawn(plot, panel, columns, each, colorless)]
-    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _legend(plot: Plot, panel: Panel, colorless: bool) -> str:

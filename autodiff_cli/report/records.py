@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from autodiff_cli.formats import FORMATS
 from autodiff_cli.limits import check_printed
+from autodiff_cli.outcome import Outcome
 from autodiff_cli.report.numbers import exact, exact_array, finite_or_text
 from autodiff_cli.report.visible import visible, visible_json
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-Records = list[dict[str, Any]]
-COLUMNS = ("name", "expression", "value", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "grad")
 
 
 def to_json(value: object) -> str:
@@ -27,43 +25,18 @@ def to_json(value: object) -> str:
     return visible_json(json.dumps(finite_or_text(value), ensure_ascii=ascii_only, allow_nan=False))
 
 
-def tensor_records(result: dict[str, Any]) -> Records:
-    """One record for each tensor, then one for each derivative of order 2 and above, named as ``d_x_y``."""
-    records: Records = [{column: row[column] for column in COLUMNS} for row in result["tensors"]]
-    return records + derivative_records(result)
-
-
-def step_records(steps: Records) -> Records:
-    """One record for each tensor that a program showed and each value that it printed, with its line."""
-    records: Records = []
-    for step in steps:
-        shown = step.get("tensors", [{"expression": step["statement"], "value": step.get("value")}])
-        records += [{"line": step["line"], **{column: row.get(column) for column in COLUMNS}} for row in shown]
-    return records
-
-
-def derivative_records(result: dict[str, Any]) -> Records:
-    return [{"name": "_".join(["d", *entry["wrt"]]), "value": entry["value"]} for entry in result.get("derivatives", [])]
-
-
-def gradient_records(result: dict[str, Any]) -> Records:
-    """One record for each variable's gradient, then the higher derivatives."""
-    records: Records = [{"name": f"d_{name}", "value": value} for name, value in result["grad"].items()]
-    return records + derivative_records(result)
-
-
-def render(style: str, document: dict[str, Any], records: Records, lines: Records | None = None) -> str:
-    """The text of a result in one of the formats that are not for the eye.
+def render(style: str, result: Outcome) -> str:
+    """Return a result in one of the formats that all results have, except the table for people.
 
     Args:
-        style: ``json`` for the whole ``document``, ``ndjson`` for ``lines`` (``records`` if left out), else a table.
-        document: the JSON object.
-        records: the rows of a table; a cell that is missing is empty.
+        style: ``json``, ``ndjson``, ``plain``, ``markdown``, or a format with a delimiter.
+        result: what to write; a cell that a record lacks is empty.
     """
     if style == "json":
-        return to_json(document) + "\n"
+        return to_json(result.to_dict()) + "\n"
     if style == "ndjson":
-        return "".join(to_json(record) + "\n" for record in (records if lines is None else lines))
+        return "".join(to_json(line) + "\n" for line in result.lines())
+    records = result.records()
     columns = list(dict.fromkeys(column for record in records for column in record))
     texts = [columns, *([_cell(record.get(c), "None" if style == "plain" else "") for c in columns] for record in records)]
     if FORMATS[style].delimiter:

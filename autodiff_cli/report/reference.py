@@ -2,50 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
+from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
+from autodiff_cli.outcome import Record
+from autodiff_cli.report.functions import FunctionList
 from autodiff_cli.report.table import empty_table, title
-from autodiff_cli.report.table import show as show_parts
+
+_LABELS = (
+    ("signature", "signature"),
+    ("description", "summary"),
+    ("also", "aliases"),
+    ("derivative", "derivative"),
+    ("domain", "domain"),
+    ("differentiable for", "smooth"),
+    ("at kinks", "convention"),
+)
 
 
-def show(functions: Sequence[Mapping[str, Any]], one: bool, color: str) -> None:
-    """A table of all functions by subject, or the whole description of one."""
-    show_parts([_card(functions[0])] if one else _tables(functions), color)
-
-
-def _tables(functions: Sequence[Mapping[str, Any]]) -> list[Any]:
-    parts: list[Any] = []
-    for section in dict.fromkeys(f["section"] for f in functions):
+def tables(result: FunctionList, _: int) -> list[RenderableType]:
+    """A table of the functions of each subject, or the whole description of one."""
+    if result.one:
+        return [_card(result.functions[0])]
+    parts: list[RenderableType] = []
+    for section in dict.fromkeys(function["section"] for function in result.functions):
         table = empty_table()
-        table.add_column("function", overflow="fold")
-        table.add_column("is", overflow="fold")
-        table.add_column("derivative", overflow="fold")
-        for f in functions:
-            if f["section"] == section:
-                table.add_row(Text(f["signature"], "bold green"), Text(f["summary"]), Text(f["derivative"], "cyan"))
+        for header in ("function", "description", "derivative"):
+            table.add_column(header, overflow="fold")
+        for function in result.functions:
+            if function["section"] == section:
+                cells = Text(function["signature"], "bold green"), Text(function["summary"]), Text(function["derivative"], "cyan")
+                table.add_row(*cells)
         parts += [title(section), table]
     return parts
 
 
-def _card(f: Mapping[str, Any]) -> Any:
+def _card(function: Record) -> Table:
     table = empty_table()
     table.show_header = False
     table.add_column(style="dim")
     table.add_column(overflow="fold")
-    labels = (
-        ("signature", "signature"),
-        ("is", "summary"),
-        ("also", "aliases"),
-        ("derivative", "derivative"),
-        ("value exists", "domain"),
-        ("derivative exists", "smooth"),
-        ("at kinks", "convention"),
-    )
-    for label, key in labels:
-        text = ", ".join(f[key]) if key == "aliases" else f[key]
+    for label, key in _LABELS:
+        text = ", ".join(function[key]) if key == "aliases" else function[key]
         if text:
-            table.add_row(label, Text(text, "bold green" if key == "signature" else "cyan" if key == "derivative" else ""))
+            table.add_row(label, Text(text, {"signature": "bold green", "derivative": "cyan"}.get(key, "")))
     return table

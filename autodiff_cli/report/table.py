@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from rich import box
@@ -14,10 +14,16 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from autodiff_cli.outcome import Record, RightDigits
 from autodiff_cli.report.folding import FoldingTable
 from autodiff_cli.report.numbers import LARGE, human, shape_text
 from autodiff_cli.report.visible import visible
 from autodiff_cli.text import shortened
+
+if TYPE_CHECKING:
+    from autodiff_cli.derivatives.evaluate import Result
+    from autodiff_cli.derivatives.products import Product
+    from autodiff_cli.derivatives.taylor import Taylor
 
 _WIDEST = 100_000
 MOST_ROWS = 60
@@ -52,11 +58,6 @@ def console(color: str = "auto") -> Console:
         emoji=False,
         soft_wrap=False,
     )
-
-
-def show(parts: Sequence[RenderableType], color: str = "auto") -> None:
-    """Print tables one below the other."""
-    sys.stdout.write(drawn(parts, color))
 
 
 def drawn(parts: Sequence[RenderableType], color: str = "auto") -> str:
@@ -204,7 +205,17 @@ def symbol(wrt: Sequence[str]) -> str:
     return f"d{len(wrt) if len(wrt) > 1 else ''}/{below}"
 
 
-def higher_tables(result: Any, precision: int) -> list[RenderableType]:
+def evaluation_tables(result: Result, precision: int) -> list[RenderableType]:
+    """Every tensor, then the second and higher derivatives."""
+    return [tensor_table([row.record() for row in result.tensors], precision), *higher_tables(result, precision)]
+
+
+def gradient_tables(result: Result, precision: int) -> list[RenderableType]:
+    """The gradient alone, then the second and higher derivatives."""
+    return [gradient_table(result.grad, precision), *higher_tables(result, precision)]
+
+
+def higher_tables(result: Result, precision: int) -> list[RenderableType]:
     """The tables of second and higher derivatives, with an empty line before each."""
     parts: list[RenderableType] = []
     if result.hessian:
@@ -215,7 +226,7 @@ def higher_tables(result: Any, precision: int) -> list[RenderableType]:
     return parts
 
 
-def verified_tables(verified: Any) -> list[RenderableType]:
+def verified_tables(verified: RightDigits | None) -> list[RenderableType]:
     """The right digits of each number, and the numbers themselves with ``--digits``, with an empty line before."""
     if verified is None:
         return []
@@ -230,7 +241,7 @@ def verified_tables(verified: Any) -> list[RenderableType]:
     return [title("verified at 50 digits"), table]
 
 
-def product_tables(result: Any, precision: int) -> list[RenderableType]:
+def product_tables(result: Product, precision: int) -> list[RenderableType]:
     """A Jacobian, a Hessian or a product: a matrix where it is one and small enough, else the numbers."""
     if result.command == "hessian" and np.ndim(result.value) == 0:
         return [hessian_table(result.found, result.shapes, precision)]
@@ -259,8 +270,16 @@ def _jacobian_table(found: Mapping[str, Any], rows: Sequence[Any], columns: Sequ
     return table
 
 
-def formula_table(formulas: Mapping[tuple[str, ...], str], values: Mapping[tuple[str, ...], float]) -> Table:
+class Formulas(Protocol):
+    """Derivatives as expressions, with their values at a point if there is one."""
+
+    texts: dict[tuple[str, ...], str]
+    values: dict[tuple[str, ...], float]
+
+
+def formula_tables(result: Formulas, _: int) -> list[RenderableType]:
     """Derivatives as expressions, one a line, with their values where there are some."""
+    formulas, values = result.texts, result.values
     table = empty_table()
     table.add_column("derivative", no_wrap=True)
     table.add_column("expression", overflow="fold")
@@ -269,10 +288,10 @@ def formula_table(formulas: Mapping[tuple[str, ...], str], values: Mapping[tuple
     for wrt, text in formulas.items():
         cells = [Text(human(values[wrt]))] if values else []
         table.add_row(Text(symbol(wrt), "bold green"), Text(text, "bold cyan"), *cells)
-    return table
+    return [table]
 
 
-def taylor_table(result: Any, precision: int) -> Table:
+def taylor_tables(result: Taylor, precision: int) -> list[RenderableType]:
     """One row for each power of the distance from the point."""
     table = empty_table()
     table.add_column("term", overflow="fold")
@@ -283,11 +302,19 @@ def taylor_table(result: Any, precision: int) -> Table:
     for k, (coefficient, derivative) in enumerate(zip(result.coefficients, result.derivatives, strict=True)):
         term = "1" if k == 0 else distance if k == 1 else f"{distance}**{k}"
         table.add_row(Text(term, "bold"), Text(human(coefficient, precision), "bold cyan"), Text(human(derivative, precision)))
-    return table
+    return [table]
 
 
-def check_tables(checks: Sequence[Mapping[str, Any]], points: int, precision: int) -> list[RenderableType]:
+class Checks(Protocol):
+    """Checks of derivatives and of claims at some points."""
+
+    checks: list[Record]
+    points: int
+
+
+def check_tables(result: Checks, precision: int) -> list[RenderableType]:
     """The checks of ``gradcheck``, and those of claims below; of several points the one that is worst for each."""
+    checks, points = result.checks, result.points
     own = [check for check in checks if "claim" not in check]
     claims = [check for check in checks if "claim" in check]
     parts: list[RenderableType] = [_checks(own, ("analytic", "numeric"), points, precision)]

@@ -17,6 +17,7 @@ from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.lowering import lowered
 from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.limits import check_count
+from autodiff_cli.outcome import Outcome, Record
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.symbolic.formula import Formula
 from autodiff_cli.symbolic.from_trace import formulas
@@ -29,7 +30,7 @@ MOST_ORDERS, MOST_OPERATIONS = 100, 5_000
 """Limits of derivatives as formulas; it takes some seconds to differentiate 5,000 operations once more."""
 
 
-class Derivatives:
+class Derivatives(Outcome):
     """The derivatives of one order of an expression.
 
     Attributes:
@@ -40,6 +41,8 @@ class Derivatives:
         values: the numbers there.
     """
 
+    command = "diff"
+
     def __init__(self, expression: str, order: int, trees: Mapping[Term, Syntax], at: Mapping[str, float] | None = None) -> None:
         self.expression = expression
         self.order = order
@@ -48,11 +51,8 @@ class Derivatives:
         self.at = at
         self.values = {term: _value(text, at) for term, text in self.texts.items()} if at is not None else {}
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the JSON object."""
+    def content(self) -> Record:
         return {
-            "schema": 1,
-            "command": "diff",
             "expression": self.expression,
             "order": self.order,
             **({} if self.at is None else {"at": dict(self.at)}),
@@ -62,6 +62,10 @@ class Derivatives:
     def records(self) -> list[dict[str, object]]:
         """Return a record for each derivative, named as ``d_x_y``."""
         return [{"name": output_name(term), **self._shown(term)} for term in self.texts]
+
+    def bare(self) -> list[object]:
+        """Return the values at the point, without one the formulas."""
+        return list(self.values.values() or self.texts.values())
 
     def _shown(self, term: Term) -> dict[str, object]:
         return {"expression": self.texts[term], **({"value": self.values[term]} if self.values else {})}

@@ -1,0 +1,112 @@
+"""The one way from a result to the terminal, a pipe or a file.
+
+A command ends with ``out.emit(result, ...)``.  Bare numbers, JSON, NDJSON, CSV, TSV, Markdown and plain text follow from the
+result; the command names only the tables for people, and formats of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from autodiff_cli.lazy import named
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from autodiff_cli.outcome import Outcome, Record
+
+View = Callable[[], "str | bytes"]
+"""Writes a result in one format."""
+
+
+class Output(NamedTuple):
+    """The options that say how a result is written.
+
+    Attributes:
+        style: the format.
+        quiet: bare numbers in its place.
+        precision: digits in tables.
+        color: ``auto``, ``always`` or ``never``, in tables.
+        quiet_notes: no notes on standard error.
+        strict: fail if a number is not finite.
+        path: the file to write; standard output if it is ``None``.
+    """
+
+    style: str
+    quiet: bool = False
+    precision: int = 6
+    color: str = "auto"
+    quiet_notes: bool = False
+    strict: bool = False
+    path: str | None = None
+
+    def emit(self, result: Outcome, tables: str = "", views: Mapping[str, View] | None = None) -> None:
+        """Write a result, and its notes to standard error.
+
+        Args:
+            result: the result.
+            tables: the function ``(result, precision)`` that returns its tables, as ``package.module:name``, so that it is
+                imported for the format ``table`` only.
+            views: for formats that are not written as usual the functions that do it, by the name of the format.
+
+        Raises:
+            NotFiniteError: if a number is not finite, and all must be.
+            LimitError: for more numbers than an output may have.
+        """
+        if self.strict:
+            from autodiff_cli.derivatives.evaluate import check_finite
+
+            check_finite(result.numbers(), result.notes, result.expression)
+        self.write(self._text(result, tables, views or {}))
+        verified = result.verified
+        if self.quiet and not self.quiet_notes and verified is not None and verified.digits is None:
+            say(verified.summary())
+        self.say_notes(result.notes)
+
+    def _text(self, result: Outcome, tables: str, views: Mapping[str, View]) -> str | bytes:
+        if self.quiet:
+            from autodiff_cli.report.records import bare
+
+            return bare(result.bare())
+        if self.style in views:
+            return views[self.style]()
+        if self.style == "table":
+            from autodiff_cli.report.table import verified_tables
+
+            return self.drawn([*named(tables)(result, self.precision), *verified_tables(result.verified)])
+        from autodiff_cli.report.records import render
+
+        return render(self.style, result)
+
+    def drawn(self, parts: Sequence[RenderableType]) -> str:
+        """Return tables as text."""
+        from autodiff_cli.report.table import drawn
+
+        return drawn(parts, self.color)
+
+    def write(self, text: str | bytes) -> None:
+        """Write to the file, or to standard output.
+
+        Raises:
+            FileError: if the file cannot be written.
+        """
+        if self.path is None:
+            sys.stdout.write(str(text))
+        else:
+            from autodiff_cli.data.output import write
+
+            write(self.path, text.encode() if isinstance(text, str) else text)
+
+    def say_notes(self, notes: Sequence[Record]) -> None:
+        """Write notes to standard error, unless they are not wanted."""
+        for each in () if self.quiet_notes else notes:
+            say(each["message"])
+
+
+def say(text: str) -> None:
+    """Write a note to standard error."""
+    from autodiff_cli.report.diagnostics import note
+
+    sys.stderr.write(note(text))

@@ -1,0 +1,122 @@
+"""How a command line with an expression in it is read, and how its help is laid out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import click
+
+_SECTIONS = {
+    "Values": "at const over samples wrt order dtype gradient vector",
+    "Autograd": "retain_grad backward retain_graph zero_grad create_graph inputs hooks no_grad",
+    "Input": "input_format lets columns on_error",
+    "Picture": "of depth collapse y_range width height theme transparent",
+    "Checks": "claim eps atol rtol verify condition strict",
+    "Output": """to name path target in_place style as_json quiet digits precision color keep value_name derivative_name
+        unbuffered""",
+    "Cluster": "engine threads scheduler workers partition_bytes partition_rows",
+}
+"""The parameters in each section of a help, in order; the others come last."""
+_OTHER = "Other"
+SECTION = {name: section for section, listed in _SECTIONS.items() for name in listed.split()}
+
+
+class Command(click.Command):
+    """A command whose help lists options by section."""
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a section for each subject that the command has options for."""
+        rows: dict[str, list[tuple[str, str]]] = {section: [] for section in (*_SECTIONS, _OTHER)}
+        for parameter in self.get_params(context):
+            row = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
+            if row is not None:
+                rows[SECTION.get(str(parameter.name), _OTHER)].append(row)
+        for section, listed in rows.items():
+            if listed:
+                with formatter.section(section):
+                    formatter.write_dl(listed)
+
+
+class _Words(NamedTuple):
+    """The words of a command line.
+
+    Attributes:
+        options: options with their values.
+        positional: the other arguments.
+        unknown: arguments that look like an option which the command does not have.
+    """
+
+    options: list[str]
+    positional: list[str]
+    unknown: list[str]
+
+
+class ExpressionCommand(Command):
+    """A command whose argument is an expression, which may begin with a minus sign.
+
+    An argument is an option only if it is exactly one that the command has (``--name``, ``--name=value``, ``-q``);
+    ``-x**2`` and ``-h**2`` are expressions, and so is ``-q`` when it comes first and no other argument can be one.
+
+    Attributes:
+        most: the largest number of arguments that are not options; any number for ``None``.
+    """
+
+    most: int | None = 1
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Put the options first, then ``--`` and the arguments, as click expects them."""
+        takes_value = {
+            name: not parameter.is_flag and not parameter.count
+            for parameter in self.get_params(context)
+            if isinstance(parameter, click.Option)
+            for name in (*parameter.opts, *parameter.secondary_opts)
+        }
+        first = args[0] if args else ""
+        words = _sorted(args, takes_value, context)
+        if len(first) == 2 and first in takes_value and _is_given(first[1], args[1:]):
+            # -q or -a as an expression, if no argument behind it can be one.
+            rest = _sorted(args[1:], takes_value, context)
+            if not rest.positional:
+                return super().parse_args(context, [*rest.options, "--", first])
+        if words.unknown and (words.positional or len(words.unknown) > 1):
+            from autodiff_cli.cli.mistakes import unknown_option
+
+            raise unknown_option(words.unknown[0], takes_value, context)
+        positional = words.positional + words.unknown
+        if self.most is not None and len(positional) > self.most:
+            from autodiff_cli.cli.mistakes import too_many
+
+            raise too_many(positional, takes_value, context)
+        return super().parse_args(context, [*words.options, "--", *positional])
+
+
+class RowsCommand(ExpressionCommand):
+    """A command that takes an expression, then files."""
+
+    most = None
+
+
+def _sorted(args: list[str], takes_value: dict[str, bool], context: click.Context) -> _Words:
+    words = _Words([], [], [])
+    given = list(args)
+    while given:
+        arg = given.pop(0)
+        name = arg.partition("=")[0] if arg.startswith("--") else arg
+        if arg == "--":
+            words.positional.extend(given)
+            break
+        if name in takes_value:
+            words.options.append(arg)
+            if takes_value[name] and "=" not in arg[len(name) :]:
+                if not given:
+                    raise click.UsageError(f"{name} needs a value", context)
+                words.options.append(given.pop(0))
+        elif arg.startswith("--") and name[2:].replace("-", "").isidentifier():
+            words.unknown.append(name)
+        else:
+            words.positional.append(arg)
+    return words
+
+
+def _is_given(variable: str, args: list[str]) -> bool:
+    return any(arg.startswith(f"{variable}=") or f",{variable}=" in arg for arg in args)

@@ -1,0 +1,49 @@
+"""What a program showed, as the result of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autodiff_cli.evaluation.evaluation import COLUMNS, plain_records
+from autodiff_cli.outcome import Outcome, Record
+from autodiff_cli.script.display import to_plain
+from autodiff_cli.script.interpreter import Interpreter, Shown
+
+
+class Transcript(Outcome):
+    """The tensors and values that the statements of a program showed.
+
+    Args:
+        file: the program.
+        interpreter: what ran it.
+        steps: a record for each statement; see ``record``.
+    """
+
+    command = "run"
+    notes: list[Record]
+
+    def __init__(self, file: str, interpreter: Interpreter, steps: Sequence[Record]) -> None:
+        self.file = file
+        self.dtype = str(interpreter.dtype)
+        self.notes = interpreter.notes
+        self.steps = steps
+
+    def content(self) -> Record:
+        return {"file": self.file, "dtype": self.dtype, "steps": self.steps, "notes": self.notes}
+
+    def records(self) -> list[Record]:
+        """Return a record for each tensor and each value, with its line."""
+        return [
+            {"line": step["line"], **{column: row.get(column) for column in COLUMNS}}
+            for step in self.steps
+            for row in step.get("tensors", [{"expression": step["statement"], "value": step.get("value")}])
+        ]
+
+
+def record(source: str, shown: Shown) -> Record:
+    """Return what a statement showed, with its line in the program and its text."""
+    start, end = shown.statement.span
+    step: Record = {"line": source.count("\n", 0, start) + 1, "statement": source[start:end]}
+    if shown.rows is not None:
+        return {**step, "tensors": plain_records(shown.rows)}
+    return {**step, "value": to_plain(shown.value), "text": shown.text}
