@@ -12,7 +12,8 @@ import pytest
 from click.shell_completion import get_completion_class
 
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
-from autodiff_cli.cli.main import COMMANDS, cli, main
+from autodiff_cli.cli.commands import COMMANDS, cli
+from autodiff_cli.cli.main import main
 from autodiff_cli.cli.shells import Bash, Fish, Zsh
 from tests.processes import completed
 from tests.shell import ROOT

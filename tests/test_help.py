@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from autodiff_cli.cli.main import COMMANDS, cli
+from autodiff_cli.cli.commands import COMMANDS, cli
 from autodiff_cli.cli.manual import examples_of, pages
 from tests.processes import completed
 from tests.shell import ROOT, run

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from autodiff_cli.cli.main import COMMANDS
+from autodiff_cli.cli.commands import COMMANDS
 from tests import pages
 from tests.pages import commands, errors, kinks, objects
 from tests.pages.expressions_at_kinks import CASES

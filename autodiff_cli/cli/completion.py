@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import click
 from click.shell_completion import CompletionItem
 
-from autodiff_cli.cli.main import COMMANDS, CONTEXT, cli
+from autodiff_cli.cli.commands import COMMANDS, CONTEXT, cli
 
 Items = list[CompletionItem[str]]
 

@@ -1,7 +1,4 @@
-"""The command ``autodiff``: finds the subcommand, and turns every error into one message and an exit code.
-
-Only click is imported here; a subcommand's module is imported when it runs.
-"""
+"""Run a command line: every error becomes one message and an exit code."""
 
 from __future__ import annotations
 
@@ -9,94 +6,16 @@ import os
 import sys
 from collections.abc import Sequence
 from contextvars import copy_context
-from importlib import import_module
 from itertools import pairwise
-from typing import Any
 
 import click
 
-from autodiff_cli import __version__, signals
+from autodiff_cli import signals
+from autodiff_cli.cli.commands import cli
 from autodiff_cli.errors import AutodiffError, InternalError, OutOfMemory
 
-COMMANDS = {
-    "eval": "Value, gradient and the table of every tensor.",
-    "grad": "The gradient alone.",
-    "jacobian": "Every output element by every input element.",
-    "hessian": "The second derivatives as a matrix.",
-    "jvp": "The Jacobian times a vector.",
-    "vjp": "A vector times the Jacobian.",
-    "hvp": "The Hessian times a vector.",
-    "taylor": "The Taylor series around --at.",
-    "gradcheck": "Check a gradient, or one found by hand.",
-    "explain": "The chain rule step by step, in numbers.",
-    "diff": "The derivative as an expression.",
-    "graph": "The graph, as a tree or a picture.",
-    "plot": "The value and its derivatives over a range.",
-    "map": "Value and derivatives for every row of a file.",
-    "export": "A function in Python, NumPy, PyTorch, JAX, C or LaTeX.",
-    "run": "A program file of autograd statements.",
-    "repl": "The same, typed.",
-    "functions": "The functions of the language.",
-}
-TOGETHER = {"grad": "eval", **{name: "products" for name in ("jacobian", "hessian", "jvp", "vjp", "hvp")}}
-"""Commands that share a module."""
-CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-_WELCOME = """\
-autodiff finds exact derivatives of expressions. Type this first:
-
-  autodiff eval "log(x**3)" --at x=5
-      the value, the gradient, and every tensor on the way
-  autodiff grad "sin(x)*exp(y)" --at x=0.5,y=1 -q
-      the gradient alone, as numbers for a script
-  autodiff gradcheck "log(x**3)" --at x=5 --claim x="3/x"
-      whether a derivative that you found by hand is right
-
-Then go on with
-
-  autodiff --help       all commands
-  autodiff functions    what an expression can call
-  autodiff repl         autograd, typed line by line"""
 _COMPLETE = "_AUTODIFF_COMPLETE"
 """The environment variable by which a shell asks for completion."""
-
-
-class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
-            return None
-        module = import_module(f"autodiff_cli.cli.{TOGETHER.get(name, name)}_command")
-        command: click.Command = getattr(module, name if name in TOGETHER else "command")
-        return command
-
-    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from autodiff_cli.cli.mistakes import unknown_command
-
-            raise unknown_command(args, COMMANDS)
-        return super().resolve_command(context, args)
-
-    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.group(cls=LazyGroup, context_settings=CONTEXT, invoke_without_command=True)
-@click.version_option(__version__, prog_name="autodiff")
-@click.pass_context
-def cli(context: click.Context) -> None:
-    """Exact derivatives of expressions, with PyTorch's autograd shown at work.
-
-    \b
-    autodiff eval "log(x**3)" --at x=5
-    autodiff grad "sin(x)*exp(y)" --at x=0.5,y=1 -q
-    """
-    if context.invoked_subcommand is None:
-        click.echo(_WELCOME)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from autodiff_cli import __version__
-from autodiff_cli.cli.main import COMMANDS, CONTEXT, cli
+from autodiff_cli.cli.commands import COMMANDS, CONTEXT, cli
 
 _EXIT = {
     "0": "done",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,21 +29,40 @@ def render(style: str, result: Outcome) -> str:
     """Return a result in one of the formats that all results have, except the table for people.
 
     Args:
-        style: ``json``, ``ndjson``, ``plain``, ``markdown``, or a format with a delimiter.
+        style: a name in ``WRITERS``, or a format with a delimiter.
         result: what to write; a cell that a record lacks is empty.
     """
-    if style == "json":
-        return to_json(result.to_dict()) + "\n"
-    if style == "ndjson":
-        return "".join(to_json(line) + "\n" for line in result.lines())
+    if style in WRITERS:
+        return WRITERS[style](result)
+    return delimited(_cells(result), FORMATS[style].delimiter)
+
+
+def _json(result: Outcome) -> str:
+    return to_json(result.to_dict()) + "\n"
+
+
+def _ndjson(result: Outcome) -> str:
+    return "".join(to_json(line) + "\n" for line in result.lines())
+
+
+def _markdown(result: Outcome) -> str:
+    return markdown(*_cells(result))
+
+
+def _plain(result: Outcome) -> str:
+    texts = [list(map(visible, row)) for row in _cells(result, "None")]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in texts)
+
+
+WRITERS: dict[str, Callable[[Outcome], str]] = {"json": _json, "ndjson": _ndjson, "markdown": _markdown, "plain": _plain}
+
+
+def _cells(result: Outcome, nothing: str = "") -> list[list[str]]:
+    """The records as text, below the names of their columns."""
     records = result.records()
     columns = list(dict.fromkeys(column for record in records for column in record))
-    texts = [columns, *([_cell(record.get(c), "None" if style == "plain" else "") for c in columns] for record in records)]
-    if FORMATS[style].delimiter:
-        return delimited(texts, FORMATS[style].delimiter)
-    if style == "markdown":
-        return markdown(*texts)
-    return _aligned([list(map(visible, row)) for row in texts])
+    return [columns, *([_cell(record.get(column), nothing) for column in columns] for record in records)]
 
 
 def _cell(value: ArrayLike | None, nothing: str = "") -> str:
@@ -82,6 +101,7 @@ def markdown_line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(texts)} |\n"
 
 
+<<<<<<< HEAD
 def _aligned(texts: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in texts)
@@ -89,6 +109,10 @@ def _aligned(texts: Sequence[Sequence[str]]) -> str:
 
 def bare(values: Iterable[ArrayLike | None]) -> str:
     """Return numbers alone, one on each line, elements of arrays in order.
+=======
+def bare(values: Iterable[Any]) -> str:
+    """Numbers alone, one a line, elements of arrays in order.
+>>>>>>> 39239d7 (Keep the commands in a module of their own)
 
     Raises:
         LimitError: for more numbers than one output may have.

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from autodiff_cli.cli.main import COMMANDS, cli
+from autodiff_cli.cli.commands import COMMANDS, cli
 from tests.fuzz import datafiles, relations, values
 from tests.fuzz.command import Command
 from tests.fuzz.expressions import Writer

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from autodiff_cli.cli.main import COMMANDS, cli
+from autodiff_cli.cli.commands import COMMANDS, cli
 from tests.pages.markdown import block, code, console, prose, table
 from tests.shell import run, run_script
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from autodiff_cli.cli.main import COMMANDS
+from autodiff_cli.cli.commands import COMMANDS
 from tests.pages.commands import declared, examples, folder
 from tests.pages.errors import EXAMPLES as ERRORS
 from tests.pages.markdown import block, code, table
