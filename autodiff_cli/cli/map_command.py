@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -108,7 +108,11 @@ def command(
     rows: Rows,
     cluster: cluster_options.Cluster,
     keep: bool,
-    **switches: Any,
+    order: int,
+    on_error: str,
+    strict: bool,
+    value_name: str,
+    derivative_name: str,
 ) -> None:
     """Compute EXPR and its derivatives for every row of FILE, whose columns are the variables.
 
@@ -144,7 +148,16 @@ def command(
     form = rows._replace(target=target).format(source)
     keywords = given.keywords()
     del keywords["gradient"]
-    task = Task(**keywords, lets=dict(map(_let, lets)), keep=keep and not rows.quiet, **switches)
+    task = Task(
+        **keywords,
+        order=order,
+        lets=dict(map(_let, lets)),
+        keep=keep and not rows.quiet,
+        on_error=on_error,
+        strict=strict,
+        value_name=value_name,
+        derivative_name=derivative_name,
+    )
     program = task.program()
     for name in task.unused(program):
         say(f"'{name}' does not occur in the expression")

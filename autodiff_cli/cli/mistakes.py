@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import click
 
@@ -93,7 +92,7 @@ def in_plain_words(error: click.UsageError) -> UsageError:
     return UsageError(_sentence(message), hint=hint or help_hint)
 
 
-def _wanted(kind: Any, message: str) -> tuple[str, str | None]:
+def _wanted(kind: click.ParamType[object], message: str) -> tuple[str, str | None]:
     """What an option takes, and what is nearest to what it was given."""
     if isinstance(kind, click.Choice):
         given = re.match(r"'(.*?)' is not", message)

@@ -8,7 +8,6 @@ import os
 import sys
 import warnings
 from contextlib import suppress
-from typing import Any
 
 from autodiff_cli import signals
 from autodiff_cli.cli.main import debugging, main
@@ -47,7 +46,7 @@ def _silence() -> None:
     sys.excepthook = sys.unraisablehook = _nothing
 
 
-def _nothing(*_: Any) -> None:
+def _nothing(*_: object) -> None:
     """Of errors that nothing can catch: in C code that imports modules, and where objects are freed."""
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from autodiff_cli import signals
@@ -84,7 +85,7 @@ def history_path() -> Path:
     return Path(state) / "autodiff" / "history"
 
 
-def _terminal(interpreter: Interpreter) -> Any:
+def _terminal(interpreter: Interpreter) -> Callable[[str], str]:
     path: Path | None = history_path()
     try:
         assert path is not None
@@ -96,22 +97,24 @@ def _terminal(interpreter: Interpreter) -> Any:
     return _readline(interpreter, path) if prompt_toolkit is None else _prompt_toolkit(prompt_toolkit, interpreter, path)
 
 
-def _prompt_toolkit(prompt_toolkit: Any, interpreter: Interpreter, path: Path | None) -> Any:
-    from prompt_toolkit.completion import Completer, Completion
+def _prompt_toolkit(prompt_toolkit: ModuleType, interpreter: Interpreter, path: Path | None) -> Callable[[str], str]:
+    from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+    from prompt_toolkit.document import Document
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
     class Names(Completer):  # type: ignore[misc,unused-ignore]  # where it is not installed
-        def get_completions(self, document: Any, complete_event: Any) -> Iterator[Completion]:
+        def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
             names, length = completions(interpreter, document.text_before_cursor)
             return (Completion(name, -length) for name in names)
 
     session = prompt_toolkit.PromptSession(
         history=InMemoryHistory() if path is None else FileHistory(str(path)), completer=Names(), complete_while_typing=False
     )
-    return session.prompt
+    prompt: Callable[[str], str] = session.prompt
+    return prompt
 
 
-def _readline(interpreter: Interpreter, path: Path | None) -> Any:
+def _readline(interpreter: Interpreter, path: Path | None) -> Callable[[str], str]:
     try:
         import readline
     except ImportError:  # not on every platform

@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -121,7 +121,7 @@ class Screen:
             self.steps = []
 
 
-def numbers(value: Any) -> list[Any]:
+def numbers(value: object) -> list[object]:
     """Return the arrays and numbers in a value."""
     import numpy as np
 

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TextIO
 
 from autodiff_cli.report.visible import visible
 
@@ -22,7 +22,7 @@ class Messages(io.TextIOBase):
         unescaped: the stream itself, for what moves the cursor on purpose.
     """
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
         self.unescaped = stream
 
     def write(self, text: str) -> int:
@@ -58,7 +58,7 @@ class _Closed(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, _: Any) -> int:
+    def write(self, _: object) -> int:
         raise io.UnsupportedOperation("standard output is closed")
 
 

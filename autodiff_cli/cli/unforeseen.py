@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import shlex
-from typing import Any
 
 from autodiff_cli.errors import AutodiffError, FileError, InternalError, OutOfMemory
 
@@ -44,7 +43,7 @@ def _lacks_memory(error: BaseException, text: str) -> bool:
     return isinstance(error, (ImportError, RuntimeError, OSError)) and any(sign in text.lower() for sign in _NO_MEMORY)
 
 
-def _text(name: Any) -> str:
+def _text(name: str | bytes) -> str:
     return name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
 
 

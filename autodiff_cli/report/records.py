@@ -101,18 +101,8 @@ def markdown_line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(texts)} |\n"
 
 
-<<<<<<< HEAD
-def _aligned(texts: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in texts)
-
-
-def bare(values: Iterable[ArrayLike | None]) -> str:
+def bare(values: Iterable[object]) -> str:
     """Return numbers alone, one on each line, elements of arrays in order.
-=======
-def bare(values: Iterable[Any]) -> str:
-    """Numbers alone, one a line, elements of arrays in order.
->>>>>>> 39239d7 (Keep the commands in a module of their own)
 
     Raises:
         LimitError: for more numbers than one output may have.
