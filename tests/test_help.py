@@ -14,6 +14,7 @@ import pytest
 
 from autodiff_cli.cli.commands import COMMANDS, cli
 from autodiff_cli.cli.manual import examples_of, pages
+from autodiff_cli.cli.parsing import SECTION
 from tests.processes import completed
 from tests.shell import ROOT, run
 
@@ -147,3 +148,14 @@ def test_groff_has_no_complaint(name: str) -> None:
     assert done.stderr == ""
     shown = re.sub(r"\x1b\[\d*m|.\x08", "", done.stdout)
     assert all(example in shown for example in examples_of(_command(name)))
+
+
+def test_options_are_listed_by_subject() -> None:
+    other = set()
+    for name in COMMANDS:
+        names = [str(parameter.name) for parameter in _command(name).params if isinstance(parameter, click.Option)]
+        other |= {each for each in names if each not in SECTION}
+    assert other == {"no_limits", "quiet_notes", "simplify"}
+    shown = _help("eval", 80)
+    sections = ["Values:", "Autograd:", "Checks:", "Output:", "Other:"]
+    assert [line for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")] == sections
