@@ -117,13 +117,13 @@ class AutodiffError(Exception):
 
 
 class UsageError(AutodiffError, ValueError):
-    """An option or a value that cannot be meant."""
+    """Invalid option or value."""
 
     exit_code = 2
 
 
 class ParseError(UsageError):
-    """Text that is not of the language."""
+    """Syntax error."""
 
 
 class UnknownName(UsageError):
@@ -131,7 +131,7 @@ class UnknownName(UsageError):
 
 
 class MissingValue(UsageError):
-    """Variables of the expression that nobody gave a value."""
+    """Variables without a value."""
 
 
 class ArgumentError(UsageError, TypeError):
@@ -139,7 +139,7 @@ class ArgumentError(UsageError, TypeError):
 
 
 class GraphError(AutodiffError, RuntimeError):
-    """Autograd cannot do what was asked: a freed graph, no graph at all, a change to a saved tensor."""
+    """Autograd cannot run: the graph is freed or missing, or a saved tensor was changed."""
 
 
 class NoSeriesError(GraphError):
@@ -182,7 +182,7 @@ class IndexOutOfRange(AutodiffError, IndexError):
 
 
 class LimitError(AutodiffError, RuntimeError):
-    """More elements or operations than a typo should be able to ask for."""
+    """A safety limit was exceeded."""
 
 
 class GradcheckError(AutodiffError, RuntimeError):
@@ -204,30 +204,30 @@ class FileError(AutodiffError, OSError):
 
 
 class DataError(FileError, ValueError):
-    """A file that can be read, and holds something else than it should: a cell that is no number, a row cut short."""
+    """A file has invalid content: a cell that is not a number, or a short row."""
 
 
 class ClusterError(AutodiffError, RuntimeError):
-    """Machines that work together cannot: one does not answer, or has another version."""
+    """A cluster worker is unreachable or runs another version."""
 
     exit_code = 5
 
 
 class MissingPackage(AutodiffError, ImportError):
-    """A package that the project does without until one of its functions is called."""
+    """An optional package is not installed."""
 
 
 class ProgramError(AutodiffError, RuntimeError):
-    """Another program that does part of the work failed."""
+    """Another program, such as Graphviz, failed."""
 
 
 class InternalError(AutodiffError, RuntimeError):
-    """A defect of autodiff itself: something happened that no rule is there for."""
+    """A defect of autodiff: an unexpected exception."""
 
     exit_code = 70
 
 
 class OutOfMemory(AutodiffError, MemoryError):
-    """The machine, or a limit that the shell sets, has not enough memory for what was asked."""
+    """Not enough memory, on the machine or under a limit that the shell sets."""
 
     exit_code = 71

@@ -17,7 +17,7 @@ from autodiff_cli.cli.commands import COMMANDS, CONTEXT, cli
 
 _EXIT = {
     "0": "done",
-    "1": "a check said no",
+    "1": "a check failed",
     "2": "an unknown option or name, a missing value, an expression that does not parse",
     "3": "shapes do not fit, a singular matrix, backward through a freed graph, a limit reached",
     "4": "with --strict: something is not finite",
@@ -27,10 +27,10 @@ _EXIT = {
     "130, 141": "interrupted; the reader of the pipe went away",
 }
 _ENVIRONMENT = {
-    "AUTODIFF_FORMAT": "The output format where no option says it.",
-    "AUTODIFF_DEBUG": "If 1, an internal error shows its traceback, and warnings of Python are printed.",
-    "NO_COLOR": "If set, no colour. It wins over FORCE_COLOR.",
-    "FORCE_COLOR": "If set, colour in a pipe too.",
+    "AUTODIFF_FORMAT": "The default output format.",
+    "AUTODIFF_DEBUG": "If 1, print the traceback of internal errors, and warnings of Python.",
+    "NO_COLOR": "If set, no color. It wins over FORCE_COLOR.",
+    "FORCE_COLOR": "If set, color in a pipe too.",
     "XDG_STATE_HOME": "Where the history of autodiff repl is kept, as autodiff/history. Else ~/.local/state.",
 }
 _EXPRESSION = """EXPR is the expression, - to read it from standard input, @file to read it from a file. It may begin \
