@@ -15,9 +15,8 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, OutOfMemory, ParseError, UnknownName
 from autodiff_cli.evaluation.coercion import Items, nesting, number
-from autodiff_cli.evaluation.indexing import as_slice
 from autodiff_cli.evaluation.names import CONSTANTS, function_hint
-from autodiff_cli.evaluation.operations import Operations
+from autodiff_cli.evaluation.operations import Operations, as_slice
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.user_function import UserFunction, call_with_own_vjp
 from autodiff_cli.language.operators import COMPARING, OPERATORS
