@@ -73,12 +73,12 @@ class Result(Outcome):
                 {"order": len(index), "wrt": list(index), "value": plain(value)} for index, value in self.derivatives.items()
             ]
         if self.verified is not None:
-            result["verified"] = self.verified.to_dict()["verified"]
+            result |= self.verified.to_dict()
             for row in tensors:
-                if ("tensors", row["name"]) in self.verified.right:
-                    row["right_digits"] = self.verified.right["tensors", row["name"]]
-            if self.verified.digits is not None:
-                _in_digits(result, self.verified.texts)
+                self.verified.mark(row, "value", ("tensors", row["name"]))
+            for entry in result.get("derivatives", ()) if self.verified.digits is not None else ():
+                path = ("hessian" if entry["order"] == 2 else "derivatives", *entry["wrt"])
+                entry["value"] = self.verified.texts.get(path, entry["value"])
         result["notes"] = self.notes
         return result
 
@@ -103,21 +103,6 @@ class Result(Outcome):
     def lines(self) -> list[Record]:
         content = self.content()
         return self.records() if self.command == "grad" else [*content["tensors"], *content.get("derivatives", ())]
-
-
-def _in_digits(result: dict[str, Any], texts: Mapping[tuple[str, ...], Any]) -> None:
-    """Put the numbers to many digits in the place of floats."""
-    result["value"] = texts["value",]
-    for path, text in texts.items():
-        if path[0] == "grad":
-            result["grad"][path[1]] = text
-        elif path[0] == "hessian":
-            result["hessian"][path[1]][path[2]] = text
-    for entry in result.get("derivatives", []):
-        kind = "hessian" if entry["order"] == 2 else "derivatives"
-        entry["value"] = texts[kind, *entry["wrt"]]
-    for row in result.get("tensors", ()):
-        row["value"] = texts.get(("tensors", row["name"]), row["value"])
 
 
 def _derivatives(gradient: Mapping[str, Any], higher: Mapping[Index, Any]) -> list[tuple[str, Any]]:

@@ -128,9 +128,13 @@ class Verified:
         return mp.nstr(exact, digits, strip_zeros=True, min_fixed=-5, max_fixed=max(digits, 20))
 
     def to_dict(self) -> dict[str, object]:
-        """Return what it adds to the JSON of an answer: the right digits, and numbers in place of those with less digits."""
-        shown = {path: right for path, right in self.right.items() if path[0] != "tensors"}
-        return {"verified": _nested(shown), **({} if self.digits is None else _nested(self.texts))}
+        """Return the right digits for the JSON of an answer, and with ``digits`` the numbers that replace its floats.
+
+        Tensors and derivatives above the second stand in lists there: see ``mark``.
+        """
+        right = {path: right for path, right in self.right.items() if path[0] != "tensors"}
+        texts = {path: text for path, text in self.texts.items() if path[0] not in ("tensors", "derivatives")}
+        return {"verified": _nested(right), **(_nested(texts) if self.digits is not None else {})}
 
     def rows(self) -> list[tuple[Path, tuple[int, ...], float | None, str | None]]:
         """Return for each single number its path, its place in an array, its right digits, and its text."""
