@@ -16,7 +16,7 @@ from autodiff_cli.autograd.memory import next_sequence_nr, view_of
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import Node, leaf_edge
 from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, bind, common, mismatch, plain
-from autodiff_cli.autograd.primitives.kinds import TENSOR, Argument, checks_of, settled
+from autodiff_cli.autograd.primitives.kinds import TENSOR, Argument, checks_of, converted
 from autodiff_cli.autograd.primitives.node_factory import NodeFactory, output_of
 from autodiff_cli.autograd.primitives.nodes import BothNode, InputNode, LinearNode, OutputNode, SequenceNode
 from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction, argument_names, dispatch
@@ -147,7 +147,7 @@ def general(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
         if kwargs or len(args) != len(parameters):
             args = bind(name, parameters, defaults, args, kwargs)
         if checks:
-            args = settled(name, checks, args)
+            args = converted(name, checks, args)
         raw = list(args)
         recorded = any_tensor = False
         for i in range(arity):
@@ -186,7 +186,7 @@ def viewing(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
         if kwargs or len(args) != len(parameters):
             args = bind(name, parameters, defaults, args, kwargs)
         if checks:
-            args = settled(name, checks, args)
+            args = converted(name, checks, args)
         x = args[0]
         if type(x) is not Tensor:
             return dispatch(function, args) if isinstance(x, Tensor) else forward(*args)
@@ -222,7 +222,7 @@ def of_sequence(primitive: Primitive, node: str) -> TensorFunction:
             # stack(x, y) as in the language, beside PyTorch's stack([x, y]).
             count = sum(isinstance(a, (Tensor, np.ndarray, np.generic, float)) for a in args)
             args = (list(args[:count]), *args[count:])
-        tensors, *rest = settled(name, checks, bind(name, parameters, defaults, args, kwargs))
+        tensors, *rest = converted(name, checks, bind(name, parameters, defaults, args, kwargs))
         if not tensors:
             raise ArgumentError(f"{name} expects at least one tensor")
         if any(type(t) is not Tensor and isinstance(t, Tensor) for t in tensors):

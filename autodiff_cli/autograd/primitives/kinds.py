@@ -111,7 +111,7 @@ def _number(value: Argument) -> Any:
     value = _one(value)
     if not isinstance(value, (int, float)):
         raise Unfit
-    # NumPy has no integers of any length.
+    # NumPy does not have integers of any length.
     return value if isinstance(value, float) or -EXACT <= value <= EXACT else float(value) if abs(value) < 2**1023 else np.inf
 
 
@@ -148,22 +148,22 @@ def _tensor(value: Argument) -> Any:
     raise Unfit
 
 
-def _mask(value: Argument) -> Any:
+def _array(value: Argument) -> Any:
     try:
-        array = np.asarray(getattr(value, "_data", value))
-    except (ValueError, TypeError):
+        return np.asarray(getattr(value, "_data", value))
+    except (ValueError, TypeError):  # rows of different lengths
         raise Unfit from None
+
+
+def _mask(value: Argument) -> Any:
+    array = _array(value)
     if array.dtype.kind != "b":
         raise Unfit
     return array
 
 
 def _positions(value: Argument) -> Any:
-    try:
-        array = np.asarray(getattr(value, "_data", value))
-    except (ValueError, TypeError):  # rows of different lengths
-        raise Unfit from None
-    array = counted(array)
+    array = counted(_array(value))
     if array.dtype.kind != "i":
         raise Unfit
     return array
@@ -218,12 +218,12 @@ Check = tuple[int, str, Any, Kind]
 
 
 def checks_of(parameters: Sequence[str], defaults: Sequence[Any], kinds: Mapping[str, Kind]) -> tuple[Check, ...]:
-    """Return the checks that ``settled`` applies to the parameters of a function, of which the last have defaults."""
+    """Return the checks that ``converted`` applies to the parameters of a function, of which the last have defaults."""
     last = dict(zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True))
     return tuple((i, name, last.get(name, Unfit), kinds[name]) for i, name in enumerate(parameters) if name in kinds)
 
 
-def settled(name: str, checks: tuple[Check, ...], args: Sequence[Any]) -> Sequence[Any]:
+def converted(name: str, checks: tuple[Check, ...], args: Sequence[Any]) -> Sequence[Any]:
     """Return the arguments of a call, each converted by its kind; a default is not converted."""
     made: list[Any] | None = None
     for i, parameter, default, kind in checks:
@@ -242,12 +242,11 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         first = checks[0][0] if checks else code.co_argcount
 
         @functools.wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            if len(args) > first:
-                args = settled(checked.__name__, checks, args)  # type: ignore[assignment]
+        def checked(*args: Argument, **kwargs: Argument) -> Any:
+            values = converted(checked.__name__, checks, args) if len(args) > first else args
             if kwargs:
                 kwargs = {k: kinds[k](v, checked.__name__, k) if k in kinds else v for k, v in kwargs.items()}
-            return function(*args, **kwargs)
+            return function(*values, **kwargs)
 
         checked.kinds = kinds  # type: ignore[attr-defined]
         return checked

@@ -13,7 +13,7 @@ from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge, restore
 from autodiff_cli.autograd.primitives.arguments import UNFIT, bind, mismatch
 from autodiff_cli.autograd.primitives.calls import NO_GRAD_VIEW, shares
-from autodiff_cli.autograd.primitives.kinds import Argument, Kind, checks_of, settled
+from autodiff_cli.autograd.primitives.kinds import Argument, Kind, checks_of, converted
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule, argument_names
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.errors import NoSeriesError
@@ -83,7 +83,7 @@ def multi_output(
     together: Any = namedtuple(name, results) if results else tuple
 
     def function(*args: Argument, **kwargs: Argument) -> Any:
-        args = tuple(settled(name, checks, bind(name, parameters, defaults, args, kwargs)))
+        args = tuple(converted(name, checks, bind(name, parameters, defaults, args, kwargs)))
         x = args[0]
         if type(x) is not Tensor and isinstance(x, Tensor):
             if hasattr(x, "of_several"):  # exact numbers

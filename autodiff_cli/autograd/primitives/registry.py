@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
-from autodiff_cli.autograd.primitives.kinds import Kind
+from autodiff_cli.autograd.primitives.kinds import Argument, Kind
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, TensorFunction, argument_names
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import OnDemand
@@ -26,12 +26,12 @@ KEYWORD_ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "x", "other": 
 
 
 def how_many(least: int, most: int) -> str:
-    """``1 argument``, ``2 to 3 arguments``."""
+    """Return a count such as ``1 argument`` or ``2 to 3 arguments``."""
     return f"{most} argument{'s' * (most != 1)}" if least == most else f"{least} to {most} arguments"
 
 
 class Description(TypedDict, total=False):
-    """What a declaration says of a function, beside how it runs; see ``FunctionInfo``."""
+    """The documentation and the test points of a function; see ``FunctionInfo``."""
 
     aliases: Sequence[str]
     reflected: TensorFunction | None
@@ -116,8 +116,8 @@ class FunctionInfo:
             shown[0] = f"{shown[0]}, ..."
         return f"{self.name}({', '.join(shown)})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """What a reference says of this function."""
+    def to_dict(self) -> dict[str, object]:
+        """Return the entry of this function in a reference, for JSON."""
         return {
             "name": self.name,
             "aliases": list(self.aliases),
@@ -131,7 +131,13 @@ class FunctionInfo:
         }
 
     def mask(self, predicate: Predicate, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        """What ``inside``, ``kink`` or ``second_kink`` says of the arguments of a call, which are plain arrays."""
+        """Return the mask of a predicate (``inside``, ``kink`` or ``second_kink``) for the arguments of a call, which are arrays.
+
+        Args:
+            predicate: the predicate.
+            given: the positional arguments.
+            named: the keyword arguments.
+        """
         values = dict(zip(self.parameters[self.required :], self.defaults, strict=True))
         values.update(zip(self.parameters, given, strict=False))
         values.update(named)
@@ -139,24 +145,24 @@ class FunctionInfo:
 
     @property
     def required(self) -> int:
-        """How many arguments must be given."""
+        """The number of arguments without a default."""
         return len(self.parameters) - len(self.defaults)
 
     def default(self, parameter: str) -> Any:
-        """What a parameter is if it is left out; ``None`` if it must be given."""
+        """Return the default of a parameter, ``None`` if there is none."""
         position = self.parameters.index(parameter) - self.required
         return self.defaults[position] if position >= 0 else None
 
 
-def literal(value: Any) -> str:
-    """A default value as the language writes it."""
+def literal(value: Argument) -> str:
+    """Return a default value as the language writes it."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else repr(value)
 
 
 def _summary(function: TensorFunction) -> str:
-    """The first line of a docstring, as the middle of a sentence."""
+    """Return the first line of a docstring, for the middle of a sentence."""
     line = (function.__doc__ or "").strip().partition("\n")[0].rstrip(".").replace("`", "")
     return line[:1].lower() + line[1:] if line[1:2].islower() else line
 
