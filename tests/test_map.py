@@ -557,7 +557,7 @@ def test_rows_that_are_evaluated_one_by_one_are_said_to_be(tmp_path: Path) -> No
     (tmp_path / "a.csv").write_text("x,y\n" + "0.5,1.5\n" * 1_000)
     done = run_map("norm([x, y])", "a.csv")
     assert len(done.out.splitlines()) == 1_001
-    assert done.err.startswith("note: every row was evaluated by itself, which is slow: 'linalg_vector_norm' cannot")
+    assert done.err.startswith("note: every row was evaluated by itself, which is slow: 'linalg_vector_norm' has no")
 
 
 def test_a_column_with_the_name_of_a_constant(tmp_path: Path) -> None:
