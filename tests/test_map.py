@@ -107,7 +107,7 @@ def test_numbers_that_are_not_finite_are_numbers() -> None:
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_results_that_are_not_finite_have_one_note(threads: str) -> None:
     done = run_map("log(x)*k", "--at", "k=2", "--threads", threads, stdin=b"x\n1\nnan\n-1\n0\n")
-    reason = "line 4: value is nan (log of -1.0 is nan: it exists for x > 0)"
+    reason = "line 4: value is nan (log(-1.0) is nan: log is defined for x > 0)"
     assert done.err == f"note: 2 rows with results that are not finite; the first is standard input, {reason}\n"
     assert run_map("log(x)", stdin=b"x\n1\nnan\n").err == ""
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from autodiff_cli.lazy import named
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from autodiff_cli.outcome import Outcome, Record
+    from autodiff_cli.report.table import Renderable
 
 View = Callable[[], "str | bytes"]
 """Writes a result in one format."""
@@ -80,7 +79,7 @@ class Output(NamedTuple):
 
         return render(self.style, result)
 
-    def drawn(self, parts: Sequence[RenderableType]) -> str:
+    def drawn(self, parts: Sequence[Renderable]) -> str:
         """Return tables as text."""
         from autodiff_cli.report.table import drawn
 

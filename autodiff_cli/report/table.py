@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from autodiff_cli.derivatives.products import Product
     from autodiff_cli.derivatives.taylor import Taylor
 
+Renderable = RenderableType
+"""A part of the output that rich draws."""
 _WIDEST = 100_000
 MOST_ROWS = 60
 
@@ -32,7 +34,7 @@ MOST_ROWS = 60
 class _Console(Console):
     """A console that shows control characters in text, and sends those of its own styles only."""
 
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+    def render(self, renderable: Renderable, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
             safe = segment if segment.control else visible(segment.text)
             yield segment if safe is segment or safe == segment.text else Segment(str(safe), segment.style)
@@ -60,7 +62,7 @@ def console(color: str = "auto") -> Console:
     )
 
 
-def drawn(parts: Sequence[RenderableType], color: str = "auto") -> str:
+def drawn(parts: Sequence[Renderable], color: str = "auto") -> str:
     """Tables one below the other as text."""
     out = console(color)
     with out.capture() as captured:
@@ -205,19 +207,19 @@ def symbol(wrt: Sequence[str]) -> str:
     return f"d{len(wrt) if len(wrt) > 1 else ''}/{below}"
 
 
-def evaluation_tables(result: Result, precision: int) -> list[RenderableType]:
+def evaluation_tables(result: Result, precision: int) -> list[Renderable]:
     """Every tensor, then the second and higher derivatives."""
     return [tensor_table([row.record() for row in result.tensors], precision), *higher_tables(result, precision)]
 
 
-def gradient_tables(result: Result, precision: int) -> list[RenderableType]:
+def gradient_tables(result: Result, precision: int) -> list[Renderable]:
     """The gradient alone, then the second and higher derivatives."""
     return [gradient_table(result.grad, precision), *higher_tables(result, precision)]
 
 
-def higher_tables(result: Result, precision: int) -> list[RenderableType]:
+def higher_tables(result: Result, precision: int) -> list[Renderable]:
     """The tables of second and higher derivatives, with an empty line before each."""
-    parts: list[RenderableType] = []
+    parts: list[Renderable] = []
     if result.hessian:
         parts += [title("second derivatives"), hessian_table(result.hessian, result.shapes, precision)]
     higher = [{"wrt": index, "value": value} for index, value in result.derivatives.items() if len(index) > 2]
@@ -226,7 +228,7 @@ def higher_tables(result: Result, precision: int) -> list[RenderableType]:
     return parts
 
 
-def verified_tables(verified: RightDigits | None) -> list[RenderableType]:
+def verified_tables(verified: RightDigits | None) -> list[Renderable]:
     """The right digits of each number, and the numbers themselves with ``--digits``, with an empty line before."""
     if verified is None:
         return []
@@ -241,7 +243,7 @@ def verified_tables(verified: RightDigits | None) -> list[RenderableType]:
     return [title("verified at 50 digits"), table]
 
 
-def product_tables(result: Product, precision: int) -> list[RenderableType]:
+def product_tables(result: Product, precision: int) -> list[Renderable]:
     """A Jacobian, a Hessian or a product: a matrix where it is one and small enough, else the numbers."""
     if result.command == "hessian" and np.ndim(result.value) == 0:
         return [hessian_table(result.found, result.shapes, precision)]
@@ -277,7 +279,7 @@ class Formulas(Protocol):
     values: dict[tuple[str, ...], float]
 
 
-def formula_tables(result: Formulas, _: int) -> list[RenderableType]:
+def formula_tables(result: Formulas, _: int) -> list[Renderable]:
     """Derivatives as expressions, one a line, with their values where there are some."""
     formulas, values = result.texts, result.values
     table = empty_table()
@@ -291,7 +293,7 @@ def formula_tables(result: Formulas, _: int) -> list[RenderableType]:
     return [table]
 
 
-def taylor_tables(result: Taylor, precision: int) -> list[RenderableType]:
+def taylor_tables(result: Taylor, precision: int) -> list[Renderable]:
     """One row for each power of the distance from the point."""
     table = empty_table()
     table.add_column("term", overflow="fold")
@@ -312,12 +314,12 @@ class Checks(Protocol):
     points: int
 
 
-def check_tables(result: Checks, precision: int) -> list[RenderableType]:
+def check_tables(result: Checks, precision: int) -> list[Renderable]:
     """The checks of ``gradcheck``, and those of claims below; of several points the one that is worst for each."""
     checks, points = result.checks, result.points
     own = [check for check in checks if "claim" not in check]
     claims = [check for check in checks if "claim" in check]
-    parts: list[RenderableType] = [_checks(own, ("analytic", "numeric"), points, precision)]
+    parts: list[Renderable] = [_checks(own, ("analytic", "numeric"), points, precision)]
     return [*parts, title("claims"), _checks(claims, ("claimed", "exact"), points, precision)] if claims else parts
 
 

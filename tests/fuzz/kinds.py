@@ -29,7 +29,6 @@ from autodiff_cli import (
 )
 from autodiff_cli.autograd import modes
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
-from autodiff_cli.cli import run_command
 from autodiff_cli.cli.main import main
 
 Case = tuple[tuple[str, ...], str]
@@ -331,13 +330,6 @@ class _Input(io.TextIOWrapper):
         super().__init__(io.BytesIO(text.encode()), encoding="utf-8")
 
 
-def _said(message: Warning | str, category: type[Warning] | None = None, *_: object) -> None:
-    """``run`` speaks warnings of ours; those of Python and NumPy are mistakes."""
-    if category is not UserWarning:
-        raise AssertionError(f"{category}: {message}")
-    sys.stderr.write(f"note: {message}\n")
-
-
 class _Late(BaseException):
     """No answer in time; not of a kind that anything below catches."""
 
@@ -355,7 +347,6 @@ def failure(case: Case) -> str | None:
     signal.alarm(SECONDS)
     modes.set_grad_enabled(True)
     sys.stdin = _Input(text)
-    run_command._say, say = _said, run_command._say
     notes.STRICT, strict = True, notes.STRICT
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -370,7 +361,7 @@ def failure(case: Case) -> str | None:
         return f"{type(error).__name__} {place.filename.rpartition('autodiff_cli/')[2]}:{place.lineno}: {error}"
     finally:
         signal.alarm(0)
-        sys.stdin, run_command._say, notes.STRICT = stdin, say, strict
+        sys.stdin, notes.STRICT = stdin, strict
     if code not in _CODES and not (code == 1 and words[0] == "gradcheck"):
         return f"exit code {code}"
     if code and not err.getvalue().strip():

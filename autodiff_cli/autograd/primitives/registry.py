@@ -116,7 +116,7 @@ class FunctionInfo:
             shown[0] = f"{shown[0]}, ..."
         return f"{self.name}({', '.join(shown)})"
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the entry of this function in a reference, for JSON."""
         return {
             "name": self.name,
