@@ -121,7 +121,7 @@ def test_poles_of_large_curves_are_poles() -> None:
 def test_the_second_derivative_has_breaks_of_its_own() -> None:
     assert sampled("x*abs(x)").samples.discontinuities == []
     (found,) = sampled("x*abs(x)", order=2).samples.discontinuities
-    assert (found.kind, found.at, found.joined) == ("kink of the derivative", 0.0, (True, True, False))
+    assert (found.kind, found.at, found.joined) == ("bend", 0.0, (True, True, False))
 
 
 def test_rounding_beside_a_hole_is_no_break() -> None:

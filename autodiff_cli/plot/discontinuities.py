@@ -86,7 +86,7 @@ class Discontinuity:
     Attributes:
         kind: ``pole``, ``jump``, ``hole``, ``edge`` (of the domain), ``oscillation`` or ``overflow`` of the value;
             ``kink`` or ``vertical tangent`` if the value is continuous and the first derivative is not;
-            ``kink of the derivative`` if only the second derivative is not.
+            ``bend`` if only the second derivative is not.
         at: the place.
         left, right: the closest samples.
         limits: for each curve the limits from the left and from the right.
@@ -272,4 +272,4 @@ def kind_of(limits: Sequence[tuple[Limit, Limit]], through: Sequence[bool], valu
         return "hole"
     if len(limits) > 1 and not through[1]:
         return "vertical tangent" if "infinite" in kinds[1] else "kink" if kinds[1] == {"finite"} else "oscillation"
-    return "kink of the derivative" if len(limits) > 2 and not through[2] else ""
+    return "bend" if len(limits) > 2 and not through[2] else ""

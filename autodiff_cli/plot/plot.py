@@ -32,7 +32,7 @@ _KINDS = {
     "hole": ("hole", "holes"),
     "kink": ("kink", "kinks"),
     "vertical tangent": ("vertical tangent", "vertical tangents"),
-    "kink of the derivative": ("kink of the derivative", "kinks of the derivative"),
+    "bend": ("kink of the derivative", "kinks of the derivative"),
     "oscillation": ("no limit", "no limits"),
     "edge": ("the domain ends", "the domain ends"),
     "overflow": (f"too large to be drawn (over {HUGE:g})",) * 2,
