@@ -14,7 +14,7 @@ def run() -> None:
         from autodiff_cli import signals
 
         signals.on_interrupt(signals.leave)
-        from autodiff_cli.cli.process import run as run_process
+        from autodiff_cli.cli.console_script import run as run_process
 
         code = run_process()
     except KeyboardInterrupt:

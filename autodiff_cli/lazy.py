@@ -2,7 +2,7 @@
 
 There are three places where names wait for their module, and all of them use this one:
 
-* a package hands out the names of a flat module (``attach``): ``autodiff_cli`` those of ``autodiff_cli.api``;
+* a package hands out the names of a flat module (``attach``): ``autodiff_cli`` those of ``autodiff_cli.public_names``;
 * a dictionary is filled when a key is missing (``OnDemand``): the functions of the language;
 * a table names what it lists by its place (``named``): the commands.
 

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from autodiff_cli.data.block import ReadRequest
 from autodiff_cli.data.cluster import coordinator, job, scheduler
 from autodiff_cli.data.cluster.partitions import Limits, Partition, plan, scan
 from autodiff_cli.data.pipeline import Inputs
+from autodiff_cli.data.row_blocks import ReadRequest
 from autodiff_cli.errors import AutodiffError, DataError, MissingPackage
 from tests.mapping import Done, run_map
 

@@ -10,7 +10,7 @@ import pytest
 
 from autodiff_cli.cli.main import main
 from autodiff_cli.report import table
-from autodiff_cli.report.folding import _matrix_lines
+from autodiff_cli.report.folding_table import _matrix_lines
 
 NUMBER = re.compile(r"(?<![\w.*])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.*])")
 COMMANDS = {

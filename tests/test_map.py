@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.data.block import InputFile
 from autodiff_cli.data.readers import lines
+from autodiff_cli.data.row_blocks import InputFile
 from autodiff_cli.formats import FORMATS
 from tests.mapping import Done, run_map
 

@@ -54,7 +54,13 @@ def shell(command: str, stdin: str = "", before: str = "") -> subprocess.Complet
 @pytest.mark.parametrize(
     "module",
     [
-        *("autodiff_cli.signals", "autodiff_cli.cli.process", "autodiff_cli.cli.main", "click", "autodiff_cli.cli.eval_command"),
+        *(
+            "autodiff_cli.signals",
+            "autodiff_cli.cli.console_script",
+            "autodiff_cli.cli.main",
+            "click",
+            "autodiff_cli.cli.eval_command",
+        ),
         *("numpy", "numpy._core.multiarray", "numpy.linalg", "autodiff_cli.evaluation.evaluation", "autodiff_cli.report.table"),
     ],
 )
@@ -94,7 +100,7 @@ def test_a_signal_while_a_writer_begins(target: str, module: str, number: str, c
 
 
 def test_a_writer_that_never_began_closes() -> None:
-    from autodiff_cli.data.block import OutputStyle
+    from autodiff_cli.data.row_blocks import OutputStyle
     from autodiff_cli.data.writers.npy import NpzWriter
     from autodiff_cli.formats import FORMATS
 
@@ -211,12 +217,12 @@ def test_an_error_while_the_error_is_printed(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(("error", "code"), [(MemoryError(), 71), (KeyError("x"), 70)])
 def test_an_exception_while_one_is_described(error: Exception, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from autodiff_cli.cli import unforeseen
+    from autodiff_cli.cli import unexpected_errors
 
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(unforeseen, "described", fail)
+    monkeypatch.setattr(unexpected_errors, "described", fail)
     out, err, ended = _broken_by(error, monkeypatch)
     assert (out, ended) == ("", code)
     assert err.startswith("error: ")

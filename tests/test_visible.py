@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autodiff_cli.cli.main import main
-from autodiff_cli.report.visible import visible, visible_json
+from autodiff_cli.report.control_characters import visible, visible_json
 
 EVIL = "\x1b[31mred\x07\x9b2J\u202e"
 SHOWN = r"\x1b[31mred\x07\x9b2J\u202e"

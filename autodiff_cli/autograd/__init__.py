@@ -5,8 +5,8 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd import function as function
     from autodiff_cli.autograd import functional as functional
     from autodiff_cli.autograd import graph as graph
-    from autodiff_cli.autograd.api import *  # noqa: F403
+    from autodiff_cli.autograd.public_names import *  # noqa: F403
 else:
     from autodiff_cli.lazy import attach
 
-    __getattr__, __dir__ = attach(__name__, "autodiff_cli.autograd.api", ("function", "functional", "graph"))
+    __getattr__, __dir__ = attach(__name__, "autodiff_cli.autograd.public_names", ("function", "functional", "graph"))

@@ -29,7 +29,7 @@ from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, Node, in
 from autodiff_cli.autograd.primitives.selection_masks import LazyMask, intersection, mask_contributions, summed
 from autodiff_cli.autograd.primitives.structural import cast, sum_to
 from autodiff_cli.errors import GraphError
-from autodiff_cli.walk import postorder
+from autodiff_cli.postorder import postorder
 
 
 def run_backward(

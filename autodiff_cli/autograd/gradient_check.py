@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.printing import tensor_repr
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.autograd.values import tensor_repr
 from autodiff_cli.errors import ArgumentError, GradcheckError
 
 Outputs = Tensor | Sequence[Tensor]

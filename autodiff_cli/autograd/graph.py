@@ -11,7 +11,7 @@ from autodiff_cli.autograd.memory import mark_changed
 from autodiff_cli.autograd.node import GradientEdge, Node, input_nodes, leaf_edge
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
-from autodiff_cli.walk import postorder
+from autodiff_cli.postorder import postorder
 
 __all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version", "register_multi_grad_hook"]
 

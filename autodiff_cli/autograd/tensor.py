@@ -17,7 +17,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, DTypeLike, as_float, to_array
 from autodiff_cli.autograd.hooks import Extra, RemovableHandle
-from autodiff_cli.autograd.values import TensorValues, tensor_repr
+from autodiff_cli.autograd.printing import TensorValues, tensor_repr
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 
 if TYPE_CHECKING:

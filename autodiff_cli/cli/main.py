@@ -64,7 +64,7 @@ def _unforeseen(problem: BaseException, args: list[str]) -> AutodiffError:
             _show_traceback(problem)
         if isinstance(problem, MemoryError):
             problem.__traceback__ = problem.__context__ = None  # what its frames hold is needed here
-        from autodiff_cli.cli.unforeseen import described
+        from autodiff_cli.cli.unexpected_errors import described
 
         return described(problem, args)
     except Exception:

@@ -13,7 +13,7 @@ from autodiff_cli import formats
 from autodiff_cli.cli import cluster_options, options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
-from autodiff_cli.text import plural
+from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
     from autodiff_cli.compiler.program import Compiled
@@ -124,11 +124,11 @@ def command(
     autodiff map "p*v/(n*8.314)" gas.csv --let p=pressure --order 2 -o gas.parquet
     tail -f log.csv | autodiff map "log(x)" --unbuffered
     """
+    from autodiff_cli.command_result import head
     from autodiff_cli.compiler.program import processors
     from autodiff_cli.data import inputs, output, pipeline, writers
-    from autodiff_cli.data.block import OutputStyle
     from autodiff_cli.data.mapping import Task
-    from autodiff_cli.outcome import head
+    from autodiff_cli.data.row_blocks import OutputStyle
     from autodiff_cli.report.progress import Progress
 
     expr = given.expr

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from autodiff_cli.lazy import named
 
 if TYPE_CHECKING:
-    from autodiff_cli.outcome import Outcome, Record
+    from autodiff_cli.command_result import CommandResult, Record
     from autodiff_cli.report.table import Renderable
 
 View = Callable[[], "str | bytes"]
@@ -41,7 +41,7 @@ class Output(NamedTuple):
     strict: bool = False
     path: str | None = None
 
-    def emit(self, result: Outcome, tables: str = "", views: Mapping[str, View] | None = None) -> None:
+    def emit(self, result: CommandResult, tables: str = "", views: Mapping[str, View] | None = None) -> None:
         """Write a result, and its notes to standard error.
 
         Args:
@@ -64,7 +64,7 @@ class Output(NamedTuple):
             say(verified.summary())
         self.say_notes(result.notes)
 
-    def _text(self, result: Outcome, tables: str, views: Mapping[str, View]) -> str | bytes:
+    def _text(self, result: CommandResult, tables: str, views: Mapping[str, View]) -> str | bytes:
         if self.quiet:
             from autodiff_cli.report.records import bare
 

@@ -92,8 +92,8 @@ def _statement(name: str) -> bool:
 
 def _help(names: list[str], out: Output) -> None:
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+    from autodiff_cli.report.function_tables import tables
     from autodiff_cli.report.functions import FunctionList
-    from autodiff_cli.report.reference import tables
 
     if not names:
         sys.stdout.write(_HELP)

@@ -15,7 +15,7 @@ from autodiff_cli.cli.output import Output, say
 from autodiff_cli.cli.parsing import Command
 
 if TYPE_CHECKING:
-    from autodiff_cli.outcome import Record
+    from autodiff_cli.command_result import Record
     from autodiff_cli.script.interpreter import Interpreter, Shown
 
 variables = options.stack(options.at, options.const, options.dtype, options.no_limits)

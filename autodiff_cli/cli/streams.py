@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-from autodiff_cli.report.visible import visible
+from autodiff_cli.report.control_characters import visible
 
 
 class Messages(io.TextIOBase):

@@ -13,7 +13,7 @@ from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import as_operand, as_tensor
 from autodiff_cli.errors import FOREIGN, AutodiffError, NotRecordable
-from autodiff_cli.walk import postorder
+from autodiff_cli.postorder import postorder
 
 
 def gradient(output: Operand, wrt: Sequence[Instruction]) -> list[Operand]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.compiler.instruction import CUSTOM_VJP, Instruction, Operand
-from autodiff_cli.walk import postorder
+from autodiff_cli.postorder import postorder
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array, DType

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.data.block import Array, ArrowArray, Column
+from autodiff_cli.data.row_blocks import Array, ArrowArray, Column
 from autodiff_cli.report.numbers import finite_or_text
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO, cast
 
 from autodiff_cli.data import readers
-from autodiff_cli.data.block import InputFile, Reader
+from autodiff_cli.data.row_blocks import InputFile, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
 from autodiff_cli.formats import FORMATS, READ, of_path
 from autodiff_cli.language.source_text import display_name, size_of

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.compiler.program import Compiled
-from autodiff_cli.data.block import Block, Floats, Reader, ReadRequest, Results, Tally, Writer, without
 from autodiff_cli.data.column_values import is_number
+from autodiff_cli.data.row_blocks import Block, Floats, Reader, ReadRequest, Results, Tally, Writer, without
 from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.evaluation.trace import raw
 from autodiff_cli.language.parser import parse
 from autodiff_cli.suggest import suggestion
-from autodiff_cli.text import shortened
+from autodiff_cli.wording import shortened
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from autodiff_cli.data.block import Array, ArrowArray, Column
 from autodiff_cli.data.column_values import json_text, number_reprs, python_values
 from autodiff_cli.data.libraries import pyarrow_if_there, pyarrow_loaded
+from autodiff_cli.data.row_blocks import Array, ArrowArray, Column
 
 FAST_FROM = 50_000
 """Numbers from which on importing Arrow to write them pays."""

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data import output
-from autodiff_cli.data.block import Reader, Tally, Writer
 from autodiff_cli.data.inputs import Path, reader, style_of
 from autodiff_cli.data.mapping import RowMap, Task
+from autodiff_cli.data.row_blocks import Reader, Tally, Writer
 from autodiff_cli.errors import UsageError
 from autodiff_cli.evaluation.compile import RowByRowProgram
 from autodiff_cli.language.source_text import display_name

@@ -10,20 +10,20 @@ import numpy as np
 
 from autodiff_cli.autograd.higher_order import Index
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.command_result import CommandResult, Record, plain
+from autodiff_cli.derivatives.lazy_notes import LazyNotes
 from autodiff_cli.derivatives.orders import hessian, partial_derivatives
-from autodiff_cli.derivatives.pending import LazyNotes
 from autodiff_cli.errors import AutodiffError, GraphError, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import COLUMNS, Evaluation, TensorRow, plain_records
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.limits import MOST_ORDERS, MOST_TURNS, check_bytes, check_count, held
-from autodiff_cli.outcome import Outcome, Record, plain
-from autodiff_cli.text import listed
+from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
     from autodiff_cli.precise.right_digits import Verified
 
 
-class Result(Outcome):
+class Result(CommandResult):
     """What ``evaluate`` gives.
 
     Attributes:

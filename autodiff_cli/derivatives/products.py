@@ -12,13 +12,13 @@ from autodiff_cli.autograd.functional import hessian_vector, jacobian_of, jacobi
 from autodiff_cli.autograd.higher_order import MOST_PARTIALS
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.derivatives.pending import LazyNotes
+from autodiff_cli.command_result import CommandResult, Record, plain
+from autodiff_cli.derivatives.lazy_notes import LazyNotes
 from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName, setting
 from autodiff_cli.evaluation.bindings import variables
 from autodiff_cli.evaluation.coercion import variable_hint
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.limits import lifted
-from autodiff_cli.outcome import Outcome, Record, plain
 
 if TYPE_CHECKING:
     from autodiff_cli.precise.right_digits import Verified
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _ORDER = {"hessian": 2, "hvp": 2}
 
 
-class Product(Outcome):
+class Product(CommandResult):
     """A Jacobian, a Hessian, or a product of one with a vector.
 
     Attributes:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from autodiff_cli.autograd.higher_order import Index, partials
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.taylor_mode import Expansion
-from autodiff_cli.derivatives.pending import LazyNotes
+from autodiff_cli.command_result import CommandResult, Record, plain
+from autodiff_cli.derivatives.lazy_notes import LazyNotes
 from autodiff_cli.errors import AutodiffError, MissingValue, NoSeriesError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.evaluation.machine import Machine
+from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.limits import MOST_ORDERS, check_count, check_printed
-from autodiff_cli.outcome import Outcome, Record, plain
-from autodiff_cli.text import listed
+from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
     from autodiff_cli.precise.right_digits import Verified
@@ -32,7 +32,7 @@ MOST_NESTED = 6
 """Up to this order nested reverse mode is fast, and is preferred where Taylor mode yields nan."""
 
 
-class Taylor(Outcome):
+class Taylor(CommandResult):
     """The Taylor series of an expression.
 
     Attributes:

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.autograd.primitives.kinds import EXACT, MOST, counted
+from autodiff_cli.autograd.primitives.argument_kinds import EXACT, MOST, counted
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.registry import FunctionInfo, how_many
 from autodiff_cli.autograd.tensor import Tensor
@@ -17,7 +17,7 @@ from autodiff_cli.errors import ArgumentError, AutodiffError
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import LARGE, check_size
 from autodiff_cli.suggest import suggestion
-from autodiff_cli.text import listed as in_words
+from autodiff_cli.wording import listed as in_words
 
 Value = TypeVar("Value")
 

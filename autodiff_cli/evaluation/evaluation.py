@@ -12,6 +12,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.command_result import plain
 from autodiff_cli.errors import ShapeError, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant, variables
 from autodiff_cli.evaluation.expression import Evaluator
@@ -19,7 +20,6 @@ from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.evaluation.trace import Trace
 from autodiff_cli.language.tree import walk
 from autodiff_cli.limits import check_printed, places
-from autodiff_cli.outcome import plain
 from autodiff_cli.suggest import suggestion
 
 COLUMNS = ("name", "expression", "value", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "grad")

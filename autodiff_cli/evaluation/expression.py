@@ -9,8 +9,8 @@ from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError, ParseError
 from autodiff_cli.evaluation.coercion import holds_tensor
-from autodiff_cli.evaluation.machine import Machine
 from autodiff_cli.evaluation.names import free_names, without_value
+from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import BYTES_OF_AN_OPERATION, MOST_BYTES

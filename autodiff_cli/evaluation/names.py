@@ -9,7 +9,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import MissingValue, Span, setting
 from autodiff_cli.language.tree import Syntax, walk
 from autodiff_cli.suggest import suggestion
-from autodiff_cli.text import listed
+from autodiff_cli.wording import listed
 
 CONSTANTS: dict[str, float | bool | None] = {
     "pi": math.pi,

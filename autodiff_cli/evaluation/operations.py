@@ -26,7 +26,7 @@ from autodiff_cli.evaluation.trace import invoke
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import hold, lifted
 from autodiff_cli.suggest import suggestion
-from autodiff_cli.text import plural
+from autodiff_cli.wording import plural
 
 ATTRIBUTES = ("T", "mT", "shape", "ndim")
 MOST_OPERATIONS = 10_000_000

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from autodiff_cli.errors import Span
 from autodiff_cli.evaluation.trace import Step, raw
 from autodiff_cli.language.tree import Syntax, arguments
-from autodiff_cli.text import shortened as in_short
+from autodiff_cli.wording import shortened as in_short
 
 Note = dict[str, Any]
 """A note as in the JSON output: ``kind``, ``span``, ``message`` and perhaps ``order``."""

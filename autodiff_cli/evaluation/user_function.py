@@ -12,7 +12,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, NoSeriesError, ParseError, ShapeError
 from autodiff_cli.language.tree import Syntax, arguments
-from autodiff_cli.text import plural
+from autodiff_cli.wording import plural
 
 
 class UserFunction:

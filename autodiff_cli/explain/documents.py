@@ -13,7 +13,7 @@ from autodiff_cli.explain.sentences import LEGEND, Equation, Latex, Plain, Sente
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.latex_names import escaped, unnamed_letter
 from autodiff_cli.report.numbers import human
-from autodiff_cli.text import plural
+from autodiff_cli.wording import plural
 
 _WIDEST = 64
 """The approximate number of characters on a line of the document."""

@@ -17,7 +17,7 @@ from autodiff_cli.autograd.graph import Visit, nodes_behind, watching
 from autodiff_cli.autograd.node import Edge, Node, leaf_edge
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.derivatives.pending import LazyNotes
+from autodiff_cli.derivatives.lazy_notes import LazyNotes
 from autodiff_cli.errors import LimitError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.explain.local_derivatives import ARRIVING, GRADIENT, Formula, convention, filled_in, holds, of_node, renamed

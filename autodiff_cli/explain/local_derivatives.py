@@ -23,12 +23,12 @@ from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.compiler.identities import exact, pattern
 from autodiff_cli.errors import AutodiffError, ParseError
-from autodiff_cli.evaluation.machine import Machine
 from autodiff_cli.evaluation.names import CONSTANTS
+from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.evaluation.trace import raw
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, number_tree, pieces
-from autodiff_cli.walk import postorder
+from autodiff_cli.postorder import postorder
 
 GRADIENT = "g"
 """The name of the upstream gradient in declared formulas of rules that are not products with a local derivative."""

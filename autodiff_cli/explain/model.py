@@ -10,9 +10,9 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.derivatives.pending import LazyNotes
+from autodiff_cli.command_result import CommandResult, Record, plain
+from autodiff_cli.derivatives.lazy_notes import LazyNotes
 from autodiff_cli.language.tree import Syntax, unparse
-from autodiff_cli.outcome import Outcome, Record, plain
 
 
 @dataclass(slots=True, eq=False)
@@ -204,7 +204,7 @@ class SecondDerivatives:
 
 
 @dataclass(slots=True, eq=False)
-class Explanation(Outcome):
+class Explanation(CommandResult):
     """The explanation of an evaluation and its derivatives.
 
     Attributes:

@@ -19,7 +19,7 @@ from autodiff_cli.language.latex_names import number as latex_number
 from autodiff_cli.language.tree import Syntax, name_tree, unparse
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.table import MOST_ROWS
-from autodiff_cli.text import listed, plural
+from autodiff_cli.wording import listed, plural
 
 MOST_STEPS = 60
 MOST_PARTS = 8

@@ -26,7 +26,7 @@ from autodiff_cli.explain.sentences import (
 from autodiff_cli.language.tree import unparse
 from autodiff_cli.report import table
 from autodiff_cli.report.numbers import human
-from autodiff_cli.text import plural
+from autodiff_cli.wording import plural
 
 WIDE, NARROW = 100, 80
 """The longest lines in a wide terminal and in a pipe: longer lines are hard to read."""

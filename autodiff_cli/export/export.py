@@ -18,11 +18,11 @@ from autodiff_cli.evaluation.lowering import decomposed, decomposition, lowered
 from autodiff_cli.export.codegen import Code, Helpers
 from autodiff_cli.export.source_file import SourceFile, source
 from autodiff_cli.export.targets import NAMES, TARGETS, Target
+from autodiff_cli.postorder import postorder
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.symbolic.differentiate import without_formula
 from autodiff_cli.symbolic.scalars import ScalarTracingEvaluator
-from autodiff_cli.text import listed
-from autodiff_cli.walk import postorder
+from autodiff_cli.wording import listed
 
 MOST_INLINE = 160
 """A longer decomposition becomes a function of its own."""

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from autodiff_cli.autograd.gradient_check import analytic_jacobian, mismatch
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.derivatives.pending import LazyNotes
+from autodiff_cli.command_result import CommandResult, Record, plain
+from autodiff_cli.derivatives.lazy_notes import LazyNotes
 from autodiff_cli.errors import AutodiffError, MissingValue, NotPrecise, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import named
 from autodiff_cli.evaluation.coercion import variable_hint
@@ -28,7 +29,6 @@ from autodiff_cli.gradcheck.methods import Extrapolated, FixedStep, HighPrecisio
 from autodiff_cli.gradcheck.verdicts import Tolerances, Verdict, rounded, worst
 from autodiff_cli.limits import check_count
 from autodiff_cli.notes import rounding_trials
-from autodiff_cli.outcome import Outcome, Record, plain
 from autodiff_cli.precise.reference import MOST_SECONDS, in_time
 
 MOST_CHECKED = 500
@@ -39,7 +39,7 @@ Entry = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Report(Outcome):
+class Report(CommandResult):
     """The result of ``check_gradient``.
 
     Attributes:

@@ -14,8 +14,8 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError, UnknownName, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.graph.model import Call, Graph, GraphNode, outermost_calls
-from autodiff_cli.text import listed
-from autodiff_cli.walk import postorder
+from autodiff_cli.postorder import postorder
+from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
     from autodiff_cli.graph.model import Value

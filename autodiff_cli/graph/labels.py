@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.graph.model import Graph, GraphNode
+from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.numbers import human, shape_text
-from autodiff_cli.report.visible import visible
-from autodiff_cli.text import shortened
+from autodiff_cli.wording import shortened
 
 if TYPE_CHECKING:
     from autodiff_cli.graph.model import Value

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.evaluation.tensor_log import TensorLog
-from autodiff_cli.outcome import Outcome, Record, plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,7 @@ class GraphNode:
 
 
 @dataclass(slots=True, eq=False)
-class Graph(Outcome):
+class Graph(CommandResult):
     """Nodes in topological order, the last of which is the output.
 
     Attributes:

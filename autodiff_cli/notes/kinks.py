@@ -21,7 +21,7 @@ from autodiff_cli.evaluation.phrasing import Note, among, arguments_at, call_tex
 from autodiff_cli.evaluation.trace import Step, flat, pointwise, raw, reach
 from autodiff_cli.notes.one_sided_limits import Change, Line, changes
 from autodiff_cli.notes.step_gradients import step_gradients
-from autodiff_cli.text import plural
+from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Evaluation

@@ -21,11 +21,11 @@ from autodiff_cli.evaluation.phrasing import Note, first_place, note, ordinal, s
 from autodiff_cli.evaluation.trace import pointwise
 from autodiff_cli.notes import overflow, rounding_trials
 from autodiff_cli.notes.cancellation import Lost, digits_lost, lost_digits, total_digits
-from autodiff_cli.notes.described import described
 from autodiff_cli.notes.kinks import element_name, switches
 from autodiff_cli.notes.overflow import End
 from autodiff_cli.notes.rewrites import way_out
 from autodiff_cli.notes.rounding_trials import Found, Key
+from autodiff_cli.notes.step_descriptions import described
 
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Evaluation

@@ -13,8 +13,8 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.evaluation.phrasing import Note, first_place, note, ordinal
 from autodiff_cli.evaluation.trace import Step, pointwise, raw
-from autodiff_cli.notes.described import Description, described
 from autodiff_cli.notes.nonfinite_value import is_finite
+from autodiff_cli.notes.step_descriptions import Description, described
 from autodiff_cli.notes.step_gradients import step_gradients
 
 if TYPE_CHECKING:

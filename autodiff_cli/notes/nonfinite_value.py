@@ -13,8 +13,8 @@ from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.phrasing import Note, among, first_place, note, spelled
 from autodiff_cli.evaluation.trace import Step, flat, pointwise, raw
-from autodiff_cli.notes.described import described
 from autodiff_cli.notes.rewrites import way_out
+from autodiff_cli.notes.step_descriptions import described
 
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Evaluation

@@ -10,8 +10,8 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, get_default_dtype
+from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, TENSOR, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.kinds import NUMBER, TENSOR, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Number, Operand, Value

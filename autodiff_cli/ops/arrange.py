@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.kinds import (
+from autodiff_cli.autograd.primitives.argument_kinds import (
     DIMENSION,
     DIMENSIONS,
     NUMBER,
@@ -23,6 +22,7 @@ from autodiff_cli.autograd.primitives.kinds import (
     takes,
     whole_numbers,
 )
+from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.argument_kinds import ORDER
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.kinds import ORDER
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.ops import decompositions
+from autodiff_cli.ops import long_decompositions
 from autodiff_cli.ops.elementary import AT_ZERO
 from autodiff_cli.ops.scipy_backend import from_scipy
 
@@ -72,7 +72,7 @@ bessel_i: TensorFunction = declare(
     "bessel_i",
     _of_order("iv"),
     {"x": lambda g, x, n: g * ((bessel_i(x, abs(n - 1)) + bessel_i(x, n + 1)) / 2)},
-    decomposition=decompositions.bessel_i,
+    decomposition=long_decompositions.bessel_i,
     summary="modified Bessel function of the first kind of integer order n",
     formula="(bessel_i(x, n - 1) + bessel_i(x, n + 1))/2",
     samples=(*_ANY, (0.4, 2), (-1.3, 3)),
@@ -82,7 +82,7 @@ bessel_j: TensorFunction = declare(
     "bessel_j",
     _first_kind,
     {"x": lambda g, x, n: g * ((bessel_j(x, n - 1) - bessel_j(x, n + 1)) / 2) if n else -g * bessel_j(x, 1)},
-    decomposition=decompositions.bessel_j,
+    decomposition=long_decompositions.bessel_j,
     summary="Bessel function of the first kind of integer order n",
     formula="(bessel_j(x, n - 1) - bessel_j(x, n + 1))/2",
     samples=(*_ANY, (0.4, 2), (-1.3, 3)),
@@ -92,7 +92,7 @@ i0: TensorFunction = declare(
     "i0",
     _FIRST["iv"][0],
     {"x": lambda g, x: g * i1(x)},
-    decomposition=decompositions.bessel_i(0),
+    decomposition=long_decompositions.bessel_i(0),
     summary="modified Bessel function of the first kind of order 0",
     formula="i1(x)",
     samples=_ANY,
@@ -101,7 +101,7 @@ i1: TensorFunction = declare(
     "i1",
     _FIRST["iv"][1],
     {"x": lambda g, x: g * ((i0(x) + bessel_i(x, 2)) / 2)},
-    decomposition=decompositions.bessel_i(1),
+    decomposition=long_decompositions.bessel_i(1),
     node="SpecialI1Backward0",
     methods=(),
     summary="modified Bessel function of the first kind of order 1",
@@ -112,7 +112,7 @@ j0: TensorFunction = declare(
     "j0",
     lambda x: _first_kind(x, 0),
     {"x": lambda g, x: -g * j1(x)},
-    decomposition=decompositions.bessel_j(0),
+    decomposition=long_decompositions.bessel_j(0),
     node="SpecialBesselJ0Backward0",
     aliases=("bessel_j0",),
     methods=(),
@@ -124,7 +124,7 @@ j1: TensorFunction = declare(
     "j1",
     lambda x: _first_kind(x, 1),
     {"x": lambda g, x: g * ((j0(x) - bessel_j(x, 2)) / 2)},
-    decomposition=decompositions.bessel_j(1),
+    decomposition=long_decompositions.bessel_j(1),
     node="SpecialBesselJ1Backward0",
     aliases=("bessel_j1",),
     methods=(),
@@ -161,7 +161,7 @@ def _scaled_values(x: Array, n: int, order: int) -> Any:
 def _far_out(x: Array, n: int, order: int) -> Any:
     """Return the derivative of the given order of exp(-x)*I_n(x), for large positive x."""
     total: Any = 0.0
-    for coefficient in reversed(decompositions.far_out(n, order)):
+    for coefficient in reversed(long_decompositions.far_out(n, order)):
         total = coefficient + total / x
     return total * x ** (-0.5 - order)
 
@@ -173,7 +173,7 @@ bessel_scaled: TensorFunction = declare(
     statics={"n": 0, "order": 0},
     kinds={"n": ORDER, "order": ORDER},
     methods=(),
-    decomposition=decompositions.bessel_scaled,
+    decomposition=long_decompositions.bessel_scaled,
     summary="derivative of the given order of exp(-abs(x))*bessel_i(x, n)",
     formula="bessel_scaled(x, n, order + 1)",
     convention="the derivative at 0 is the mean of the one-sided derivatives (PyTorch, for i0e and i1e)",
@@ -184,7 +184,7 @@ i0e = declare(
     "i0e",
     _SCALED[0],
     {"x": lambda g, x: g * bessel_scaled(x, 0, 1)},
-    decomposition=decompositions.bessel_scaled(0, 0),
+    decomposition=long_decompositions.bessel_scaled(0, 0),
     node="SpecialI0EBackward0",
     methods=(),
     summary="exp(-abs(x))*i0(x) without overflow",
@@ -197,7 +197,7 @@ i1e = declare(
     "i1e",
     _SCALED[1],
     {"x": lambda g, x: g * bessel_scaled(x, 1, 1)},
-    decomposition=decompositions.bessel_scaled(1, 0),
+    decomposition=long_decompositions.bessel_scaled(1, 0),
     node="SpecialI1EBackward0",
     methods=(),
     summary="exp(-abs(x))*i1(x) without overflow",

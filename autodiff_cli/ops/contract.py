@@ -9,8 +9,19 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.argument_kinds import (
+    DIMENSION,
+    NUMBER,
+    TENSOR,
+    TEXT,
+    WHOLE,
+    WHOLES,
+    Kind,
+    Unfit,
+    optional,
+    takes,
+)
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.kinds import DIMENSION, NUMBER, TENSOR, TEXT, WHOLE, WHOLES, Kind, Unfit, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, DTypeLike, as_dtype, get_default_dtype
-from autodiff_cli.autograd.primitives.kinds import NUMBER, WHOLE, WHOLES, optional, takes, whole_numbers
+from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, WHOLE, WHOLES, optional, takes, whole_numbers
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Data, Number, Shape, Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor, tensor_on

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, in_one_type
+from autodiff_cli.autograd.primitives.argument_kinds import TENSOR, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.kinds import TENSOR, takes
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Operand, Value
 from autodiff_cli.ops.elementary import log, log1p

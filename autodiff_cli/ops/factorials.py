@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, in_one_type
+from autodiff_cli.autograd.primitives.argument_kinds import ORDER, WHOLE, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.kinds import ORDER, WHOLE, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, GraphError, setting
-from autodiff_cli.ops import decompositions
-from autodiff_cli.ops.decompositions import BERNOULLI
+from autodiff_cli.ops import long_decompositions
+from autodiff_cli.ops.long_decompositions import BERNOULLI
 from autodiff_cli.ops.scipy_backend import from_math, from_scipy
 
 __all__ = ["beta", "digamma", "gamma", "lgamma", "polygamma", "polygamma_gap", "zeta"]
@@ -67,9 +67,9 @@ def _lgamma(x: Array) -> Any:
     low = near & (x < 1.5)
     z = np.where(near, np.where(low, x - 1.0, x - 2.0), 0.0)
     series = 0.0
-    for k in range(len(decompositions.ZETA_LESS_1) + 1, 1, -1):
-        series = (-1) ** k * decompositions.ZETA_LESS_1[k - 2] / k + z * series
-    value = z * ((1 - decompositions.EULER) + z * series)
+    for k in range(len(long_decompositions.ZETA_LESS_1) + 1, 1, -1):
+        series = (-1) ** k * long_decompositions.ZETA_LESS_1[k - 2] / k + z * series
+    value = z * ((1 - long_decompositions.EULER) + z * series)
     return np.where(near, np.where(low, value - np.log1p(z), value), _lgamma_elsewhere(x) if not np.all(near) else 0.0)[()]
 
 
@@ -103,7 +103,7 @@ lgamma = declare(
     "lgamma",
     _lgamma,
     {"x": lambda g, x: g * digamma(x)},
-    decomposition=decompositions.LGAMMA,
+    decomposition=long_decompositions.LGAMMA,
     aliases=("gammaln",),
     summary="log(abs(gamma(x)))",
     formula="digamma(x)",
@@ -114,7 +114,7 @@ digamma: TensorFunction = declare(
     "digamma",
     _digamma_values,
     {"x": lambda g, x: g * _polygamma(x, 1)},
-    decomposition=decompositions.polygamma(0),
+    decomposition=long_decompositions.polygamma(0),
     aliases=("psi",),
     summary="derivative of lgamma",
     formula="polygamma(1, x)",
@@ -125,7 +125,7 @@ gamma = declare(
     "gamma",
     from_math(_gamma_number, "gamma"),
     {"x": lambda g, x, out: g * (out * digamma(x))},
-    decomposition=decompositions.GAMMA,
+    decomposition=long_decompositions.GAMMA,
     summary="gamma function: (x - 1)! for whole numbers x",
     formula="gamma(x)*digamma(x)",
     convention="inf at 0, nan at -1, -2, ...",
@@ -158,7 +158,7 @@ zeta: TensorFunction = declare(
     "zeta",
     _zeta_values,
     {"x": lambda g: _by_exponent(), "q": lambda g, x, q: g * -(x * zeta(x + 1, q))},
-    decomposition=decompositions.ZETA,
+    decomposition=long_decompositions.ZETA,
     node="SpecialZetaBackward0",
     methods=(),
     summary="Hurwitz zeta function: the sum of (k + q)**-x over k = 0, 1, 2, ...",
@@ -182,7 +182,7 @@ def _polygamma_values(x: Array, n: int) -> Any:
         return value[()]
     # zeta would need abs(x) terms: use the reflection formula, with the cotangent of the distance to the nearest pole.
     offset = x - np.round(x)
-    *coefficients, leading = decompositions.cotangent_polynomial(n)
+    *coefficients, leading = long_decompositions.cotangent_polynomial(n)
     cotangent, polynomial = _cotangent(offset), leading
     for coefficient in reversed(coefficients):
         polynomial = coefficient + cotangent * polynomial
@@ -196,7 +196,7 @@ _polygamma: TensorFunction = declare(
     {"x": lambda g, x, n: g * _polygamma(x, n + 1)},
     statics={"n": 0},
     public=False,
-    decomposition=decompositions.polygamma,
+    decomposition=long_decompositions.polygamma,
 )
 
 
@@ -265,7 +265,7 @@ polygamma_gap: TensorFunction = declare(
     statics={"n": 0},
     kinds={"n": ORDER},
     methods=(),
-    decomposition=decompositions.polygamma_gap,
+    decomposition=long_decompositions.polygamma_gap,
     summary="polygamma(n, a + b) - polygamma(n, a), accurate where b is small beside a",
     formula="polygamma_gap(a, b, n + 1), polygamma(n + 1, a + b)",
     domain="a > 0, b > 0",
@@ -310,7 +310,7 @@ beta = declare(
         "b": lambda g, a, b, out: g * -(out * polygamma_gap(b, a)),
     },
     methods=(),
-    decomposition=decompositions.BETA,
+    decomposition=long_decompositions.BETA,
     summary="gamma(a)*gamma(b)/gamma(a + b)",
     formula="-beta(a, b)*polygamma_gap(a, b), -beta(a, b)*polygamma_gap(b, a)",
     domain="a > 0, b > 0",

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.primitives.argument_kinds import shown
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.kinds import shown
 from autodiff_cli.autograd.primitives.structural import index_key, select_key, slice_key
 from autodiff_cli.autograd.primitives.types import Shape, Value
 from autodiff_cli.autograd.tensor import Tensor

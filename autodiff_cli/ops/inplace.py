@@ -16,7 +16,7 @@ from autodiff_cli.autograd.memory import View, mark_changed
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.primitives.calls import NO_GRAD_VIEW
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.rebase import rebase_history
+from autodiff_cli.autograd.primitives.rebase_history import rebase_history
 from autodiff_cli.autograd.primitives.types import Data, Operand
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError

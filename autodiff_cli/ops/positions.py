@@ -7,8 +7,19 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.argument_kinds import (
+    DIMENSION,
+    FLAG,
+    MASK,
+    NUMBER,
+    POSITIONS,
+    TENSOR,
+    VALUE,
+    either,
+    optional,
+    takes,
+)
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.kinds import DIMENSION, FLAG, MASK, NUMBER, POSITIONS, TENSOR, VALUE, either, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import add_at, dimension, unindexed

@@ -8,8 +8,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, DTypeLike
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TYPE, Kind, either, optional, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TYPE, Kind, either, optional, takes
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule
 from autodiff_cli.autograd.primitives.registry import Registration, describe
 from autodiff_cli.autograd.primitives.structural import dimension

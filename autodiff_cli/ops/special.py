@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.argument_kinds import ORDER
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.kinds import ORDER
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.types import Mask, Value
 from autodiff_cli.errors import ArgumentError
-from autodiff_cli.ops import decompositions
+from autodiff_cli.ops import long_decompositions
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.scipy_backend import from_math, from_scipy
 
@@ -114,7 +114,7 @@ erfinv: TensorFunction = declare(
     "erfinv",
     _erfinv,
     {"x": lambda g, x: g * _erfinv_slope(x)},
-    decomposition=decompositions.ERFINV,
+    decomposition=long_decompositions.ERFINV,
     summary="inverse of erf",
     formula="sqrt(pi)/2*exp(erfinv(x)**2)",
     domain="-1 < x < 1",
@@ -182,7 +182,7 @@ hazard: TensorFunction = declare(
     _hazard_values,
     {"x": lambda g, x, out: g * -(out * mills_fraction(x))},
     methods=(),
-    decomposition=decompositions.HAZARD,
+    decomposition=long_decompositions.HAZARD,
     summary="standard normal density divided by ndtr: the derivative of log_ndtr",
     formula="-hazard(x)*mills_fraction(x)",
     samples=_TAILS,
@@ -194,7 +194,7 @@ mills_fraction: TensorFunction = declare(
     statics={"k": 1},
     kinds={"k": ORDER},
     methods=(),
-    decomposition=decompositions.mills_fraction,
+    decomposition=long_decompositions.mills_fraction,
     summary="x + hazard(x) without cancellation; for k > 1 the continued fraction k/(t + (k + 1)/(t + ...)) of t = -x",
     formula="mills_fraction(x, k)*(mills_fraction(x, k + 1) - mills_fraction(x, k))",
     samples=(*_TAILS, (-0.4, 2)),
@@ -242,7 +242,7 @@ ndtri: TensorFunction = declare(
     {"x": lambda g, x: g * _ndtri_slope(x)},
     node="SpecialNdtriBackward0",
     methods=(),
-    decomposition=decompositions.NDTRI,
+    decomposition=long_decompositions.NDTRI,
     summary="inverse of ndtr: the quantile of the standard normal distribution",
     formula="sqrt(2*pi)*exp(ndtri(x)**2/2)",
     domain="0 < x < 1",
@@ -287,7 +287,7 @@ sinc_slope: TensorFunction = declare(
     statics={"order": 1},
     kinds={"order": ORDER},
     methods=(),
-    decomposition=decompositions.sinc_slope,
+    decomposition=long_decompositions.sinc_slope,
     summary="derivative of the given order of sinc",
     formula="sinc_slope(x, order + 1)",
     samples=(*_ANY, (0.0,), (1e-4,), (0.7, 2)),
@@ -296,7 +296,7 @@ sinc = declare(
     "sinc",
     lambda x: _sinc(x, 0),
     {"x": lambda g, x: g * sinc_slope(x)},
-    decomposition=decompositions.sinc_slope(0),
+    decomposition=long_decompositions.sinc_slope(0),
     summary="sin(pi*x)/(pi*x), but 1 at 0",
     formula="sinc_slope(x)",
     samples=(*_ANY, (0.0,), (1e-4,)),

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from autodiff_cli.command_result import CommandResult, Record
 from autodiff_cli.compiler.program import output_name
 from autodiff_cli.evaluation.ranges import Range
-from autodiff_cli.outcome import Outcome, Record
 from autodiff_cli.plot.discontinuities import Bools, Floats
 from autodiff_cli.plot.refine import Samples
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plot(Outcome):
+class Plot(CommandResult):
     """A value and its derivatives over one variable.
 
     Attributes:
@@ -63,7 +63,7 @@ class Plot(Outcome):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Field(Outcome):
+class Field(CommandResult):
     """A value and its gradient over two variables.
 
     Attributes:

@@ -28,8 +28,8 @@ from autodiff_cli.plot.layout import (
     vertical,
 )
 from autodiff_cli.plot.model import Field, Plot
-from autodiff_cli.report.visible import visible
-from autodiff_cli.text import shortened
+from autodiff_cli.report.control_characters import visible
+from autodiff_cli.wording import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.plot.discontinuities import CENTRAL, Bools, Discontinuity, Floats
 from autodiff_cli.plot.model import Field, Plot
 from autodiff_cli.plot.refine import MOST_POINTS, even, sample, window
-from autodiff_cli.text import listed
+from autodiff_cli.wording import listed
 
 SAMPLES = 401
 SAMPLES_EACH_WAY = 161

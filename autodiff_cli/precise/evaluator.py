@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import no_grad
-from autodiff_cli.autograd.primitives.kinds import MASK, POSITIONS
+from autodiff_cli.autograd.primitives.argument_kinds import MASK, POSITIONS
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.coercion import is_plain

@@ -10,7 +10,7 @@ import os
 import sys
 
 from autodiff_cli.errors import AutodiffError, Span
-from autodiff_cli.report.visible import visible, visible_json
+from autodiff_cli.report.control_characters import visible, visible_json
 
 _WIDEST = 76
 

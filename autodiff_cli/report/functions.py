@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
-from autodiff_cli.outcome import Outcome, Record
+from autodiff_cli.command_result import CommandResult, Record
 
 
-class FunctionList(Outcome):
+class FunctionList(CommandResult):
     """Descriptions of functions.
 
     Args:

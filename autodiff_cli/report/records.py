@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.command_result import CommandResult
 from autodiff_cli.formats import FORMATS
 from autodiff_cli.limits import check_printed
-from autodiff_cli.outcome import Outcome
+from autodiff_cli.report.control_characters import visible, visible_json
 from autodiff_cli.report.numbers import exact, exact_array, finite_or_text
-from autodiff_cli.report.visible import visible, visible_json
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ def to_json(value: object) -> str:
     return visible_json(json.dumps(finite_or_text(value), ensure_ascii=ascii_only, allow_nan=False))
 
 
-def render(style: str, result: Outcome) -> str:
+def render(style: str, result: CommandResult) -> str:
     """Return a result in one of the formats that all results have, except the table for people.
 
     Args:
@@ -37,28 +37,28 @@ def render(style: str, result: Outcome) -> str:
     return delimited(_cells(result), FORMATS[style].delimiter)
 
 
-def _json(result: Outcome) -> str:
+def _json(result: CommandResult) -> str:
     return to_json(result.to_dict()) + "\n"
 
 
-def _ndjson(result: Outcome) -> str:
+def _ndjson(result: CommandResult) -> str:
     return "".join(to_json(line) + "\n" for line in result.lines())
 
 
-def _markdown(result: Outcome) -> str:
+def _markdown(result: CommandResult) -> str:
     return markdown(*_cells(result))
 
 
-def _plain(result: Outcome) -> str:
+def _plain(result: CommandResult) -> str:
     texts = [list(map(visible, row)) for row in _cells(result, "None")]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in texts)
 
 
-WRITERS: dict[str, Callable[[Outcome], str]] = {"json": _json, "ndjson": _ndjson, "markdown": _markdown, "plain": _plain}
+WRITERS: dict[str, Callable[[CommandResult], str]] = {"json": _json, "ndjson": _ndjson, "markdown": _markdown, "plain": _plain}
 
 
-def _cells(result: Outcome, nothing: str = "") -> list[list[str]]:
+def _cells(result: CommandResult, nothing: str = "") -> list[list[str]]:
     """The records as text, below the names of their columns."""
     records = result.records()
     columns = list(dict.fromkeys(column for record in records for column in record))

@@ -14,11 +14,11 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from autodiff_cli.outcome import Record, RightDigits
-from autodiff_cli.report.folding import FoldingTable
+from autodiff_cli.command_result import Record, RightDigits
+from autodiff_cli.report.control_characters import visible
+from autodiff_cli.report.folding_table import FoldingTable
 from autodiff_cli.report.numbers import LARGE, human, shape_text
-from autodiff_cli.report.visible import visible
-from autodiff_cli.text import shortened
+from autodiff_cli.wording import shortened
 
 if TYPE_CHECKING:
     from autodiff_cli.derivatives.evaluate import Result

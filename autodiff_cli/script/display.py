@@ -7,9 +7,9 @@ from typing import Any
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.command_result import plain
 from autodiff_cli.evaluation.coercion import is_plain
 from autodiff_cli.evaluation.user_function import UserFunction
-from autodiff_cli.outcome import plain
 
 
 def display(value: object) -> str:

@@ -21,9 +21,9 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, UnknownName
 from autodiff_cli.evaluation.coercion import described, is_plain
 from autodiff_cli.evaluation.evaluation import TensorRow
-from autodiff_cli.evaluation.machine import Machine
 from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.operations import set_elements
+from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.operators import IN_PLACE
 from autodiff_cli.language.tree import EFFECTS, STATEMENTS, Syntax, unparse

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from autodiff_cli.command_result import CommandResult, Record
 from autodiff_cli.evaluation.evaluation import COLUMNS, plain_records
-from autodiff_cli.outcome import Outcome, Record
 from autodiff_cli.script.display import to_plain
 from autodiff_cli.script.interpreter import Interpreter, Shown
 
 
-class Transcript(Outcome):
+class Transcript(CommandResult):
     """The tensors and values that the statements of a program showed.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.command_result import CommandResult, Record
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.program import Term, output_name
 from autodiff_cli.errors import MissingValue, NoSeriesError, NotRecordable, UnknownName, UsageError, setting
@@ -17,7 +18,6 @@ from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.lowering import lowered
 from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.limits import check_count
-from autodiff_cli.outcome import Outcome, Record
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.symbolic.formula import Formula
 from autodiff_cli.symbolic.from_trace import formulas
@@ -30,7 +30,7 @@ MOST_ORDERS, MOST_OPERATIONS = 100, 5_000
 """Limits of derivatives as formulas; it takes some seconds to differentiate 5,000 operations once more."""
 
 
-class Derivatives(Outcome):
+class Derivatives(CommandResult):
     """The derivatives of one order of an expression.
 
     Attributes:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias, final
 
+from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.constants import Coefficient
-from autodiff_cli.walk import postorder
 
 NOWHERE = 10**9
 """The place of a formula without variables."""

@@ -19,10 +19,10 @@ from autodiff_cli.errors import FOREIGN, LimitError, setting
 from autodiff_cli.language.operators import COMPARISONS, LOGIC
 from autodiff_cli.lazy import library
 from autodiff_cli.limits import check_count, lifted
+from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.constants import Coefficient
 from autodiff_cli.symbolic.formula import Formula, children, in_order
 from autodiff_cli.symbolic.normal_form import Algebra
-from autodiff_cli.walk import postorder
 
 if TYPE_CHECKING:
     Expression: TypeAlias = Any

@@ -16,8 +16,8 @@ from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.evaluation.machine import Machine
 from autodiff_cli.evaluation.names import CONSTANTS
+from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.explain.explain import explain
 from autodiff_cli.explain.local_derivatives import ARRIVING
 from autodiff_cli.explain.model import Explanation

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from autodiff_cli.autograd import modes
-from autodiff_cli.cli import unforeseen
+from autodiff_cli.cli import unexpected_errors
 from tests.fuzz import oracles
 
 
@@ -83,7 +83,7 @@ PLANTED: dict[str, Callable[[], int]] = {
     "spins": _spins,
     "sleeps": _sleeps,
     "dies": lambda: os._exit(3),
-    "unforeseen": lambda: unforeseen.described(ZeroDivisionError(), []).exit_code,
+    "unforeseen": lambda: unexpected_errors.described(ZeroDivisionError(), []).exit_code,
     "code": _says(err="error: unforeseen\n", code=6),
     "silent": _says(code=2),
     "escape in a table": _says("\x1b[31m1.0\n"),

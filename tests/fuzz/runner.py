@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from autodiff_cli.cli import unforeseen
+from autodiff_cli.cli import unexpected_errors
 from tests.fuzz import state
 from tests.fuzz.command import Command
 
@@ -153,17 +153,17 @@ def _clock(outcome: Outcome, seconds: float) -> Iterator[None]:
 @contextmanager
 def _unforeseen(outcome: Outcome) -> Iterator[None]:
     """Note the exceptions that ``main`` catches last of all: a message does not say where they come from."""
-    described = unforeseen.described
+    described = unexpected_errors.described
 
     def noted(error: BaseException, args: list[str]) -> Any:
         outcome.note(error)
         return described(error, args)
 
-    unforeseen.described = noted
+    unexpected_errors.described = noted
     try:
         yield
     finally:
-        unforeseen.described = described
+        unexpected_errors.described = described
 
 
 def _ignored(unraisable: Any) -> tuple[str, str]:

@@ -15,8 +15,8 @@ from autodiff_cli.autograd.dtypes import Array, get_default_dtype, promote
 from autodiff_cli.autograd.memory import next_sequence_nr, view_of
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import Node, leaf_edge
+from autodiff_cli.autograd.primitives.argument_kinds import TENSOR, Argument, checks_of, converted
 from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, bind, common, mismatch, plain
-from autodiff_cli.autograd.primitives.kinds import TENSOR, Argument, checks_of, converted
 from autodiff_cli.autograd.primitives.node_factory import NodeFactory, output_of
 from autodiff_cli.autograd.primitives.nodes import BothNode, InputNode, LinearNode, OutputNode, SequenceNode
 from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction, argument_names, dispatch

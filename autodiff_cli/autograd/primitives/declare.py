@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.argument_kinds import Kind
 from autodiff_cli.autograd.primitives.calls import binary, general, of_sequence, unary, viewing
-from autodiff_cli.autograd.primitives.kinds import Kind
 from autodiff_cli.autograd.primitives.multi_output import multi_output
 from autodiff_cli.autograd.primitives.node_factory import NodeFactory
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Decomposition, Primitive, TensorFunction, VjpRule

@@ -11,9 +11,9 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import view_of
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge, restore
+from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, checks_of, converted
 from autodiff_cli.autograd.primitives.arguments import UNFIT, bind, mismatch
 from autodiff_cli.autograd.primitives.calls import NO_GRAD_VIEW, shares
-from autodiff_cli.autograd.primitives.kinds import Argument, Kind, checks_of, converted
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule, argument_names
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.errors import NoSeriesError

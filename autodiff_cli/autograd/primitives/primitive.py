@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from autodiff_cli.autograd.primitives.kinds import Kind
+from autodiff_cli.autograd.primitives.argument_kinds import Kind
 from autodiff_cli.autograd.tensor import Tensor
 
 TensorFunction = Callable[..., Any]

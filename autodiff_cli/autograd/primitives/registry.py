@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
-from autodiff_cli.autograd.primitives.kinds import Argument, Kind
+from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, TensorFunction, argument_names
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import OnDemand

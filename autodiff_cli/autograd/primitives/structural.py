@@ -15,8 +15,8 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array, DType
 from autodiff_cli.autograd.memory import View
 from autodiff_cli.autograd.node import Cotangent
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.kinds import DIMENSION
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.types import Key, Shape
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError

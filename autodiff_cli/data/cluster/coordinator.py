@@ -14,12 +14,12 @@ import numpy as np
 
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data import output
-from autodiff_cli.data.block import OutputStyle, Reader, Tally
 from autodiff_cli.data.cluster import joining, scheduler
 from autodiff_cli.data.cluster.job import Job, Note, error_of, work
 from autodiff_cli.data.cluster.partitions import Limits, Partition, Range, Scan, plan, scan
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.pipeline import Inputs, Summary, Tick, encoded
+from autodiff_cli.data.row_blocks import OutputStyle, Reader, Tally
 from autodiff_cli.data.writers import writer
 from autodiff_cli.errors import FileError, UsageError, setting
 from autodiff_cli.language.source_text import display_name

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli import __version__, errors
-from autodiff_cli.data.block import OutputStyle, Tally, Writer
 from autodiff_cli.data.cluster.partitions import Partition
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.pipeline import check_same, encoded
+from autodiff_cli.data.row_blocks import OutputStyle, Tally, Writer
 from autodiff_cli.data.writers import writer
 from autodiff_cli.errors import AutodiffError, ClusterError, FileError
 from autodiff_cli.formats import FORMATS

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.data import output
-from autodiff_cli.data.block import BLOCK_ROWS, Reader, Writer
 from autodiff_cli.data.cluster.job import FILES, Job
+from autodiff_cli.data.row_blocks import BLOCK_ROWS, Reader, Writer
 from autodiff_cli.errors import FileError, UsageError
 
 _COPIED = 1 << 24

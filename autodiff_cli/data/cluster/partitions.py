@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from autodiff_cli.data import inputs, readers
-from autodiff_cli.data.block import InputFile, Reader
 from autodiff_cli.data.pipeline import Inputs
 from autodiff_cli.data.readers import arrow_csv
 from autodiff_cli.data.readers.lines import LONGEST, TextReader, section
 from autodiff_cli.data.readers.npy import NpyReader
+from autodiff_cli.data.row_blocks import InputFile, Reader
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.formats import FORMATS
 from autodiff_cli.language.source_text import display_name

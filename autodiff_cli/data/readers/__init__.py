@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from autodiff_cli.data.block import InputFile, Reader
+from autodiff_cli.data.row_blocks import InputFile, Reader
 
 
 def reader(file: InputFile) -> Reader:

@@ -8,8 +8,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from autodiff_cli.data.block import BLOCK_ROWS, ArrowArray, BadRows, Block, Floats, InputFile, Reader, ReadRequest
 from autodiff_cli.data.libraries import library_errors, pyarrow
+from autodiff_cli.data.row_blocks import BLOCK_ROWS, ArrowArray, BadRows, Block, Floats, InputFile, Reader, ReadRequest
 from autodiff_cli.errors import DataError
 
 Batch = Any

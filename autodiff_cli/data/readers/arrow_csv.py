@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autodiff_cli.data.block import ArrowArray, Block, ReadRequest
 from autodiff_cli.data.libraries import pyarrow_if_there
+from autodiff_cli.data.row_blocks import ArrowArray, Block, ReadRequest
 
 
 def is_regular(data: bytes, delimiter: str) -> bool:

@@ -13,13 +13,13 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from autodiff_cli.data.block import BadRows, Block, Column, Floats, InputFile, ReadRequest
 from autodiff_cli.data.column_values import is_number
 from autodiff_cli.data.libraries import pyarrow_loaded
 from autodiff_cli.data.readers import arrow_csv
 from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded
+from autodiff_cli.data.row_blocks import BadRows, Block, Column, Floats, InputFile, ReadRequest
 from autodiff_cli.errors import DataError, setting
-from autodiff_cli.text import plural
+from autodiff_cli.wording import plural
 
 FAST_FROM = 1 << 20
 """Bytes of a piece from which on importing Arrow pays."""

@@ -8,7 +8,7 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from autodiff_cli.data.block import InputFile, Reader
+from autodiff_cli.data.row_blocks import InputFile, Reader
 from autodiff_cli.errors import DataError, FileError, setting
 from autodiff_cli.formats import FORMATS
 from autodiff_cli.language.source_text import size_of

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.data.block import BadRows, Block, Floats, InputFile, ReadRequest
 from autodiff_cli.data.column_values import as_float
 from autodiff_cli.data.readers.lines import TextReader, decoded
+from autodiff_cli.data.row_blocks import BadRows, Block, Floats, InputFile, ReadRequest
 from autodiff_cli.errors import DataError, setting
 
 NOT_FINITE = ("nan", "inf", "-inf")

@@ -13,13 +13,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from autodiff_cli.data.block import BLOCK_ROWS, Array, BadRows, Block, Floats, InputFile, Reader, ReadRequest
 from autodiff_cli.data.libraries import library_errors
 from autodiff_cli.data.readers.lines import LONGEST
+from autodiff_cli.data.row_blocks import BLOCK_ROWS, Array, BadRows, Block, Floats, InputFile, Reader, ReadRequest
 from autodiff_cli.errors import DataError, LimitError, setting
 from autodiff_cli.language.source_text import left_in
 from autodiff_cli.limits import MOST_ELEMENTS
-from autodiff_cli.text import plural
+from autodiff_cli.wording import plural
 
 _LONGEST_HEADER = 1 << 20
 _BLOCK_BYTES = 1 << 27

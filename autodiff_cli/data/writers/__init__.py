@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from autodiff_cli.data.block import OutputStyle, Writer
+from autodiff_cli.data.row_blocks import OutputStyle, Writer
 
 
 def writer(style: OutputStyle) -> Writer:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from autodiff_cli.data.block import ArrowArray, Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.data.libraries import pyarrow
+from autodiff_cli.data.row_blocks import ArrowArray, Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.errors import DataError, setting
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autodiff_cli.data.block import ArrowArray, Column, Results
 from autodiff_cli.data.libraries import pyarrow_if_there
 from autodiff_cli.data.number_text import arrow_number_texts
+from autodiff_cli.data.row_blocks import ArrowArray, Column, Results
 
 Buffers = list[bytes | memoryview]
 """Text in parts, to be written one after the other."""

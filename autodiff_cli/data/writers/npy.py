@@ -9,8 +9,8 @@ from typing import IO, Any, BinaryIO
 
 import numpy as np
 
-from autodiff_cli.data.block import Array, Block, Column, OutputStyle, Reader, Results, Writer
 from autodiff_cli.data.column_values import as_float, is_number
+from autodiff_cli.data.row_blocks import Array, Block, Column, OutputStyle, Reader, Results, Writer
 from autodiff_cli.errors import DataError, FileError, setting
 
 _ROOM = 20

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from autodiff_cli.data.block import Block, OutputStyle, Results, Writer
 from autodiff_cli.data.column_values import python_values
+from autodiff_cli.data.row_blocks import Block, OutputStyle, Results, Writer
 from autodiff_cli.report.table import MOST_ROWS, drawn, rows_table
 
 _HALF = MOST_ROWS // 2

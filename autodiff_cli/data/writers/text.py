@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import BinaryIO
 
 from autodiff_cli.data import number_text
-from autodiff_cli.data.block import Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.data.column_values import cell_values, json_text
 from autodiff_cli.data.libraries import pyarrow_loaded
 from autodiff_cli.data.number_text import json_texts, number_texts
+from autodiff_cli.data.row_blocks import Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.data.writers import arrow_csv
 from autodiff_cli.data.writers.arrow_csv import Buffers
 from autodiff_cli.report.records import delimited, markdown, markdown_line

@@ -23,7 +23,7 @@ from autodiff_cli.language.operators import COMPARING, OPERATORS
 from autodiff_cli.language.tree import EFFECTS, Syntax, arguments
 from autodiff_cli.limits import lifted
 from autodiff_cli.suggest import suggestion
-from autodiff_cli.text import plural
+from autodiff_cli.wording import plural
 
 _LITERALS = {"true": True, "false": False, "none": None, "ellipsis": ...}
 _MOST_DIMENSIONS = 32

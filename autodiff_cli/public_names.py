@@ -15,9 +15,9 @@ from autodiff_cli.autograd.modes import is_grad_enabled as is_grad_enabled
 from autodiff_cli.autograd.modes import is_inference_mode_enabled as is_inference_mode_enabled
 from autodiff_cli.autograd.modes import no_grad as no_grad
 from autodiff_cli.autograd.modes import set_grad_enabled as set_grad_enabled
+from autodiff_cli.autograd.printing import Size as Size
 from autodiff_cli.autograd.tensor import Tensor as Tensor
 from autodiff_cli.autograd.tensor import Variable as Variable
-from autodiff_cli.autograd.values import Size as Size
 from autodiff_cli.compiler.program import Program as Program
 from autodiff_cli.derivatives.evaluate import Result as Result
 from autodiff_cli.derivatives.evaluate import evaluate as evaluate

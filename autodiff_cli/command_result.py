@@ -1,6 +1,6 @@
 """The shape of every result: plain data, from which each output format is made.
 
-A result of a command is an ``Outcome``.  It says what it consists of, and ``report`` writes that: JSON is its ``to_dict``,
+A result of a command is an ``CommandResult``.  It says what it consists of, and ``report`` writes that: JSON is its ``to_dict``,
 NDJSON its ``lines``, the other tables its ``records``, and bare numbers its ``bare``.  This module is on the ground floor,
 because ``to_dict`` is part of the Python interface and every room above has results.
 """
@@ -58,7 +58,7 @@ class RightDigits(Protocol):
         """Return the name, the right digits and the text of each number."""
 
 
-class Outcome:
+class CommandResult:
     """The result of a command.
 
     Attributes:

@@ -21,7 +21,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Column, Table
 from rich.text import Text
 
-from autodiff_cli.text import shortened
+from autodiff_cli.wording import shortened
 
 _LEAST = 20
 """Characters of a shortened expression, or of a line of a sentence, at least."""

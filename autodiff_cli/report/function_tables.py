@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from autodiff_cli.outcome import Record
+from autodiff_cli.command_result import Record
 from autodiff_cli.report.functions import FunctionList
 from autodiff_cli.report.table import empty_table, title
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import Format
-from autodiff_cli.text import shortened
+from autodiff_cli.wording import shortened
 
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
 Array = np.ndarray[Any, np.dtype[Any]]
