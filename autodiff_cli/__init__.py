@@ -1,7 +1,7 @@
 """autodiff: exact derivatives of expressions, with PyTorch's autograd on NumPy.
 
-``import autodiff_cli as ad`` gives PyTorch's names with PyTorch's meaning.  They are imported on first use, so that the
-command line starts without the modules that it does not need.
+``import autodiff_cli as ad`` provides PyTorch's names with PyTorch's semantics.  Each name is imported on first use, so that
+the command line loads only the modules that it needs.
 """
 
 TYPE_CHECKING = False

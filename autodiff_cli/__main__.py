@@ -1,6 +1,6 @@
 """The entry point of ``autodiff`` and of ``python -m autodiff_cli``.
 
-It imports next to nothing, and says what an interruption does before anything large is imported.
+It imports only small modules, and sets the interrupt handler before it imports the rest of the package.
 """
 
 import os
@@ -8,7 +8,7 @@ import sys
 
 
 def run() -> None:
-    """Run the command line of this process, and end the process."""
+    """Run the command line with the arguments of this process, then end the process."""
     code = 130
     try:
         from autodiff_cli import signals
@@ -19,10 +19,10 @@ def run() -> None:
         code = run_process()
     except KeyboardInterrupt:
         pass
-    except Exception as error:  # half of an installation, no memory for the modules
+    except Exception as error:  # an incomplete installation, or not enough memory for the modules
         code = 71 if isinstance(error, MemoryError) else 70
         _say(f"error: autodiff cannot start: {str(error) or type(error).__name__}\n")
-    # Taking the interpreter down object by object costs as much as a small evaluation.
+    # A regular shutdown of the interpreter takes as long as a small evaluation.
     os._exit(code)
 
 

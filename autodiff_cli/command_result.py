@@ -1,8 +1,8 @@
-"""The shape of every result: plain data, from which each output format is made.
+"""Results of commands: plain data, from which every output format is made.
 
-A result of a command is an ``CommandResult``.  It says what it consists of, and ``report`` writes that: JSON is its ``to_dict``,
-NDJSON its ``lines``, the other tables its ``records``, and bare numbers its ``bare``.  This module is on the ground floor,
-because ``to_dict`` is part of the Python interface and every room above has results.
+The result of a command is a ``CommandResult``.  Its methods return the content of the formats, and ``report`` writes it:
+``to_dict`` for JSON, ``lines`` for NDJSON, ``records`` for the other tables, and ``bare`` for bare numbers.  This module is in
+the lowest layer, because ``to_dict`` is part of the Python interface and packages of all other layers return results.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ import numpy as np
 from autodiff_cli.limits import check_printed, places
 
 SCHEMA = 1
-"""The version of the JSON objects."""
+"""The schema version of the JSON objects."""
 
 Record = dict[str, Any]
-"""A row of a table, or a part of a JSON object: its values are numbers, texts, lists and dictionaries of these."""
+"""A row of a table, or a part of a JSON object: its values are numbers, strings, lists and dictionaries."""
 Named = tuple[str, Any]
-"""A number or an array, after what messages call it."""
+"""The name of a number or an array in messages, and its value."""
 
 
 def head(command: str) -> Record:
-    """Return the keys that every JSON object begins with."""
+    """Return the first keys of every JSON object."""
     return {"schema": SCHEMA, "command": command}
 
 
 def plain(value: Any) -> Any:
-    """Return arrays and scalars as Python numbers and nested lists, and other values as they are.
+    """Convert arrays and scalars to nested lists and Python numbers; return any other value unchanged.
 
     Raises:
-        LimitError: for more numbers than an output may have.
+        LimitError: if the array has more numbers than an output may contain.
     """
     if isinstance(value, np.ndarray):
         check_printed(places(value.shape))
@@ -41,21 +41,21 @@ def plain(value: Any) -> Any:
 
 
 class RightDigits(Protocol):
-    """The numbers of a result beside the same ones with more digits; ``precise.right_digits`` computes them."""
+    """The correct digits of the numbers of a result, computed by ``precise.right_digits``."""
 
     digits: int | None
 
     def bare(self, kinds: Sequence[str]) -> list[str | None]:
-        """Return the numbers of these kinds to ``digits`` digits."""
+        """Return the numbers of the given kinds as text with ``digits`` digits."""
 
     def beside(self, records: list[Record]) -> list[Record]:
-        """Add the right digits to records."""
+        """Return records with the correct digits added."""
 
     def summary(self) -> str:
-        """Return the right digits in one line."""
+        """Return a summary of the correct digits in one line."""
 
     def lines(self) -> list[tuple[str, float | None, str | None]]:
-        """Return the name, the right digits and the text of each number."""
+        """Return the name, the number of correct digits and the text of each number."""
 
 
 class CommandResult:
@@ -63,10 +63,10 @@ class CommandResult:
 
     Attributes:
         command: the name of the command.
-        expression: the expression, which the places in ``notes`` refer to.
-        notes: facts to know about the result, ``{"kind", "span", "message"}``.
-        verified: the right digits, if they were asked for.
-        kinds: the numbers that are written bare, as ``verified`` calls them.
+        expression: the expression, which the spans in ``notes`` refer to.
+        notes: the notes on the result, each of which is ``{"kind", "span", "message"}``.
+        verified: the correct digits, if they were requested.
+        kinds: the kinds of numbers that ``bare`` returns, by their names in ``verified``.
     """
 
     command: str
@@ -74,7 +74,7 @@ class CommandResult:
     verified: RightDigits | None = None
     kinds: tuple[str, ...] = ()
 
-    if TYPE_CHECKING:  # an attribute of some results, worked out by others
+    if TYPE_CHECKING:  # an attribute of some subclasses, a computed property of others
 
         @property
         def notes(self) -> Sequence[Record]: ...
@@ -83,19 +83,19 @@ class CommandResult:
         notes = ()
 
     def content(self) -> Record:
-        """Return the JSON object without the keys that all have."""
+        """Return the JSON object without the keys of ``head``."""
         raise NotImplementedError
 
     def to_dict(self) -> Record:
-        """Return the JSON object; numbers that are not finite are still floats."""
+        """Return the JSON object, in which infinite and nan values are Python floats."""
         return {**head(self.command), **self.content()}
 
     def numbers(self) -> list[Named]:
-        """Return every number that must be finite where that is asked for."""
+        """Return every number that must be finite under ``--strict``."""
         return []
 
     def bare(self) -> list[Any]:
-        """Return the numbers, or the texts, that are written one a line."""
+        """Return the bare numbers or strings, which are written one per line."""
         if self.kinds and self.verified is not None and self.verified.digits is not None:
             return [text or "nan" for text in self.verified.bare(self.kinds)]
         return [value for _, value in self.numbers()]
@@ -109,5 +109,5 @@ class CommandResult:
         return self.records()
 
     def beside(self, records: list[Record]) -> list[Record]:
-        """Return records with their right digits, if those were asked for."""
+        """Return records, with their correct digits added if they were requested."""
         return records if self.verified is None else self.verified.beside(records)

@@ -1,4 +1,4 @@
-"""A limit on the time that a library takes, for those that have none of their own."""
+"""A time limit for calls of libraries that do not have a timeout of their own."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _AT_WORK = ("autodiff_cli", "mpmath", "sympy")
-"""Packages that ``Late`` may interrupt.  In a callback of the garbage collector, say, it would be printed and lost."""
+"""The packages whose code ``Late`` may interrupt.  In other code, such as a callback of the garbage collector, the exception
+would be printed and lost."""
 _LOOK = 0.01
 _ARRIVE = 0.5
 
 
 class Late(BaseException):
-    """The time is over.  A library that catches every ``Exception`` does not catch this."""
+    """The exception for an exceeded time limit; a library that catches every ``Exception`` does not catch it."""
 
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Raise ``Late`` in this thread if what is inside, which must be Python code, takes the process longer.
+    """Raise ``Late`` in this thread if the ``with`` block, which must be Python code, exceeds a time limit.
 
     Args:
-        seconds: of processor time, so that it does not matter what else runs on the machine.
+        seconds: the limit in processor time, which does not depend on other processes on the machine.
     """
     thread = threading.get_ident()
     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
@@ -40,7 +41,7 @@ def within(seconds: float) -> Iterator[None]:
                 pause = _LOOK
                 if not ended.is_set() and _is_at_work(thread):
                     raise_in(ctypes.c_ulong(thread), ctypes.py_object(Late))
-                    pause = _ARRIVE  # and again, should it have been lost
+                    pause = _ARRIVE  # raise it again if it was lost
 
     threading.Thread(target=watch, daemon=True).start()
     try:
@@ -48,7 +49,7 @@ def within(seconds: float) -> Iterator[None]:
     finally:
         with lock:
             ended.set()
-            raise_in(ctypes.c_ulong(thread), None)  # what is on its way and has not arrived
+            raise_in(ctypes.c_ulong(thread), None)  # cancel an exception that is still pending
 
 
 def _is_at_work(thread: int) -> bool:

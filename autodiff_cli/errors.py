@@ -1,8 +1,8 @@
-"""Every error of the project: a message, the place in the source, and a way out.
+"""The exceptions of the project, each with a message, a place in the source and a hint.
 
-An error is data.  ``report.diagnostics`` draws it, and ``exit_code`` below is the only place that says what a kind of
-error means to a shell.  Errors of the engine are also ``RuntimeError`` and errors of shape also ``ValueError``, so that
-code written for PyTorch or NumPy catches them.
+An exception is plain data: ``report.diagnostics`` formats it, and its class attribute ``exit_code`` is the exit status of the
+process.  Exceptions of the autograd engine are also instances of ``RuntimeError``, and shape errors are also instances of
+``ValueError``, so that code written for PyTorch or NumPy catches them.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 
 Span = tuple[int, int]
 FOREIGN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What Python and NumPy raise over values that they cannot work on.
+"""The exceptions that Python and NumPy raise for unsuitable values.
 
-Where an operation is applied to values of a user these become an ``ArgumentError``, with what it was given and what it takes.
+If the values come from a user, an ``ArgumentError`` replaces these exceptions; it states the given and the expected values.
 """
 
 
 _SETTING = re.compile("\x02([a-z_]+) ?([^\x03]*)\x03")
 _FUNCTIONS = {"no_limits": "autodiff_cli.unlimited()", "no_keep": "keep=False", "in_place": "in_place=True"}
-"""Settings that are spelled in another way in Python."""
+"""Settings whose spelling in Python is not ``name=value``."""
 
 
 def setting(name: str, value: str = "") -> str:
@@ -29,7 +29,7 @@ def setting(name: str, value: str = "") -> str:
 
     Args:
         name: the keyword argument, such as ``no_limits``.
-        value: what to set it to, as the command line writes it: ``x=1``.
+        value: the value of the setting, as on the command line: ``x=1``.
     """
     return f"\x02{name} {value}\x03" if value else f"\x02{name}\x03"
 
@@ -42,17 +42,17 @@ def _in_python(name: str, value: str) -> str:
 
 
 def type_name(value: object) -> str:
-    """What a value is in a message, as Python calls it."""
+    """Return the name of the Python type of a value, for a message."""
     return "None" if value is None else type(value).__name__
 
 
 class AutodiffError(Exception):
-    """Base class.
+    """The base class of the exceptions of the project.
 
     Attributes:
-        message: what is wrong, in one sentence.
-        span: half-open range of characters in ``source``, where the place is known.
-        hint: what to do about it; settings that it names are marked, see ``setting``.
+        message: a description of the error in one sentence.
+        span: the half-open range of characters in ``source``; ``None`` if the place is unknown.
+        hint: an instruction that resolves the error; settings in it are marked, see ``setting``.
         source: the text that ``span`` points into.
         path: the file that ``source`` was read from.
     """
@@ -80,34 +80,34 @@ class AutodiffError(Exception):
         self._hint = hint
 
     def about(self, subject: str) -> None:
-        """Begin the message with what it is about: ``subject: message``."""
+        """Prefix the message with its subject: ``subject: message``."""
         self._message = f"{subject}: {self._message}"
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments that make this error again, with settings still marked."""
+        """Return the constructor arguments of an equal exception, in which settings are still marked."""
         return {"message": self._message, "span": self.span, "hint": self._hint, "source": self.source}
 
     def translate(self, spell: Callable[[str, str], str]) -> None:
-        """Spell settings in another way than Python's.
+        """Replace marked settings by their spelling in an interface other than Python.
 
         Args:
-            spell: the text for a setting's name and value; see ``setting``.
+            spell: a function that returns the text for the name and the value of a setting; see ``setting``.
         """
         self._message = _SETTING.sub(lambda found: spell(found[1], found[2]), self._message)
         self._hint = self._hint and _SETTING.sub(lambda found: spell(found[1], found[2]), self._hint)
 
     @property
     def line(self) -> int | None:
-        """The line of the source that the place is on, the first being 1."""
+        """The line number of the place in the source; the first line is 1."""
         return None if self.source is None or self.span is None else self.source.count("\n", 0, self.span[0]) + 1
 
     @property
     def kind(self) -> str:
-        """The name that machine-readable output gives to this class of error."""
+        """The name of the exception class in machine-readable output."""
         return type(self).__name__
 
     def at(self, span: Span, source: str) -> AutodiffError:
-        """Say where the error is, unless something closer to it already did."""
+        """Set the place of the error unless it is already set, and return the error."""
         if self.source is None:
             self.span, self.source = self.span or span, source
         return self
@@ -117,13 +117,13 @@ class AutodiffError(Exception):
 
 
 class UsageError(AutodiffError, ValueError):
-    """Invalid option or value."""
+    """An invalid option or value."""
 
     exit_code = 2
 
 
 class ParseError(UsageError):
-    """Syntax error."""
+    """A syntax error."""
 
 
 class UnknownName(UsageError):
@@ -135,90 +135,90 @@ class MissingValue(UsageError):
 
 
 class ArgumentError(UsageError, TypeError):
-    """A function called with the wrong number or the wrong kind of arguments."""
+    """A function call with the wrong number or the wrong kind of arguments."""
 
 
 class GraphError(AutodiffError, RuntimeError):
-    """Autograd cannot run: the graph is freed or missing, or a saved tensor was changed."""
+    """A failure of autograd: the graph was freed or does not exist, or a saved tensor was changed."""
 
 
 class NoSeriesError(GraphError):
-    """An operation that has no rule for power series, with one as its argument."""
+    """A power series as the argument of an operation that does not have a rule for power series."""
 
 
 class NotRecordable(GraphError):
-    """An expression that cannot be written down as one list of operations for all rows."""
+    """An expression that cannot be recorded as a single list of instructions for all rows."""
 
 
 class NotPrecise(GraphError):
     """A function that cannot be computed to more digits than a float64 has.
 
     Attributes:
-        what: its name.
+        what: the name of the function.
     """
 
     def __init__(self, what: str) -> None:
         super().__init__(
             f"not possible, because {what} cannot be computed to more digits than a float64 has",
-            hint=f"leave out {setting('verify')} and {setting('digits')}; gradcheck compares with differences in float64 here",
+            hint=f"leave out {setting('verify')} and {setting('digits')}, or check the derivative in float64 with gradcheck",
         )
         self.what = what
 
 
 class ShapeError(AutodiffError, RuntimeError, ValueError):
-    """Shapes that do not fit."""
+    """Shapes that do not match."""
 
 
 class LinAlgError(AutodiffError, RuntimeError, ValueError):
-    """A matrix that is singular, not positive definite or not finite, where a factorization needs one that is not."""
+    """A matrix that a decomposition does not support: it is singular, not positive definite or not finite."""
 
 
 class DtypeError(AutodiffError, RuntimeError, TypeError):
-    """A data type that cannot be used here."""
+    """A data type that an operation does not support."""
 
 
 class IndexOutOfRange(AutodiffError, IndexError):
-    """An index or a dimension that a tensor does not have."""
+    """An index or a dimension that is out of range for a tensor."""
 
 
 class LimitError(AutodiffError, RuntimeError):
-    """A safety limit was exceeded."""
+    """An exceeded safety limit."""
 
 
 class GradcheckError(AutodiffError, RuntimeError):
-    """The analytic gradient is not the numeric one."""
+    """A difference between the analytic and the numeric gradient."""
 
     exit_code = 1
 
 
 class NotFiniteError(AutodiffError, ArithmeticError):
-    """``--strict``, and a value or a derivative is nan or infinite."""
+    """A value or a derivative that is nan or infinite under ``--strict``."""
 
     exit_code = 4
 
 
 class FileError(AutodiffError, OSError):
-    """A file cannot be read or written."""
+    """A file that cannot be read or written."""
 
     exit_code = 5
 
 
 class DataError(FileError, ValueError):
-    """A file has invalid content: a cell that is not a number, or a short row."""
+    """A file with invalid content, such as a cell that is not a number, or a short row."""
 
 
 class ClusterError(AutodiffError, RuntimeError):
-    """A cluster worker is unreachable or runs another version."""
+    """A cluster worker that is unreachable or runs another version."""
 
     exit_code = 5
 
 
 class MissingPackage(AutodiffError, ImportError):
-    """An optional package is not installed."""
+    """An optional package that is not installed."""
 
 
 class ProgramError(AutodiffError, RuntimeError):
-    """Another program, such as Graphviz, failed."""
+    """A failure of another program, such as Graphviz."""
 
 
 class InternalError(AutodiffError, RuntimeError):
@@ -228,6 +228,6 @@ class InternalError(AutodiffError, RuntimeError):
 
 
 class OutOfMemory(AutodiffError, MemoryError):
-    """Not enough memory, on the machine or under a limit that the shell sets."""
+    """A lack of memory on the machine, or a memory limit set by the shell."""
 
     exit_code = 71

@@ -1,8 +1,8 @@
-"""Every format that is read or written, declared once.
+"""The table of all input and output formats.
 
-Commands, file names, readers and writers all look here.  To add a format, add a ``Format`` to ``FORMATS``; one that files of
-rows are read from or written to also names its classes in ``data.readers`` and ``data.writers``.  This module imports
-nothing that takes time, as every command reads it when it starts.
+The commands, the readers, the writers and the choice of a format by file suffix use this table.  To add a format, add a
+``Format`` to ``_DECLARED``; a format for files of rows also names its classes in ``data.readers`` and ``data.writers``.  This
+module imports only small modules, because every command imports it at startup.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ Use = Literal["result", "formula", "graph", "graph file", "plot file"]
 
 
 class Format(NamedTuple):
-    """A format.
+    """A format of input or output.
 
     Attributes:
-        name: as options spell it.
-        suffixes: of file names, in lower case; the first is the usual one.
-        uses: ``result`` for the results of most commands, ``formula`` for those that are expressions, ``graph`` for graphs;
-            ``graph file`` and ``plot file`` for files whose suffix chooses the format.
-        reader, writer: ``module.Class`` in ``data.readers`` and ``data.writers``, for files of rows.
-        delimiter: between cells.
-        binary: not to be shown on a terminal.
-        for_people: rounded or abbreviated, so that programs should not read it.
-        json: errors are written as JSON too.
-        magic, stream_magic: first bytes of a file, of one that is read back and forth and of one that is not.
-        library: the name in messages of a format that needs pyarrow.
-        part: the format in which a cluster writes parts of a file, if not this one.
-        unit: how a file is divided for a cluster: into ``lines``, ``rows`` or row ``groups``; empty if it is not.
-        nameless: columns may have no names, so that a setting can name them.
+        name: the name in options.
+        suffixes: the suffixes of file names in lower case, with the usual suffix first.
+        uses: ``result`` for the results of most commands, ``formula`` for results that are expressions, ``graph`` for graphs;
+            ``graph file`` and ``plot file`` for output files whose suffix selects the format.
+        reader, writer: the classes for files of rows, as ``module.Class`` in ``data.readers`` and ``data.writers``.
+        delimiter: the text between cells.
+        binary: whether the output must not be written to a terminal.
+        for_people: whether numbers are rounded or abbreviated, so that programs should not read the output.
+        json: whether errors are also written as JSON.
+        magic, stream_magic: the first bytes of a file that needs random access, and of a file that is read sequentially.
+        library: the name in messages, for a format that needs pyarrow.
+        part: the format of the partial files that a cluster writes; empty if it is this format.
+        unit: the unit by which a file is divided for a cluster: ``lines``, ``rows`` or row ``groups``; empty if it is not divided.
+        nameless: whether a file can lack column names, which a setting then provides.
     """
 
     name: str
@@ -95,9 +95,9 @@ _DECLARED = (
 )
 FORMATS = {each.name: each for each in _DECLARED}
 READ = tuple(each.name for each in _DECLARED if each.reader)
-"""Formats of input files of rows."""
+"""The names of the formats for input files of rows."""
 WRITTEN = tuple(each.name for each in _DECLARED if each.writer)
-"""Formats of output files of rows."""
+"""The names of the formats for output files of rows."""
 
 
 def for_use(use: Use) -> tuple[str, ...]:
@@ -106,21 +106,21 @@ def for_use(use: Use) -> tuple[str, ...]:
 
 
 def of_suffix(path: str, known: tuple[str, ...]) -> str | None:
-    """Return the format that the suffix of a file name says, if it is one of ``known``."""
+    """Return the format with the suffix of a file name; ``None`` if it is not one of ``known``."""
     suffix = os.path.splitext(path)[1].lower()
     return next((name for name in known if suffix in FORMATS[name].suffixes), None)
 
 
 def suffixes(known: tuple[str, ...]) -> str:
-    """Return the usual suffix of each format for a message: ``.csv, .json``."""
+    """Return the usual suffixes of formats as text for a message: ``.csv, .json``."""
     return ", ".join(FORMATS[name].suffixes[0] for name in known)
 
 
 def check_known(name: str, known: tuple[str, ...], option: str) -> str:
-    """Return the name of a format that a setting gives.
+    """Check the name of a format that was given for a setting, and return it.
 
     Raises:
-        UsageError: if it is not one of ``known``.
+        UsageError: if the name is not one of ``known``.
     """
     if name not in known:
         raise UsageError(
@@ -130,22 +130,20 @@ def check_known(name: str, known: tuple[str, ...], option: str) -> str:
 
 
 def of_path(path: str, known: tuple[str, ...], option: str) -> str:
-    """Return the format that the name of a file of rows says.
+    """Return the format of a file of rows by the suffix of its name.
 
     Args:
-        path: the file.
-        known: formats that it may have.
-        option: the setting that says the format where the name does not.
+        path: the path of the file.
+        known: the formats to choose from.
+        option: the setting for the format, which the hint names.
 
     Raises:
-        UsageError: if the name does not say one.
+        UsageError: if none of the known formats has this suffix.
     """
     found = of_suffix(path, known)
     if found is not None:
         return found
     if path.lower().endswith((".gz", ".bz2", ".xz", ".zst")) and known == READ:
         unpacked = f"gzip -dc {path} | autodiff map EXPR {setting('input_format', 'csv')}"
-        raise UsageError(f"'{path}' is compressed", hint=f"unpack it on the way: {unpacked}")
-    raise UsageError(
-        f"the name '{path}' does not say what format it has", hint=f"set {setting(option)} to one of {', '.join(known)}"
-    )
+        raise UsageError(f"'{path}' is compressed", hint=f"decompress it in a pipe: {unpacked}")
+    raise UsageError(f"the name '{path}' does not determine a format", hint=f"set {setting(option)} to one of {', '.join(known)}")

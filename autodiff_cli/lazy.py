@@ -1,22 +1,23 @@
-"""Imports on first use: a run loads the modules and libraries that it needs, and no others.
+"""Imports on first use: a run loads only the modules and libraries that it needs.
 
-There are three places where names wait for their module, and all of them use this one:
+This module implements the three kinds of deferred imports:
 
-* a package hands out the names of a flat module (``attach``): ``autodiff_cli`` those of ``autodiff_cli.public_names``;
-* a dictionary is filled when a key is missing (``OnDemand``): the functions of the language;
-* a table names what it lists by its place (``named``): the commands.
+* a package exports the names of a flat module (``attach``), as ``autodiff_cli`` exports ``autodiff_cli.public_names``;
+* a dictionary is filled on the first missing key (``OnDemand``), as the table of the functions of the language is;
+* a table contains references of the form ``package.module:attribute`` (``named``), as the table of commands does.
 
-A function imports what only its call needs: a command what it computes with, beyond its options.
+A function imports the modules that only its call needs: a command imports its computation when it runs, not when its options
+are declared.
 """
 
 from __future__ import annotations
 
-from _thread import RLock  # that of threading, which takes some ms to import
+from _thread import RLock  # the class behind threading.RLock; importing threading takes a few ms
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from sys import modules
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # importing typing would take as long as the rest of this module
+if TYPE_CHECKING:  # importing typing takes as long as the rest of this module
     from types import ModuleType
     from typing import Any, TypeVar
 
@@ -26,12 +27,12 @@ else:
 
 _INSTALLED_AS = {"distributed": '"dask[distributed]"'}
 _NO_MEMORY = "failed to map segment"
-"""How the dynamic linker reports a lack of memory."""
+"""The text by which the dynamic linker reports a lack of memory."""
 _importing = RLock()
 
 
 def named(place: str) -> Any:
-    """Import and return what a place names: ``package.module`` or ``package.module:attribute``."""
+    """Import and return the object at ``package.module`` or ``package.module:attribute``."""
     from importlib import import_module
 
     module, _, attribute = place.partition(":")
@@ -40,21 +41,21 @@ def named(place: str) -> Any:
 
 
 def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` for a package that hands out the names of another module.
+    """Return ``__getattr__`` and ``__dir__`` for a package that exports the names of another module.
 
-    For type checkers the package imports them too, under ``TYPE_CHECKING``.
+    For type checkers, the package also imports the names under ``TYPE_CHECKING``.
 
     Args:
         package: the name of the package.
-        flat: the module with its public names: all names there but modules and those that begin with ``_``.
-        submodules: public modules of the package.
+        flat: the module with the public names: all its names except modules and names that begin with ``_``.
+        submodules: the public modules of the package.
     """
 
     def get(name: str) -> Any:
         if not name.startswith("_"):
             place = f"{package}.{name}"
             try:
-                return named(place)  # first, as "from package import module" asks here too
+                return named(place)  # first, because "from package import module" also calls get
             except ModuleNotFoundError as missing:
                 if missing.name != place:
                     raise
@@ -75,18 +76,18 @@ def _public(module: ModuleType) -> dict[str, Any]:
 
 
 class OnDemand(MutableMapping[str, Value]):
-    """A dictionary that is filled when a name is missing, or when all are asked for."""
+    """A dictionary that is filled on the first missing key, or when all entries are requested."""
 
     def __init__(self) -> None:
         self._known: dict[str, Value] = {}
         self._fill: Callable[[], None] | None = None
 
     def on_missing(self, fill: Callable[[], None]) -> None:
-        """Set the function that adds all other names."""
+        """Set the function that adds all other entries."""
         self._fill = fill
 
     def complete(self) -> OnDemand[Value]:
-        """Return the dictionary with all names."""
+        """Return the dictionary with all entries."""
         if self._fill is not None:
             fill, self._fill = self._fill, None
             fill()
@@ -109,20 +110,20 @@ class OnDemand(MutableMapping[str, Value]):
 
 
 def library(name: str, user: str, otherwise: str = "") -> ModuleType:
-    """Return a library, or a module of one.
+    """Import and return a library or one of its modules.
 
     Args:
-        name: of the module, such as ``scipy.special``.
-        user: the feature that needs it, with which the message begins.
-        otherwise: an alternative, with which the hint ends.
+        name: the name of the module, such as ``scipy.special``.
+        user: the feature that needs the library; the message begins with it.
+        otherwise: an alternative to the library; the hint ends with it.
 
     Raises:
-        MissingPackage: if it cannot be imported; the hint says how to install it.
+        MissingPackage: if the library cannot be imported; the hint contains the installation command.
         MemoryError: if there is not enough memory to import it.
     """
     from autodiff_cli.errors import MissingPackage
 
-    # A thread that imports a module while another one fails to import it may be given half of it.
+    # While the import of a module fails in one thread, another thread may receive an incomplete module.
     with _importing:
         try:
             found: ModuleType = named(name)
@@ -138,7 +139,7 @@ def library(name: str, user: str, otherwise: str = "") -> ModuleType:
 
 
 def library_if_there(name: str) -> ModuleType | None:
-    """Return a library, or ``None`` if it cannot be imported."""
+    """Import and return a library; return ``None`` if it cannot be imported."""
     from autodiff_cli.errors import MissingPackage
 
     try:

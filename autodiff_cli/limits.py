@@ -1,7 +1,7 @@
-"""Limits: what one run may ask for, so that a typo does not take the machine down.
+"""Limits on the memory, the output and the time of one run, so that a typo does not exhaust the machine.
 
-Each is checked before the memory or the time is taken: a shape is computed first, then the array.  ``unlimited`` lifts
-all of them.  Memory is counted in bytes, for arrays large enough to matter, from ``hold`` until they are freed.
+Each limit is checked before memory or time is spent: the shape of an array is checked before the array is allocated.
+``unlimited`` lifts all limits.  The counted memory is the bytes of large arrays, from the call of ``hold`` until they are freed.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from typing import Any
 from autodiff_cli.errors import LimitError, setting
 
 MOST_ELEMENTS = 2**28
-"""Of one tensor."""
+"""The most elements of one tensor."""
 MOST_BYTES = 3 * 2**30
-"""Of all tensors of the language that are alive at one time."""
+"""The most bytes of all tensors of the language that are alive at the same time."""
 MOST_PRINTED = 10_000_000
-"""Numbers in one output."""
+"""The most numbers in one output."""
 MOST_TURNS = 10_000
-"""Of a loop whose length is a number in the input, such as the sweeps of ``--backward``."""
+"""The most iterations of a loop whose length is a number in the input, such as the backward passes of ``--backward``."""
 MOST_ORDERS = 1000
 """The highest order of a derivative or a Taylor coefficient."""
 BYTES_OF_AN_OPERATION = 1400
-"""A recorded operation on numbers: the tensor, its node, its place in the list (measured: 1.37 KiB)."""
+"""The memory of a recorded operation on numbers: the tensor, its node and its list entry (measured: 1.37 KiB)."""
 _ALLOW = f"{setting('no_limits')} allows it"
 LARGE = 2**20
-"""Bytes from which on an array is counted."""
+"""The size in bytes from which an array is counted."""
 
 _lifted: ContextVar[bool] = ContextVar("lifted", default=False)
 _held: dict[int, int] = {}
-"""The bytes of each large array that is alive, by its identity."""
+"""The number of bytes of each large array that is alive, by the ``id`` of the array."""
 
 
 def lifted() -> bool:
-    """Whether the limits do not hold now."""
+    """Return whether the limits are lifted."""
     return _lifted.get()
 
 
 def lift() -> None:
-    """Lift the limits for the rest of this context, which a command has of its own."""
+    """Lift the limits for the rest of the current context; each command runs in its own context."""
     _lifted.set(True)
 
 
@@ -58,29 +58,31 @@ def unlimited() -> Iterator[None]:
 
 
 def check_elements(shape: tuple[int, ...]) -> int:
-    """Refuse a shape of too many elements, and return their number; enough for a view, which needs no memory.
+    """Refuse a shape with too many elements, and return the number of elements.
+
+    For a view, which does not allocate memory, this check is sufficient.
 
     Raises:
-        LimitError: with the number of elements.
+        LimitError: if the shape has too many elements.
     """
     check_count(places(shape), MOST_ELEMENTS, "a tensor of {} elements is more than the limit of {}")
     return math.prod(shape)
 
 
 def places(shape: tuple[int, ...]) -> int:
-    """How many elements or empty rows a shape has: a thousand rows of nothing are a thousand lists."""
+    """Return the number of elements of a shape, with length 0 counted as 1: a thousand empty rows are a thousand lists."""
     return math.prod(max(length, 1) for length in shape)
 
 
 def check_size(shape: tuple[int, ...], itemsize: int = 8) -> None:
-    """Refuse a shape of too many elements, or one that does not fit beside the arrays that are alive.
+    """Refuse an array with too many elements, or an array that exceeds the memory limit together with all live arrays.
 
     Args:
-        shape: of the array that is to be made.
-        itemsize: bytes of one element.
+        shape: the shape of the array.
+        itemsize: the size of one element in bytes.
 
     Raises:
-        LimitError: with the number of elements, or of bytes.
+        LimitError: if the array has too many elements or needs too much memory.
     """
     size = check_elements(shape) * itemsize
     if size >= LARGE:
@@ -88,36 +90,36 @@ def check_size(shape: tuple[int, ...], itemsize: int = 8) -> None:
 
 
 def held() -> int:
-    """The bytes of all large arrays that are alive."""
+    """Return the number of bytes of all large arrays that are alive."""
     return sum(list(_held.values()))
 
 
 def check_bytes(more: int) -> None:
-    """Refuse memory that does not fit beside the arrays that are alive.
+    """Refuse an allocation that exceeds the memory limit together with all live arrays.
 
     Raises:
-        LimitError: with the sum, in GiB.
+        LimitError: if the sum is above ``MOST_BYTES``.
     """
     whole = held() + more
     if whole > MOST_BYTES and not lifted():
-        gc.collect()  # arrays in circles, such as those of an error, are alive until then
+        gc.collect()  # free arrays in reference cycles, such as the cycle of an exception and its traceback
         whole = held() + more
     if whole > MOST_BYTES and not lifted():
         raise LimitError(
             f"the tensors of this program need {whole / 2**30:.1f} GiB at one time, more than the limit of "
             f"{MOST_BYTES / 2**30:.0f} GiB",
-            hint=f"use smaller tensors, or fewer; {_ALLOW}",
+            hint=f"use fewer or smaller tensors, or lift the limit with {setting('no_limits')}",
         )
 
 
 def check_count(count: int, most: int, message: str, hint: str = _ALLOW) -> None:
-    """Refuse a number above its limit.
+    """Refuse a count above its limit.
 
     Args:
-        count: the number that was asked for.
+        count: the requested number.
         most: the limit.
-        message: what to say, with a place for each of them.
-        hint: the way out.
+        message: the message, with a placeholder for the count and a placeholder for the limit.
+        hint: the hint of the error.
 
     Raises:
         LimitError: if ``count`` is above ``most``.
@@ -127,21 +129,21 @@ def check_count(count: int, most: int, message: str, hint: str = _ALLOW) -> None
 
 
 def check_printed(count: int) -> None:
-    """Refuse an output of too many numbers before they become text.
+    """Refuse an output with too many numbers, before the numbers are converted to text.
 
     Raises:
-        LimitError: with the number of them.
+        LimitError: if there are too many numbers.
     """
     check_count(
         count,
         MOST_PRINTED,
         "the output has {} numbers, more than the limit of {}",
-        hint=f"reduce it, as with sum() or an index; {_ALLOW}",
+        hint=f"reduce the output with sum() or an index, or lift the limit with {setting('no_limits')}",
     )
 
 
 def hold(array: Any) -> None:
-    """Count the memory of an array from now on until it is freed; that of a view belongs to its base."""
+    """Count the memory of an array until it is freed; a view is not counted, because its base owns the memory."""
     if getattr(array, "nbytes", 0) < LARGE or array.base is not None:
         return
     key = id(array)

@@ -1,4 +1,4 @@
-"""The functions that PyTorch keeps in ``torch.linalg``."""
+"""The functions of ``torch.linalg``."""
 
 from autodiff_cli.ops.contract import chain_matmul as multi_dot
 from autodiff_cli.ops.contract import cross_along as cross

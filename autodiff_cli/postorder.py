@@ -1,4 +1,4 @@
-"""The one walk over graphs: without recursion, as a chain of 100,000 operations is normal input."""
+"""The postorder traversal of graphs, without recursion, because a chain of 100,000 operations is normal input."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 def postorder(roots: Iterable[Item], inputs: Callable[[Item], Iterable[Item]]) -> list[Item]:
-    """Return everything that the roots lead to, each item once and behind all of its inputs.
+    """Return every item that can be reached from the roots, each item once and after all of its inputs.
 
     Args:
-        roots: where to begin.
-        inputs: the items that one leads to.
+        roots: the items to start from.
+        inputs: a function that returns the inputs of an item.
     """
     order: list[Item] = []
     met: set[Item] = set()
     path: list[Item] = []
-    stack: list[Item | None] = [*reversed([*roots])]  # None: the inputs of the last item of the path are done
+    stack: list[Item | None] = [*reversed([*roots])]  # None: all inputs of the last item of the path are in the order
     while stack:
         item = stack.pop()
         if item is None:

@@ -1,6 +1,6 @@
-"""The public names of the library, in one flat module that ``autodiff_cli`` hands out on first use.
+"""The public names of the library, in one flat module from which ``autodiff_cli`` imports them on first use.
 
-A function of the language is here by each of its names, so that type checkers know all of them.
+Each function of the language is listed under all of its names, so that type checkers find them.
 """
 
 import math
@@ -61,12 +61,12 @@ from autodiff_cli.ops.sorting import *  # noqa: F403
 from autodiff_cli.ops.special import *  # noqa: F403
 from autodiff_cli.ops.views import *  # noqa: F403
 
-# PyTorch's names of types, and its numbers.
+# PyTorch's names for data types and constants.
 bool, int64, float32, float64 = map(dtype, ("bool", "int64", "float32", "float64"))
 float, double, long = float32, float64, int64
 e, inf, nan, pi = math.e, math.inf, math.nan, math.pi
 
-# Other names of functions: NumPy's, SciPy's and those of the language.
+# Aliases of functions, from NumPy, SciPy and the language.
 expit = _activation.sigmoid
 swish = _activation.silu
 divide = _arithmetic.div

@@ -1,7 +1,7 @@
-"""Signals that end the process, and which of them has come in.
+"""Handlers for the signals that end the process, and the number of the received signal.
 
-An exception that a signal raises while a module is imported may come out as another one, or not at all: what counts is
-``received``.  This module imports nothing but what Python has loaded already.
+If a signal handler raises an exception during an import, the import may suppress or replace the exception; ``received`` is the
+reliable record.  This module imports only modules that Python has already loaded.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from types import FrameType
 
 received = 0
-"""The number of the signal that asked the process to end; 0 for none."""
+"""The number of the signal that requested the end of the process; 0 for none."""
 
 
 def leave(number: int, _: FrameType | None) -> None:
-    """End the process at once: there is nothing to clean up yet, or any more."""
+    """End the process at once, at a time when nothing needs to be cleaned up."""
     os._exit(128 + number)
 
 
 def end(number: int, _: FrameType | None) -> None:
-    """Raise the exception that ends the process after its files are closed."""
+    """Raise the exception that ends the process and closes its files."""
     global received
     received = number
     if number == signal.SIGINT:
@@ -33,12 +33,12 @@ def end(number: int, _: FrameType | None) -> None:
 
 
 def forget() -> None:
-    """Go on after an interruption, as a session does."""
+    """Reset ``received`` after an interruption, so that a session can continue."""
     global received
     received = 0
 
 
 def on_interrupt(handler: Callable[[int, FrameType | None], None]) -> None:
-    """Choose what SIGINT does, unless the process was started to ignore it."""
+    """Set the handler of SIGINT, unless the process was started with SIGINT ignored."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, handler)

@@ -1,4 +1,4 @@
-"""The functions that PyTorch keeps in ``torch.special``."""
+"""The functions of ``torch.special``."""
 
 from autodiff_cli.ops.activation import log_softmax as log_softmax
 from autodiff_cli.ops.activation import sigmoid as expit

@@ -1,18 +1,18 @@
-"""Names that a wrong one may have meant."""
+"""Suggestions for misspelled names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 _COMPARED, _LONGEST = 100, 200
-"""Names that are compared letter by letter, as a file may have thousands of columns, and letters of a word that may be a typo."""
+"""The most names that are compared letter by letter, because a file may have thousands of columns; the most letters of a word."""
 
 
 def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the name that is most like a word, or ``None`` if none is.
+    """Return the known name that is most similar to a word; ``None`` if no name is similar enough.
 
     Args:
-        cutoff: how alike they are at least, from 0 to 1.
+        cutoff: the lowest similarity, from 0 to 1.
     """
     from difflib import get_close_matches
     from heapq import nlargest
@@ -22,7 +22,7 @@ def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     letters = {letter: word.count(letter) for letter in word}
     alike = []
     for name in known:
-        least = cutoff * (len(word) + len(name)) / 2  # letters they share
+        least = cutoff * (len(word) + len(name)) / 2  # the fewest common letters
         if min(len(word), len(name)) >= least:
             shared = sum(min(count, name.count(letter)) for letter, count in letters.items())
             if shared >= least:
@@ -31,7 +31,7 @@ def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 
 def suggestion(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return ``did you mean 'log'?`` for a word that is nearly one of those that exist."""
+    """Return ``did you mean 'log'?`` if a word is similar to a known name, else ``None``."""
     known = list(known)
     close = closest(word, known, cutoff) or closest(word.lower(), known, cutoff)
     return f"did you mean '{close}'?" if close else None

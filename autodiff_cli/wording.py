@@ -1,4 +1,4 @@
-"""Small pieces of sentences that all rooms need: lists of words, counts, long text without its middle."""
+"""Text for messages: lists of words, counts, and shortened text."""
 
 from __future__ import annotations
 

@@ -457,7 +457,7 @@ def test_files_that_cannot_be_read() -> None:
     refused(5, "cannot read 'none.csv': No such file or directory", "x", "none.csv")
     os.mkdir("folder")
     refused(5, "'folder' is a folder", "x", "folder")
-    refused(2, "does not say what format it has", "x", write("data.dat", "x\n1\n"))
+    refused(2, "does not determine a format", "x", write("data.dat", "x\n1\n"))
     refused(2, "is compressed", "x", write("data.csv.gz", "x\n1\n"))
     assert run_map("x", "data.dat", "--input-format", "csv", "-q").text == "1.0,1.0\n"
 
@@ -480,7 +480,7 @@ def test_outputs_that_cannot_be_written() -> None:
         ("/dev/full", "cannot write '/dev/full': No space left on device"),
     ):
         refused(5, message, "x", "d.csv", "-o", target, "--format", "csv")
-    refused(2, "does not say what format it has", "x", "d.csv", "-o", "out.dat")
+    refused(2, "does not determine a format", "x", "d.csv", "-o", "out.dat")
     assert run_map("x", "d.csv", "-o", "out.dat", "--format", "csv").code == 0
     if os.getuid():
         os.chmod("d.csv", 0o444)
