@@ -1,4 +1,4 @@
-"""The engine: tensors, the recorded graph and backward passes through it; PyTorch's ``torch.autograd``."""
+"""The autograd engine: tensors, the recorded graph and its backward passes, as in ``torch.autograd``."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ def as_tensor(value: Cotangent) -> Tensor:
 
 
 def _as_cotangent(value: Tensor | Array, create_graph: bool) -> Cotangent:
-    """Return what a hook returned as a backward pass carries it: as a tensor with ``create_graph``, else as an array."""
+    """Convert the result of a hook to a cotangent: a tensor with ``create_graph``, else an array."""
     tensor = value if isinstance(value, Tensor) else Tensor(value)
     return tensor if create_graph else tensor._data
 
@@ -41,7 +41,7 @@ def _after_hook(hook: Hook, gradient: Cotangent, create_graph: bool) -> Cotangen
 
 
 def run_tensor_hooks(node: Node, hooks: NodeHooks, gradient: Cotangent, create_graph: bool) -> Cotangent:
-    """Run the hooks on the outputs of a node, keep the gradients to retain, and return the new cotangent."""
+    """Run the hooks on the outputs of a node, store the retained gradients, and return the new cotangent."""
     grads = [gradient] if node._outputs == 1 else gradient
     for output, hook in list(hooks.tensor.values()):
         if grads[output] is not None:
@@ -54,7 +54,7 @@ def run_tensor_hooks(node: Node, hooks: NodeHooks, gradient: Cotangent, create_g
 
 
 def run_prehooks(node: Node, hooks: NodeHooks, gradient: Cotangent, create_graph: bool) -> Cotangent:
-    """Run the hooks that run before a node, and return the new cotangent."""
+    """Run the prehooks of a node, and return the new cotangent."""
     grads = [gradient] if node._outputs == 1 else gradient
     for hook in list(hooks.before.values()):
         with set_grad_enabled(create_graph):
@@ -66,7 +66,7 @@ def run_prehooks(node: Node, hooks: NodeHooks, gradient: Cotangent, create_graph
 
 
 def run_posthooks(hooks: NodeHooks, parts: Sequence[Cotangent | None], gradient: Cotangent) -> Sequence[Cotangent | None]:
-    """Run the hooks that run after a node, and return the new contributions to its inputs."""
+    """Run the posthooks of a node, and return the new contributions to its inputs."""
     create_graph = any(isinstance(part, Tensor) for part in parts)
     outputs = tuple(None if g is None else as_tensor(g) for g in (gradient if isinstance(gradient, list) else [gradient]))
     for hook in list(hooks.after.values()):
@@ -95,7 +95,7 @@ def run_accumulated_hooks(leaf: AccumulateGrad, gradient: Cotangent) -> None:
 
 
 def accumulate(tensor: Tensor, gradient: Cotangent, create_graph: bool) -> None:
-    """Add a gradient to ``tensor.grad``; in place without ``create_graph``, as PyTorch does."""
+    """Add a gradient to ``tensor.grad``; the addition is in place without ``create_graph``, as in PyTorch."""
     extra = tensor.extra()
     before = extra.grad
     if create_graph:
@@ -109,7 +109,7 @@ def accumulate(tensor: Tensor, gradient: Cotangent, create_graph: bool) -> None:
 
 
 class CopyBackwards(Node):
-    """The node of a recorded copy, so that ``.grad`` aliases no other tensor."""
+    """The node of a recorded copy, so that ``.grad`` does not share memory with another tensor."""
 
     __slots__ = ()
 

@@ -1,10 +1,10 @@
-"""One backward pass: cotangents from the outputs through the graph to the leaves.
+"""The backward pass, which propagates cotangents from the outputs through the graph to the leaves.
 
-Nodes run youngest first.  The inputs of a node are always older than the node, so when the youngest pending node is taken,
-its cotangent is complete: a heap replaces the usual topological sort, and nothing recurses.
+Nodes run youngest first.  The inputs of a node are always older than the node, so the cotangent of the youngest pending node
+is complete: a heap replaces the usual topological sort, and the pass is not recursive.
 
-The pass works on plain arrays.  With ``create_graph`` the same VJP rules are given tensors instead, and record what they
-do.  The adjoints of broadcasting and of a change of type are applied here, once, for every rule.
+The pass computes with plain arrays.  With ``create_graph``, the same VJP rules receive tensors and record their operations.
+The adjoints of broadcasting and of type conversion are applied in this module, for all rules.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from autodiff_cli.postorder import postorder
 def run_backward(
     roots: Sequence[tuple[Edge, Cotangent]], retain_graph: bool, create_graph: bool, targets: Sequence[Edge] | None = None
 ) -> dict[Edge, Cotangent]:
-    """Run the nodes that ``roots`` lead to.
+    """Run all nodes that can be reached from ``roots``.
 
     Args:
-        roots: where to start, with a cotangent each.
-        retain_graph: keep the values saved for backward.
-        create_graph: record the pass; cotangents are then tensors.
-        targets: edges whose cotangents to return; ``None`` to add those of the leaves to ``.grad``.
+        roots: the edges to start from, each with a cotangent.
+        retain_graph: whether to keep the saved values of the nodes.
+        create_graph: whether to record the pass; cotangents are then tensors.
+        targets: the edges whose cotangents to return; ``None`` to add the cotangents of leaves to ``.grad``.
 
     Returns:
-        the cotangent of each target that was reached.
+        The cotangent of each target that was reached.
     """
-    # A derivative that is infinite or nan is an answer here: NumPy must not warn of it.
+    # An infinite or nan derivative is a valid result: suppress the warnings of NumPy.
     with np.errstate(all="ignore"):
         if not create_graph:
             return BackwardPass(roots, retain_graph, False, targets).run(roots)
@@ -58,14 +58,14 @@ class BackwardPass:
     """The state of one backward pass; for the arguments see ``run_backward``.
 
     Attributes:
-        targets: the edges whose cotangents to return, by their node.
-        needed: the nodes on a path to a target; ``None`` if all are.
-        captured: the cotangents of targets.
-        pending: the cotangents of nodes that have not run, as far as they are accumulated.
+        targets: the edges whose cotangents to return, grouped by node.
+        needed: the nodes on a path to a target; ``None`` for all nodes.
+        captured: the cotangents of the targets that were reached.
+        pending: the partially accumulated cotangents of the nodes that have not run yet.
         heap: the pending nodes that are not leaves, youngest first.
-        leaves, leaves_with_hooks: the pending leaves.
-        pending_count: how many edges of nodes still to run lead to each leaf; known where leaves have hooks.
-        masks: for pending nodes the elements of the cotangent that come from unselected branches.
+        leaves, leaves_with_hooks: the pending leaves without hooks and with hooks.
+        pending_count: for each leaf, the number of edges from nodes that have not run yet; computed if leaves have hooks.
+        masks: for pending nodes, the elements of the cotangent that come from unselected branches.
     """
 
     __slots__ = (
@@ -143,9 +143,9 @@ class BackwardPass:
                     accumulate_cotangent(next_edge, part)
             if self.leaves_with_hooks:
                 self._run_complete_leaves(node)
-        for leaf in self.leaves_with_hooks[:]:  # a path to them returned no gradient
+        for leaf in self.leaves_with_hooks[:]:  # leaves with a path that did not return a gradient
             self.accumulate_leaf(leaf)
-        # All other leaves come last: an error in the pass leaves every .grad as it was.
+        # All other leaves follow after the pass, so that an error in the pass does not change their .grad.
         for leaf in self.leaves:
             if self.fills_leaves:
                 accumulate(leaf.variable, pending[leaf], create_graph)
@@ -154,7 +154,7 @@ class BackwardPass:
         return self.captured
 
     def accumulate_cotangent(self, edge: Edge, part: Cotangent) -> None:
-        """Add a contribution to the cotangent that is pending at the end of an edge."""
+        """Add a contribution to the pending cotangent of the node that an edge leads to."""
         target: Any = edge[0]
         if self.needed is not None and target not in self.needed:
             return
@@ -176,7 +176,7 @@ class BackwardPass:
             (self.leaves_with_hooks if with_hooks else self.leaves).append(target)
 
     def _accumulate_output(self, node: Node, output: int, part: Cotangent) -> None:
-        """Add to the cotangent of one output of a node that has several: its pending cotangent is a list."""
+        """Add a contribution to the cotangent of one output of a node with several outputs, whose pending cotangent is a list."""
         shape, dtype = node.output_type(output)
         if part.shape != shape or part.dtype is not dtype:
             part = fit(part, shape, dtype)
@@ -187,7 +187,7 @@ class BackwardPass:
         cotangents[output] = part if cotangents[output] is None else cotangents[output] + part
 
     def accumulate_leaf(self, leaf: AccumulateGrad) -> None:
-        """Run the hooks of a leaf whose cotangent is complete, and add it to ``.grad`` or capture it."""
+        """Run the hooks of a leaf whose cotangent is complete, and add the cotangent to ``.grad`` or capture it."""
         self.leaves_with_hooks.remove(leaf)
         cotangent = run_leaf_hooks(leaf, self.pending.pop(leaf), self.create_graph)
         if not self.fills_leaves:
@@ -199,7 +199,7 @@ class BackwardPass:
         run_accumulated_hooks(leaf, cotangent)
 
     def _run_complete_leaves(self, node: Node) -> None:
-        """Accumulate the leaves with hooks that ``node`` has completed: before the hooks of nodes further on."""
+        """Accumulate the leaves with hooks whose cotangents ``node`` has completed, before the hooks of later nodes run."""
         if self.pending_count is None:
             self.pending_count = count_edges_to_leaves([pending for _, pending in self.heap], self.needed)
         else:
@@ -216,7 +216,7 @@ class BackwardPass:
                 self.captured[edge] = value
 
     def _note_mask(self, target: Node, mask: LazyMask | None) -> None:
-        """Keep the masked elements of a contribution; of several contributions those that all have in common."""
+        """Store the mask of a contribution; for several contributions, store the intersection of their masks."""
         is_pending = target in self.pending
         if mask is None or target._outputs != 1 or target.sequence_nr == 0 or (is_pending and target not in self.masks):
             self.masks.pop(target, None)
@@ -230,12 +230,13 @@ def _check_nan(node: Node, parts: Sequence[Cotangent | None]) -> None:
         values: Any = getattr(part, "_data", part)
         if part is not None and np.any(np.isnan(values)):
             raise GraphError(
-                f"Function '{node.name()}' returned nan values in its {i}th output.", hint="this is the first node that did"
+                f"Function '{node.name()}' returned nan values in its {i}th output.",
+                hint="check the inputs of this operation, which is the first one with a nan gradient",
             )
 
 
 def fit(part: Cotangent, shape: tuple[int, ...], dtype: DType) -> Cotangent:
-    """Return a contribution, summed and cast to the shape and the type of the value that it belongs to."""
+    """Sum and cast a contribution to the shape and the type of the value that it belongs to."""
     if part.shape != shape:
         part = sum_to(part, shape)
     return part if part.dtype is dtype else cast(part, dtype)
@@ -245,7 +246,7 @@ class NeededNodes(set[Node]):
     """The nodes on a path to a target.
 
     Attributes:
-        inner: the nodes whose inputs lead to a target; the others are targets themselves.
+        inner: the nodes with an input on a path to a target; all other nodes are targets.
     """
 
     def __init__(self) -> None:
@@ -269,7 +270,7 @@ def nodes_towards(starts: Iterable[Node], targets: Iterable[Edge]) -> NeededNode
 
 
 def count_edges_to_leaves(starts: Iterable[Node], needed: Collection[Node] | None) -> dict[Node, int]:
-    """Return for each leaf how many edges of ``starts`` and the nodes behind them lead to it."""
+    """Return, for each leaf, the number of edges that lead to it from the nodes that can be reached from ``starts``."""
     counts: dict[Node, int] = {}
 
     def inputs(node: Node) -> list[Node]:

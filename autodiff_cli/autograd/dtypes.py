@@ -1,4 +1,4 @@
-"""Data types: PyTorch's rules of promotion on NumPy's types."""
+"""Data types: PyTorch's promotion rules for NumPy's types."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _default = float64
 
 
 class dtype:
-    """A data type with PyTorch's name.  NumPy accepts it as a type, and it is equal to NumPy's own."""
+    """A data type with PyTorch's name.  NumPy accepts it as a type, and it compares equal to NumPy's type."""
 
     __slots__ = ("dtype",)
 
@@ -35,7 +35,7 @@ class dtype:
 
     @property
     def is_floating_point(self) -> bool:
-        """Whether it is float32 or float64."""
+        """Whether the type is a floating-point type."""
         return self.dtype.kind == "f"
 
     @property
@@ -54,14 +54,14 @@ class dtype:
 
 
 DTypeLike = str | type | DType | dtype
-"""A data type, or its name."""
+"""A data type, or the name of one."""
 
 
 def as_dtype(dtype: DTypeLike | None) -> DType:
-    """Return a type as a NumPy dtype; ``None`` is float64.
+    """Convert a data type to a NumPy dtype; ``None`` gives float64.
 
     Raises:
-        DtypeError: for a string that is not the name of a numeric type; NumPy's letter codes and string types are refused.
+        DtypeError: if ``dtype`` is a string that is not the name of a numeric type, such as one of NumPy's letter codes.
     """
     if isinstance(dtype, str) and not _NAME.fullmatch(dtype):
         raise DtypeError(f"unknown type '{dtype}'", hint="use float64, float32, int64 or bool")
@@ -73,15 +73,15 @@ _NAME = re.compile(r"float(16|32|64)?|half|single|double|u?int(8|16|32|64)?|bool
 
 
 def get_default_dtype() -> DType:
-    """Return the type of tensors made from Python floats: float64 unless changed."""
+    """Return the type of tensors that are made from Python floats; the default is float64."""
     return _default
 
 
 def set_default_dtype(dtype: DTypeLike) -> None:
-    """Set the type of tensors made from Python floats to ``dtype``, float32 or float64.
+    """Set the type of tensors that are made from Python floats to ``dtype``: float32 or float64.
 
     Raises:
-        DtypeError: if it is not a floating-point type.
+        DtypeError: if ``dtype`` is not a floating-point type.
     """
     global _default
     wanted = as_dtype(dtype)
@@ -91,10 +91,10 @@ def set_default_dtype(dtype: DTypeLike) -> None:
 
 
 def to_array(value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
-    """Return the array or the scalar that holds ``value``: Python floats in the default type, integers in int64.
+    """Convert a value to an array or a NumPy scalar; Python floats get the default type, integers get int64.
 
     Raises:
-        DtypeError: if it does not hold numbers or booleans.
+        DtypeError: if the elements of the value are not numbers or booleans.
     """
     dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(value, (np.ndarray, np.generic)):
@@ -110,21 +110,21 @@ def to_array(value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
 
 
 def as_float(array: Array) -> Array:
-    """Return integers and booleans in the default floating-point type; any other array unchanged."""
+    """Convert integers and booleans to the default floating-point type; return any other array unchanged."""
     return array if array.dtype.kind == "f" else array.astype(_default)
 
 
 def promote(a: Array, b: Array) -> tuple[Array, Array]:
     """Convert two arrays to their common type.
 
-    A 0-d array does not widen an array with dimensions of the same kind (integers, floating-point numbers).
+    A 0-d array does not widen an array with dimensions if both contain integers or both contain floating-point numbers.
     """
     kinds = "bif"
     rank_a, rank_b = kinds.index(a.dtype.kind), kinds.index(b.dtype.kind)
     if rank_a == rank_b and (a.ndim == 0) != (b.ndim == 0):
         dtype = b.dtype if a.ndim == 0 else a.dtype
     elif rank_a != rank_b:
-        # The higher kind decides, with its own width: int64 and float32 give float32.
+        # The result has the type of the higher kind: int64 and float32 give float32.
         dtype = a.dtype if rank_a > rank_b else b.dtype
     else:
         dtype = np.promote_types(a.dtype, b.dtype)
@@ -132,9 +132,9 @@ def promote(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def in_one_type(forward: Callable[..., Array]) -> Callable[..., Array]:
-    """Return ``forward`` with its arguments converted to one floating-point type.
+    """Return a function that converts its arguments to a common floating-point type and calls ``forward``.
 
-    A Python number beside float32 must not make the result float64.
+    The combination of a Python number and float32 must not give float64.
     """
 
     def converted(*values: Array | float) -> Array:

@@ -18,18 +18,18 @@ from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
 
 Output = Any
-"""One result of ``forward``: a tensor, or any other object, which is passed through."""
+"""One result of ``forward``: a tensor, or any other object, which ``apply`` returns unchanged."""
 
 
 class SavedOutput(NamedTuple):
-    """A saved output as its array, with its number; ``None`` if it is not differentiable."""
+    """The array of a saved output, and the output number, which is ``None`` if the output is not differentiable."""
 
     data: Array
     output: int | None
 
 
 class FunctionNode(Node):
-    """The node of a ``Function``, and the ``ctx`` that its methods receive; attributes may be added to it."""
+    """The node of a ``Function``, which its methods receive as ``ctx``; user code may set attributes on it."""
 
     __slots__ = ("__dict__",)
 
@@ -45,21 +45,21 @@ class FunctionNode(Node):
         self._dirty: tuple[Tensor, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Save tensors, inputs or outputs of this function, for ``backward``.
+        """Save input tensors or output tensors of this function for ``backward``.
 
         Raises:
-            DtypeError: for anything else; keep that as an attribute.
+            DtypeError: if an argument is not a tensor; set other values as attributes.
         """
         wrong = next((t for t in tensors if t is not None and not isinstance(t, Tensor)), None)
         if wrong is not None:
             raise DtypeError(
                 f"save_for_backward can only save variables, but argument is of type {type_name(wrong)}",
-                hint="keep anything else as an attribute: ctx.name = value",
+                hint="store other values as attributes: ctx.name = value",
             )
         self._saved = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Mark outputs as not requiring grad."""
+        """Mark outputs as not differentiable."""
         self._constant = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
@@ -67,7 +67,7 @@ class FunctionNode(Node):
         self._dirty = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Set whether ``backward`` receives zeros (the default) or ``None`` for an output that nothing used."""
+        """Set whether ``backward`` receives zeros (the default) or ``None`` for an unused output."""
         self._materialize = value
 
     @property
@@ -75,7 +75,7 @@ class FunctionNode(Node):
         """The tensors that ``save_for_backward`` saved.
 
         Raises:
-            GraphError: after the graph was freed, or if one of the tensors was changed in place since.
+            GraphError: if the graph was freed, or one of the tensors was changed in place.
         """
         self.check_saved()
         return tuple(self._unpack(entry) for entry in self._saved)
@@ -89,7 +89,7 @@ class FunctionNode(Node):
         return entry
 
     def seal(self, outputs: Sequence[Output]) -> None:
-        """Replace saved outputs by their arrays, which have no reference back to this node."""
+        """Replace saved outputs by their arrays, which do not refer back to this node."""
         places = {id(value): None if value._edge is None else i for i, value in enumerate(outputs) if isinstance(value, Tensor)}
         self._saved = tuple(
             SavedOutput(entry._data, places[id(entry)]) if isinstance(entry, Tensor) and id(entry) in places else entry
@@ -116,7 +116,7 @@ class FunctionNode(Node):
         if len(parts) != len(self._edges):
             raise GraphError(
                 f"function {self.name()} returned an incorrect number of gradients (expected {len(self._edges)}, got {len(parts)})",
-                hint="backward returns one gradient for each argument of forward, None where there is none",
+                hint="return one gradient from backward for each argument of forward, or None for an argument without a gradient",
             )
         return [self._checked(i, part) for i, part in enumerate(parts)]
 
@@ -144,7 +144,7 @@ class FunctionNode(Node):
 
 
 def _sums_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Return whether a gradient of ``shape`` can belong to a value of shape ``target`` that was broadcast."""
+    """Return whether a gradient of shape ``shape`` can be summed to ``target``, the shape of a broadcast value."""
     return len(shape) >= len(target) and all(n == m or m == 1 for n, m in zip(reversed(shape), reversed(target), strict=False))
 
 
@@ -156,25 +156,25 @@ class Function:
     """A function with a custom VJP.
 
     Subclasses define the static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``; users call ``apply``.
-    Instead, ``forward(*args)`` may be without ``ctx``, and ``setup_context(ctx, inputs, output)`` save what ``backward``
-    needs.  ``backward`` may be called ``vjp``.
+    Alternatively, ``forward(*args)`` does not take ``ctx``, and ``setup_context(ctx, inputs, output)`` saves the values for
+    ``backward``.  The method ``backward`` may also be named ``vjp``.
     """
 
     _node: type[FunctionNode] | None = None
 
     @staticmethod
     def forward(ctx: FunctionNode, *args: Any, **kwargs: Any) -> Any:
-        """Compute the result; operations in it are not recorded."""
+        """Compute the result; the operations are not recorded."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: FunctionNode, inputs: tuple[Any, ...], output: Output | tuple[Output, ...]) -> Any:
-        """Save what ``backward`` needs, if ``forward`` does not take ``ctx``."""
+        """Save the values for ``backward``, if ``forward`` does not take ``ctx``."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: FunctionNode, *grads: Any) -> Any:
-        """Return one gradient for each argument of ``forward``, ``None`` where there is none."""
+        """Return one gradient for each argument of ``forward``, or ``None`` for an argument without a gradient."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
             "mode AD."
@@ -190,7 +190,7 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run ``forward``, and record a node, whose class is named after this one: ``Cube`` gives ``CubeBackward``."""
+        """Run ``forward``, and record a node of a class named after the function: ``Cube`` gives ``CubeBackward``."""
         if "_node" not in cls.__dict__:
             cls._node = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
         assert cls._node is not None
@@ -223,7 +223,9 @@ class Function:
 def _in_order(
     forward: Callable[..., Any], first: tuple[FunctionNode, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of a call in the order of ``forward``, with its defaults, where it has no keywords only."""
+    """Return the arguments of a call in the order of the parameters of ``forward``, with defaults filled in.
+
+    The arguments are unchanged if ``forward`` has keyword-only parameters or takes any keyword."""
     if not kwargs and getattr(forward, "__defaults__", None) is None:
         return args, kwargs
     signature = inspect.signature(forward)
@@ -266,7 +268,7 @@ def _record(node: FunctionNode, outputs: list[Output]) -> None:
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a ``backward`` that is not made of differentiable operations: to differentiate it again is an error."""
+    """Decorate a ``backward`` method that is not differentiable, so that differentiating its result raises an error."""
 
     @functools.wraps(backward)
     def call(ctx: FunctionNode, *grads: Any) -> Any:
@@ -283,7 +285,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Barrier(Function):
-    """The identity, which raises an error when it is differentiated."""
+    """The identity function, whose differentiation raises an error."""
 
     @staticmethod
     def forward(ctx: FunctionNode, *args: Any, **kwargs: Any) -> Any:

@@ -1,7 +1,7 @@
 """Jacobians, Hessians and their products with vectors: PyTorch's ``torch.autograd.functional``.
 
-A product never builds the matrix.  ``vjp`` is one backward pass.  ``jvp`` and ``hvp`` are two: a backward pass is linear in
-the cotangent that it starts with, so its derivative with respect to that cotangent is the product from the other side.
+The products do not compute the matrix.  ``vjp`` runs one backward pass; ``jvp`` and ``hvp`` run two.  A vector-Jacobian
+product is linear in the vector, so its derivative with respect to the vector gives the Jacobian-vector product.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ def jacobian(
     """Return the derivative of every output element with respect to every input element.
 
     Args:
-        func: takes the inputs, returns a tensor or a tuple of tensors.
-        inputs: one tensor or several.
-        create_graph: record the result, so that it can be differentiated.
-        strict: raise where an output does not depend on an input, instead of zeros.
-        vectorize, strategy: accepted as PyTorch does; they have no effect.
+        func: the function, which takes the inputs and returns a tensor or a tuple of tensors.
+        inputs: a tensor or a sequence of tensors.
+        create_graph: whether to record the result, so that it can be differentiated.
+        strict: whether to raise an error, instead of returning zeros, if an output does not depend on an input.
+        vectorize, strategy: accepted for compatibility with PyTorch; they have no effect.
 
     Returns:
-        a tensor of the output's shape followed by the input's; for several outputs, inputs or both a tuple, or a tuple
-        of tuples (outputs first).
+        A tensor whose shape is the shape of the output followed by the shape of the input.  For several outputs or several
+        inputs, a tuple; for several of both, a tuple of tuples with one row for each output.
     """
     with enable_grad():
         given, several_inputs = _leaves(inputs, create_graph)
@@ -68,7 +68,7 @@ def hessian(
     """Return the second derivatives of a function that returns one number; for the arguments see ``jacobian``.
 
     Returns:
-        a tensor of the input's shape twice; for several inputs a tuple of tuples, one row for each.
+        A tensor whose shape is the shape of the input twice; for several inputs, a tuple of tuples with one row for each.
     """
     several = not isinstance(inputs, Tensor)
 
@@ -88,11 +88,11 @@ def hessian(
 def vjp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """Return the outputs, and the vector-Jacobian product of ``v``.
+    """Return the outputs, and the vector-Jacobian product with ``v``.
 
     Args:
         func, inputs, create_graph, strict: see ``jacobian``.
-        v: a vector of the outputs' shapes; 1 for a scalar output. The product has the inputs' shapes.
+        v: the vector, with the shapes of the outputs; 1 for a scalar output if left out. The product has the shapes of the inputs.
     """
     with enable_grad():
         given, several = _leaves(inputs, create_graph)
@@ -109,7 +109,7 @@ def jvp(
 
     Args:
         func, inputs, create_graph, strict: see ``jacobian``.
-        v: a vector of the inputs' shapes; 1 for a scalar input. The product has the outputs' shapes.
+        v: the vector, with the shapes of the inputs; 1 for a scalar input if left out. The product has the shapes of the outputs.
     """
     with enable_grad():
         given, _ = _leaves(inputs, create_graph)
@@ -121,7 +121,7 @@ def jvp(
 def hvp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """Return the output, one number, and the product of its Hessian with ``v``, which has the inputs' shapes."""
+    """Return the output, one number, and the product of its Hessian with ``v``; ``v`` has the shapes of the inputs."""
     with enable_grad():
         given, several = _leaves(inputs, create_graph)
         outputs = _one_number("hvp", func(*given))
@@ -132,20 +132,20 @@ def hvp(
 def vhp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """Return the output and the product of ``v`` with the Hessian: as ``hvp``, since a Hessian is symmetric."""
+    """Return the output and the product of ``v`` with the Hessian, which equals ``hvp`` because a Hessian is symmetric."""
     return hvp(func, inputs, v, create_graph, strict)
 
 
-# The same on a graph that exists already
+# Jacobians and products for a graph that is already recorded
 
 
 def jacobian_of(
     output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False, strict: bool = False, number: int = 0
 ) -> list[Tensor]:
-    """Return the Jacobian of a recorded output with respect to each input: one backward pass for each of its elements."""
+    """Return the Jacobian of a recorded output with respect to each input, by one backward pass for each output element."""
     rows = []
     for position in itertools.product(*map(range, output.shape)):
-        # From the element, not from zeros with a 1 among them: an unselected element must not meet an infinite slope.
+        # Start from the element, not from a one-hot cotangent: the zero of an unselected element must not meet an infinite slope.
         rows.append(_grads([output[position] if position else output], inputs, None, create_graph, strict, number))
     return [
         reshaped(stack([row[k] for row in rows]), output.shape + x.shape) if rows else zeros_on(output.shape + x.shape, x)
@@ -163,7 +163,7 @@ def jacobian_vector(
 
 
 def hessian_vector(output: Tensor, inputs: Sequence[Tensor], v: Sequence[Tensor], create_graph: bool = False) -> list[Tensor]:
-    """Return the product of the Hessian of a recorded number with ``v``, by a backward pass through the gradient."""
+    """Return the product of the Hessian of a recorded scalar with ``v``, by a backward pass through the gradient."""
     return _grads(_grads([output], inputs, None, True), inputs, v, create_graph)
 
 
@@ -175,7 +175,7 @@ def _grads(
     strict: bool = False,
     number: int = 0,
 ) -> list[Tensor]:
-    """Return the gradients of the sum of the outputs; zeros for an input that no output depends on."""
+    """Return the gradients of the sum of the outputs; zeros for an input that the outputs do not depend on."""
     recorded = [i for i, output in enumerate(outputs) if output.requires_grad]
     if not recorded:
         if strict:

@@ -1,4 +1,4 @@
-"""Gradients checked against finite differences, with PyTorch's arguments and messages."""
+"""Checks of gradients against finite differences, with PyTorch's arguments and messages."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def gradcheck(
     """Compare the analytic Jacobian of ``func`` at ``inputs`` with central differences.
 
     Args:
-        func: takes the inputs, returns a tensor or a tuple of tensors.
-        inputs: one tensor or several arguments; those that require grad are checked, in float64.
-        eps: the step of the differences.
+        func: the function, which takes the inputs and returns a tensor or a tuple of tensors.
+        inputs: a tensor or a sequence of arguments; the tensors that require grad are checked, and should be float64.
+        eps: the step of the finite differences.
         atol, rtol: the tolerance is ``atol + rtol*abs(numerical)``.
-        raise_exception: raise instead of returning False.
-        nondet_tol: the tolerance between two backward passes.
-        others: PyTorch's further switches (``fast_mode``, ``check_undefined_grad``, ...), which have no effect: every element
-            is checked.
+        raise_exception: whether to raise an error instead of returning False.
+        nondet_tol: the tolerance for the difference between two backward passes.
+        others: PyTorch's other options (``fast_mode``, ``check_undefined_grad``, ...), which have no effect: every element is
+            checked.
 
     Raises:
-        GradcheckError: with output, input and both Jacobians, where they differ.
+        GradcheckError: if the Jacobians differ; the message contains both.
         ArgumentError: if no input requires grad.
     """
     _check_switches("gradcheck", others)
@@ -53,7 +53,7 @@ def gradcheck(
         )
     if any(a.dtype.itemsize < 8 for _, a in checked):
         warnings.warn(
-            "an input requires gradient and is not a double precision floating point: the differences will be too coarse",
+            "an input requires gradient and is not a double precision floating point: the finite differences will be too coarse",
             stacklevel=2,
         )
     try:
@@ -91,7 +91,7 @@ def gradgradcheck(
     nondet_tol: float = 0.0,
     **others: object,
 ) -> bool:
-    """Check the second derivatives of ``func`` as ``gradcheck`` does, also with respect to ``grad_outputs``."""
+    """Check the second derivatives of ``func`` with ``gradcheck``, including derivatives with respect to ``grad_outputs``."""
     _check_switches("gradgradcheck", others)
     arguments = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     outputs = [o for o in _outputs(func(*arguments)) if o.requires_grad]
@@ -148,7 +148,7 @@ def analytic_jacobian(output: Tensor, argument: Tensor) -> Array:
 
 
 def numeric_jacobian(function: Callable[[], Tensor], argument: Tensor, eps: float) -> Array:
-    """Return the same by central differences; ``function`` is called while ``argument`` has moved values."""
+    """Return the Jacobian of ``function`` by central differences; the values of ``argument`` are changed during the calls."""
     original = argument._data
     rows = []
     try:
@@ -166,7 +166,7 @@ def numeric_jacobian(function: Callable[[], Tensor], argument: Tensor, eps: floa
 
 
 def mismatch(output: int, argument: int, numeric: Array, analytic: Array) -> str:
-    """Return PyTorch's report of two Jacobians that differ."""
+    """Return PyTorch's message for two Jacobians that differ."""
     return (
         f"Jacobian mismatch for output {output} with respect to input {argument},\n"
         f"numerical:{tensor_repr(Tensor(numeric))}\nanalytical:{tensor_repr(Tensor(analytic))}\n"

@@ -17,7 +17,7 @@ __all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version", "re
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Return the edge of a tensor; for a leaf it leads to its ``AccumulateGrad``.
+    """Return the gradient edge of a tensor; the edge of a leaf leads to its ``AccumulateGrad`` node.
 
     Raises:
         GraphError: if the tensor does not require grad.
@@ -28,7 +28,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Count an in-place change that was made to the memory of a tensor without autograd."""
+    """Count an in-place change of a tensor that was made outside autograd."""
     for one in [tensor] if isinstance(tensor, Tensor) else tensor:
         mark_changed(one)
 
@@ -47,12 +47,12 @@ class _Handles:
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all"
 ) -> _Handles:
-    """Call ``fn`` when the gradients of these tensors are known.
+    """Register a hook that runs when the gradients of the given tensors are known.
 
     Args:
-        tensors: each must require grad.
-        fn: takes the list of gradients for ``all``, the first of them for ``any``.
-        mode: whether to wait for ``all`` gradients of a backward pass, or to call at the first (``any``).
+        tensors: the tensors, each of which must require grad.
+        fn: the hook; it takes the list of gradients in mode ``all``, and the first gradient in mode ``any``.
+        mode: ``all`` to wait for all gradients of a backward pass, ``any`` to call ``fn`` with the first gradient.
     """
     found: dict[int, Tensor] = {}
 
@@ -73,13 +73,13 @@ def register_multi_grad_hook(
 
 
 class Visit(NamedTuple):
-    """One node that a backward pass ran.
+    """A node that a backward pass ran.
 
     Attributes:
         node: the node.
-        gradients: the gradient of each output, ``None`` for an output that nothing used.
-        parts: for each edge the contribution to the gradient of the input, ``None`` where it was not needed; it may still
-            have the shape of the output that the input was broadcast to.
+        gradients: the gradient of each output, ``None`` for an unused output.
+        parts: for each edge, the contribution to the gradient of the input, or ``None`` if it was not needed; a contribution
+            may still have the broadcast shape of the output.
     """
 
     node: Node
@@ -89,7 +89,7 @@ class Visit(NamedTuple):
 
 @contextmanager
 def watching(output: Tensor) -> Iterator[list[Visit]]:
-    """Record the nodes that backward passes from ``output`` run inside the block, in the order in which they run."""
+    """Record, in order, the nodes that backward passes from ``output`` run inside the ``with`` block."""
     visits: list[Visit] = []
 
     def watch(node: Node) -> RemovableHandle:
@@ -103,6 +103,6 @@ def watching(output: Tensor) -> Iterator[list[Visit]]:
 
 
 def nodes_behind(output: Tensor) -> list[Node]:
-    """Return every node that a tensor was made by, the oldest first, without the nodes of leaves."""
+    """Return the nodes that a tensor depends on, the oldest first, except the nodes of leaves."""
     found = postorder([] if output.grad_fn is None else [output.grad_fn], input_nodes)
     return sorted((node for node in found if node.sequence_nr), key=lambda node: node.sequence_nr)

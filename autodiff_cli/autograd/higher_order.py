@@ -15,16 +15,16 @@ from autodiff_cli.limits import lifted
 
 MOST_PARTIALS = 100_000
 MOST_NESTED = 12
-"""The highest order by nested reverse mode: each order takes about three times as long as the one before."""
+"""The highest order of nested reverse mode: each order takes about three times as long as the previous order."""
 
 Index = tuple[str, ...]
 """The variables of a partial derivative: ``("x", "y")`` is d2/dx dy."""
 
 
 def count(sizes: list[int], order: int) -> int:
-    """Return how many partial derivatives of an order there are, each mixed one once.
+    """Return the number of partial derivatives of an order, in which each mixed derivative counts once.
 
-    That is the complete homogeneous polynomial of that degree in the ``sizes`` of the variables.
+    The number is the complete homogeneous polynomial of degree ``order`` in ``sizes``, the sizes of the variables.
     """
     ways = [1] + [0] * order
     for size in sizes:
@@ -37,23 +37,23 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
     """Return all partial derivatives of ``output`` from order 1 to ``order``.
 
     Args:
-        output: the tensor to differentiate; a scalar if there is no ``gradient``.
+        output: the tensor to differentiate; without ``gradient``, it must be a scalar.
         variables: the tensors to differentiate with respect to.
         order: the highest order.
-        gradient: the gradient to start with, of the shape of ``output``.
+        gradient: the initial gradient, with the shape of ``output``.
 
     Returns:
-        for each combination of variables, in the order of ``variables``, an array whose shape is the shapes of those
-        variables one after the other.  A mixed derivative is included once: ``("x", "y")`` but not ``("y", "x")``.
+        For each combination of variables, in the order of ``variables``, an array whose shape is the concatenation of the
+        shapes of the combined variables.  A mixed derivative is included once: ``("x", "y")`` but not ``("y", "x")``.
 
     Raises:
-        LimitError: if these are more than 100,000 numbers, or the order is above 12.
+        LimitError: if the derivatives have more than 100,000 elements, or the order is above 12.
     """
     names = list(variables)
     _check(order, [v.numel() for v in variables.values()])
     results: dict[Index, Array] = {}
-    # For each index: tensors of the shape of its last variable, one for each element of the variables before.  A backward
-    # pass from one of them does not reach the others.
+    # For each index: tensors with the shape of its last variable, one for each element of the preceding variables.  A
+    # backward pass from one tensor does not run through the other tensors.
     level: dict[Index, list[Tensor]] = {(): [output]}
     for depth in range(1, order + 1):
         last = depth == order
@@ -63,7 +63,7 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
             by = {name: variables[name] for name in names[first:]}
             start = gradient if not index else None
             if not index and start is None and output.shape != ():
-                start = tensor_on(np.ones(output.shape, output.dtype))  # one element: counts as a scalar
+                start = tensor_on(np.ones(output.shape, output.dtype))  # one element is treated as a scalar
             rows = [row for tensor in tensors for row in _derivatives(tensor, by, start, record=not last)]
             for k, (name, variable) in enumerate(by.items()):
                 shape = sum((variables[each].shape for each in (*index, name)), ())
@@ -82,19 +82,19 @@ def _check(order: int, sizes: list[int]) -> None:
     if wanted > MOST_PARTIALS:
         raise LimitError(
             f"the partial derivatives up to order {order} are {wanted:,} numbers, more than the limit of {MOST_PARTIALS:,}",
-            hint=f"name fewer variables with {setting('wrt')}, ask for a product with a vector instead, or allow it with "
+            hint=f"name fewer variables with {setting('wrt')}, compute a product with a vector, or lift the limit with "
             f"{setting('no_limits')}",
         )
     if wanted and order > MOST_NESTED:
         raise LimitError(
-            f"order {order} needs nested backward passes, each of which takes several times as long as the one before; "
+            f"order {order} needs nested backward passes, each of which takes several times as long as the previous pass; "
             f"the limit is {MOST_NESTED}",
-            hint=f"in one variable functions with a rule for power series have no such limit; {setting('no_limits')} allows it",
+            hint=f"use one variable and functions that have a power series rule, or lift the limit with {setting('no_limits')}",
         )
 
 
 def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Tensor | None, record: bool) -> list[list[Tensor]]:
-    """Return the derivatives of each element of ``tensor``, or with a ``start`` of all of it, with respect to ``by``."""
+    """Return the derivatives with respect to ``by`` of each element of ``tensor``, or, with ``start``, of the whole tensor."""
     inputs = list(by.values())
     single = start is not None or tensor.shape == ()
     places = [None] if single else list(itertools.product(*map(range, tensor.shape)))
@@ -102,7 +102,7 @@ def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Tensor | None,
         return [[zeros_on(v.shape, v) for v in inputs] for _ in places]
     rows = []
     for place in places:
-        # From the element, not from zeros with a 1 among them: an unselected element must not meet an infinite slope.
+        # Start from the element, not from a one-hot cotangent: the zero of an unselected element must not meet an infinite slope.
         number = tensor if place is None else tensor[place]
         found = grad(number, inputs, start, retain_graph=True, create_graph=record, allow_unused=True)
         rows.append([zeros_on(v.shape, v) if g is None else g for v, g in zip(inputs, found, strict=True)])
@@ -110,7 +110,7 @@ def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Tensor | None,
 
 
 def symmetric(found: Mapping[Index, Array], a: str, b: str, variables: Mapping[str, Tensor]) -> Array:
-    """Return the second derivative with respect to ``a`` and ``b``, in this order of shapes, from one for either order."""
+    """Return the second derivative with respect to ``a`` and ``b``; if only the one for ``b`` and ``a`` is known, transpose it."""
     if (a, b) in found:
         return found[a, b]
     mirrored: Array = np.asarray(found[b, a])

@@ -19,13 +19,13 @@ Hook = Callable[..., Any]
 
 @dataclass(slots=True, eq=False)
 class NodeHooks:
-    """The hooks of a node, made with the first one.
+    """The hooks of a node, allocated with the first hook.
 
     Attributes:
-        tensor: hooks of output tensors, each with the number of the output.
-        before: hooks that run before the node does.
-        after: hooks that run after it.
-        retaining: outputs by number whose gradient is kept in ``.grad``.
+        tensor: the hooks of output tensors, each with the number of the output.
+        before: the hooks that run before the node.
+        after: the hooks that run after the node.
+        retaining: the output tensors whose gradients are kept in ``.grad``, by output number.
     """
 
     tensor: dict[int, tuple[int, Hook]] = field(default_factory=dict)
@@ -36,19 +36,19 @@ class NodeHooks:
 
 @dataclass(slots=True, eq=False)
 class Extra:
-    """Rarely used state of a tensor.
+    """The rarely used state of a tensor.
 
     Attributes:
-        grad: the gradient that backward has accumulated.
-        accumulator: for a leaf, the node that accumulates it, weakly.
-        hooks: hooks of a leaf on its gradient.
-        after: hooks of a leaf that run after its gradient was accumulated.
+        grad: the accumulated gradient.
+        accumulator: for a leaf, a weak reference to the node that accumulates its gradient.
+        hooks: for a leaf, the hooks on its gradient.
+        after: for a leaf, the hooks that run after its gradient was accumulated.
         retains_grad: whether the gradient of a tensor that is not a leaf is kept.
         base: for a view, the tensor that owns the memory.
-        version: for an owner of memory, the number of in-place changes.
-        changes: their sequence numbers, of the latest ones.
-        view: for a view with a history, how it is made of its source.
-        views: for a source, its views that are alive.
+        version: for a tensor that owns its memory, the number of in-place changes.
+        changes: for a tensor that owns its memory, the sequence numbers of the latest in-place changes.
+        view: for a view with a history, the steps that make it from its source.
+        views: for a source, weak references to its views.
     """
 
     grad: Tensor | None = None
@@ -64,7 +64,7 @@ class Extra:
 
 
 class RemovableHandle:
-    """The handle of a registered hook: ``remove()`` removes the hook, and so does leaving a ``with`` block."""
+    """The handle of a registered hook: ``remove()`` or the end of a ``with`` block removes the hook."""
 
     _next_id = itertools.count().__next__
 

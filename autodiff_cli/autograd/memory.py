@@ -1,4 +1,4 @@
-"""Memory that several tensors share: views, and the version counters of in-place changes."""
+"""Memory that several tensors share: views, and version counters for in-place changes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from autodiff_cli.autograd.tensor import Tensor, root_of, share_memory
 
 next_sequence_nr = itertools.count(1).__next__
-"""Numbers for nodes and in-place changes, in the order in which they are made."""
+"""Return the next sequence number, which increases with every node and every in-place change."""
 
 last_change = [0]
-"""The sequence number of the latest in-place change of any tensor: a younger node skips the check of versions."""
+"""The sequence number of the latest in-place change of any tensor: a younger node skips the version check."""
 
-CHANGED_HINT = "use the operation that makes a new tensor, or clone() before the change"
+CHANGED_HINT = "use the out-of-place operation, or call clone() before the change"
 _MOST_CHANGES = 1000
 _FEW_VIEWS = 8
 
@@ -31,13 +31,13 @@ class Changed:
 
 @dataclass(slots=True, eq=False)
 class View:
-    """How a view is made of its source: the last step, and the view before it.
+    """The steps that make a view from its source: the last step, and the preceding view.
 
     Attributes:
         source: the tensor that owns the history.
-        before: the view that ``function`` was applied to; ``None`` if that was the source.
-        function, args: the last step.
-        barred: why the view cannot be changed in place where operations are recorded, empty if it can.
+        before: the view that ``function`` was applied to; ``None`` if it was applied to the source.
+        function, args: the function of the last step, and its arguments after the tensor.
+        barred: the message if the view cannot be changed in place while operations are recorded; empty if it can.
     """
 
     source: Tensor
@@ -47,7 +47,7 @@ class View:
     barred: str
 
     def of(self, value: Any) -> Any:
-        """Return the same view of another tensor or array."""
+        """Apply the steps of this view to another tensor or array."""
         steps = []
         step: View | None = self
         while step is not None:
@@ -59,14 +59,14 @@ class View:
 
 
 class Version(NamedTuple):
-    """How often memory was changed in place: in all, and since a node was recorded."""
+    """The number of in-place changes of memory: in total, and since a node was recorded."""
 
     version: int
     later: int
 
 
 def changes_since(saved: Any, sequence_nr: int) -> Version:
-    """Return how often the memory of a saved value was changed in place, and how often since a node was recorded."""
+    """Return the number of in-place changes of the memory of a saved value, in total and since a node was recorded."""
     extra = getattr(saved, "_extra", None)
     root = None if extra is None else (saved if extra.base is None else extra.base)._extra
     if root is None or root.changes is None:
@@ -86,7 +86,7 @@ def changed_message(tensor: Tensor, version: int, later: int) -> str:
 
 
 def mark_changed(tensor: Tensor) -> None:
-    """Count an in-place change before it is made, and replace outputs that nodes have saved by ``Changed``."""
+    """Count an in-place change that is about to be made, and replace saved outputs of nodes by ``Changed``."""
     root = root_of(tensor)
     extra = root.extra()
     extra.version += 1
@@ -104,7 +104,7 @@ def mark_changed(tensor: Tensor) -> None:
 def view_of(made: Tensor, tensor: Tensor, function: Callable[..., Any], args: Sequence[Any], barred: str = "") -> Tensor:
     """Mark ``made`` as the view ``function(tensor, *args)`` and return it.
 
-    For ``barred`` see ``View``.
+    See ``View`` for ``barred``.
     """
     extra = share_memory(made, tensor).extra()
     before = None if tensor._extra is None else tensor._extra.view
@@ -120,7 +120,7 @@ def view_of(made: Tensor, tensor: Tensor, function: Callable[..., Any], args: Se
 
 
 def adopt(tensor: Tensor, made: Tensor) -> None:
-    """Give ``tensor`` the history of ``made``; a gradient that is retained is retained at the new node."""
+    """Give ``tensor`` the history of ``made``; if the gradient is retained, retain it at the new node."""
     retains = tensor.retains_grad
     if retains and tensor._edge is not None:
         node, output = tensor._edge

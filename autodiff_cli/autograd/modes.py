@@ -1,4 +1,4 @@
-"""Grad modes: whether operations are recorded.  Each thread and each asynchronous task has its own, as in PyTorch."""
+"""The grad mode, which enables recording; each thread and each asynchronous task has its own mode, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ is_grad_enabled = _mode.get
 
 
 class set_grad_enabled:
-    """Switch recording on or off: at once when called, until the end of a ``with`` block, or in a decorated function."""
+    """A switch for recording: it takes effect immediately, until the end of a ``with`` block, or in a decorated function."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
@@ -38,7 +38,7 @@ class set_grad_enabled:
 
 
 class _Mode:
-    """The base of ``no_grad`` and ``enable_grad``: context managers that nest, and decorators with or without ``()``."""
+    """The base class of ``no_grad`` and ``enable_grad``: context managers that nest, and decorators with or without ``()``."""
 
     mode: bool
 
@@ -63,19 +63,19 @@ class _Mode:
 
 
 class no_grad(_Mode):
-    """Do not record: results have ``requires_grad=False`` and no ``grad_fn``."""
+    """A mode without recording: results have ``requires_grad=False`` and no ``grad_fn``."""
 
     mode = False
 
 
 class enable_grad(_Mode):
-    """Record again, inside ``no_grad``."""
+    """A mode with recording, for use inside ``no_grad``."""
 
     mode = True
 
 
 class inference_mode(_Mode):
-    """As ``no_grad``; ``inference_mode(False)`` changes nothing."""
+    """A mode without recording, as ``no_grad``; ``inference_mode(False)`` does not change the mode."""
 
     mode = False
 
@@ -110,7 +110,7 @@ def _decorated(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
 
         @functools.wraps(function)
         def generate(*args: Any, **kwargs: Any) -> Any:
-            # The mode is set while the generator's own code runs, not in the caller between two values.
+            # Set the mode while the code of the generator runs, not while its caller runs.
             generator = function(*args, **kwargs)
             resume: Callable[[], Any] = functools.partial(next, generator)
             try:
@@ -142,11 +142,11 @@ def _decorated(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
 _anomaly: ContextVar[bool] = ContextVar("autodiff_anomaly", default=False)
 
 is_anomaly_enabled = _anomaly.get
-"""Return whether backward raises at the first node that returns nan."""
+"""Return whether a backward pass raises an error at the first node that returns nan."""
 
 
 class set_detect_anomaly:
-    """Make backward raise at the first node that returns nan: at once when called, or until the end of a ``with`` block."""
+    """A switch for anomaly detection: a backward pass raises an error at the first node that returns nan."""
 
     def __init__(self, mode: bool = True) -> None:
         self._before = _anomaly.get()
@@ -160,7 +160,7 @@ class set_detect_anomaly:
 
 
 class detect_anomaly(set_detect_anomaly):
-    """``set_detect_anomaly`` for a ``with`` block."""
+    """Anomaly detection in a ``with`` block; see ``set_detect_anomaly``."""
 
     def __init__(self) -> None:
         super().__init__(True)

@@ -1,7 +1,7 @@
-"""The backward graph: its nodes, their edges, and the nodes at leaves.
+"""The backward graph: nodes, edges, and the nodes of leaves.
 
-A node is made when an operation is recorded.  It keeps the edges to the nodes of its inputs (``next_functions``, as
-PyTorch shows them), the shape and type of its output, and exactly those values that its VJP rules name.
+A node is created when an operation is recorded.  It stores the edges to the nodes of its inputs (``next_functions`` in
+PyTorch), the shape and type of its output, and only the values that its VJP rules name.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd.primitives.primitive import Primitive
 
 Edge = tuple["Node", int]
-"""A node, and the number of one of its outputs."""
+"""A node and the number of one of its outputs."""
 
 
 class GradientEdge(NamedTuple):
-    """An edge as users have it: a node, and the number of one of its outputs."""
+    """An edge in the public interface: a node and the number of one of its outputs."""
 
     node: Node
     output_nr: int
@@ -32,7 +32,7 @@ class GradientEdge(NamedTuple):
 
 Cotangent = Any
 """The gradient of the output with respect to an intermediate value: a plain array, or a Tensor with ``create_graph``.  For
-a node of several outputs it is a list, with ``None`` for an output that nothing used."""
+a node with several outputs it is a list, with ``None`` for each unused output."""
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -40,14 +40,14 @@ FREED = (
     "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
     "saved tensors after calling backward."
 )
-FREED_HINT = "give the first backward retain_graph=True"
+FREED_HINT = "pass retain_graph=True to the first backward pass"
 
 
 class Node:
-    """One recorded operation.
+    """A recorded operation.
 
-    ``sequence_nr`` grows with every node, so that a node is younger than all nodes it leads to: a backward pass that
-    takes the youngest pending node first needs no other sorting.
+    ``sequence_nr`` increases with every node, so that a node is younger than all nodes that its edges lead to: a backward pass
+    that runs the youngest pending node first does not need a topological sort.
     """
 
     __slots__ = ("__weakref__", "_dtype", "_edges", "_hooks", "_metadata", "_saved", "_shape", "sequence_nr")
@@ -61,16 +61,16 @@ class Node:
 
     _outputs: int = 1
     elementwise: bool = False
-    """Whether each element of the result depends on those of the inputs at its own place only."""
+    """Whether each element of the result depends only on the input elements at the same position."""
     selects: bool = False
-    """Whether the operation takes some elements of its inputs and leaves others."""
+    """Whether the operation selects some elements of its inputs and ignores the other elements."""
     keeps_output: bool = False
     """Whether the values of the output are saved."""
     primitive: ClassVar[Primitive | None] = None
-    """The primitive, if it is one; the edges belong to its ``differentiable_args``, in that order."""
+    """The primitive that the node records, if any; the edges correspond to its ``differentiable_args``, in order."""
 
     def name(self) -> str:
-        """The name that PyTorch gives to this node, such as ``PowBackward0``."""
+        """Return PyTorch's name for this node, such as ``PowBackward0``."""
         return type(self).__name__
 
     @property
@@ -80,7 +80,7 @@ class Node:
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """User metadata."""
+        """The dictionary of user metadata."""
         try:
             return self._metadata
         except AttributeError:
@@ -88,26 +88,26 @@ class Node:
             return self._metadata
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        """Return the cotangent of each input, from that of the output, on plain arrays.
+        """Return the cotangents of the inputs for a cotangent of the output, computed with plain arrays.
 
         Args:
             grad: the cotangent of the output.
-            needed: the nodes that a cotangent is needed for, ``None`` for all; the result may be ``None`` for others.
+            needed: the nodes whose cotangents are needed, ``None`` for all; the cotangent of any other node may be ``None``.
         """
         raise NotImplementedError
 
     def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        """Do the same as ``apply`` on tensors, and record it, so that the result can be differentiated again."""
+        """Return the same result as ``apply``, computed with tensors and recorded, so that it can be differentiated again."""
         raise NotImplementedError
 
     def release(self) -> None:
-        """Free the values saved for backward; a second backward pass then fails with PyTorch's message."""
+        """Free the saved values; a second backward pass then fails with PyTorch's message."""
 
     def check_saved(self) -> None:
         """Check that the saved values were neither freed nor changed in place.
 
         Raises:
-            GraphError: in PyTorch's words, if they were.
+            GraphError: if they were; the message is PyTorch's.
         """
         saved = self._saved
         if saved is None:
@@ -121,19 +121,19 @@ class Node:
                 raise GraphError(changed_message(entry, version, later), hint=CHANGED_HINT)
 
     def saved_values(self) -> dict[str, Any]:
-        """Return the values saved for backward, by the names that VJP rules have for them."""
+        """Return the saved values, by their names in the VJP rules."""
         return {}
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
-        """Call ``hook(grad_inputs, grad_outputs)`` after this node has run; a tuple returned by it replaces grad_inputs."""
+        """Register ``hook(grad_inputs, grad_outputs)`` to run after this node; a tuple that it returns replaces grad_inputs."""
         return RemovableHandle(self.ensure_hooks().after, hook)
 
     def register_prehook(self, hook: Hook) -> RemovableHandle:
-        """Call ``hook(grad_outputs)`` before this node runs; a tuple returned by it replaces grad_outputs."""
+        """Register ``hook(grad_outputs)`` to run before this node; a tuple that it returns replaces grad_outputs."""
         return RemovableHandle(self.ensure_hooks().before, hook)
 
     def __call__(self, *gradients: Tensor) -> Any:
-        """Return the gradients of the inputs for gradients of the outputs; nothing is accumulated."""
+        """Return the gradients of the inputs for given gradients of the outputs, without accumulation."""
         parts = self.apply_recorded(gradients[0] if self._outputs == 1 else list(gradients), None)
         return parts[0] if len(parts) == 1 else tuple(parts)
 
@@ -146,15 +146,15 @@ class Node:
         return shapes[output], dtypes[output]
 
     def describe_outputs(self, tensors: Sequence[Tensor | None]) -> None:
-        """Set the number of outputs, and the shape and type of each, which are ``None`` for an output that is not a tensor."""
+        """Set the number, the shapes and the types of the outputs; use ``None`` for an output that is not a tensor."""
         shapes: Any = tuple(getattr(t, "shape", None) for t in tensors)
         dtypes: Any = tuple(getattr(t, "dtype", None) for t in tensors)
-        self._outputs = len(tensors)  # type: ignore[misc]  # nodes of several outputs have room for it
+        self._outputs = len(tensors)  # type: ignore[misc]  # nodes with several outputs have a slot for it
         self._shape, self._dtype = (shapes, dtypes) if len(tensors) != 1 else (shapes[0], dtypes[0])
         self.sequence_nr = next_sequence_nr()
 
     def ensure_hooks(self) -> NodeHooks:
-        """Return the hooks of this node, made on first use."""
+        """Return the hooks of this node, allocated on first use."""
         if self._hooks is None:
             self._hooks = NodeHooks()
         return self._hooks
@@ -170,12 +170,12 @@ def _shown_as(*names: str) -> property:
         for name in names:
             if name in kept:
                 return kept[name]
-        raise AttributeError(f"'{type(node).__name__}' saves no such value")
+        raise AttributeError(f"'{type(node).__name__}' does not save this value")
 
-    return property(look, doc="A value saved for backward, by PyTorch's name for it; see ``saved_values``.")
+    return property(look, doc="A saved value under PyTorch's name; see ``saved_values``.")
 
 
-# Not __getattr__, which would slow down every other attribute.
+# These are properties, because __getattr__ would slow down every other attribute.
 for _shown, _names in {"self": ("x",), "result": ("out",), "other": ("y",), "exponent": ("y",)}.items():
     setattr(Node, f"_saved_{_shown}", _shown_as(*_names))
 
@@ -203,11 +203,11 @@ def input_nodes(node: Node) -> list[Node]:
 
 
 def restore(saved: Tensor, edge: Edge | None) -> Tensor:
-    """Return a saved input with the history that it had when it was recorded, even if ``requires_grad`` changed since.
+    """Return a saved input with the history that it had when it was recorded, even if ``requires_grad`` has changed since.
 
     Args:
-        saved: the tensor.
-        edge: the edge that the node has for it.
+        saved: the saved tensor.
+        edge: the edge of the node for this input.
     """
     if edge is None:
         return tensor_on(saved._data) if saved._requires_grad else saved
@@ -217,9 +217,9 @@ def restore(saved: Tensor, edge: Edge | None) -> Tensor:
 
 
 def leaf_edge(leaf: Tensor) -> Edge:
-    """Return the edge to the ``AccumulateGrad`` of a leaf; the node is the same as long as some graph holds it.
+    """Return the edge to the ``AccumulateGrad`` node of a leaf, which is reused while a graph refers to it.
 
-    The leaf knows its accumulator weakly and the accumulator holds the leaf, so that no cycle keeps them alive.
+    The leaf has a weak reference to the node, and the node has a reference to the leaf, so that they do not form a cycle.
     """
     extra = leaf.extra()
     node = extra.accumulator() if extra.accumulator is not None else None

@@ -1,4 +1,4 @@
-"""The values of a tensor: shape, type, conversion to Python numbers, and PyTorch's text for them."""
+"""The values of a tensor: shape, type, conversion to Python numbers, and PyTorch's text format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Size(tuple[int, ...]):
-    """A shape, printed as PyTorch prints it."""
+    """A shape, printed as in PyTorch."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ class Size(tuple[int, ...]):
 
 
 class TensorValues:
-    """What tensors have in common with arrays."""
+    """The attributes and methods that tensors share with arrays."""
 
     __slots__ = ("_data",)
 
@@ -64,7 +64,7 @@ class TensorValues:
     nelement = numel
 
     def is_contiguous(self) -> bool:
-        """Return whether the elements are stored in the order of their positions."""
+        """Return whether the elements are stored contiguously in row-major order."""
         return bool(np.asarray(self._data).flags.c_contiguous)
 
     @property
@@ -74,21 +74,21 @@ class TensorValues:
         return dtype
 
     def is_floating_point(self) -> bool:
-        """Return whether the elements are float32 or float64."""
+        """Return whether the elements are floating-point numbers."""
         return bool(self._data.dtype.kind == "f")
 
     def item(self) -> Any:
         """Return the only element as a Python number.
 
         Raises:
-            ShapeError: if there is not exactly one element.
+            ShapeError: if the number of elements is not 1.
         """
         if self._data.size != 1:
             raise ShapeError(f"a Tensor with {self._data.size} elements cannot be converted to Scalar")
         return self._data.item()
 
     def tolist(self) -> Any:
-        """Return nested Python lists of numbers; a number for a scalar."""
+        """Return the values as nested lists of Python numbers, or as a number for a scalar."""
         return self._data.tolist()
 
     def __len__(self) -> int:
@@ -123,7 +123,7 @@ _INDENT = len("tensor(")
 def tensor_repr(tensor: Tensor) -> str:
     """Return the text of a tensor, such as ``tensor(4.8283, grad_fn=<LogBackward0>)``.
 
-    Numbers have four digits after the point, and only the ends of long dimensions are shown.
+    Numbers have four digits after the decimal point, and only the ends of long dimensions are shown.
     """
     data = np.asarray(tensor._data)
     suffixes = []
@@ -150,7 +150,7 @@ def tensor_repr(tensor: Tensor) -> str:
 
 
 def _ends(data: Array) -> Array:
-    """Return the elements of a large array that are shown, which determine the width."""
+    """Return the elements of a large array that are printed, which determine the width."""
     for axis, length in enumerate(data.shape):
         if length > 2 * _EDGE:
             data = np.take(data, [*range(_EDGE), *range(length - _EDGE, length)], axis)
@@ -158,7 +158,7 @@ def _ends(data: Array) -> Array:
 
 
 def _nested(data: Array, indent: int, text: Callable[[Array | float], str], width: int, summarized: bool) -> str:
-    """Return rows in brackets; it recurses once for each dimension, of which NumPy has 64 at most."""
+    """Return rows in brackets; the depth of the recursion is the number of dimensions, at most 64 in NumPy."""
     if data.ndim == 0:
         return text(data[()])
     cut = summarized and len(data) > 2 * _EDGE
@@ -178,7 +178,9 @@ def _nested(data: Array, indent: int, text: Callable[[Array | float], str], widt
 
 
 def _formatter(data: Array) -> tuple[Callable[[Array | float], str], int]:
-    """Return how one element is printed, and its width: whole numbers as ``5.``, scientific where 4 digits are too few."""
+    """Return a function that formats an element, and the width of its text.
+
+    Whole numbers are printed as ``5.``, and scientific notation is used if 4 decimal places are too few."""
     if data.dtype.kind != "f":
         width = max(len(str(v)) for v in data.ravel())
         return lambda value: str(value).rjust(width if data.ndim else 0), width

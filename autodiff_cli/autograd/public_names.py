@@ -1,4 +1,4 @@
-"""The public names of ``torch.autograd``, which the package hands out on first use."""
+"""The public names of ``torch.autograd``, which the package imports on first use."""
 
 from autodiff_cli.autograd.function import Function as Function
 from autodiff_cli.autograd.gradient_check import gradcheck as gradcheck

@@ -16,7 +16,7 @@ from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeErro
 
 Inputs = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 GradOutputs = Tensor | Sequence[Tensor | None] | None
-"""The cotangents of the outputs, one for each; ``None`` stands for 1, for an output that is a scalar."""
+"""The cotangents of the outputs, one for each output; ``None`` means 1, for a scalar output."""
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 UNUSED = (
@@ -32,18 +32,18 @@ def backward(
     create_graph: bool = False,
     inputs: Tensor | Sequence[Tensor] | None = None,
 ) -> None:
-    """Add the gradients of ``tensors`` to ``.grad`` of the leaves they depend on, or of ``inputs`` only.
+    """Add the gradients of ``tensors`` to ``.grad`` of the leaves that they depend on, or only of ``inputs``.
 
     Args:
         tensors: the tensors to differentiate.
-        grad_tensors: the gradient to start with, one for each of them; 1 for scalars if left out.
-        retain_graph: keep the saved values for another backward pass; as ``create_graph`` if left out.
-        create_graph: record the backward pass, so that the gradients can be differentiated.
-        inputs: fill ``.grad`` of these tensors and no others.
+        grad_tensors: the initial gradient of each tensor; if left out, 1 for scalars.
+        retain_graph: whether to keep the saved values for another backward pass; the default is ``create_graph``.
+        create_graph: whether to record the backward pass, so that the gradients can be differentiated.
+        inputs: the only tensors whose ``.grad`` is filled; if left out, all leaves.
 
     Raises:
-        GraphError: if a tensor has no graph, or its graph was freed.
-        ShapeError: if a gradient is missing or has another shape than its tensor.
+        GraphError: if a tensor does not have a graph, or its graph was freed.
+        ShapeError: if a gradient is missing, or its shape differs from the shape of its tensor.
     """
     roots = _roots(_tensors(tensors), grad_tensors, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
@@ -71,25 +71,25 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """Return the gradients of ``outputs`` with respect to ``inputs``; nothing is accumulated.
+    """Return the gradients of ``outputs`` with respect to ``inputs``, without accumulation into ``.grad``.
 
     Args:
         outputs: the tensors to differentiate.
         inputs: the tensors, leaves or not, to differentiate with respect to; a dictionary gives a dictionary of gradients.
-        grad_outputs: the gradient to start with, one for each output; 1 for scalars if left out.
-        retain_graph: keep the saved values for another backward pass; as ``create_graph`` if left out.
-        create_graph: record the backward pass, so that the gradients can be differentiated.
-        only_inputs: accepted as PyTorch does, and always true.
-        allow_unused: return ``None`` for an input that the outputs do not depend on, instead of an error.
-        is_grads_batched: ``grad_outputs`` have an additional first dimension; results are stacked along it.
-        materialize_grads: return zeros for an input that the outputs do not depend on.
+        grad_outputs: the initial gradient of each output; if left out, 1 for scalars.
+        retain_graph: whether to keep the saved values for another backward pass; the default is ``create_graph``.
+        create_graph: whether to record the backward pass, so that the gradients can be differentiated.
+        only_inputs: accepted for compatibility with PyTorch; it is always true.
+        allow_unused: whether to return ``None``, instead of raising an error, for an input that the outputs do not depend on.
+        is_grads_batched: whether ``grad_outputs`` have an additional first dimension; the results are stacked along it.
+        materialize_grads: whether to return zeros for an input that the outputs do not depend on.
 
     Returns:
-        a tuple with one gradient for each input, or a dictionary.
+        A tuple with one gradient for each input, or a dictionary.
 
     Raises:
-        GraphError: if an output has no graph, its graph was freed, or an input was not used.
-        ShapeError: if a gradient is missing or has another shape than its output.
+        GraphError: if an output does not have a graph, its graph was freed, or an input was not used.
+        ShapeError: if a gradient is missing, or its shape differs from the shape of its output.
     """
     if isinstance(inputs, Mapping):
         options = (retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
@@ -109,7 +109,7 @@ def grad(
     for i, edge in enumerate(edges):
         if edge in captured:
             value = captured[edge]
-            # A broadcast gradient is read-only: users get a copy.
+            # A broadcast gradient is read-only: return a copy.
             read_only = isinstance(value, np.ndarray) and not value.flags.writeable
             results.append(as_tensor(value.copy() if read_only else value))
         elif materialize_grads:
@@ -118,7 +118,7 @@ def grad(
         elif allow_unused:
             results.append(None)
         else:
-            raise GraphError(UNUSED.format(i), hint="is it the tensor that the output was computed from, or a copy of it?")
+            raise GraphError(UNUSED.format(i), hint="pass the tensor that the output was computed from, not a copy of it")
     return tuple(results)
 
 
@@ -135,7 +135,7 @@ def _batched(
     batches = [grad_outputs] if isinstance(grad_outputs, Tensor) else [batch for batch in grad_outputs or () if batch is not None]
     lengths = {batch.shape[0] for batch in batches if batch.shape}
     if len(lengths) != 1 or 0 in lengths:
-        raise ShapeError("is_grads_batched=True needs gradients whose first dimension has one length, and not 0")
+        raise ShapeError("is_grads_batched=True requires gradients whose first dimensions have the same length, which is not 0")
     (count,) = lengths
     for output, batch in zip(_tensors(outputs), batches, strict=True):
         if batch.shape[1:] != output.shape:
@@ -170,7 +170,7 @@ def _roots(tensors: list[Tensor], grad_outputs: GradOutputs, create_graph: bool)
         if not tensor._requires_grad:
             raise GraphError(
                 f"element {i} of tensors {NO_GRAPH}",
-                hint="nothing it was computed from requires grad, or it was computed under no_grad or detached",
+                hint="compute it from a tensor that requires grad, without no_grad or detach",
             )
         edge = tensor._edge or leaf_edge(tensor)
         roots.append((edge, _root_cotangent(tensor, gradient, create_graph)))
@@ -182,7 +182,7 @@ def _root_cotangent(tensor: Tensor, gradient: Tensor | None, create_graph: bool)
         if tensor._data.size != 1:
             raise ShapeError(
                 "grad can be implicitly created only for scalar outputs",
-                hint=f"the output has shape {list(tensor.shape)}: pass a gradient of that shape, or sum it first",
+                hint=f"pass a gradient of shape {list(tensor.shape)}, or sum the output first",
             )
         gradient = tensor_on(np.ones(tensor.shape, tensor.dtype)[()])
     if not isinstance(gradient, Tensor):
@@ -216,14 +216,14 @@ def _backward_method(
     """Add the gradient of this tensor to ``.grad`` of the leaves that it depends on.
 
     Args:
-        gradient: the gradient to start with, of this tensor's shape; 1 for a scalar.
-        retain_graph: keep saved values so that backward can run again; as ``create_graph`` if left out.
-        create_graph: record the backward pass itself, so that gradients can be differentiated.
-        inputs: fill ``.grad`` of these tensors only.
+        gradient: the initial gradient, with the shape of this tensor; 1 for a scalar if left out.
+        retain_graph: whether to keep the saved values for another backward pass; the default is ``create_graph``.
+        create_graph: whether to record the backward pass, so that the gradients can be differentiated.
+        inputs: the only tensors whose ``.grad`` is filled; if left out, all leaves.
 
     Raises:
-        GraphError: if nothing was recorded, or the graph was freed by an earlier backward pass.
-        ShapeError: if ``gradient`` is missing or has another shape.
+        GraphError: if the tensor does not have a graph, or an earlier backward pass freed the graph.
+        ShapeError: if ``gradient`` is missing, or its shape differs from the shape of this tensor.
     """
     backward(self, gradient, retain_graph, create_graph, inputs)
 

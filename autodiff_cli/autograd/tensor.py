@@ -1,8 +1,8 @@
-"""The tensor: a NumPy array that knows the operation that made it.
+"""The tensor: a NumPy array with a reference to the operation that computed it.
 
-A 0-d tensor holds a NumPy scalar, whose arithmetic is several times faster than that of a 0-d array.  Rarely used state (a
-gradient, hooks) lives in ``Extra``, made on first use.  Operators and methods are installed by the declarations in
-``autodiff_cli.ops`` and by ``reverse_mode``; the block under ``TYPE_CHECKING`` declares them for type checkers.
+A 0-d tensor contains a NumPy scalar, because the arithmetic of a 0-d array is several times slower.  Rarely used state (a
+gradient, hooks) is stored in ``Extra``, which is allocated on first use.  Operators and methods are installed by the declarations
+in ``autodiff_cli.ops`` and by ``reverse_mode``; the block under ``TYPE_CHECKING`` declares them for type checkers.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 ONLY_FLOATING = "only Tensors of floating point dtype can require gradients"
 LEAVES_ONLY = "you can only change requires_grad flags of leaf variables."
-LEAVES_ONLY_HINT = "use detach() for a tensor that shares the values and has no history"
+LEAVES_ONLY_HINT = "call detach() to get a tensor with the same values and without a history"
 
 Operand = Any
-"""What an operator takes beside a tensor: a tensor, an array or a number; anything else raises DtypeError."""
+"""The other operand of an operator of a tensor: a tensor, an array or a number; any other type raises DtypeError."""
 Index = Any
-"""What indexing takes: whole numbers, slices, ``None``, ``...``, masks, tensors and lists of positions, or a tuple of them."""
+"""An index: a whole number, a slice, ``None``, ``...``, a mask, a tensor or list of positions, or a tuple of these."""
 
 _new = object.__new__
 
 
 class Tensor(TensorValues):
-    """An array of numbers that records the operations it takes part in.
+    """An array of numbers whose operations are recorded for differentiation.
 
     Args:
         data: a number, nested lists of numbers, or a NumPy array, which is copied.
         requires_grad: whether operations on this tensor are recorded.
-        dtype: float64, float32, int64 or bool; found from ``data`` if left out.
+        dtype: float64, float32, int64 or bool; derived from ``data`` if left out.
     """
 
     __slots__ = ("__weakref__", "_edge", "_extra", "_requires_grad")
@@ -88,7 +88,7 @@ class Tensor(TensorValues):
 
     @property
     def requires_grad(self) -> bool:
-        """True if operations on this tensor are recorded."""
+        """Whether operations on this tensor are recorded."""
         return self._requires_grad
 
     @requires_grad.setter
@@ -101,8 +101,8 @@ class Tensor(TensorValues):
         """Set whether operations on this leaf are recorded, and return it.
 
         Raises:
-            GraphError: if it is not a leaf and ``requires_grad`` is false.
-            DtypeError: if its elements are not floating-point numbers.
+            GraphError: if the tensor is not a leaf and ``requires_grad`` is false.
+            DtypeError: if the elements of the tensor are not floating-point numbers.
             ArgumentError: if ``requires_grad`` is not a boolean.
         """
         if not isinstance(requires_grad, (bool, np.bool_)):
@@ -118,22 +118,22 @@ class Tensor(TensorValues):
 
     @property
     def is_leaf(self) -> bool:
-        """True if no recorded operation made this tensor."""
+        """Whether the tensor is a leaf: a tensor that was not computed by a recorded operation."""
         return self._edge is None
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node of the operation that made this tensor, ``None`` for a leaf."""
+        """The node of the operation that computed this tensor, ``None`` for a leaf."""
         return None if self._edge is None else self._edge[0]
 
     @property
     def output_nr(self) -> int:
-        """Which output of ``grad_fn`` this tensor is."""
+        """The number of this tensor among the outputs of ``grad_fn``."""
         return 0 if self._edge is None else self._edge[1]
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that backward has accumulated: for leaves, and where ``retain_grad()`` was called."""
+        """The accumulated gradient of a leaf, or of a tensor whose ``retain_grad()`` was called."""
         if self._edge is not None and not self.retains_grad and self._extra_grad() is None:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
@@ -169,21 +169,21 @@ class Tensor(TensorValues):
         return None if self._extra is None else self._extra.grad
 
     def extra(self) -> Extra:
-        """Return the rarely used state, made on first use."""
+        """Return the rarely used state, which is allocated on first use."""
         if self._extra is None:
             self._extra = Extra()
         return self._extra
 
     @property
     def retains_grad(self) -> bool:
-        """True for a non-leaf tensor whose gradient is kept."""
+        """Whether the gradient of this non-leaf tensor is kept."""
         return self._extra is not None and self._extra.retains_grad
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf tensor in ``.grad`` after backward; a leaf keeps it anyway.
+        """Keep the gradient of this non-leaf tensor in ``.grad``; the gradient of a leaf is always kept.
 
         Raises:
-            GraphError: if it does not require grad.
+            GraphError: if the tensor does not require grad.
         """
         if not self._requires_grad:
             raise GraphError("can't retain_grad on Tensor that has requires_grad=False")
@@ -193,7 +193,7 @@ class Tensor(TensorValues):
             self.extra().retains_grad = True
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call ``hook(grad)`` when the gradient of this tensor is complete; a tensor that it returns replaces the gradient."""
+        """Register ``hook(grad)`` to run when the gradient is complete; a tensor that it returns replaces the gradient."""
         if not self._requires_grad:
             raise GraphError("cannot register a hook on a tensor that doesn't require gradient")
         if not callable(hook):
@@ -204,7 +204,7 @@ class Tensor(TensorValues):
         return RemovableHandle(node.ensure_hooks().tensor, (output, hook))
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call ``hook(tensor)`` after backward has added to ``.grad`` of this leaf."""
+        """Register ``hook(tensor)`` to run after a backward pass has added to ``.grad`` of this leaf."""
         if not self._requires_grad:
             raise GraphError("cannot register a hook on a tensor that doesn't require gradient")
         if self._edge is not None:
@@ -215,18 +215,18 @@ class Tensor(TensorValues):
         return RemovableHandle(extra.after, hook)
 
     def detach(self) -> Tensor:
-        """Return a tensor over the same memory that has no history and does not require grad."""
+        """Return a tensor that shares the memory of this tensor, without a history and without requiring grad."""
         return share_memory(tensor_on(shared_array(self)), self)
 
     @property
     def data(self) -> Tensor:
-        """As ``detach()``, without version counting; assigning to it replaces the values and keeps the history."""
+        """The result of ``detach()``, without version counting; an assignment replaces the values and keeps the history."""
         return tensor_on(shared_array(self))
 
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
-            raise ArgumentError("data can be set to a tensor only")
+            raise ArgumentError("data can only be set to a tensor")
         if value.dtype != self.dtype:
             raise DtypeError(f"data has elements of type {self.dtype}, and cannot be set to a tensor of {value.dtype}")
         self._data = value._data
@@ -239,7 +239,7 @@ class Tensor(TensorValues):
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor that this one is a view of."""
+        """The tensor of which this tensor is a view."""
         view = None if self._extra is None else self._extra.view
         return None if view is None else view.source
 
@@ -261,7 +261,7 @@ class Tensor(TensorValues):
         """Make this tensor a leaf that does not require grad, and return it.
 
         Raises:
-            GraphError: if it is a view, whose history belongs to another tensor.
+            GraphError: if the tensor is a view, whose history belongs to another tensor.
         """
         if self._extra is not None and self._extra.view is not None:
             raise GraphError("Can't detach views in-place. Use detach() instead.")
@@ -312,7 +312,7 @@ class Tensor(TensorValues):
 
 
 def tensor_on(data: Array, edge: Edge | None = None) -> Tensor:
-    """Return a tensor over ``data``, made by the operation that ``edge`` leads to, or a constant."""
+    """Return a tensor with the array ``data``: the output of the operation at ``edge``, or a constant."""
     tensor = _new(Tensor)
     tensor._data = data
     tensor._requires_grad = edge is not None
@@ -322,18 +322,18 @@ def tensor_on(data: Array, edge: Edge | None = None) -> Tensor:
 
 
 def zeros_on(shape: tuple[int, ...], like: Tensor) -> Tensor:
-    """Return zeros of the type of another tensor."""
+    """Return a tensor of zeros with the type of another tensor."""
     return tensor_on(np.zeros(shape, like.dtype)[()])
 
 
 def root_of(tensor: Tensor) -> Tensor:
-    """Return the tensor that owns the memory of this one: itself if it is not a view."""
+    """Return the tensor that owns the memory of a tensor: the tensor itself if it is not a view."""
     base = None if tensor._extra is None else tensor._extra.base
     return tensor if base is None else base
 
 
 def shared_array(tensor: Tensor) -> Array:
-    """Return the buffer of a tensor; a NumPy scalar is first promoted to a 0-d array so that it can be shared."""
+    """Return the array of a tensor; a NumPy scalar is first converted to a 0-d array so that its memory can be shared."""
     if not isinstance(tensor._data, np.ndarray):
         tensor._data = np.array(tensor._data)
     data: Array = tensor._data
@@ -347,6 +347,6 @@ def share_memory(view: Tensor, tensor: Tensor) -> Tensor:
 
 
 def Variable(data: ArrayLike | Tensor, requires_grad: bool = False) -> Tensor:
-    """Return a tensor; PyTorch's old constructor of tensors that may require grad."""
+    """Return a tensor; a function for compatibility with PyTorch's deprecated constructor."""
     data = tensor_on(as_float(data._data)) if isinstance(data, Tensor) and requires_grad else data
     return Tensor(data, requires_grad=requires_grad)

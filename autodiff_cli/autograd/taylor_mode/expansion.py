@@ -1,4 +1,4 @@
-"""An expansion: all series of one evaluation, which grow together."""
+"""The expansion: all Taylor series of one evaluation, which are computed together, order by order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from autodiff_cli.errors import NoSeriesError
 from autodiff_cli.limits import check_bytes, check_count
 
 MOST_PRODUCTS = 5_000_000_000
-"""Multiplications of all convolutions of an expansion in vectors, some seconds."""
+"""The most multiplications in the convolutions of an expansion with arrays; they take a few seconds."""
 
 
 class Expansion:
@@ -42,12 +42,12 @@ class Expansion:
         self.order = order
         self._levels: list[list[Series]] = [[] for _ in range(order + 1)]
         self._known: dict[tuple[Any, ...], Tensor] = {}
-        self._kept: list[Sequence[Operand]] = []  # alive, so that no other object gets the identity of an argument
+        self._kept: list[Sequence[Operand]] = []  # keeps arguments alive, so that their ids are not reused
         self._bytes = self._products = 0
-        self._needed_order = order  # of the series that are made now
+        self._needed_order = order  # the needed order of the series that are created now
 
     def variable(self, value: Array) -> Series:
-        """Return the variable around ``value``; every element of an array moves by the same amount."""
+        """Return the series of the variable around ``value``; the variable shifts all elements of an array by the same amount."""
         series = self._made(value, None, (), recurrences.variable, min(self.order, 1))
         if self.order:
             series.coefficients.append(1.0)
@@ -55,7 +55,7 @@ class Expansion:
         return series
 
     def coefficients(self, output: Tensor) -> Array:
-        """Return the coefficients of a result, of shape (order + 1, *shape of the result).  They use up the expansion."""
+        """Return the coefficients of a result, with shape (order + 1, *shape of the result), and clear the expansion."""
         shape, dtype = output.shape, output.dtype if output.dtype.kind == "f" else np.dtype(np.float64)
         found: Array = np.zeros((self.order + 1, *shape), dtype)
         found[0] = output._data
@@ -67,19 +67,19 @@ class Expansion:
             for k in range(1, self.order + 1):
                 found[k] = output.coefficients[k]
         for level in self._levels:
-            for series in level:  # reference cycles, which would be freed late
+            for series in level:  # break the reference cycles, which would be freed late
                 series.args, series.local_derivatives = (), []
         self._levels.clear()
         self._known.clear()
         return found
 
     def apply(self, primitive: Primitive, args: Sequence[Operand]) -> Tensor:
-        """Return the result of an operation with a series among its arguments; the same one for the same arguments."""
+        """Return the result of an operation on a series; the same arguments give the same result object."""
         key: tuple[Any, ...] | None = (primitive, *map(_identity, args))
         try:
             if key in self._known:
                 return self._known[key]
-        except TypeError:  # a list, for example
+        except TypeError:  # an argument that is not hashable, such as a list
             key = None
         made: Tensor = self._result(primitive, args, primitive.function(*map(primal_of, args)))
         if key is not None:
@@ -149,16 +149,16 @@ class Expansion:
         return series
 
     def _count(self, size: int, terms: int) -> None:
-        """Check the cost of the coefficients of a series: a pair of arrays and a convolution for each."""
+        """Check the cost of the coefficients of a series, each of which needs a pair of arrays and a convolution."""
         self._bytes += 16 * size * terms
         self._products += size * terms**2 // 2
         check_bytes(self._bytes)
         check_count(self._products, MOST_PRODUCTS, "the series need {} multiplications, more than the limit of {}")
 
     def _find_local_derivatives(self) -> None:
-        """Find the local derivatives of all series, those needed to the highest order first.
+        """Compute the local derivatives of all series, in descending needed order.
 
-        A series that is requested again is then never too short.
+        Therefore a series that is requested again always has enough coefficients.
         """
         for order in range(self.order, 0, -1):
             self._needed_order = order - 1
@@ -169,7 +169,7 @@ class Expansion:
     def _local_derivatives(self, series: Series, needed_order: int) -> list[tuple[Series, Series | Coefficient]]:
         primitive = series.primitive
         assert primitive is not None
-        # Only the value is needed of the last derivative: it is computed with numbers.
+        # Only the value of the last derivative is needed: compute it with numbers.
         last = needed_order == 1
         pairs = zip(primitive.parameters, series.args, strict=True)
         values = {name: value_of(arg) if last or type(arg) is Tensor else arg for name, arg in pairs}
@@ -187,16 +187,16 @@ class Expansion:
             if type(derivative) is not Series:
                 derivative = as_coefficient(value_of(derivative))
                 if type(derivative) is float and derivative == 0:
-                    continue  # an argument that was not selected contributes nothing, whatever it is
+                    continue  # an argument that was not selected does not contribute, even if it is infinite or nan
             found.append((argument, derivative))
         if not found:
             series.degree = 0
         return found
 
     def _find_constants(self) -> None:
-        """Find the series that are constant: they contribute nothing, even where the derivative with respect to them is nan.
+        """Find the constant series, which do not contribute even if the derivative with respect to them is nan.
 
-        That a local derivative is the constant 0, as that of ``hardtanh`` outside its bounds, is known only now.
+        The local derivatives must be known, because some are 0, as the derivative of ``hardtanh`` is outside its bounds.
         """
         changed = True
         while changed:
@@ -208,7 +208,7 @@ class Expansion:
                         series.degree, changed = degree, True
 
     def _grow(self) -> None:
-        """Compute all coefficients, order by order; within an order a series needs older ones only."""
+        """Compute all coefficients, order by order; within an order, a series depends only on preceding series."""
         for k in range(1, self.order + 1):
             for order in range(self.order, k - 1, -1):
                 for series in self._levels[order]:
@@ -236,7 +236,7 @@ _NUMBERS = (bool, int, float, np.float64, np.float32)
 
 
 def _identity(operand: Operand) -> Any:
-    """Return a key that two operands have in common if they are the same."""
+    """Return a key that is equal for identical operands."""
     kind = type(operand)
     if kind is Series or kind is Tensor or kind is np.ndarray:
         return id(operand)
@@ -246,7 +246,7 @@ def _identity(operand: Operand) -> Any:
 
 
 def _linear_args(primitive: Primitive, args: Sequence[Operand]) -> list[Operand]:
-    """Return the arguments of a linear operation, with zeros for constants: the operation is applied to coefficients."""
+    """Return the arguments of a linear operation, with zeros in place of constants, for use with coefficients."""
     if primitive.of_sequence:
         return [[each if type(each) is Series else np.zeros(shape_of(each)) for each in args[0]], *args[1:]]
     found: list[Operand] = []

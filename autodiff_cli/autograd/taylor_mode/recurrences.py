@@ -1,4 +1,4 @@
-"""Recurrences: the coefficient of order k of a series, from lower orders and from its arguments."""
+"""Recurrences, which compute the coefficient of order k of a series from its lower orders and its arguments."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from autodiff_cli.autograd.taylor_mode.series import (
 
 
 def variable(series: Series, k: int) -> Coefficient:
-    """The variable itself: its coefficient of order 1 is set when it is made."""
+    """Return the coefficient of the variable: 0, because its coefficient of order 1 is set on creation."""
     return 0.0
 
 
 def product(series: Series, k: int) -> Coefficient:
-    """The product of two arguments, element by element."""
+    """Return the coefficient of the elementwise product of two arguments."""
     a, b = series.args
     if type(a) is not Series:
         return a * b.coefficients[k]
@@ -36,7 +36,7 @@ def product(series: Series, k: int) -> Coefficient:
 
 
 def quotient(series: Series, k: int) -> Coefficient:
-    """The first argument divided by the second."""
+    """Return the coefficient of the first argument divided by the second argument."""
     a, b = series.args
     rest = a.coefficients[k] if type(a) is Series else 0.0
     if type(b) is Series:
@@ -49,7 +49,7 @@ def quotient(series: Series, k: int) -> Coefficient:
 
 
 def chain(series: Series, k: int) -> Coefficient:
-    """The chain rule, element by element."""
+    """Return the coefficient of an elementwise function, by the chain rule."""
     found: Any = 0.0
     for u, w in series.local_derivatives:
         if type(w) is Series:
@@ -60,7 +60,7 @@ def chain(series: Series, k: int) -> Coefficient:
 
 
 def total(series: Series, k: int) -> Coefficient:
-    """The chain rule for a scalar that depends on all elements of the arguments."""
+    """Return the coefficient of a scalar that depends on all elements of the arguments, by the chain rule."""
     found = 0.0
     for u, w in series.local_derivatives:
         coefficients, degree = (w.coefficients, w.degree) if type(w) is Series else ([w], 0)
@@ -71,7 +71,7 @@ def total(series: Series, k: int) -> Coefficient:
 
 
 def linear(series: Series, k: int) -> Coefficient:
-    """The operation itself, applied to the coefficients."""
+    """Return the operation applied to the coefficients of the arguments."""
     primitive = _primitive_of(series)
     args: Any = series.args
     if primitive.of_sequence:
@@ -80,7 +80,7 @@ def linear(series: Series, k: int) -> Coefficient:
 
 
 def bilinear(series: Series, k: int) -> Coefficient:
-    """The sum of the operation's results on the pairs of coefficients that belong to an order."""
+    """Return the sum of the operation over the pairs of coefficients whose orders have the sum k."""
     primitive = _primitive_of(series)
     a, b = series.args
     low = max(0, k - b.degree) if type(b) is Series else k
@@ -92,7 +92,7 @@ def bilinear(series: Series, k: int) -> Coefficient:
 
 
 def degree_now(series: Series) -> int:
-    """Return the degree of a series as far as the degrees of its arguments are known now."""
+    """Return the degree of a series for the currently known degrees of its arguments."""
     args, recurrence = series.args, series.recurrence
     if recurrence is chain or recurrence is total:
         if any(not u.degree or is_zero(w) for u, w in series.local_derivatives):

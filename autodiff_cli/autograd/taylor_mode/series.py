@@ -1,4 +1,4 @@
-"""Truncated Taylor series in the place of tensors."""
+"""Truncated Taylor series, a subclass of tensors."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 Operand = Any
 """An argument of an operation: a series, a tensor, an array, a number, or a list of them."""
 Coefficient = Any
-"""A Python float for a scalar, whose arithmetic is the fastest; else an array that broadcasts to the shape."""
+"""A Python float for a scalar, for fast arithmetic; otherwise an array that broadcasts to the shape of the series."""
 Recurrence = Callable[["Series", int], Coefficient]
-"""The coefficient of one order, from the lower orders of a series and from its arguments."""
+"""A function that computes one coefficient from the lower orders of a series and from its arguments."""
 
 
 class Series(Tensor):
     """A tensor that depends on the variable of an expansion.
 
     Attributes:
-        coefficients: those of the orders that are known.
-        scaled_coefficients: k times the coefficient of order k.
-        degree: the coefficients of higher orders are 0.
-        expansion: the expansion that it belongs to.
-        primitive, args: the operation and its arguments.
-        primal: its value, as a tensor that is not a series.
-        needed_order: the highest order that other series need.
+        coefficients: the known coefficients, in ascending order.
+        scaled_coefficients: the known coefficients, each multiplied by its order.
+        degree: the order above which all coefficients are 0.
+        expansion: the expansion that the series belongs to.
+        primitive, args: the operation that computed the series, and its arguments.
+        primal: the value of the series, as a tensor that is not a series.
+        needed_order: the highest order that is needed of this series.
         local_derivatives: pairs of an argument and the derivative with respect to it.
-        recurrence: computes the next coefficient.
+        recurrence: the function that computes the next coefficient.
     """
 
     __slots__ = (
@@ -65,13 +65,13 @@ class Series(Tensor):
         """Return the result of a primitive, at least one of whose arguments is a series.
 
         Raises:
-            NoSeriesError: if it has no rule for series.
+            NoSeriesError: if the primitive does not have a rule for series.
         """
         return self.expansion.apply(primitive, args)
 
 
 def as_coefficient(value: Coefficient) -> Coefficient:
-    """Return a value as it is kept in a series: a number as a Python float."""
+    """Convert a value to a coefficient: a number to a Python float, an array unchanged."""
     return float(value) if np.ndim(value) == 0 else value
 
 
@@ -81,7 +81,7 @@ def value_of(operand: Operand) -> Any:
 
 
 def primal_of(operand: Operand) -> Operand:
-    """Return the primal of a series, also in a list; anything else unchanged."""
+    """Return the primal of a series, including each series in a list; anything else unchanged."""
     if type(operand) is Series:
         return operand.primal
     return [primal_of(each) for each in operand] if type(operand) is list else operand
@@ -113,5 +113,5 @@ def coefficient_of(operand: Operand, k: int) -> Array | Operand:
 
 
 def flat(primitive: Primitive, args: Sequence[Operand]) -> Sequence[Operand]:
-    """Return the arguments of a primitive, the elements of a sequence one by one."""
+    """Return the arguments of a primitive, with a sequence replaced by its elements."""
     return [*args[0], *args[1:]] if primitive.of_sequence else args
