@@ -35,7 +35,7 @@ MISTAKES = {
     "set_default_dtype('a')": "unknown type 'a'",
     "from_numpy(2)": "from_numpy takes a NumPy array",
     "x = tensor(1)\nx + x.grad": "add: 'y' must be a number or a tensor, not none",
-    "x = tensor([1])\nx += none": "a number or a tensor is expected beside a tensor, not none",
+    "x = tensor([1])\nx += none": "a tensor can only be combined with a number or a tensor, not none",
     "x = tensor([1])\nsum(x, x.sum)": "unknown attribute 'sum'",
     "x = tensor([1])\nsum(x, sin)": "sum cannot take a function for 'dim'",
 }

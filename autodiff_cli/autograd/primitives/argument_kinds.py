@@ -1,7 +1,7 @@
-"""Kinds of plain arguments: dimensions, whole numbers, flags, names; they are checked here.
+"""Kinds of plain arguments, such as dimensions, whole numbers, flags and names, and their checks.
 
-A declaration gives the kind of every parameter that does not take a tensor.  A kind converts an argument to what the
-function works on, or refuses it with a message that names the function, the parameter, what is wanted and what was given.
+A declaration gives the kind of every parameter that does not take a tensor.  A kind converts an argument for the function,
+or refuses it with a message that names the function, the parameter, the expected kind and the given value.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 
 LEAST, MOST = -(2**63), 2**63 - 1
-"""The integers that NumPy has: those of 64 bits."""
+"""The range of 64-bit integers, the largest that NumPy supports."""
 EXACT = 2**53
-"""Up to here every integer is a float."""
+"""The number up to which every integer can be represented exactly as a float."""
 _MOST_TEXT = 60
 
 
 Argument = Any
-"""What a user passed for a parameter: anything, until a kind has checked it."""
+"""The value that a user passed for a parameter: any object, until a kind has checked it."""
 
 
 def shown(value: Argument) -> str:
-    """Return a value for the middle of a message, as the language writes it."""
+    """Return a value as text for the middle of a message, in the notation of the language."""
     if value is None or isinstance(value, (bool, np.bool_)):
         text = str(value).lower()
     elif isinstance(value, (float, np.floating)):
@@ -48,7 +48,7 @@ def shown(value: Argument) -> str:
 
 
 class Unfit(Exception):
-    """An argument is not of the kind.  The text, if there is one, says more precisely what is wanted."""
+    """The exception for an argument that is not of a kind; its text, if not empty, describes the expected value precisely."""
 
 
 @dataclass(slots=True, eq=False, frozen=True)
@@ -56,15 +56,15 @@ class Kind:
     """A kind of plain argument.
 
     Attributes:
-        wants: what it is, for the middle of a sentence.
-        take: converts an argument to what a function works on, or raises ``Unfit``.
+        wants: the description of the kind, for the middle of a sentence.
+        take: the function that converts an argument, or raises ``Unfit``.
     """
 
     wants: str
     take: Callable[[Argument], Any]
 
     def __call__(self, value: Argument, name: str, parameter: str) -> Any:
-        """Return what the function ``name`` works on for ``parameter``.
+        """Convert the argument of ``parameter`` in a call of the function ``name``.
 
         Raises:
             ArgumentError: if the value is not of this kind.
@@ -77,7 +77,7 @@ class Kind:
 
 
 def _one(value: Argument) -> Any:
-    """Return the number in a tensor or an array without dimensions; anything else unchanged."""
+    """Return the number in a tensor or an array without dimensions; return any other value unchanged."""
     if isinstance(value, Tensor) and (type(value) is not Tensor or value.shape or value.requires_grad):
         raise Unfit
     if isinstance(value, (np.generic, Tensor)) or (isinstance(value, np.ndarray) and not value.ndim):
@@ -111,7 +111,7 @@ def _number(value: Argument) -> Any:
     value = _one(value)
     if not isinstance(value, (int, float)):
         raise Unfit
-    # NumPy does not have integers of any length.
+    # NumPy does not have integers of arbitrary size.
     return value if isinstance(value, float) or -EXACT <= value <= EXACT else float(value) if abs(value) < 2**1023 else np.inf
 
 
@@ -144,7 +144,7 @@ def _tensor(value: Argument) -> Any:
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fib":
         return value
     if isinstance(value, (int, float)):
-        return np.float64(_number(value))  # integers would wrap round
+        return np.float64(_number(value))  # integers would overflow
     raise Unfit
 
 
@@ -170,7 +170,7 @@ def _positions(value: Argument) -> Any:
 
 
 def counted(array: Array | np.generic) -> Any:
-    """Return floating-point numbers as integers if all are whole numbers of 64 bits; any other array unchanged."""
+    """Convert floating-point numbers to integers if all are whole 64-bit numbers; return any other array unchanged."""
     if array.dtype.kind == "f" and np.all((array == np.floor(array)) & (np.abs(array) < MOST)):
         return array.astype(np.int64)
     return array
@@ -178,7 +178,7 @@ def counted(array: Array | np.generic) -> Any:
 
 WHOLE = Kind("a whole number", _whole)
 MOST_ORDER = 300
-"""The highest order of a derivative or of a Bessel function that an argument can ask for."""
+"""The highest order of a derivative or of a Bessel function that an argument can request."""
 ORDER = Kind(f"a whole number from 0 to {MOST_ORDER}", _order)
 DIMENSION = Kind("a dimension, which is a whole number", _whole)
 DIMENSIONS = Kind("a dimension or a list of dimensions, which are whole numbers", _wholes)
@@ -191,11 +191,11 @@ MASK = Kind("a tensor of true and false, such as x > 0", _mask)
 POSITIONS = Kind("a tensor of positions, which are whole numbers", _positions)
 TENSOR = Kind("a number or a tensor", _tensor)
 VALUE = Kind("a number or a tensor", lambda value: _number(value) if isinstance(value, (int, float)) else _tensor(value))
-"""As ``TENSOR``, for functions that treat plain numbers in another way."""
+"""The same kind as ``TENSOR``, for functions that treat plain numbers differently from tensors."""
 
 
 def either(*kinds: Kind) -> Kind:
-    """Return a kind for arguments of one of several kinds; the first that fits converts them."""
+    """Return a kind that accepts arguments of several kinds; the first kind that accepts an argument converts it."""
 
     def take(value: Argument) -> Any:
         for kind in kinds:
@@ -209,7 +209,7 @@ def either(*kinds: Kind) -> Kind:
 
 
 def optional(kind: Kind) -> Kind:
-    """Return a kind that also accepts none."""
+    """Return a kind that also accepts ``none``."""
     return Kind(f"{kind.wants}, or none", lambda value: None if value is None else kind.take(value))
 
 
@@ -218,13 +218,13 @@ Check = tuple[int, str, Any, Kind]
 
 
 def checks_of(parameters: Sequence[str], defaults: Sequence[Any], kinds: Mapping[str, Kind]) -> tuple[Check, ...]:
-    """Return the checks that ``converted`` applies to the parameters of a function, of which the last have defaults."""
+    """Return the checks for ``converted``, one for each parameter with a kind; the last parameters have the defaults."""
     last = dict(zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True))
     return tuple((i, name, last.get(name, Unfit), kinds[name]) for i, name in enumerate(parameters) if name in kinds)
 
 
 def converted(name: str, checks: tuple[Check, ...], args: Sequence[Any]) -> Sequence[Any]:
-    """Return the arguments of a call, each converted by its kind; a default is not converted."""
+    """Return the arguments of a call, each converted by its kind; default values are not converted."""
     made: list[Any] | None = None
     for i, parameter, default, kind in checks:
         if i < len(args) and args[i] is not default:
@@ -255,7 +255,7 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def whole_numbers(name: str, parameter: str, given: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return whole numbers that were given one by one, or as one list."""
+    """Return whole numbers that were given as separate arguments or as one list."""
     values = given[0] if len(given) == 1 and isinstance(given[0], (list, tuple)) else given
     for value in values:
         if type(value) is not int:

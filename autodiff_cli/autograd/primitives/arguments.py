@@ -1,4 +1,4 @@
-"""The arguments of a call: bound to parameters, converted to a common type, and refused with a clear message."""
+"""Arguments of calls: binding to parameters, conversion to a common type, and errors for unsuitable arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexO
 
 _NONE = np.dtype(object)
 UNFIT = (ValueError, TypeError, IndexError, OverflowError, AttributeError)
-"""The exceptions of NumPy for arguments that do not fit, and of a plain number for its missing ``shape``."""
+"""The exceptions that NumPy raises for unsuitable arguments, and the exception for the missing ``shape`` of a plain number."""
 NO_BOOLEANS = {
     "sub": "Subtraction, the `-` operator, with two bool tensors is not supported. "
     "Use the `^` or `logical_xor()` operator instead.",
@@ -29,7 +29,7 @@ def bind(
     """Return the arguments of a call in the order of the parameters.
 
     Raises:
-        ArgumentError: if there are too many or too few, or a keyword is unknown or given twice.
+        ArgumentError: if there are too many or too few arguments, or a keyword is unknown or given twice.
     """
     first_default = len(parameters) - len(defaults)
     wanted = how_many(first_default, len(parameters))
@@ -54,17 +54,20 @@ def bind(
 def _of_64_bits(value: int) -> int:
     if not LEAST <= value <= MOST:
         raise ArgumentError(
-            f"a whole number beside a tensor has at most 64 bits, not {value.bit_length():,}", hint="float() makes a float of it"
+            f"a whole number combined with a tensor has at most 64 bits, not {value.bit_length():,}",
+            hint="convert the number with float()",
         )
     return value
 
 
 def plain(value: Argument, beside: Array) -> Any:
-    """Return an operand that is not a tensor, for use beside an array: scalars are weakly typed, arrays are promoted.
+    """Prepare an operand that is not a tensor for an operation with an array.
+
+    A scalar becomes a Python number, which does not affect the type of the result; an array is promoted.
 
     Raises:
-        ArgumentError: for an integer of more than 64 bits.
-        DtypeError: if it is neither a number nor an array of numbers.
+        ArgumentError: if the operand is an integer of more than 64 bits.
+        DtypeError: if the operand is neither a number nor an array of numbers.
     """
     if type(value) is float:
         return value
@@ -74,7 +77,7 @@ def plain(value: Argument, beside: Array) -> Any:
         if isinstance(value, np.generic):
             return value.item()
         return promote(value, beside)[0] if value.dtype is not beside.dtype else value
-    raise DtypeError(f"a number or a tensor is expected beside a tensor, not {shown(value)}")
+    raise DtypeError(f"a tensor can only be combined with a number or a tensor, not {shown(value)}")
 
 
 def common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
@@ -82,7 +85,7 @@ def common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
 
     Args:
         raw: the arguments, which are arrays, numbers, masks or positions.
-        positions: which of them are differentiable.
+        positions: the positions of the differentiable arguments.
 
     Raises:
         DtypeError: if one of the arguments is neither a number nor an array of numbers.
@@ -91,9 +94,9 @@ def common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
         if isinstance(value, int):
             _of_64_bits(value)
         elif isinstance(value, (list, tuple)) and i not in positions:
-            continue  # a mask, or positions
+            continue  # a mask, or a list of positions
         elif not isinstance(value, float) and getattr(value, "dtype", _NONE).kind not in "fib":
-            raise DtypeError(f"a number or a tensor is expected beside a tensor, not {shown(value)}")
+            raise DtypeError(f"a tensor can only be combined with a number or a tensor, not {shown(value)}")
     arrays = [i for i in positions if isinstance(raw[i], (np.ndarray, np.generic))]
     if len({raw[i].dtype for i in arrays}) > 1:
         widest = raw[arrays[0]]
@@ -105,7 +108,9 @@ def common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
 
 
 def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffError:
-    """Return the error for arguments that a forward computation refused: its own, or one that shows the shapes."""
+    """Return the error for arguments that a forward computation refused.
+
+    An ``AutodiffError`` is returned unchanged; any other exception is replaced by an error that states types or shapes."""
     if isinstance(error, AutodiffError):
         return error
     shapes = [list(v.shape) if hasattr(v, "shape") else [] for v in values]
@@ -113,7 +118,7 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
         return IndexOutOfRange(f"{name}: {error}; the shape is {shapes[0]}")
     if isinstance(error, OverflowError):
         return DtypeError(f"{name}: a number is too large for {' and '.join(str(v.dtype) for v in values if hasattr(v, 'dtype'))}")
-    if isinstance(error, AttributeError):  # a plain number has no shape
+    if isinstance(error, AttributeError):  # a plain number does not have a shape
         texts = [f"a tensor of shape {list(v.shape)}" if hasattr(v, "shape") else f"the number {v:g}" for v in values]
         hint = f"it is {FUNCTIONS[name].signature}" if name in FUNCTIONS else None
         return ArgumentError(f"{name} cannot work on {' and '.join(texts)}", hint=hint)
@@ -133,4 +138,6 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
         return ShapeError(f"shapes {shapes[0]} and {shapes[1]} do not fit in {name}")
     if len(shapes) == 1:
         return ShapeError(f"{name}: {error}", hint=f"the shape is {shapes[0]}")
-    return ShapeError(f"shapes {', '.join(map(str, shapes))} do not fit in {name}", hint="shapes have to broadcast with each other")
+    return ShapeError(
+        f"shapes {', '.join(map(str, shapes))} do not fit in {name}", hint="pass shapes that broadcast with each other"
+    )

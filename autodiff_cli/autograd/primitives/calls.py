@@ -1,7 +1,7 @@
-"""The functions that users call: forward on arrays, and a recorded node where a tensor requires grad.
+"""The public functions of operations, which compute on arrays and record a node if a tensor requires grad.
 
-Given plain arrays such a function computes, and nothing else.  VJP rules are written over such functions, so one rule
-serves the fast backward pass on arrays and the recorded one on tensors, at every order.
+For plain arrays, such a function only computes the result.  VJP rules call these functions, so that one rule serves both the
+fast backward pass on arrays and the recorded backward pass on tensors, at every order.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ _new = object.__new__
 
 
 def _in_default_dtype(data: Array, *inputs: Array | float) -> Array:
-    """Return a result in the default type if it is floating-point and no input is; NumPy's type may be another one."""
+    """Convert a floating-point result to the default type if no input is a floating-point array."""
     if data.dtype.kind == "f" and not any(getattr(getattr(v, "dtype", None), "kind", "") == "f" for v in inputs):
         return data.astype(get_default_dtype(), copy=False)
     return data
 
 
 def _without_float16(forward: Callable[..., Array], data: Array, values: Sequence[Any]) -> Array:
-    """Return a result, computed again from integers if NumPy made float16 of booleans."""
+    """Return a result, computed again from integers if NumPy computed float16 from booleans."""
     if data.dtype != np.float16:
         return data
     return forward(*(v.astype(np.int64) if getattr(v, "dtype", None) == np.bool_ else v for v in values))
 
 
 def _as_integers(name: str, values: Array) -> Array:
-    """Return booleans as integers.
+    """Convert booleans to integers.
 
     Raises:
-        DtypeError: for the operations that PyTorch refuses for them.
+        DtypeError: if PyTorch refuses the operation for booleans.
     """
     if name in NO_BOOLEANS:
         raise DtypeError(NO_BOOLEANS[name])
@@ -58,7 +58,7 @@ def _as_integers(name: str, values: Array) -> Array:
 
 
 def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
-    """Return the function of an operation of one tensor and nothing else: the path that must be fast."""
+    """Return the function of an operation with one tensor as its only argument, which must be fast."""
     name, forward = primitive.name, primitive.forward
     (vjp,) = nodes.vjps
     saves = argument_names(vjp)[1:]
@@ -82,7 +82,7 @@ def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             node_type = nodes.subclass(base, vjp=staticmethod(vjp))
         made = _new(node_type)
         made._saved = x if saves_input else data if saves_output else (x, data) if saves_both else None
-        # As output_of does; this is the innermost loop of eager evaluation.
+        # An inlined copy of output_of, because this is the innermost loop of eager evaluation.
         made._edges = (x._edge or leaf_edge(x),)
         made._shape = data.shape
         made._dtype = data.dtype
@@ -99,7 +99,7 @@ def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
 
 
 def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
-    """Return the function of an operation of two tensors, either of which may be a plain number."""
+    """Return the function of an operation on two tensors, either of which may be a plain number."""
     name, forward = primitive.name, primitive.forward
     first, second = 0 in primitive.differentiable_args, 1 in primitive.differentiable_args
 
@@ -137,7 +137,7 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
 
 
 def general(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
-    """Return the function of any other operation: of tensors first, then of plain arguments, which have defaults."""
+    """Return the function of any other operation, with tensor arguments first, then plain arguments with defaults."""
     name, forward, arity, differentiable = primitive.name, primitive.forward, primitive.arity, primitive.differentiable_args
     parameters, defaults = primitive.parameters, primitive.defaults
     checks = checks_of(parameters, defaults, primitive.kinds)
@@ -205,7 +205,7 @@ def viewing(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
 
 
 def shares(data: Array, source: Array) -> bool:
-    """Return whether an array is a view of the memory of another."""
+    """Return whether an array is a view of the memory of another array."""
     return data is source or (data.base is not None and data.base is (source if source.base is None else source.base))
 
 
@@ -219,7 +219,7 @@ def of_sequence(primitive: Primitive, node: str) -> TensorFunction:
 
     def function(*args: Argument, **kwargs: Argument) -> Any:
         if args and not isinstance(args[0], (list, tuple)):
-            # stack(x, y) as in the language, beside PyTorch's stack([x, y]).
+            # Accept stack(x, y), as in the language, in addition to PyTorch's stack([x, y]).
             count = sum(isinstance(a, (Tensor, np.ndarray, np.generic, float)) for a in args)
             args = (list(args[:count]), *args[count:])
         tensors, *rest = converted(name, checks, bind(name, parameters, defaults, args, kwargs))

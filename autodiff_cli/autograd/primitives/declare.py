@@ -1,8 +1,8 @@
-"""Declarations: a primitive, the function that users call, and its entry in the language, from one call.
+"""Declarations, each of which defines a primitive, its public function, and its entry in the language.
 
 A declaration takes the forward computation on arrays and one VJP rule for each differentiable argument.  The parameters
-of a rule name what it needs, and only that is saved: ``g``, always first, is the cotangent of the output; then come
-parameters of the operation, ``out`` for its result, and ``x_shape`` for the shape of ``x``.
+of a rule name the values that it needs, and only these values are saved.  The first parameter, ``g``, is the cotangent of the
+output; the others are parameters of the operation, ``out`` for its result, or ``x_shape`` for the shape of ``x``.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from autodiff_cli.autograd.tensor import Tensor
 
 
 class Declarations:
-    """Declares the operations of one module.
+    """The declarations of the operations of one module.
 
     Args:
-        module: the name of the module; the last part is the section that its functions are listed in.
-        elementwise: whether its operations work element by element, if they have no parameter ``dim``.
+        module: the name of the module; its last part is the section of the reference that lists its functions.
+        elementwise: whether the operations without a parameter ``dim`` are elementwise.
     """
 
     def __init__(self, module: str, elementwise: bool = False) -> None:
@@ -53,20 +53,23 @@ class Declarations:
         """Declare an operation with one result.
 
         Args:
-            name: what users call it.
-            forward: computes the result from arrays, and from the ``statics`` after them.
-            vjps: for each tensor argument its VJP rule, ``None`` where the operation is not differentiable.
-            series: the rule of Taylor mode, see ``autograd.taylor_mode``; if left out, ``chain`` for elementwise operations,
-                and none for others.
-            node: PyTorch's name of the backward node; from ``name`` if left out (``log`` gives ``LogBackward0``).
-            statics: further parameters, which are plain Python values, with their defaults.
-            kinds: what each of those is: arguments are checked before anything runs.
-            public: whether it belongs to the language; if not, only rules and other functions use it.
-            view: whether the result shares the memory of the argument, where NumPy can do that.
-            selects: whether it takes some elements of its arguments and leaves others; see ``autograd.primitives.selection_masks``.
-            elementwise: whether each element depends on its own place only; if left out, what the module says.
-            recover: the input from the result, for a rule that saves both, should the input be changed in place.
-            decomposition: the operation as an expression of simpler ones, used where a target has no such function.
+            name: the name of the operation.
+            forward: the function that computes the result from the arrays, followed by the ``statics``.
+            vjps: for each tensor argument, its VJP rule; ``None`` for an argument that is not differentiable.
+            series: the rule of Taylor mode, see ``autograd.taylor_mode``; if left out, ``chain`` for elementwise operations
+                and no rule for other operations.
+            node: PyTorch's name of the backward node; derived from ``name`` if left out (``log`` gives ``LogBackward0``).
+            statics: the other parameters, which are plain Python values, with their defaults.
+            kinds: the kinds of the ``statics``, by name; arguments are checked before the computation.
+            public: whether the operation belongs to the language; otherwise only rules and other functions use it.
+            view: whether the result shares the memory of the argument if NumPy supports it.
+            selects: whether the operation selects some elements of its arguments and ignores the other elements; see
+                ``autograd.primitives.selection_masks``.
+            elementwise: whether each element of the result depends only on the input elements at the same position; the
+                default is the setting of the module.
+            recover: a function that computes the input from the result, for a rule that saves both, in case the input is
+                changed in place.
+            decomposition: an expression of simpler operations, for export targets that lack the operation.
             description: see ``registry.describe``.
         """
         statics = statics or {}
@@ -111,7 +114,7 @@ class Declarations:
         public: bool = True,
         **description: Unpack[Registration],
     ) -> TensorFunction:
-        """Declare an operation on a sequence of tensors; ``vjp(g, i, shapes, *statics)`` is the rule of the i-th."""
+        """Declare an operation on a sequence of tensors; ``vjp(g, i, shapes, *statics)`` is the VJP rule of the i-th."""
         primitive = Primitive(
             name=name,
             forward=forward,
@@ -138,20 +141,20 @@ class Declarations:
         public: bool = True,
         **description: Unpack[Registration],
     ) -> TensorFunction:
-        """Declare an operation of one tensor ``x`` with several results.
+        """Declare an operation on one tensor ``x`` with several results.
 
         Args:
-            name: what users call it.
-            forward: the tuple of results, from the array and the ``statics``.
-            vjp: the cotangent of ``x``: its first argument is the list of cotangents of the results, with ``None`` for
-                those that nothing used; the others name what is saved: ``x``, ``x_shape``, results and statics.
+            name: the name of the operation.
+            forward: the function that computes the tuple of results from the array and the ``statics``.
+            vjp: the VJP rule of ``x``.  Its first parameter is the list of cotangents of the results, with ``None`` for each
+                unused result; the others name the saved values: ``x``, ``x_shape``, results and statics.
             results: the names of the results, which are then returned as a named tuple.
-            constant: the results that have no gradient.
+            constant: the names of the results that are not differentiable.
             node: PyTorch's name of the backward node.
-            statics: further parameters, which are plain Python values, with their defaults.
-            kinds: what each of those is.
-            view: ``view(x, i, *statics)`` gives the i-th result as a view of ``x``, where the results share its memory.
-            public: whether it belongs to the language.
+            statics: the other parameters, which are plain Python values, with their defaults.
+            kinds: the kinds of the ``statics``, by name.
+            view: a function ``view(x, i, *statics)`` that returns the i-th result as a view of ``x``, if results are views.
+            public: whether the operation belongs to the language.
             description: see ``registry.describe``.
         """
         statics, kinds = statics or {}, kinds or {}

@@ -1,4 +1,4 @@
-"""Operations of one tensor that have several results: ``unbind``, ``max`` along a dimension, ``eigh``."""
+"""Operations on one tensor with several results: ``unbind``, ``max`` along a dimension, ``eigh``."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ MULTIPLE_VIEWS = (
 
 
 class MultiOutputNode(Node):
-    """A node with several outputs: its VJP rule receives a list of cotangents, ``None`` for outputs that nothing used."""
+    """A node with several outputs: its VJP rule receives a list of cotangents, with ``None`` for unused outputs."""
 
     __slots__ = ("_outputs",)
 
     vjp: ClassVar[VjpRule]
     wanted: ClassVar[tuple[str, ...]]
-    """The names that the VJP rule has after the cotangents."""
+    """The names of the parameters of the VJP rule after the cotangents."""
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         self.check_saved()
@@ -57,7 +57,7 @@ class MultiOutputNode(Node):
 
 @dataclass(slots=True)
 class _Result:
-    """A result saved for backward, as an array: a saved tensor would be a reference cycle."""
+    """A saved result, as an array: a saved tensor would create a reference cycle."""
 
     _data: Array
     number: int
@@ -86,10 +86,10 @@ def multi_output(
         args = tuple(converted(name, checks, bind(name, parameters, defaults, args, kwargs)))
         x = args[0]
         if type(x) is not Tensor and isinstance(x, Tensor):
-            if hasattr(x, "of_several"):  # exact numbers
+            if hasattr(x, "of_several"):  # a tensor of exact numbers
                 parts = x.of_several(name, forward, args[1:])
                 return together(*parts) if results else tuple(parts)
-            # A Taylor series: views of it are taken from its coefficients.
+            # A Taylor series: the views are applied to its coefficients.
             if view is None:
                 raise NoSeriesError(f"{name} has no rule for power series")
             return tuple(view(x, i, *args[1:]) for i in range(len(forward(x._data, *args[1:]))))
@@ -105,7 +105,7 @@ def multi_output(
         if recording:
             _record(x, args, tensors)
         if view is not None and tensors and shares(tensors[0]._data, data):
-            # The view of one result, not of the tuple.
+            # Register a view for each result, not for the tuple.
             for i, tensor in enumerate(tensors):
                 several = f"Output {i} of {node} is a view and is being modified inplace. {MULTIPLE_VIEWS}"
                 barred = NO_GRAD_VIEW if x._requires_grad and not recording else several

@@ -1,4 +1,4 @@
-"""How a call is recorded: the node of a primitive, with its edges and the values that its VJP rules need."""
+"""The recording of calls: the node of a primitive, with its edges and the values that its VJP rules need."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _new = object.__new__
 
 Source = Literal["value", "shape", "output"]
 SavedValue = tuple[Source, int, tuple[int, ...]]
-"""One value that a node saves: an argument, the shape of one, or the output; the position of the argument, or -1; and
-which of the VJP rules need it.  A plain tuple, as unpacking a named one costs 2 % of an eager operation."""
+"""A value that a node saves: its source (an argument, the shape of an argument, or the output), the position of the argument
+or -1, and the indices of the VJP rules that need it.  Unpacking a named tuple would cost 2 % of an eager operation."""
 
 
 class NodeFactory:
-    """Makes the nodes of one primitive.
+    """A factory for the nodes of one primitive.
 
     Args:
         primitive: the primitive.
-        node_name: the class name of the nodes, which PyTorch prints.
-        traits: further class attributes of the nodes.
+        node_name: the class name of the nodes, as PyTorch prints it.
+        traits: additional class attributes of the nodes.
     """
 
     __slots__ = ("_arity", "_edge_args", "_names", "_node_name", "_node_type", "_picks", "_saved_values", "_traits", "vjps")
@@ -49,7 +49,7 @@ class NodeFactory:
 
     @property
     def node_type(self) -> type[OpNode]:
-        """The class of the nodes, made on first use."""
+        """The class of the nodes, created on first use."""
         if self._node_type is None:
             edge_of = tuple(
                 OUTPUT
@@ -75,11 +75,11 @@ class NodeFactory:
         return type(self._node_name, (base,), {"__slots__": (), **attributes, **self._traits})
 
     def record(self, values: Sequence[Any], data: Array) -> Tensor:
-        """Return the output of a call, some argument of which requires grad, as a tensor with a node.
+        """Return the output of a call with an argument that requires grad, as a tensor with a node.
 
         Args:
-            values: the arguments.
-            data: the result.
+            values: the arguments of the call.
+            data: the result as an array.
         """
         edges: list[Edge | None] = []
         for i in self._edge_args:
@@ -91,7 +91,7 @@ class NodeFactory:
             for reader in readers:
                 if edges[reader] is not None:
                     break
-            else:  # no VJP rule that will run needs it
+            else:  # the VJP rules that will run do not need the value
                 saved.append(None)
                 continue
             if kind == "value":
@@ -115,7 +115,7 @@ def _source(name: str, parameters: tuple[str, ...]) -> tuple[Source, int]:
 
 
 def output_of(node: Node, edges: tuple[Edge | None, ...], data: Array) -> Tensor:
-    """Complete a node, and return its only output."""
+    """Complete a node, and return its only output as a tensor."""
     node._edges = edges
     node._shape = data.shape
     node._dtype = data.dtype

@@ -15,7 +15,7 @@ NO_EDGE, OUTPUT = -1, -2
 
 
 class UnaryNode(Node):
-    """An operation of one tensor whose VJP rule needs its input, its output, both or neither."""
+    """A node of an operation on one tensor, whose VJP rule needs the input, the output, both or neither."""
 
     __slots__ = ()
 
@@ -23,7 +23,7 @@ class UnaryNode(Node):
 
 
 class LinearNode(UnaryNode):
-    """The VJP rule needs no values: nothing is saved, and nothing can be freed."""
+    """A node whose VJP rule does not need values, so that no values are saved or freed."""
 
     __slots__ = ()
 
@@ -34,7 +34,7 @@ class LinearNode(UnaryNode):
 
 
 class InputNode(UnaryNode):
-    """The VJP rule needs the input, which is saved as a tensor."""
+    """A node whose VJP rule needs the input, which is saved as a tensor."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ class InputNode(UnaryNode):
 
 
 class OutputNode(UnaryNode):
-    """The VJP rule needs the output, which is saved as an array: a saved tensor would be a reference cycle."""
+    """A node whose VJP rule needs the output, saved as an array: a saved tensor would create a reference cycle."""
 
     __slots__ = ()
 
@@ -79,9 +79,10 @@ class OutputNode(UnaryNode):
 
 
 class BothNode(UnaryNode):
-    """The VJP rule needs the input and the output: a pair of the tensor and the array is saved.
+    """A node whose VJP rule needs the input and the output, saved as a pair of a tensor and an array.
 
-    If the input was changed in place since, ``recover`` computes it from the output: PyTorch saves the output only.
+    If the input was changed in place, ``recover`` computes it from the output.  PyTorch supports such a change, because it
+    saves only the output.
     """
 
     __slots__ = ()
@@ -114,17 +115,17 @@ class BothNode(UnaryNode):
 
 
 class OpNode(Node):
-    """Any other operation: a list of saved values, and for each VJP rule which of them it needs."""
+    """A node of any other operation, with a list of saved values and, for each VJP rule, the positions of its arguments."""
 
     __slots__ = ()
 
     vjps: ClassVar[tuple[VjpRule, ...]]
     picks: ClassVar[tuple[tuple[int, ...], ...]]
-    """For each VJP rule the positions of its arguments among the saved values."""
+    """For each VJP rule, the positions of its arguments in the list of saved values."""
     edge_of: ClassVar[tuple[int, ...]]
-    """For each saved value the edge of the input that it is; ``OUTPUT`` for the output, ``NO_EDGE`` for anything else."""
+    """For each saved value, the number of its edge if it is an input, ``OUTPUT`` for the output, otherwise ``NO_EDGE``."""
     frees: ClassVar[bool]
-    """Whether any saved value is a tensor, which is freed after backward."""
+    """Whether a saved value is a tensor, so that a backward pass frees the saved values."""
     saved_names: ClassVar[tuple[str, ...]]
 
     def saved_values(self) -> dict[str, Any]:
@@ -167,7 +168,7 @@ class OpNode(Node):
 
 
 class SequenceNode(Node):
-    """An operation on a sequence of tensors (stack, cat): one VJP rule, which is given the position of the tensor."""
+    """A node of an operation on a sequence of tensors (stack, cat), whose VJP rule receives the position of the tensor."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Primitives: operations with VJP rules, as the interpreters of Taylor mode, tracing and exact numbers see them."""
+"""Primitives: operations with VJP rules, which Taylor mode, tracing and exact arithmetic interpret."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from autodiff_cli.autograd.primitives.argument_kinds import Kind
 from autodiff_cli.autograd.tensor import Tensor
 
 TensorFunction = Callable[..., Any]
-"""A function that users call: it takes tensors, arrays and numbers, and returns a tensor if it was given one."""
+"""A public function: it takes tensors, arrays and numbers, and returns a tensor if an argument is a tensor."""
 VjpRule = Callable[..., Any]
-"""The cotangent of one argument.  It takes the cotangent of the result, then by name what it needs: arguments of the
-operation, ``out`` for its result, ``x_shape`` for the shape of ``x``."""
+"""A function that returns the cotangent of one argument.  It takes the cotangent of the result, then the values that its
+parameters name: arguments of the operation, ``out`` for its result, ``x_shape`` for the shape of ``x``."""
 Decomposition = str | Callable[..., str | None]
 """An expression of simpler operations, or a function that returns one (or ``None``) for the plain arguments of a call."""
 
 
 def _undefined(*args: object) -> None:
-    raise NotImplementedError("the primitive has no function yet")
+    raise NotImplementedError("the function of the primitive is not set")
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -27,18 +27,18 @@ class Primitive:
     """An operation with VJP rules.
 
     Attributes:
-        name: what users call it.
-        function: the callable that records a node.
-        forward: computes the result from arrays.
-        vjps: for each tensor argument its VJP rule, ``None`` where the operation is not differentiable.
-        parameters: the names of all arguments, those of tensors first.
+        name: the name of the operation.
+        function: the public function, which records a node.
+        forward: the function that computes the result from arrays.
+        vjps: for each tensor argument, its VJP rule; ``None`` for an argument that is not differentiable.
+        parameters: the names of all parameters, with the tensor parameters first.
         defaults: the defaults of the last parameters.
-        kinds: what the plain arguments are.
+        kinds: the kinds of the plain arguments, by name.
         series: the rule of Taylor mode, see ``autograd.taylor_mode``.
-        elementwise: whether each element of the result depends on the elements at its own place only.
-        selects: whether it takes some elements of its arguments and leaves others.
-        decomposition: the operation as an expression of simpler ones, for targets that lack it.
-        arity: how many of the parameters are tensors.
+        elementwise: whether each element of the result depends only on the input elements at the same position.
+        selects: whether the operation selects some elements of its arguments and ignores the other elements.
+        decomposition: an expression of simpler operations, for export targets that lack the operation.
+        arity: the number of tensor parameters.
         of_sequence: whether the first argument is a sequence of tensors.
         differentiable_args: the positions of the arguments that have a VJP rule.
     """
@@ -65,13 +65,13 @@ class Primitive:
 
 
 PRIMITIVES: dict[TensorFunction, Primitive] = {}
-"""The primitive of every declared function."""
+"""The primitive of each declared function."""
 
 
 def dispatch(function: TensorFunction, args: Sequence[Any]) -> Any:
-    """Return the result of a declared function, one of whose arguments is an instance of a subclass of ``Tensor``.
+    """Return the result of a declared function for an argument that is an instance of a subclass of ``Tensor``.
 
-    Such a class (a Taylor series, a tracer) defines ``applied(primitive, args)``; the first instance decides.
+    Such a class (a Taylor series, a tracer) defines ``applied(primitive, args)``; the method of the first instance is called.
     """
     for value in args:
         for one in value if isinstance(value, list) else (value,):

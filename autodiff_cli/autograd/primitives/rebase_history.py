@@ -1,4 +1,4 @@
-"""The history of a tensor after an in-place change, and of everything that shares its memory."""
+"""The history of a tensor after an in-place change, and of all tensors that share its memory."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from autodiff_cli.autograd.tensor import Tensor, tensor_on
 
 
 def rebase_history(tensor: Tensor, made: Tensor) -> None:
-    """Give ``tensor`` the history of ``made``; all views that share its memory follow.
+    """Give ``tensor`` the history of ``made``, and update all views that share its memory.
 
     Args:
-        tensor: what was changed in place; it may be a view.
-        made: the same operation out of place.
+        tensor: the tensor that was changed in place; it may be a view.
+        made: the result of the same operation out of place.
     """
     view = None if tensor._extra is None else tensor._extra.view
     source = tensor
@@ -28,7 +28,7 @@ def rebase_history(tensor: Tensor, made: Tensor) -> None:
 
 
 def _refresh(source: Tensor, changed: Tensor) -> None:
-    """Derive the other views of ``source`` from its new history."""
+    """Derive the history of the other views of ``source`` from its new history."""
     extra = source._extra
     for reference in (extra.views if extra is not None and extra.views is not None else ())[:]:
         view = reference()

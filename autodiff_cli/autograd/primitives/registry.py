@@ -1,7 +1,7 @@
 """The registry of the language: every function with its parameters, documentation, domain and test points.
 
-``describe`` puts a function into it and onto ``Tensor``; ``Declarations`` in ``primitives.declare`` adds how it runs, and
-its VJP rules.
+``describe`` adds a function to the registry and to ``Tensor``; ``Declarations`` in ``primitives.declare`` adds its computation
+and its VJP rules.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import OnDemand
 
 Predicate = Callable[..., Any]
-"""A mask from arrays; its parameters are some of the operation's own, by name."""
+"""A function that computes a mask from arrays; its parameters are parameters of the operation, by name."""
 
 FUNCTIONS: OnDemand[FunctionInfo] = OnDemand()
-"""Every function of the language by each of its names; the less common are installed when one is missing."""
+"""The functions of the language by all their names; the less common functions are imported when a name is missing."""
 
 KEYWORD_ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "x", "other": "y"}
-"""NumPy's and PyTorch's other spellings of keywords, tried when a function has no parameter of the first name."""
+"""Aliases of keywords in NumPy and PyTorch, which are tried if a function does not have a parameter of the given name."""
 
 
 def how_many(least: int, most: int) -> str:
-    """Return a count such as ``1 argument`` or ``2 to 3 arguments``."""
+    """Return a count of arguments, such as ``1 argument`` or ``2 to 3 arguments``."""
     return f"{most} argument{'s' * (most != 1)}" if least == most else f"{least} to {most} arguments"
 
 
@@ -50,7 +50,7 @@ class Description(TypedDict, total=False):
 
 
 class Registration(Description, total=False):
-    """The same, and how the function is put onto ``Tensor``; see ``describe``."""
+    """A description, and the methods and the operator of ``Tensor`` for the function; see ``describe``."""
 
     methods: Sequence[str] | None
     operator: str | None
@@ -61,25 +61,25 @@ class FunctionInfo:
     """A function of the language.
 
     Attributes:
-        name, aliases: what it is called.
-        function: the callable.
-        parameters: names in order, with ``defaults`` for the last of them.
-        tensors: the parameters that take tensors; the others take plain numbers, flags and shapes.
-        kinds: what each of those others is, by name; see ``primitives.kinds``.
-        variadic: whether the first parameter may be given as several arguments, as the tensors of ``stack``.
-        spread: whether the last parameter may be, as the shape of ``reshape``.
-        reflected: the function of an operator whose left side is a plain number: ``reflected(y, x)`` is ``x - y``.
-        section: what it is listed under in the reference.
-        summary: one line of prose.
-        formula: the derivative, in the language itself, where one line can say it.
-        domain: where the value exists.
-        smooth: where the derivative exists; as ``domain`` if left out.
-        convention: the derivative at a kink, and where that choice comes from.
-        samples: argument lists inside the domain, away from kinks, for generated checks.
-        edges: argument lists at the border of the domain and at kinks.
-        inside: the domain as a predicate on arrays, over parameters by name; ``None`` means everywhere.
-        kink: where the value exists and the derivative does not, as such a predicate.
-        second_kink: where the derivative itself has a kink.
+        name, aliases: the names of the function.
+        function: the public function.
+        parameters: the names of the parameters in order; the last parameters have the ``defaults``.
+        tensors: the names of the parameters that take tensors; the others take plain numbers, flags and shapes.
+        kinds: the kinds of the parameters that do not take tensors, by name; see ``primitives.argument_kinds``.
+        variadic: whether the first parameter may be given as several arguments, such as the tensors of ``stack``.
+        spread: whether the last parameter may be given as several arguments, such as the shape of ``reshape``.
+        reflected: the function of an operator whose left operand is a plain number: ``reflected(y, x)`` is ``x - y``.
+        section: the section of the reference that lists the function.
+        summary: a description in one line.
+        formula: the derivative as an expression of the language, if it fits into one line.
+        domain: the condition under which the value exists.
+        smooth: the condition under which the derivative exists; the same as ``domain`` if left out.
+        convention: the derivative at a kink, and the source of this convention.
+        samples: argument lists inside the domain and away from kinks, for generated checks.
+        edges: argument lists at the boundary of the domain and at kinks.
+        inside: the domain as a predicate on arrays, whose parameters are matched by name; ``None`` means everywhere.
+        kink: a predicate for points where the value exists and the derivative does not.
+        second_kink: a predicate for points where the derivative has a kink.
     """
 
     name: str
@@ -106,7 +106,7 @@ class FunctionInfo:
 
     @property
     def signature(self) -> str:
-        """The signature as a user writes it, such as ``sum(x, dim=none, keepdim=false)``."""
+        """The signature in the notation of the language, such as ``sum(x, dim=none, keepdim=false)``."""
         first_default = len(self.parameters) - len(self.defaults)
         shown = [
             name if i < first_default else f"{name}={literal(self.defaults[i - first_default])}"
@@ -117,7 +117,7 @@ class FunctionInfo:
         return f"{self.name}({', '.join(shown)})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entry of this function in a reference, for JSON."""
+        """Return the reference entry of this function, for JSON."""
         return {
             "name": self.name,
             "aliases": list(self.aliases),
@@ -149,13 +149,13 @@ class FunctionInfo:
         return len(self.parameters) - len(self.defaults)
 
     def default(self, parameter: str) -> Any:
-        """Return the default of a parameter, ``None`` if there is none."""
+        """Return the default of a parameter, or ``None`` for a parameter without a default."""
         position = self.parameters.index(parameter) - self.required
         return self.defaults[position] if position >= 0 else None
 
 
 def literal(value: Argument) -> str:
-    """Return a default value as the language writes it."""
+    """Return a default value in the notation of the language."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else repr(value)
@@ -180,16 +180,16 @@ def describe(
     operator: str | None = None,
     **description: Unpack[Description],
 ) -> TensorFunction:
-    """Put a function into the language and onto ``Tensor``.
+    """Add a function to the language and to ``Tensor``.
 
-    Used directly for functions composed of others, whose arguments are read from their code; ``Declarations`` uses it for
-    primitives.
+    Modules call it directly for functions that are composed of other functions, whose parameters are read from their code;
+    ``Declarations`` calls it for primitives.
 
     Args:
-        function: the callable.
-        name, parameters, defaults, tensors, kinds, variadic: see ``FunctionInfo``; from the primitive or the code if left out.
-        methods: the names of its methods; the name and the aliases if left out.
-        operator: the operator that it implements, such as ``add``; with its reflected form.
+        function: the public function.
+        name, parameters, defaults, tensors, kinds, variadic: see ``FunctionInfo``; derived from the primitive or code.
+        methods: the names of the methods of ``Tensor``; the default is the name and the aliases.
+        operator: the operator that the function implements, such as ``add``, including its reflected form.
         description: see ``FunctionInfo``.
     """
     written = getattr(function, "__wrapped__", function)

@@ -1,9 +1,9 @@
-"""Masked cotangents: unselected branches contribute nothing, even where their own derivative is infinite or nan.
+"""Masked cotangents: unselected branches do not contribute, even if their own derivative is infinite or nan.
 
-``where``, ``max``, ``clamp``, indexing and steps such as ``floor`` give a zero to elements that they did not select, and
-zero times infinity is nan (the double-where problem).  From such an operation on, a backward pass knows which elements of a
-cotangent come from unselected branches, and keeps them zero.  A zero that was computed is not masked: the derivative of
-``sqrt(x)*sqrt(x)`` at 0 stays nan.
+``where``, ``max``, ``clamp``, indexing and step functions such as ``floor`` give a zero cotangent to elements that they did not
+select, and zero times infinity is nan (the double-where problem).  After such an operation, the backward pass tracks the
+elements of cotangents that come from unselected branches, and keeps them zero.  A computed zero is not masked: the derivative
+of ``sqrt(x)*sqrt(x)`` at 0 is nan.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from autodiff_cli.autograd.primitives.structural import sum_to, where
 
 
 class LazyMask:
-    """Which elements of a cotangent come from unselected branches, computed on first use."""
+    """The mask of the elements of a cotangent that come from unselected branches, computed on first use."""
 
     __slots__ = ("_make", "_mask")
 
@@ -41,12 +41,12 @@ Contributions = Sequence[Cotangent | None]
 def mask_contributions(
     node: Node, cotangent: Cotangent, parts: Contributions, mask: LazyMask | None, needed: Collection[Node] | None
 ) -> tuple[Contributions, list[LazyMask | None]]:
-    """Return the contributions of a node with masked elements set to zero, and the mask of each.
+    """Return the contributions of a node with masked elements set to zero, and the mask of each contribution.
 
     Args:
-        node: a node that selects, or one whose cotangent is masked.
-        cotangent: the cotangent of its output.
-        parts: what its VJP rules made of that.
+        node: a node that selects elements, or a node whose cotangent is masked.
+        cotangent: the cotangent of the output of the node.
+        parts: the contributions that the VJP rules computed from ``cotangent``.
         mask: the masked elements of ``cotangent``.
         needed: see ``Node.apply``.
     """
@@ -66,14 +66,14 @@ def mask_contributions(
 
 
 def _is_linear(node: Node) -> bool:
-    """Return whether the rules only move and add: they save shapes, and have no local derivative."""
+    """Return whether the VJP rules of a node only move and add elements; such rules do not save values of tensors."""
     return isinstance(node, (LinearNode, SequenceNode)) or (isinstance(node, OpNode) and not node.frees)
 
 
 def _through(
     node: Node, cotangent: Cotangent, parts: Contributions, mask: LazyMask | None, needed: Collection[Node] | None
 ) -> tuple[Contributions, list[LazyMask | None]]:
-    """Pull back a cotangent of ones: the zeros of the result are the elements that were not selected."""
+    """Mask the elements at which the pullback of a cotangent of ones is zero, because they were not selected."""
     data: Any = getattr(cotangent, "_data", cotangent)
 
     def pulled_back() -> Contributions:
@@ -81,7 +81,7 @@ def _through(
         return node.apply(ones, needed)
 
     if mask is None and _is_linear(node):
-        # An index, which is rarely followed by anything that is not finite: its mask is seldom used.
+        # Compute the mask of an index lazily: it is only used if a later derivative is not finite.
         return parts, [LazyMask(lambda i=i: _zeros_of(pulled_back()[i])) for i in range(len(parts))]  # type: ignore[misc]
     masks = [LazyMask(lambda part=part: _zeros_of(part)) for part in pulled_back()]  # type: ignore[misc]
     return list(map(_masked, parts, masks)), [*masks]
@@ -96,9 +96,9 @@ def _everything(part: Cotangent) -> LazyMask:
 
 
 def _masked(part: Cotangent | None, mask: LazyMask) -> Cotangent | None:
-    """Return a contribution with zeros where it is masked; unchanged if it is an array of finite numbers.
+    """Return a contribution with its masked elements set to zero; an array of finite numbers is unchanged.
 
-    A tensor is always masked: derivatives of higher orders must not see what is behind.
+    A tensor is always masked, because derivatives of higher orders must not depend on unselected branches.
     """
     if part is None or (isinstance(part, (np.ndarray, np.generic)) and np.all(np.isfinite(part))):
         return part
@@ -107,12 +107,12 @@ def _masked(part: Cotangent | None, mask: LazyMask) -> Cotangent | None:
 
 
 def summed(mask: LazyMask, shape: tuple[int, ...]) -> LazyMask:
-    """Return the mask of a cotangent that is summed to a shape."""
+    """Return the mask of a cotangent after its summation to a shape."""
     found = mask.mask
     return mask if found.shape == shape else LazyMask(lambda: np.asarray(sum_to((~found).astype(float), shape)) == 0)
 
 
 def intersection(first: LazyMask, second: LazyMask) -> LazyMask:
-    """Return the mask of a sum: the elements that are masked in both."""
+    """Return the mask of the sum of two cotangents: the elements that are masked in both."""
     found = first.mask & second.mask
     return LazyMask(lambda: found)

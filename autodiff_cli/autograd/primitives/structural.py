@@ -1,7 +1,7 @@
-"""The primitives that move, select, repeat and add elements: the backward pass itself is made of them.
+"""The primitives that move, select, repeat and add elements, which the backward pass itself uses.
 
-``sum_to`` and ``expanded`` are each other's adjoint, and so are indexing and ``unindexed``.  The VJP rule of an operation
-that broadcasts its input returns the cotangent as it is: the backward pass sums it to the shape of the input.
+``sum_to`` and ``expanded`` are adjoint to each other, as are indexing and ``unindexed``.  The VJP rule of an operation that
+broadcasts its input returns the cotangent unchanged: the backward pass sums it to the shape of the input.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ declare = Declarations(__name__)
 
 
 def dimension(dim: float, ndim: int) -> int:
-    """Return a dimension counted from the front; -1 is the last.
+    """Return a dimension counted from the front; -1 means the last dimension.
 
     Raises:
-        ArgumentError: if it is not a whole number.
-        IndexOutOfRange: in PyTorch's words.
+        ArgumentError: if ``dim`` is not a whole number.
+        IndexOutOfRange: if ``dim`` is out of range; the message is PyTorch's.
     """
     if isinstance(dim, float) and dim.is_integer():
         dim = int(dim)
@@ -44,10 +44,10 @@ def dimension(dim: float, ndim: int) -> int:
 
 def _sum_to(x: Array, shape: Shape) -> Any:
     extra = len(x.shape) - len(shape)
-    if extra > 0 and x.shape[extra:] == shape:  # the usual case: whole dimensions in front
+    if extra > 0 and x.shape[extra:] == shape:  # the usual case: only leading dimensions are summed
         return np.add.reduce(x, axis=0 if extra == 1 else tuple(range(extra)))
     if extra < 0 or any(n != m and n != 1 for n, m in zip(shape, x.shape[extra:], strict=True)):
-        raise ShapeError(f"got a gradient of shape {list(x.shape)} where one of shape {list(shape)} was expected")
+        raise ShapeError(f"expected a gradient of shape {list(shape)}, but got shape {list(x.shape)}")
     summed = tuple(range(extra)) + tuple(extra + i for i, (n, m) in enumerate(zip(shape, x.shape[extra:], strict=True)) if n != m)
     return np.add.reduce(x, axis=summed, keepdims=True).reshape(shape)[()] if summed else x.reshape(shape)
 
@@ -62,7 +62,7 @@ def _expand(x: Array, shape: Shape) -> Array:
     if lead < 0 or any(n not in (m, 1) for n, m in zip(x.shape, whole[lead:], strict=True)):
         raise ShapeError(f"a tensor of shape {list(x.shape)} cannot be expanded to {list(shape)}")
     check_elements(whole)
-    # Where nothing is repeated the result can be written to.
+    # If no element is repeated, the result is writable.
     return x.reshape(whole) if x.size == math.prod(whole) else np.broadcast_to(x, whole)
 
 
@@ -123,7 +123,7 @@ reshaped: TensorFunction = declare(
 
 def _where(condition: Array, x: Array, y: Array) -> Array:
     if np.ndim(condition) == 0 and np.ndim(x) == 0 and np.ndim(y) == 0:
-        # np.where costs ten times as much on scalars; the type must not depend on the branch.
+        # np.where takes ten times as long for scalars; the type must not depend on the selected branch.
         chosen = x if condition else y
         dtype = np.result_type(x, y)
         return chosen if type(chosen) is dtype.type else dtype.type(chosen)
@@ -146,8 +146,8 @@ where: TensorFunction = declare(
 
 
 def add_at(out: Array, key: Key, values: Array) -> None:
-    """Add values in place at an index; at repeated positions all of them are added."""
-    index: Any = key  # NumPy's types lack indices of slices and positions
+    """Add values in place at an index; all values at a repeated position are added."""
+    index: Any = key  # NumPy's type annotations do not include indices that combine slices and positions
     np.add.at(out, index, values)
 
 
@@ -178,7 +178,7 @@ def _index_vjp(g: Cotangent, x_shape: Shape, key: Key) -> Cotangent:
 def _indexing(name: str, view: bool) -> TensorFunction:
     return declare(
         name,
-        # The dots make a single number a view too.
+        # With the ellipsis, the result is a view even if it is a single number.
         (lambda x, key: x[(*key, ...)]) if name == "select" else (lambda x, key: x[key]),
         {"x": _index_vjp},
         series="linear",
@@ -217,12 +217,12 @@ stack = declare.sequence(
 
 
 def _copy_slices(x: Array, value: Array, view: View) -> Array:
-    """Return a copy of an array with other values in the place of a view of it."""
+    """Return a copy of an array in which the elements of a view are replaced by other values."""
     out = np.array(x)
     region = view.of(out)
     if np.may_share_memory(out, region):
         region[...] = value
-    else:  # this view of this array is a copy: find the positions
+    else:  # the view function returned a copy: find the positions of its elements
         out.reshape(-1)[view.of(np.arange(out.size).reshape(out.shape))] = value
     return out
 

@@ -1,4 +1,4 @@
-"""What operations take: names for the types of their arguments, and the array behind a value."""
+"""Type aliases for the arguments of operations, and the conversion of a value to an array."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.tensor import Tensor
 
 Value = Tensor | Array
-"""What a VJP rule takes: arrays, tensors where the backward pass is recorded, and subclasses of them such as tracers."""
+"""An argument of a VJP rule: an array, or, if the backward pass is recorded, a tensor or an instance of a subclass."""
 Number = int | float
 Operand = Value | Number
-"""A tensor, or a plain number beside one."""
+"""An operand: a tensor, an array, or a plain number."""
 Forward = Callable[..., Any]
-"""A forward computation: from arrays and the plain arguments of the operation to an array."""
+"""A forward computation, which takes arrays and the plain arguments of the operation and returns an array."""
 Shape = tuple[int, ...]
 Dims = int | Sequence[int] | None
-"""One dimension or several; ``None`` means all."""
+"""One dimension or several dimensions; ``None`` means all dimensions."""
 Wholes = int | Sequence[int]
 Positions = np.ndarray[Any, np.dtype[np.int64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 Key = tuple[int | slice | EllipsisType | Positions | Mask | None, ...]
-"""An index, part by part."""
+"""An index as the tuple of its parts."""
 Data = Operand | Sequence[Any]
-"""What a tensor can be made of; a sequence holds numbers, or sequences of them."""
+"""The data of a new tensor; a sequence contains numbers, or sequences of numbers."""
 
 
 def array_of(value: Value) -> Array:
-    """Return the array that a tensor holds, and an array as it is."""
+    """Return the array of a tensor; an array is returned unchanged."""
     return value._data if isinstance(value, Tensor) else value
