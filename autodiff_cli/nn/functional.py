@@ -1,4 +1,4 @@
-"""The functions that PyTorch keeps in ``torch.nn.functional``."""
+"""The functions of PyTorch's ``torch.nn.functional``."""
 
 from autodiff_cli.ops.activation import *  # noqa: F403
 from autodiff_cli.ops.arrange import pad as pad

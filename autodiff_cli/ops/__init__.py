@@ -1,10 +1,10 @@
-"""Declarations of all operations, by subject.  Importing this package installs the common ones.
+"""The declarations of all operations, grouped by subject.  Importing this package installs the common operations.
 
-The others are installed when a name is looked up that is not installed yet, or when all are listed, so that a small
-evaluation does not wait for three hundred declarations.
+All other operations are installed when an unknown name is looked up or all names are listed, so that a small evaluation
+does not wait for three hundred declarations.
 """
 
-from autodiff_cli.autograd import reverse_mode as reverse_mode  # installs Tensor.backward
+from autodiff_cli.autograd import reverse_mode as reverse_mode  # this import installs Tensor.backward
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.lazy import named
 from autodiff_cli.ops.arithmetic import *  # noqa: F403
@@ -25,7 +25,7 @@ FURTHER = (
 
 
 def install_all() -> None:
-    """Install every function."""
+    """Install the operations of every module."""
     for module in FURTHER:
         named(f"autodiff_cli.ops.{module}")
 

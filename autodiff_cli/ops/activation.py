@@ -46,18 +46,18 @@ declare = Declarations(__name__, elementwise=True)
 
 _ANY = ((0.3,), (-1.7,), ([0.5, -2.0],))
 
-# Sigmoid and its relatives
+# Sigmoid, softplus, silu and mish
 
 
 def _sigmoid(x: Array) -> Any:
-    # exp of negative numbers only: no overflow, and full precision in both tails.
+    # The argument of exp is never positive: there is no overflow, and both tails have full precision.
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1.0, small)[()] / (1 + small)
 
 
 def _sigmoid_slope(x: Array, s: Array) -> Any:
     rest = 1 - s
-    # Where 1 - s loses its digits, compute it from x instead.
+    # Where 1 - s cancels, replace it with sigmoid(-x).
     if rest.ndim == 0:
         return s * (_sigmoid(-x) if rest < 0.03 else rest)
     far = rest < 0.03
@@ -69,7 +69,7 @@ def _sigmoid_slope(x: Array, s: Array) -> Any:
 sigmoid_slope: TensorFunction = declare(
     "sigmoid_slope",
     _sigmoid_slope,
-    {"x": lambda g, x, out: g * (out * -tanh(x / 2)), "s": None},  # 1 - 2*s loses its digits near 0
+    {"x": lambda g, x, out: g * (out * -tanh(x / 2)), "s": None},  # 1 - 2*s would cancel near x = 0
     public=False,
     decomposition="sigmoid(x)*sigmoid(-x)",
 )
@@ -98,7 +98,7 @@ logsigmoid = declare(
 
 
 def _softplus(x: Array, beta: Number, threshold: Number | None) -> Any:
-    # Not log(1 + exp(beta*x))/beta: beta*x may overflow where the result does not.
+    # The formula log(1 + exp(beta*x))/beta can overflow where the result is finite.
     value = (np.maximum if beta > 0 else np.minimum)(x, 0) + np.log1p(np.exp(-np.abs(x * beta))) / beta
     return value if threshold is None else np.where(x * beta > threshold, x, value)[()]
 
@@ -118,10 +118,10 @@ softplus = declare(
         ("" if threshold is None else "x if beta*x > threshold else ") + "(max(beta*x, 0) + log1p(exp(-abs(beta*x))))/beta"
     ),
     methods=(),
-    summary="log(1 + exp(beta*x))/beta without overflow; x where beta*x is above threshold",
+    summary="log(1 + exp(beta*x))/beta without overflow, or x where beta*x exceeds threshold",
     formula="sigmoid(beta*x)",
-    convention="the derivative at the threshold is sigmoid(beta*x) (PyTorch); the default is no threshold, where PyTorch uses 20",
-    smooth="everywhere without a threshold, else beta*x != threshold",
+    convention="the derivative at the threshold is sigmoid(beta*x) (PyTorch); by default no threshold applies, but PyTorch uses 20",
+    smooth="no threshold is given, or beta*x != threshold",
     kink=lambda x, beta, threshold: np.equal(x * beta, math.nan if threshold is None else threshold),
     samples=(*_ANY, ([0.5, -2.0], 2.0), ([0.5, 2.0], 1, 1.5)),
     edges=((1.5, 1, 1.5),),
@@ -168,7 +168,7 @@ _GELU_SCALE, _GELU_CUBE = 2 * math.sqrt(2 / math.pi), 0.044715
 
 
 def _cubic_values(x: Array, cube: float, order: int) -> Any:
-    # From 40 on sigmoid of the result is 0 or 1; the bound keeps x**3 finite.
+    # For abs(x) >= 40 the sigmoid of the result is 0 or 1; clipping keeps x**3 finite.
     near = np.clip(x, -40.0, 40.0)
     parts = (near + cube * near**3, 1 + 3 * cube * near**2, 6 * cube * near, 6 * cube + 0 * near, 0 * near)
     return _GELU_SCALE * parts[min(order, 4)]
@@ -186,7 +186,7 @@ def _cubic_decomposition(cube: float, order: int) -> str:
 
 
 _cubic: TensorFunction = declare(
-    "gelu_cubic",  # derivative of the given order of scale*(x + cube*x**3), clipped to -40 <= x <= 40
+    "gelu_cubic",  # the derivative of the given order of scale*(x + cube*x**3), with x clipped to [-40, 40]
     _cubic_values,
     {"x": lambda g, x, cube, order: g * _cubic(x, cube, order + 1)},
     statics={"cube": _GELU_CUBE, "order": 0},
@@ -196,7 +196,7 @@ _cubic: TensorFunction = declare(
 
 
 def _tanh_argument(x: Value) -> Any:
-    # (1 + tanh(u))/2 is sigmoid(2*u), which keeps its digits for negative u.
+    # (1 + tanh(u))/2 equals sigmoid(2*u), which does not cancel for negative u.
     return _cubic(x, _GELU_CUBE, 0)
 
 
@@ -210,7 +210,7 @@ def _gelu_vjp(g: Value, x: Value, approximate: str) -> Any:
     if approximate == "none":
         return g * (ndtr(x) + x * normal_density(x))
     u = _tanh_argument(x)
-    return g * (sigmoid(u) * (1 + _cubic(x, 3 * _GELU_CUBE, 0) * sigmoid(-u)))  # x*du/dx is a cubic as well
+    return g * (sigmoid(u) * (1 + _cubic(x, 3 * _GELU_CUBE, 0) * sigmoid(-u)))  # x*du/dx is also a cubic polynomial
 
 
 gelu = declare(
@@ -228,11 +228,12 @@ gelu = declare(
     samples=(*_ANY, (0.7, "tanh"), ([-1.2, 2.0], "tanh")),
 )
 
-# Piecewise linear functions.  The next two names are PyTorch's.  y selects the branch; its cotangent is zero.
+# Piecewise linear functions.  The next two operations have PyTorch's names.  Their argument y selects the branch, and its
+# cotangent is zero.
 
 _threshold = declare(
     "threshold_backward",
-    lambda x, y: np.where(y <= 0, 0.0, x)[()],  # a nan in y selects x
+    lambda x, y: np.where(y <= 0, 0.0, x)[()],  # where y is nan, the result is x
     {"x": lambda g, y: where(y <= 0, 0.0, g), "y": lambda g: zeros_like(g)},
     node="ThresholdBackwardBackward0",
     public=False,
@@ -250,7 +251,7 @@ _gate: TensorFunction = declare(
     lambda x, y, low, high, outside: np.where((y <= low) | (y >= high), x * outside if outside else 0.0, x)[()],
     {"x": lambda g, y, low, high, outside: _gate(g, y, low, high, outside), "y": lambda g: zeros_like(g)},
     node="HardtanhBackwardBackward0",
-    statics={"low": 0.0, "high": math.nan, "outside": 0.0},  # nan stands for no bound: nothing compares with it, not even inf
+    statics={"low": 0.0, "high": math.nan, "outside": 0.0},  # a bound of nan never applies, even at inf
     public=False,
     decomposition=_gate_decomposition,
 )
@@ -353,7 +354,7 @@ softsign = declare(
     decomposition="x/(1 + abs(x))",
     summary="x/(1 + abs(x))",
     formula="1/(1 + abs(x))**2",
-    convention="at 0 the derivative is 1 and the second derivative 0 (PyTorch); the value at inf is 1, where PyTorch gives nan",
+    convention="at 0 the derivative is 1 and the second derivative is 0 (PyTorch); the value at inf is 1, but PyTorch gives nan",
     second_kink=lambda x: x == 0,
     samples=_ANY,
     edges=((0.0,),),
@@ -461,7 +462,7 @@ def _log_softmax(x: Array, dim: int) -> Any:
     if axis is None or x.shape[axis] == 0:
         return shifted
     powers = np.exp(shifted)
-    # The largest power is 1.  log1p of the sum of the others keeps terms far below 1.
+    # The largest exponential is 1.  log1p of the sum of the other exponentials is accurate even for terms far below 1.
     np.put_along_axis(powers, np.argmax(shifted, axis=axis, keepdims=True), 0.0, axis)
     return shifted - np.log1p(np.add.reduce(powers, axis=axis, keepdims=True))
 
@@ -494,7 +495,7 @@ softmax = declare(
 log_softmax = declare(
     "log_softmax",
     _log_softmax,
-    # g - exp(out)*sum(g), arranged so that 1 - exp(out) keeps its digits where exp(out) is nearly 1.
+    # This is g - exp(out)*sum(g), arranged so that it does not cancel where exp(out) is close to 1.
     {"x": lambda g, out, dim: -g * expm1(out) - exp(out) * (sum(g, dim, True) - g)},
     series=_log_softmax_series,
     statics={"dim": -1},

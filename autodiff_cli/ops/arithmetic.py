@@ -43,7 +43,7 @@ _PAIR = ((1.5, -0.5), ([1.0, 2.0], 3.0))
 
 
 def _weak(value: Operand) -> Any:
-    """Return a NumPy scalar as a Python number, which does not widen the type of a tensor beside it."""
+    """Convert a NumPy scalar to a Python number, which does not widen the dtype of a tensor in the same operation."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -109,7 +109,7 @@ sub: TensorFunction = declare(
 
 
 def pos(x: Value) -> Any:
-    """x, unchanged."""
+    """The argument x, unchanged."""
     return x
 
 
@@ -121,13 +121,13 @@ div: TensorFunction = declare(
     {"x": lambda g, y: g / y, "y": lambda g, x, y: -g * ((x / y) / y)},
     series="quotient",
     operator="truediv",
-    # As in PyTorch, number / x is number * reciprocal(x).
+    # As in PyTorch, number / x is computed as number * reciprocal(x).
     reflected=lambda self, other: reciprocal(self) * other if _is_number(other) else div(other, self),
     aliases=("divide", "true_divide"),
     summary="x / y",
     formula="1/y, -x/y**2",
     domain="y != 0",
-    convention="at y = 0 the value and the derivatives follow IEEE arithmetic: infinite, or nan at 0/0 (PyTorch)",
+    convention="at y = 0 the value and the derivatives follow IEEE arithmetic: they are infinite, or nan for 0/0 (PyTorch)",
     inside=lambda y: y != 0,
     samples=_PAIR,
     edges=((1.0, 0.0),),
@@ -155,7 +155,7 @@ floor_divide = declare(
 _remainder_tensor = declare(
     "remainder",
     np.remainder,
-    # floor_divide agrees with the remainder; floor(x / y) may be rounded up to the next whole number.
+    # floor_divide is consistent with the remainder; in floor(x / y), the quotient may be rounded up to the next whole number.
     {"x": lambda g: g, "y": lambda g, x, y: -g * floor_divide(x, y)},
     node="RemainderBackward1",
     public=False,
@@ -182,7 +182,7 @@ describe(
     formula="1, -floor(x/y)",
     domain="y != 0",
     smooth="x / y is not a whole number",
-    convention="at the jumps the derivative is 1 for x and one-sided for y (PyTorch)",
+    convention="at the jumps the derivative with respect to x is 1, and the derivative with respect to y is one-sided (PyTorch)",
     inside=lambda y: y != 0,
     kink=lambda x, y: np.remainder(x, y) == 0,
     samples=((7.5, 3.0), (-7.5, 2.0)),
@@ -209,18 +209,20 @@ describe(
     formula="1, -trunc(x/y)",
     domain="y != 0",
     smooth="x is 0 or x / y is not a whole number",
-    convention="at the jumps the derivative is 1 for x and one-sided for y (PyTorch); at y = 0 nan for y, where PyTorch gives -inf",
+    convention="at the jumps the derivative with respect to x is 1, and the derivative with respect to y is one-sided (PyTorch); "
+    "at y = 0 the derivative with respect to y is nan, but PyTorch gives -inf",
     inside=lambda y: y != 0,
     kink=lambda x, y: (np.fmod(x, y) == 0) & (x != 0),
     samples=((7.5, 3.0), (-7.5, 2.0)),
     edges=((6.0, 3.0), (1.0, 0.0)),
 )
 
-# Three powers, as in PyTorch: the rule for a constant exponent needs no logarithm and is right at 0 at every order.
+# As in PyTorch, there are three operations for powers: the VJP rule for a constant exponent needs no logarithm and is correct
+# at 0 at every order.
 
 
 _EVEN = 2.0**53
-"""From here on every float is even, and so is y - 1 as rounded: powers of a negative base would have the wrong sign."""
+"""Every float64 of at least this size is even, and so is the rounded y - 1, which gives negative bases the wrong sign."""
 
 
 def _constant_power_vjp(g: Value, x: Value, y: Number) -> Any:
@@ -235,15 +237,15 @@ def _falling_values(x: Array, y: Array, k: int) -> Any:
     value = count * x ** (y - k)
     if k % 2:
         value = np.where((x < 0) & (np.abs(y) >= _EVEN), -value, value)
-    small = np.abs(y) < 0.5  # y - 1 is rounded there
+    small = np.abs(y) < 0.5  # for such y, the difference y - 1 is rounded
     if np.any(small):
         root = x ** (y / 2)
         value = np.where(small, functools.reduce(operator.truediv, [x] * k, count * root) * root, value)
-    if not np.all(np.isfinite(value)):  # a factor may overflow where the product does not; 0 times an overflow is 0
+    if not np.all(np.isfinite(value)):  # a factor may overflow where the product does not
         root = x ** ((y - k) / 2)
         value = np.where(np.isfinite(value) | (x < 0), value, count * root * root)
         value = np.where((count == 0) & ~np.isnan(x), 0.0, value)
-        if np.any(np.isnan(value)):  # overflow times underflow: compute the product of both from logarithms
+        if np.any(np.isnan(value)):  # one factor overflows and the other underflows: use logarithms
             size = np.abs(x)
             logarithm = k * np.log(np.abs(y)) + (y - k) * np.log(size)
             sign = np.sign(y) ** k * np.where(x < 0, -1.0, 1.0) ** np.where(y == np.floor(y), np.mod(y - k, 2), np.nan)
@@ -276,7 +278,7 @@ _falling: TensorFunction = declare(
     _falling_values,
     {
         "x": lambda g, x, y, k: g * _falling(x, y, k + 1),
-        # Not a sum of two products: each of them may be infinite.
+        # The common factor stays outside the sum, because each of the two products may be infinite.
         "y": lambda g, x, y, k: g * (x ** (y - k) * (_count_slope(y, k) + where((x == 0) & (y >= k), 0.0, _count(y, k) * log(x)))),
     },
     statics={"k": 1},
@@ -286,7 +288,7 @@ _falling: TensorFunction = declare(
 
 
 def _base_vjp(g: Value, x: Value, y: Value) -> Any:
-    # Guards 0 * inf at 0**0 only: a guard on y == 0 alone would make d2/dxdy wrong there.
+    # The condition avoids 0 * inf at 0**0 only: the condition y == 0 alone would make the mixed second derivative wrong.
     return g * where((x == 0) & (y == 0), 0.0, _falling(x, y, 1))
 
 
@@ -300,7 +302,7 @@ def _number_power(x: Array, y: Array) -> Any:
 
 _power_constant: TensorFunction = declare(
     "pow",
-    # NumPy takes sqrt of an array and pow of a number, which differ at -inf and in the sign of 0.
+    # NumPy computes x**0.5 with sqrt for arrays and with pow for numbers; their results differ at -inf and in the sign of 0.
     lambda x, y: np.sqrt(x) if y == 0.5 else x**y,
     {"x": _constant_power_vjp},
     series="power",
@@ -330,7 +332,7 @@ def _power_exists(x: Array, y: Array) -> Any:
 
 
 def _power_kink(x: Array, y: Array) -> Any:
-    if np.ndim(y) == 0 and not 0 <= y < 1:  # most powers: x need not be read
+    if np.ndim(y) == 0 and not 0 <= y < 1:  # most exponents do not have a kink
         return np.False_
     return (x == 0) & (y >= 0) & (y < 1)
 
@@ -351,9 +353,10 @@ describe(
     operator="pow",
     aliases=("power",),
     formula="y*x**(y - 1), x**y*log(x)",
-    domain="x > 0, or x = 0 and y >= 0, or y a whole number and x != 0",
-    convention="the derivative for x is inf at x = 0 with 0 < y < 1; for y 0 at x = 0 with y >= 0, and nan at x < 0 (PyTorch)",
-    smooth="x > 0, or x = 0 and y >= 1, or y a whole number and x != 0",
+    domain="x > 0, or x = 0 and y >= 0, or y is a whole number and x != 0",
+    convention="the derivative with respect to x is inf at x = 0 with 0 < y < 1; the derivative with respect to y is 0 at x = 0 "
+    "with y >= 0, and nan at x < 0 (PyTorch)",
+    smooth="x > 0, or x = 0 and y >= 1, or y is a whole number and x != 0",
     inside=_power_exists,
     kink=_power_kink,
     samples=((1.3, 2.5), (2.0, 3.0), (0.7, -1.5)),
@@ -362,7 +365,7 @@ describe(
 
 
 def _with_alpha(operation: TensorFunction) -> TensorFunction:
-    """Return ``operation`` with a keyword argument that scales its second operand: ``x.add(y, alpha=2)``."""
+    """Return a version of ``operation`` with a keyword argument that scales the second operand: ``x.add(y, alpha=2)``."""
 
     def scaled(x: Array, y: Array, *, alpha: Number = 1) -> Any:
         return operation(x, y if alpha == 1 else y * alpha)
@@ -372,7 +375,7 @@ def _with_alpha(operation: TensorFunction) -> TensorFunction:
     return scaled
 
 
-# The operators take no alpha, and keep the faster function.
+# The operators do not take alpha and still call the faster functions.
 add = Tensor.add = _with_alpha(add)  # type: ignore[attr-defined]
 sub = Tensor.sub = _with_alpha(sub)  # type: ignore[attr-defined]
 
@@ -391,7 +394,7 @@ def addcdiv(x: Operand, tensor1: Value, tensor2: Value, value: Number = 1) -> An
 
 @takes(x=TENSOR, end=TENSOR, weight=TENSOR)
 def lerp(x: Operand, end: Operand, weight: Operand) -> Any:
-    """x + weight*(end - x): x at weight 0, end at weight 1."""
+    """Linear interpolation x + weight*(end - x): x for weight 0, end for weight 1."""
     return x + weight * (end - x)
 
 

@@ -1,4 +1,4 @@
-"""Rearrange elements: flip, roll, repeat, pad, join; triangles, diagonals and grids."""
+"""Operations that rearrange elements: flip, roll, repeat, pad and join; triangles, diagonals and grids."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ _rolled: TensorFunction = declare(
 
 @takes(shifts=WHOLES, dims=optional(DIMENSIONS))
 def roll(x: Value, shifts: Wholes, dims: Wholes | None = None) -> Any:
-    """The elements shifted along dims, those at the end moved to the front; x is flattened if dims is left out."""
+    """The elements shifted along dims, with the last elements moved to the front; without dims, x is flattened first."""
     shifts = _listed(shifts)
     if dims is None:
         if len(shifts) != 1:
@@ -138,7 +138,7 @@ def _triangle(name: str, cut: Callable[[Array, int], Array], summary: str) -> Te
         if x.ndim < 2:
             raise ShapeError(f"{name}: input tensor must have at least 2 dimensions")
         rows, columns = x.shape[-2:]
-        return cut(x, min(max(diagonal, -rows), columns))  # NumPy overflows beyond 64 bits
+        return cut(x, min(max(diagonal, -rows), columns))  # NumPy does not accept offsets beyond 64 bits
 
     made: TensorFunction = declare(
         name,
@@ -153,8 +153,8 @@ def _triangle(name: str, cut: Callable[[Array, int], Array], summary: str) -> Te
     return made
 
 
-tril = _triangle("tril", np.tril, "the lower triangle of a matrix: 0 above the given diagonal")
-triu = _triangle("triu", np.triu, "the upper triangle of a matrix: 0 below the given diagonal")
+tril = _triangle("tril", np.tril, "the lower triangle of a matrix, with 0 above the given diagonal")
+triu = _triangle("triu", np.triu, "the upper triangle of a matrix, with 0 below the given diagonal")
 
 
 def _embed(x: Array, offset: int, dim1: int, dim2: int) -> Any:
@@ -177,7 +177,7 @@ diag_embed: TensorFunction = declare(
     {"x": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
     statics={"offset": 0, "dim1": -2, "dim2": -1},
     kinds={"offset": WHOLE, "dim1": DIMENSION, "dim2": DIMENSION},
-    summary="matrices with the last dimension of x on the diagonal at offset",
+    summary="matrices with the last dimension of x on the diagonal at the given offset",
     formula="diagonal(g)",
     samples=((_M,), (_V, 1), (_M, -1, 0, 2)),
 )
@@ -202,7 +202,7 @@ def _repeat_shape(shape: Shape, sizes: Sequence[int]) -> Shape:
     if len(sizes) < len(shape):
         raise ShapeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
-            hint=f"the shape is {list(shape)}: give at least {len(shape)} numbers",
+            hint=f"give at least {len(shape)} numbers for the shape {list(shape)}",
         )
     return (*(1,) * (len(sizes) - len(shape)), *shape)
 
@@ -231,19 +231,19 @@ _repeated: TensorFunction = declare(
 
 
 def repeat(x: Value, *sizes: Wholes) -> Any:
-    """x repeated along each dimension; further dimensions are added in front."""
+    """x repeated along each dimension; additional sizes add leading dimensions."""
     return _repeated(x, whole_numbers("repeat", "sizes", sizes))
 
 
 def tile(x: Value, *dims: Wholes) -> Any:
-    """x repeated along its last dimensions; missing numbers are 1."""
+    """x repeated along its last dimensions; missing repetition counts are 1."""
     sizes = whole_numbers("tile", "dims", dims)
     return repeat(x, (*(1,) * (len(x.shape) - len(sizes)), *sizes))
 
 
 @takes(repeats=POSITIONS, dim=optional(DIMENSION))
 def repeat_interleave(x: Value, repeats: Positions, dim: int | None = None) -> Any:
-    """Each element, or each slice along dim, repeated next to itself."""
+    """The elements of x, or its slices along dim, each repeated consecutively."""
     at = 0 if dim is None else dimension(dim, len(x.shape))
     if dim is None or not x.shape:
         x = flatten(x) if x.shape else reshape(x, (1,))
@@ -291,7 +291,7 @@ _padded: TensorFunction = declare(
 
 @takes(pad=WHOLES, mode=TEXT, value=optional(NUMBER))
 def pad(x: Value, pad: Wholes, mode: str = "constant", value: Number | None = None) -> Any:
-    """x with a border of value, as widths before and after each dimension, the last one first; negative widths crop."""
+    """x with a border of value; pad lists the widths before and after each dimension, last dimension first, negative to crop."""
     if mode != "constant":
         raise ArgumentError(f"pad supports mode='constant' only, not '{mode}'")
     return _padded(x, _listed(pad), 0.0 if value is None else value)
@@ -321,7 +321,7 @@ describe(expand_as, tensors=("x", "other"), samples=(([1.0, 2.0], [[0.5, -1.0]])
 
 
 def _at_least(x: Value, ndim: int) -> Any:
-    """Add dimensions as ``vstack`` and ``dstack`` do, which take a vector as a row."""
+    """Add dimensions up to ``ndim``; a vector becomes a row, as in ``vstack`` and ``dstack``."""
     while len(x.shape) < ndim:
         x = reshape(x, (1,)) if not x.shape else unsqueeze(x, 0 if len(x.shape) == 1 else 2)
     return x
@@ -346,13 +346,17 @@ def _side_by_side(parts: list[Any]) -> Any:
     return cat(parts, 0 if len(parts[0].shape) == 1 else 1)
 
 
-vstack = _stacking("vstack", lambda parts: cat([_at_least(p, 2) for p in parts], 0), "tensors joined by rows; vectors become rows")
-hstack = _stacking("hstack", _side_by_side, "tensors joined by columns; vectors end to end")
+vstack = _stacking(
+    "vstack",
+    lambda parts: cat([_at_least(p, 2) for p in parts], 0),
+    "tensors joined along the first dimension; vectors become rows",
+)
+hstack = _stacking("hstack", _side_by_side, "tensors joined along the second dimension; vectors are joined end to end")
 dstack = _stacking("dstack", lambda parts: cat([_at_least(p, 3) for p in parts], 2), "tensors joined along the third dimension")
 
 
 def broadcast_tensors(*tensors: Value) -> tuple[Any, ...]:
-    """The tensors, each broadcast to their common shape."""
+    """The tensors broadcast to their common shape."""
     parts = tensor_list("broadcast_tensors", "tensors", tensors)
     shape = broadcast_shape("broadcast_tensors", *(tuple(part.shape) for part in parts))
     return tuple(expand(part, shape) for part in parts)
@@ -399,7 +403,7 @@ def diff(x: Value, n: int = 1, dim: int = -1) -> Any:
         raise ShapeError("diff expects at least a 1-dimensional tensor")
     if n < 0:
         raise ArgumentError(f"the order n of diff cannot be negative: {n}")
-    turns = min(n, x.shape[at])  # after so many differences nothing is left
+    turns = min(n, x.shape[at])  # the result is empty after this many differences
     check_count(turns, MOST_TURNS, "diff of order {} is above the limit of {}")
     for _ in range(turns):
         before = (slice(None),) * at
@@ -407,4 +411,6 @@ def diff(x: Value, n: int = 1, dim: int = -1) -> Any:
     return x
 
 
-describe(diff, tensors=("x",), formula="g of the one before - g of the one after", samples=((_V,), (_M, 2), (_M, 1, 0)))
+describe(
+    diff, tensors=("x",), formula="g of the previous difference - g of the next difference", samples=((_V,), (_M, 2), (_M, 1, 0))
+)

@@ -1,7 +1,7 @@
 """Bessel functions of order 0 and 1.
 
-Their derivatives are half the sum or difference of the two neighbouring orders.  This holds at 0 too, where the usual
-formulas divide by x.
+Each derivative is half the sum or difference of the functions of the two neighbouring orders.  This formula also holds at 0,
+where the usual formulas divide by x.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FIRST = {"iv": (from_scipy("i0"), from_scipy("i1")), "jv": (from_scipy("j0"), f
 
 
 def _of_any_order(name: str) -> Any:
-    """Return SciPy's function; where x is tiny and SciPy gives nan, it is the first term of the power series."""
+    """Return SciPy's function ``name``, replaced by the first term of its power series for tiny x, where SciPy gives nan."""
     of_order = from_scipy(name)
 
     @np.errstate(all="ignore")
@@ -53,7 +53,7 @@ def _first_kind(x: Array, n: int) -> Any:
 
 
 def _waves(x: Array, n: int) -> Any:
-    """Return J_n(x) for large x by Hankel's expansion, written with the sine and cosine of x itself."""
+    """Return J_n(x) for large x by Hankel's expansion in terms of the sine and cosine of x itself."""
     size = np.abs(x) * 1.0
     parts: list[Array | float] = [0.0, 0.0]
     term: Array | float = 1.0
@@ -133,8 +133,8 @@ j1: TensorFunction = declare(
     samples=(*_ANY, (0.0,)),
 )
 
-# exp(-abs(x)) times i0 and i1.  For large x their derivatives are small differences of large terms: from 20 on the
-# asymptotic series is differentiated term by term.
+# The functions i0 and i1 multiplied by exp(-abs(x)).  For large x their derivatives are small differences of large terms, so
+# the asymptotic series is differentiated term by term for abs(x) > 20.
 
 _FAR = 20.0
 _SCALED = (from_scipy("i0e"), from_scipy("i1e"))

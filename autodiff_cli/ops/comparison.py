@@ -53,7 +53,7 @@ def _comparison(name: str) -> Any:
         getattr(operator, name),
         {"x": None, "y": None},
         operator=name,
-        summary=f"x {_SIGNS[name]} y as true or false; not differentiable",
+        summary=f"true where x {_SIGNS[name]} y; not differentiable",
     )
 
 
@@ -61,7 +61,7 @@ lt, le, gt, ge, eq, ne = (_comparison(name) for name in _SIGNS)
 
 
 def _or_unequal(compare: TensorFunction) -> Any:
-    """Leave ``tensor == None`` and ``tensor == \"text\"`` to Python."""
+    """Return ``compare`` as a method that leaves ``tensor == None`` and ``tensor == \"text\"`` to Python."""
     return lambda self, other: NotImplemented if other is None or isinstance(other, str) else compare(self, other)
 
 
@@ -134,7 +134,7 @@ Tensor.where = _method_where  # type: ignore[attr-defined]
 
 
 def _larger_share(g: Value, x: Value, y: Value) -> Any:
-    return where(x == y, g / 2, where(x < y, 0.0, g))  # nan is neither equal nor smaller
+    return where(x == y, g / 2, where(x < y, 0.0, g))  # a nan is neither equal nor smaller
 
 
 def _of_two(name: str, forward: np.ufunc, sign: str) -> TensorFunction:
@@ -168,7 +168,7 @@ def _inside(x: Value, low: Operand | None, high: Operand | None) -> Any:
 
 
 def _clip(x: Array, low: Array | None, high: Array | None) -> Any:
-    # In PyTorch's order: the upper bound wins where min > max.
+    # As in PyTorch, the upper bound is applied last: the result is max where min > max.
     raised = x if low is None else np.maximum(x, low)
     return raised if high is None else np.minimum(raised, high)
 
@@ -199,7 +199,7 @@ _clamp_tensors = declare(
 
 
 def clamp(x: Value, min: Operand | None = None, max: Operand | None = None) -> Any:
-    """x clamped to [min, max]; either bound may be left out."""
+    """x clamped to [min, max]; either bound is optional."""
     if min is None and max is None:
         raise ArgumentError("clamp: at least one of min or max must be given")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
@@ -218,7 +218,7 @@ describe(
     tensors=("x", "min", "max"),
     formula="1 where min <= x <= max else 0",
     smooth="x != min and x != max",
-    convention="the derivative with respect to x at the bounds is 1, as inside (PyTorch)",
+    convention="the derivative with respect to x at the bounds is 1, as between them (PyTorch)",
     kink=_at_bound,
     samples=((0.5, 0.0, 1.0), ([-2.0, 0.3, 5.0], -1.0, 1.0)),
     edges=((0.0, 0.0, 1.0), (1.0, 0.0, 1.0)),

@@ -40,8 +40,9 @@ declare = Declarations(__name__)
 _V, _W, _A, _B = [1.0, 2.0], [3.0, -4.0], [[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]]
 _C, _D = [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]], [[1.5], [0.2], [-0.7]]
 
-# Einstein's sum.  First the diagonal is taken for labels that an operand repeats, and labels of one operand only are
-# summed.  Then operands are contracted in pairs; the cotangent of one is the contraction of the other with that of the result.
+# Einstein summation.  First, the diagonal replaces dimensions whose label an operand repeats, and dimensions whose label occurs
+# in a single operand are summed.  Then operands are contracted in pairs: the cotangent of one operand is the contraction of the
+# other operand with the cotangent of the result.
 
 _Labels = tuple[int, ...]
 
@@ -66,7 +67,7 @@ _contract: TensorFunction = declare(
 
 
 def _terms(equation: str, ndims: list[int]) -> tuple[list[list[int]], list[int]]:
-    """Return the labels of each operand and of the result, as numbers; the labels of '...' are negative."""
+    """Return the labels of each operand and of the result as integers; negative labels represent '...'."""
     given, arrow, wanted = equation.replace(" ", "").partition("->")
     inputs = given.split(",")
     if len(inputs) != len(ndims):
@@ -127,13 +128,13 @@ def _without_repeats(x: Value, labels: list[int]) -> tuple[Any, list[int]]:
 
 
 def _summed(x: Value, labels: list[int], needed: set[int]) -> tuple[Any, list[int]]:
-    """Sum an operand over the labels that are not needed elsewhere."""
+    """Sum an operand over the labels that are not in ``needed``."""
     alone = [i for i, label in enumerate(labels) if label not in needed]
     return (sum(x, alone), [label for label in labels if label in needed]) if alone else (x, labels)
 
 
 def _unstretched(x: Value, of_x: list[int], y: Value, of_y: list[int]) -> tuple[Any, list[int]]:
-    """Remove dimensions of length 1 of ``x`` that would broadcast against ``y``: the rule of a contraction does not sum them."""
+    """Remove dimensions of length 1 that would broadcast against ``y``: the VJP rule of a contraction does not sum them."""
     lengths = dict(zip(of_y, y.shape, strict=True))
     stretched = [i for i, label in enumerate(of_x) if x.shape[i] == 1 != lengths.get(label, 1)]
     if stretched:
@@ -189,7 +190,7 @@ describe(
     ),
 )
 
-# Built from other products
+# Functions composed of other products
 
 
 def _pair(value: object) -> Any:
@@ -205,7 +206,7 @@ _COUNT_OR_PAIR = Kind("a number of dimensions, or a pair of lists of dimensions"
 
 @takes(x=TENSOR, y=TENSOR, dims=_COUNT_OR_PAIR)
 def tensordot(x: Value, y: Value, dims: int | Sequence[Wholes] = 2) -> Any:
-    """Sum of products over the last dims dimensions of x and the first of y, or over two lists of dimensions."""
+    """Sum of products over the last dims dimensions of x and the first dims dimensions of y, or over two lists of dimensions."""
     if not isinstance(dims, int):
         of_x, of_y = ([d] if isinstance(d, int) else list(d) for d in dims)
     else:
@@ -253,7 +254,7 @@ def vdot(x: Value, y: Value) -> Any:
 
 @takes(x=TENSOR, y=TENSOR)
 def kron(x: Value, y: Value) -> Any:
-    """Kronecker product: every element of x times all of y."""
+    """Kronecker product: every element of x multiplied by the whole of y."""
     ndim = max(len(x.shape), len(y.shape))
     of_x, of_y = ((*(1,) * (ndim - len(v.shape)), *v.shape) for v in (x, y))
     check_size(tuple(n * m for n, m in zip(of_x, of_y, strict=True)))
@@ -313,7 +314,7 @@ def linear(x: Value, weight: Value, bias: Value | None = None) -> Any:
 
 
 def chain_matmul(*matrices: Value) -> Any:
-    """Product of several matrices, multiplied in the cheapest order."""
+    """Product of several matrices, computed in the order with the fewest multiplications."""
     parts = tensor_list("chain_matmul", "matrices", matrices)
     if len(parts) < 2:
         raise ArgumentError(f"multi_dot(): expected at least 2 tensors but got {len(parts)}")
@@ -377,7 +378,7 @@ _crossed: TensorFunction = declare(
 
 @takes(x=TENSOR, y=TENSOR, dim=DIMENSION)
 def cross_along(x: Value, y: Value, dim: int = -1) -> Any:
-    """``torch.linalg.cross``: vector product along dim, the last dimension if left out."""
+    """``torch.linalg.cross``: the vector product along dim, by default the last dimension."""
     if len(x.shape) != len(y.shape):
         raise ShapeError(f"linalg.cross: inputs must have the same number of dimensions: {len(x.shape)} and {len(y.shape)}")
     at = dimension(dim, len(x.shape))
@@ -392,7 +393,7 @@ cross_along.__name__ = "linalg.cross"
 
 @takes(x=TENSOR, y=TENSOR, dim=optional(DIMENSION))
 def cross(x: Value, y: Value, dim: Dims = None) -> Any:
-    """Vector product along dim, the first dimension of length 3 if left out."""
+    """Vector product along dim, by default the first dimension of length 3."""
     if dim is None:
         if 3 not in x.shape:
             raise ShapeError("no dimension of size 3 in input")

@@ -1,4 +1,4 @@
-"""Create tensors: constants, ranges, random numbers."""
+"""Functions that create tensors: constants, ranges and random numbers."""
 
 from __future__ import annotations
 
@@ -68,18 +68,18 @@ def _leaf(data: Array, requires_grad: bool) -> Tensor:
 
 
 def zeros(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Zeros in a given shape."""
+    """Tensor of zeros with the given shape."""
     return _leaf(np.zeros(_shape("zeros", size), dtype or get_default_dtype()), requires_grad)
 
 
 def ones(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Ones in a given shape."""
+    """Tensor of ones with the given shape."""
     return _leaf(np.ones(_shape("ones", size), dtype or get_default_dtype()), requires_grad)
 
 
 @takes(size=WHOLES, fill_value=NUMBER)
 def full(size: Wholes, fill_value: Number, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """One value in every element of a given shape."""
+    """Tensor of the given shape, filled with one value."""
     size = size if isinstance(size, (list, tuple)) else (size,)
     return _leaf(
         np.full(_shape("full", (size,)), fill_value, dtype or (get_default_dtype() if isinstance(fill_value, float) else None)),
@@ -89,7 +89,7 @@ def full(size: Wholes, fill_value: Number, *, dtype: DTypeLike | None = None, re
 
 @takes(n=WHOLE, m=optional(WHOLE))
 def eye(n: int, m: int | None = None, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Matrix of n rows and m columns with ones on the diagonal; m is n if left out."""
+    """Matrix of n rows and m columns with ones on the diagonal; m defaults to n."""
     rows, columns = _shape("eye", (n, n if m is None else m))
     return _leaf(np.eye(rows, columns, dtype=dtype or get_default_dtype()), requires_grad)
 
@@ -98,7 +98,7 @@ def eye(n: int, m: int | None = None, *, dtype: DTypeLike | None = None, require
 def arange(
     start: Number, end: Number | None = None, step: Number = 1, *, dtype: DTypeLike | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """Numbers from ``start`` to ``end``, not included, by ``step``; from 0 to ``start`` without ``end``."""
+    """Numbers from ``start`` up to but excluding ``end`` in increments of ``step``; a single argument is the end."""
     if end is None:
         start, end = 0, start
     if step == 0:
@@ -128,7 +128,7 @@ _generator: Any = None
 
 
 def manual_seed(seed: int) -> None:
-    """Restart ``rand`` and ``randn`` from a seed."""
+    """Restart the random numbers of ``rand`` and ``randn`` from a seed."""
     global _generator
     _generator = np.random.default_rng(seed)
 
@@ -140,7 +140,7 @@ def _random() -> Any:
 
 
 def rand(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Return random numbers, uniform between 0 and 1; the same in every run unless ``manual_seed`` sets another seed."""
+    """Return uniform random numbers between 0 and 1, which repeat in every run unless ``manual_seed`` sets another seed."""
     return _leaf(np.asarray(_random().random(_shape("rand", size))).astype(dtype or get_default_dtype()), requires_grad)
 
 
@@ -150,35 +150,35 @@ def randn(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = F
 
 
 def empty(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Return zeros in a given shape; PyTorch leaves the elements uninitialized."""
+    """Return a tensor of zeros with the given shape; PyTorch leaves the elements uninitialized."""
     return zeros(*size, dtype=dtype, requires_grad=requires_grad)
 
 
 def full_like(x: Tensor, fill_value: Number, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a tensor of the shape and type of ``x``, filled with one value."""
+    """Return a tensor with the shape and type of ``x``, filled with one value."""
     made: Tensor = full(x.shape, fill_value, dtype=dtype or x.dtype, requires_grad=requires_grad)
     return made
 
 
 def empty_like(x: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Return zeros in the shape and type of ``x``; see ``empty``."""
+    """Return a tensor of zeros with the shape and type of ``x``; see ``empty``."""
     return zeros(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
 
 
 def rand_like(x: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Return random numbers between 0 and 1 in the shape and type of ``x``."""
+    """Return a tensor of uniform random numbers between 0 and 1 with the shape and type of ``x``."""
     return rand(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
 
 
 def randn_like(x: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Return normal random numbers in the shape and type of ``x``."""
+    """Return a tensor of normally distributed random numbers with the shape and type of ``x``."""
     return randn(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
 
 
 def from_numpy(array: Array) -> Tensor:
     """Return a tensor that shares the memory of a NumPy array."""
     if not isinstance(array, np.ndarray):
-        raise ArgumentError("from_numpy takes a NumPy array", hint="tensor([1, 2]) converts a list")
+        raise ArgumentError("from_numpy takes a NumPy array", hint="use tensor([1, 2]) to convert a list")
     return tensor_on(array, None)
 
 
@@ -194,7 +194,7 @@ def _new(name: str) -> Any:
         made: Tensor = make(*args, dtype=dtype or self.dtype, requires_grad=requires_grad)
         return made
 
-    method.__doc__ = f"Return ``{name}`` with the type of this tensor."
+    method.__doc__ = f"Call ``{name}`` with the type of this tensor."
     return method
 
 
@@ -203,14 +203,14 @@ for _name in ("tensor", "zeros", "ones", "full", "empty"):
 
 
 def zeros_like(x: Value, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Any:
-    """Zeros in the shape and type of ``x``."""
+    """Tensor of zeros with the shape and type of ``x``."""
     if not isinstance(x, Tensor):
         return np.zeros_like(x)[()]
     return _leaf(np.zeros(x.shape, dtype or x.dtype), requires_grad)
 
 
 def ones_like(x: Value, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Any:
-    """Ones in the shape and type of ``x``."""
+    """Tensor of ones with the shape and type of ``x``."""
     if not isinstance(x, Tensor):
         return np.ones_like(x)[()]
     return _leaf(np.ones(x.shape, dtype or x.dtype), requires_grad)

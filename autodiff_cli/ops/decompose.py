@@ -37,7 +37,7 @@ _BATCH = [_A, [[1.0, -2.0], [0.7, 0.4]]]
 
 
 def _gaps(values: Value) -> Any:
-    """Return the differences of all pairs of values, with 1 on the diagonal so that they can be divisors."""
+    """Return the differences of all pairs of values, with 1 on the diagonal to avoid division by zero."""
     eye = np.eye(values.shape[-1], dtype=values.dtype)
     return unsqueeze(values, -2) - unsqueeze(values, -1) + eye
 
@@ -62,7 +62,7 @@ def _eigh_vjp(g: list[Any], eigenvalues: Value, eigenvectors: Value) -> Any:
 
 _EIGEN: dict[str, Any] = {
     "domain": "x is symmetric",
-    "convention": "only the symmetric part of x is used; its derivative is symmetric",
+    "convention": "only the symmetric part of x is used, and the derivative is symmetric",
 }
 eigh: TensorFunction = declare.several(
     "eigh",
@@ -114,7 +114,7 @@ def _across(basis: Value, x: Value) -> Any:
 def _svd_vjp(g: list[Any], U: Value, S: Value, Vh: Value, full_matrices: bool) -> Any:
     k = S.shape[-1]
     if full_matrices and U.shape[-2] != Vh.shape[-1]:
-        # The columns beyond the singular values are not unique and have no derivative; PyTorch ignores their gradient.
+        # Singular vectors without a singular value are neither unique nor differentiable: as in PyTorch, ignore their cotangents.
         U, Vh = getitem(U, (..., slice(0, k))), getitem(Vh, (..., slice(0, k), slice(None)))
         g = [
             None if g[0] is None else getitem(g[0], (..., slice(0, k))),
@@ -148,10 +148,10 @@ svd: TensorFunction = declare.several(
     node="LinalgSvdBackward0",
     statics={"full_matrices": True},
     kinds={"full_matrices": FLAG},
-    summary="U, S, Vh with x = U @ diag(S) @ Vh, S in descending order; with full_matrices=false without columns beyond S",
+    summary="U, S and Vh with x = U @ diag(S) @ Vh and S in descending order; full_matrices=false omits the columns beyond S",
     formula="U @ diag(g) @ Vh for S alone",
-    smooth="no two singular values are equal; none is 0 where x is not square",
-    convention="the signs of the vectors are those of LAPACK",
+    smooth="no two singular values are equal, and no singular value is 0 if x is not square",
+    convention="LAPACK determines the signs of the vectors",
     samples=((_A,), (_BATCH,), (_TALL, False), (_WIDE, False)),
 )
 
@@ -164,7 +164,7 @@ def svdvals(x: Value) -> Any:
 describe(
     svdvals,
     formula="U @ diag(g) @ Vh",
-    smooth="no two singular values are equal, and none is 0",
+    smooth="no two singular values are equal, and no singular value is 0",
     samples=((_A,), (_BATCH,), (_TALL,), (_WIDE,)),
 )
 
@@ -198,7 +198,7 @@ def _qr_vjp(g: list[Any], x: Value, Q: Value, R: Value, mode: str) -> Any:
     g_r = zeros_like(R) if g[1] is None else g[1]
     if columns <= rows:
         return _tall_slope(g_q, g_r, Q, R)
-    # Columns beyond the square part are Q times the columns of R.
+    # Beyond the square part, the columns of x are Q times the corresponding columns of R.
     left, right = (..., slice(0, rows)), (..., slice(rows, None))
     beside = getitem(g_r, right)
     g_q = g_q + matmul(getitem(x, right), mT(beside))
@@ -221,10 +221,10 @@ qr: TensorFunction = declare.several(
     node="LinalgQrBackward0",
     statics={"mode": "reduced"},
     kinds={"mode": TEXT},
-    summary="Q with orthonormal columns and R upper triangular with x = Q @ R",
+    summary="Q with orthonormal columns and upper triangular R with x = Q @ R",
     formula="(gQ + Q @ M) @ inv(R).mT, M the lower triangle of R @ gR.mT - gQ.mT @ Q, mirrored",
     smooth="the first columns of x are linearly independent",
-    convention="the signs are those of LAPACK",
+    convention="LAPACK determines the signs of Q and R",
     samples=((_A,), (_BATCH,), (_TALL,), (_WIDE,)),
 )
 
@@ -237,7 +237,7 @@ _ORDER = either(NUMBER, TEXT)
 def matrix_norm(
     x: Value, ord: Number | str | None = "fro", dim: Dims = (-2, -1), keepdim: bool = False, dtype: DTypeLike | None = None
 ) -> Any:
-    """Norm of a matrix: 'fro', 'nuc', 1 and -1 from its columns, inf and -inf from its rows, 2 and -2 from its singular values."""
+    """Norm of a matrix: 'fro', 'nuc', 1 or -1 (column sums), inf or -inf (row sums), 2 or -2 (singular values)."""
     x = of_type(x, dtype)
     ndim = len(x.shape)
     if ndim < 2:
@@ -267,7 +267,7 @@ describe(
     matrix_norm,
     tensors=("x",),
     formula="x/norm(x) for 'fro', U @ Vh for 'nuc'",
-    smooth="the extreme column, row or singular value is unique and not 0",
+    smooth="the extreme column sum, row sum or singular value is unique and not 0",
     samples=tuple((_WIDE, ord) for ord in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)),
 )
 
@@ -276,7 +276,7 @@ describe(
 def norm_of(
     x: Value, ord: Number | str | None = None, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike | None = None
 ) -> Any:
-    """``torch.linalg.norm``: of all elements without ord, else of vectors or, for two dimensions, of matrices."""
+    """``torch.linalg.norm``: the 2-norm of all elements without ord, otherwise a vector norm, or a matrix norm over two dims."""
     if ord is None or (dim is None and len(x.shape) == 1) or (dim is not None and not isinstance(dim, (list, tuple))):
         return vector_norm(x, 2 if ord is None else ord, dim, keepdim, dtype)
     if dim is None:

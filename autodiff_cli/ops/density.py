@@ -1,7 +1,8 @@
 """Logarithms of probability densities.
 
 The binomial and the Poisson distribution are computed from the deviation from their peak, because the large terms of the
-textbook formula cancel.  Counts may be any numbers, with gamma functions for factorials, and are differentiable.
+textbook formula cancel.  Counts need not be whole numbers, because gamma functions replace factorials, and derivatives with
+respect to counts exist.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def _deviance(x: Array, mean: Array) -> Any:
         series = (series + 1 / (2 * j + 1)) * square
     near = (x - mean) * ratio + 2 * x * ratio * series
     quotient = x / mean
-    apart = (quotient == 0) | (quotient == math.inf)  # underflow or overflow
+    apart = (quotient == 0) | (quotient == math.inf)  # the quotient underflows or overflows
     logarithm = np.where(apart, np.log(x) - np.log(mean), np.log(quotient))
     plain = np.where(x == 0, 0.0, x * logarithm) + mean - x
     return np.where(np.abs(ratio) < 0.1, near, plain)[()]
@@ -86,7 +87,7 @@ def _deviance(x: Array, mean: Array) -> Any:
 
 @np.errstate(all="ignore")
 def _factorial_tail(x: Array) -> Any:
-    """Return log(x!) minus Stirling's formula, for x > 0."""
+    """Return the difference between log(x!) and Stirling's formula for x > 0."""
     total: Any = 0.0
     for i in range(_STEPS):
         total = total + ((x + i + 0.5) * np.log1p(1 / (x + i)) - 1)
@@ -118,8 +119,8 @@ binomial_logpmf = declare(
     decomposition="lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)",
     summary="logarithm of the probability of k successes in n trials with success probability p",
     formula="with respect to p: k/p - (n - k)/(1 - p)",
-    domain="0 <= k <= n, 0 < p < 1, or p = 0 = k, or p = 1 and k = n",
-    convention="counts need not be whole numbers; factorials are gamma functions",
+    domain="0 <= k <= n and 0 < p < 1, or p = 0 and k = 0, or p = 1 and k = n",
+    convention="counts need not be whole numbers; gamma functions replace factorials",
     inside=_is_binomial,
     samples=((3.0, 10.0, 0.4), (2.0, 7.5, [0.1, 0.6])),
     edges=((0.0, 5.0, 0.0), (5.0, 5.0, 1.0), (3.0, 5.0, 1.5)),
@@ -139,10 +140,10 @@ poisson_logpmf = declare(
     {"k": lambda g, k, rate: g * (log(rate) - digamma(k + 1)), "rate": lambda g, k, rate: g * (over(k, rate) - 1)},
     methods=(),
     decomposition="xlogy(k, rate) - rate - lgamma(k + 1)",
-    summary="logarithm of the probability of k events at an expected number of rate",
+    summary="logarithm of the probability of k events when the expected number of events is rate",
     formula="with respect to rate: k/rate - 1",
-    domain="k >= 0, rate > 0, or k = 0 = rate",
-    convention="counts need not be whole numbers; factorials are gamma functions",
+    domain="k >= 0 and rate > 0, or k = 0 and rate = 0",
+    convention="counts need not be whole numbers; gamma functions replace factorials",
     inside=lambda k, rate: (k >= 0) & ((rate > 0) | ((k == 0) & (rate == 0))),
     samples=((3.0, 2.5), ([2.0, 0.5], [4.0, 1.5])),
     edges=((0.0, 0.0), (2.0, -1.0)),

@@ -1,7 +1,8 @@
-"""Determinants and their logarithms, in batches.
+"""Determinants of matrices in batches, and their logarithms.
 
-The derivative of a determinant is the matrix of cofactors, which exists for singular matrices too.  It is computed as
-``det(x)*inv(x).mT`` where that keeps its digits, and from the determinants of the minors elsewhere, at every order.
+The derivative of a determinant is the matrix of cofactors, which exists even for singular matrices.  The cofactors are computed
+as ``det(x)*inv(x).mT`` for well-conditioned matrices, and from a singular value decomposition for other matrices.  Higher
+derivatives of ill-conditioned matrices are computed from the cofactors of the minors.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def _is_sound(x: Value) -> bool:
 
 
 def _lift(g: Value) -> Any:
-    """Append two dimensions of length 1 to one number for each matrix, so that it broadcasts with the matrices."""
+    """Append two dimensions of length 1, so that one number for each matrix broadcasts against the matrices."""
     return unsqueeze(unsqueeze(g, -1), -1)
 
 
@@ -98,7 +99,7 @@ def cofactors(x: Value) -> Any:
 
 
 def _nan_kept(x: Array, found: Array) -> Any:
-    """Return nan for matrices that contain nan: elimination may stop at a zero pivot before it reaches the nan."""
+    """Replace the results of matrices that contain nan with nan: elimination may stop at a zero pivot before the nan."""
     if not np.isnan(np.add.reduce(x, None)):  # faster than the test below
         return found
     return np.where(np.any(np.isnan(x), (-2, -1)), x.dtype.type(np.nan), found)[()]
@@ -117,7 +118,7 @@ det: TensorFunction = declare(
     node="LinalgDetBackward0",
     summary="determinant of each matrix",
     formula="the cofactors: det(x)*inv(x).mT where x is not singular",
-    convention="exact where x is singular, at every order",
+    convention="derivatives of every order are exact where x is singular",
     samples=((A,), (BATCH,), (SINGULAR,), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]],)),
 )
 
@@ -141,9 +142,9 @@ slogdet: TensorFunction = declare.several(
     results=("sign", "logabsdet"),
     constant=("sign",),
     node="LinalgSlogdetBackward0",
-    summary="sign of the determinant and logarithm of its absolute value without overflow",
+    summary="sign of the determinant, and logarithm of its absolute value without overflow",
     formula="inv(x).mT",
-    convention="for a singular matrix the logarithm is -inf and its derivative infinite; PyTorch gives other signs",
+    convention="for a singular matrix the logarithm is -inf and its derivative is infinite; PyTorch gives other signs",
     edges=((SINGULAR,),),
     **SQUARE,
 )
@@ -159,7 +160,7 @@ describe(
     logdet,
     formula="inv(x).mT",
     domain="det(x) > 0",
-    convention="nan where the determinant is negative, with the derivative 0 (PyTorch)",
+    convention="where the determinant is negative, the value is nan and the derivative is 0 (PyTorch)",
     samples=((A,), (BATCH,)),
     edges=(([[1.0, 2.0], [3.0, 4.0]],),),
 )

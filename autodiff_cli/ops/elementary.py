@@ -68,7 +68,7 @@ exp = declare("exp", np.exp, {"x": lambda g, out: g * out}, summary="e to the po
 expm1 = declare(
     "expm1",
     np.expm1,
-    # Not out + 1 as in PyTorch: for negative x it would lose its digits.
+    # PyTorch's rule uses out + 1, which cancels for negative x.
     {"x": lambda g, x, out: g * where(out < -0.5, exp(x), out + 1)},
     recover=np.log1p,
     summary="exp(x) - 1, accurate for small x",
@@ -92,7 +92,7 @@ log = declare(
     summary="natural logarithm",
     formula="1/x",
     domain="x > 0",
-    convention="at 0 the value is -inf and the derivative inf; below 0 the value is nan and the derivative 1/x (PyTorch)",
+    convention="at 0 the value is -inf and the derivative is inf; below 0 the value is nan and the derivative is 1/x (PyTorch)",
     inside=lambda x: x > 0,
     samples=_POSITIVE,
     edges=((0.0,), (-1.0,)),
@@ -105,7 +105,7 @@ log1p = declare(
     summary="log(1 + x), accurate for small x",
     formula="1/(1 + x)",
     domain="x > -1",
-    convention="at -1 the value is -inf and the derivative inf; below -1 the value is nan (PyTorch)",
+    convention="at -1 the value is -inf and the derivative is inf; below -1 the value is nan (PyTorch)",
     inside=lambda x: x > -1,
     samples=_POSITIVE,
     edges=((-1.0,),),
@@ -121,7 +121,7 @@ def _logarithm(base: int, forward: np.ufunc) -> TensorFunction:
         summary=f"logarithm to base {base}",
         formula=f"1/(x*log({base}))",
         domain="x > 0",
-        convention="at 0 the value is -inf and the derivative inf; below 0 the value is nan (PyTorch)",
+        convention="at 0 the value is -inf and the derivative is inf; below 0 the value is nan (PyTorch)",
         inside=lambda x: x > 0,
         samples=_POSITIVE,
         edges=((0.0,),),
@@ -154,7 +154,7 @@ rsqrt = declare(
     summary="1 / sqrt(x)",
     formula="-x**-1.5/2",
     domain="x > 0",
-    convention="at 0 the value is inf and the derivative -inf (PyTorch)",
+    convention="at 0 the value is inf and the derivative is -inf (PyTorch)",
     inside=lambda x: x > 0,
     samples=_POSITIVE,
     edges=((0.0,),),
@@ -164,9 +164,9 @@ cbrt = declare(
     np.cbrt,
     {"x": lambda g, out: g / (3 * out**2)},
     decomposition="sign(x)*abs(x)**(1/3)",
-    summary="cube root, also of negative numbers",
+    summary="real cube root, defined for negative numbers too",
     formula="1/(3*cbrt(x)**2)",
-    convention="the derivative at 0 is inf, its limit from both sides; PyTorch does not have cbrt",
+    convention="the derivative at 0 is inf, which is the limit from both sides; PyTorch does not have cbrt",
     samples=_ANY,
     **AT_ZERO,
 )
@@ -179,7 +179,7 @@ reciprocal = declare(
     summary="1 / x",
     formula="-1/x**2",
     domain="x != 0",
-    convention="at 0 the value is inf and the derivative -inf (PyTorch)",
+    convention="at 0 the value is inf and the derivative is -inf (PyTorch)",
     inside=lambda x: x != 0,
     samples=_ANY,
     edges=((0.0,),),
@@ -229,10 +229,10 @@ _AT_HALF: dict[str, Any] = {
     "edges": ((2.5,),),
 }
 sign = _step("sign", _sign, "sign of x: -1, 0 or 1", AT_ZERO)
-sgn = _step("sgn", _sign, "sign of x, as in sign; PyTorch has both, with nodes of their own", AT_ZERO, "sign(x)")
+sgn = _step("sgn", _sign, "sign of x, the same function as sign; PyTorch has a separate node for each", AT_ZERO, "sign(x)")
 floor = _step("floor", np.floor, "x rounded down", _AT_WHOLE)
 ceil = _step("ceil", np.ceil, "x rounded up", _AT_WHOLE)
-round = _step("round", np.round, "x rounded to the nearest whole number, halves to the even one", _AT_HALF)
+round = _step("round", np.round, "x rounded to the nearest whole number, with halves rounded to even", _AT_HALF)
 trunc = _step("trunc", np.trunc, "x rounded towards 0", _AT_WHOLE_BUT_ZERO)
 abs = declare(
     "abs",
@@ -258,7 +258,7 @@ frac = declare(
     **_AT_WHOLE_BUT_ZERO,
 )
 
-# A primitive, so that the derivative is finite where a factor is 0; factored, so that it is accurate near 1.
+# This is a primitive so that its derivative is finite where a factor is 0; the factors make it accurate near 1 and -1.
 _one_minus_square = declare(
     "one_minus_square",
     lambda x: (1 - x) * (1 + x),
@@ -267,7 +267,7 @@ _one_minus_square = declare(
     decomposition="(1 - x)*(1 + x)",
 )
 
-# Derivatives of inverse functions.  The square of a large x overflows, so powers of it are computed from x itself.
+# Derivatives of inverse functions.  The square of a large x overflows, so powers are computed from x itself.
 
 
 @np.errstate(all="ignore")
@@ -283,7 +283,7 @@ def _over_root_values(x: Array, j: int, m: int, shift: int) -> Any:
 
 
 _over_root: TensorFunction = declare(
-    "over_root",  # x**j/(x**2 + shift)**(m/2), shift is 1 or -1
+    "over_root",  # x**j/(x**2 + shift)**(m/2), where shift is 1 or -1
     _over_root_values,
     {"x": lambda g, x, j, m, shift: g * _over_root_slope(x, j, m, shift)},
     statics={"j": 0, "m": 1, "shift": 1},
@@ -357,9 +357,10 @@ atan = declare(
     formula="1/(x**2 + 1)",
     samples=_ANY,
 )
-# The angle and the absolute value of z = x + y*i.  The derivatives of the angle are the real and imaginary parts of 1/z,
-# their derivatives those of 1/z**2, and so on: products, where sums of quotients would cancel.  Squares of numbers near
-# 1e-160 and 1e160 underflow and overflow: there z is scaled by a power of 2, which is exact.
+# The angle and the absolute value of z = x + y*i.  The first derivatives of the angle are the real and imaginary parts of 1/z,
+# the second derivatives are parts of 1/z**2, and so on.  These products are accurate, whereas sums of quotients would cancel.
+# Squares of numbers near 1e-160 underflow, and squares of numbers near 1e160 overflow, so z is scaled by a power of 2, which
+# is exact.
 
 
 def _scaled(x: Array, y: Array) -> tuple[Any, Any, Any]:
@@ -375,7 +376,7 @@ def _is_middling(size: Array, order: int) -> Any:
 
 
 def _top(x: Array, y: Array, n: int, imaginary: bool) -> Any:
-    """Return the real or imaginary part of (x - y*i)**n, which is abs(z)**(2*n) times that of 1/z**n."""
+    """Return the real or imaginary part of (x - y*i)**n, which is abs(z)**(2*n) times the same part of 1/z**n."""
     if n == 2:  # x**2 - y**2 would cancel
         return -2 * (x * y) if imaginary else (x - y) * (x + y)
     real, imag = x, -y
@@ -392,7 +393,7 @@ def _inverse_values(x: Array, y: Array, n: int, imaginary: bool) -> Any:
     if _is_middling(x * x + y * y, n) and np.all((least == 0) | (least * least > 0)):
         return _top(x, y, n, imaginary) / (x * x + y * y) ** n
     near_x, near_y, power = _scaled(x, y)
-    # Scale up as far as the power allows, so that a subnormal x or y beside a large one keeps its digits.
+    # Scale up as far as the power allows, so that a subnormal x or y remains accurate when the other number is large.
     lift = (900 if dtype.itemsize == 8 else 90) // n
     top = _top(np.ldexp(x, power + lift), np.ldexp(y, power + lift), n, imaginary)
     value = np.ldexp(top / (near_x * near_x + near_y * near_y) ** n, (power - lift) * n)
@@ -441,7 +442,7 @@ def _product_over_values(a: Array, b: Array, size: Array) -> Any:
 
 
 _product_over: TensorFunction = declare(
-    "product_over",  # a*b/size for two shares, 0 where size is 0
+    "product_over",  # a*b/size for two results of share_of_hypot, 0 where size is 0
     _product_over_values,
     {
         "a": lambda g, b, size: g * where(size == 0, 0.0, b / size),
@@ -459,7 +460,7 @@ def _share_vjp(g: Value, x: Value, y: Value, of: bool, by: bool) -> Any:
 
 
 _share: TensorFunction = declare(
-    "share_of_hypot",  # x/hypot(x, y), or y/hypot(x, y) if second; 0 where both are 0
+    "share_of_hypot",  # x/hypot(x, y), or y/hypot(x, y) if second; 0 where x and y are both 0
     _share_values,
     {
         "x": lambda g, x, y, second: _share_vjp(g, x, y, second, False),
@@ -477,7 +478,7 @@ atan2 = declare(
     summary="angle of the point (x, y) in radians, from -pi to pi",
     formula="x/(x**2 + y**2), -y/(x**2 + y**2)",
     smooth="y != 0 or x > 0",
-    convention="both derivatives at (0, 0) are 0; at the jump on the negative x axis they are those of both sides (PyTorch)",
+    convention="both derivatives at (0, 0) are 0; at the jump on the negative x axis they are the limits from both sides (PyTorch)",
     kink=lambda y, x: (y == 0) & (x <= 0),
     samples=((0.7, -1.2), (-1.5, 2.0)),
     edges=((0.0, 0.0), (0.0, -1.0)),
@@ -513,7 +514,7 @@ def _sech_square(x: Array) -> Any:
 
 def _tanh_slope(x: Array, t: Array) -> Any:
     slope = 1 - t * t
-    # Where 1 - t*t loses its digits, compute it from x instead.
+    # Where 1 - t*t cancels, compute the slope from x.
     if slope.ndim == 0:
         return _sech_square(x) if slope < 0.06 else slope
     far = slope < 0.06
@@ -570,7 +571,7 @@ atanh = declare(
     summary="inverse hyperbolic tangent",
     formula="1/(1 - x**2)",
     domain="-1 < x < 1",
-    convention="at -1 and 1 the value is infinite and the derivative inf (PyTorch)",
+    convention="at -1 and 1 the value is infinite and the derivative is inf (PyTorch)",
     inside=lambda x: np.abs(x) < 1,
     samples=_INSIDE,
     edges=((1.0,),),

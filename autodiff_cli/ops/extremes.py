@@ -49,7 +49,7 @@ def share(g: Value, x: Value, out: Value, dim: Dims, nans: bool = True) -> Any:
 
 
 def _shared(ufunc: np.ufunc, x: Array, dim: Dims) -> Any:
-    """Return a mask of the elements that have the extreme value if there are several."""
+    """Return a mask of the tied extreme elements, which is false where the extreme element is unique."""
     reached = x == ufunc.reduce(x, axis=dimensions(dim, np.ndim(x)), keepdims=True)
     return reached & (np.add.reduce(reached, axis=dimensions(dim, np.ndim(x)), keepdims=True) > 1)
 
@@ -89,7 +89,7 @@ TIE = (([5.0, 1.0, 5.0],), ([1.0, 5.0, 1.0],))
 
 
 def _extreme_series(ufunc: np.ufunc, x: Tensor, dim: Dims, keepdim: bool) -> Any:
-    """Return the mean of the elements that have the extreme value."""
+    """Return the mean of the elements that equal the extreme value."""
     chosen = x == ufunc.reduce(x._data, axis=dimensions(dim, x.ndim), keepdims=True)
     return sum(where(chosen, x, 0.0), dim, keepdim) / sum(chosen, dim, keepdim)
 
@@ -126,16 +126,16 @@ amin = _extreme("amin", np.minimum, "minimum of all elements, or along dim")
 _max_of_all = _extreme("max", np.maximum, "", "MaxBackward1", public=False)
 _min_of_all = _extreme("min", np.minimum, "", "MinBackward1", public=False)
 
-# Extremes with positions: each forward computation finds positions, and takes the values there.
+# Extremes with positions: each forward computation finds positions and takes the values at these positions.
 
 
 def as_lanes(x: Array) -> Any:
-    """Return a number as a vector of length 1, and any other array as it is."""
+    """Return a number as a vector of length 1, and any other array unchanged."""
     return x if x.ndim else x.reshape(1)
 
 
 def with_positions(x: Array, at: int, index: Positions, keepdim: bool) -> tuple[Any, Any]:
-    """Return the values at one position along each lane, and the positions; ``index`` has length 1 along the dimension."""
+    """Return the values at one position along each lane, and the positions; ``index`` has length 1 along dimension ``at``."""
     values = np.take_along_axis(as_lanes(x), index, at)
     if not x.ndim:
         return x, np.int64(index[0])
@@ -145,12 +145,12 @@ def with_positions(x: Array, at: int, index: Positions, keepdim: bool) -> tuple[
 
 
 def put_back(g: list[Value], indices: Positions, x_shape: Shape, dim: int) -> Any:
-    """Put the cotangent of the values back at their positions along dim."""
+    """Add the cotangent of the values to zeros in the shape of the input, at the positions of the values along dim."""
     return dropped(g[0], x_shape, dimension(dim, len(x_shape)), np.asarray(array_of(indices)))
 
 
 def put_one_back(g: list[Value], indices: Positions, x_shape: Shape, dim: int, keepdim: bool) -> Any:
-    """Put back the cotangent of one value for each lane."""
+    """Return the result of ``put_back`` for a reduction to one value for each lane."""
     if keepdim or not x_shape:
         return put_back(g, indices, x_shape, dim)
     at = dimension(dim, len(x_shape))
@@ -197,7 +197,7 @@ def _is_dimension(y: object) -> TypeGuard[int]:
 
 def _extreme_of(name: str, x: Value, y: Operand | None, keepdim: bool, dim: int | None) -> Any:
     if not isinstance(keepdim, (bool, np.bool_)):
-        raise ArgumentError(f"{name} takes one tensor or two arguments", hint=f"{name}([a, b, c]), or {name}({name}(a, b), c)")
+        raise ArgumentError(f"{name} takes one tensor or two arguments", hint=f"use {name}([a, b, c]) or {name}({name}(a, b), c)")
     of_all, along, of_two = _EXTREMES[name]
     if dim is None and _is_dimension(y):
         y, dim = None, y
@@ -211,13 +211,13 @@ _EXTREMES = {"max": (_max_of_all, _max_along, maximum), "min": (_min_of_all, _mi
 
 @takes(dim=optional(DIMENSION))
 def max(x: Value, y: Operand | None = None, keepdim: bool = False, dim: int | None = None) -> Any:
-    """Maximum of all elements, or along dim with positions; for two tensors their elementwise maximum."""
+    """Maximum of all elements, or along dim with positions; for two tensors, the elementwise maximum."""
     return _extreme_of("max", x, y, keepdim, dim)
 
 
 @takes(dim=optional(DIMENSION))
 def min(x: Value, y: Operand | None = None, keepdim: bool = False, dim: int | None = None) -> Any:
-    """Minimum of all elements, or along dim with positions; for two tensors their elementwise minimum."""
+    """Minimum of all elements, or along dim with positions; for two tensors, the elementwise minimum."""
     return _extreme_of("min", x, y, keepdim, dim)
 
 
@@ -227,7 +227,7 @@ for _function, _ufunc in ((max, np.maximum), (min, np.minimum)):
         kink=_ties(_ufunc),
         kinds={"keepdim": FLAG, "dim": optional(DIMENSION)},
         tensors=("x", "y"),
-        convention=f"{_SHARED}; along a dimension the first of them has it",
+        convention=f"{_SHARED}; along a dimension, the first extreme element receives all of it",
         samples=(([1.0, -2.0, 3.0],), (1.5, -0.5), ([[1.0, 2.0], [4.0, 3.0]], None, True, 1)),
         edges=((1.0, 1.0), *TIE),
         **_KINK,
@@ -247,7 +247,7 @@ _median_of_all = declare(
 
 @takes(dim=optional(DIMENSION), keepdim=FLAG)
 def median(x: Value, dim: Dims = None, keepdim: bool = False) -> Any:
-    """Median of all elements, the lower of the two in the middle; along dim with positions."""
+    """Median of all elements, or along dim with positions; the lower of two middle elements is the median."""
     return _median_of_all(x) if dim is None else _median_along(x, dim, keepdim)
 
 
@@ -257,7 +257,7 @@ describe(
     formula="1 at the median, 0 elsewhere",
     smooth="the median is unique",
     kink=_repeated,
-    convention="equal elements share the derivative evenly; along a dimension one of them has it (PyTorch)",
+    convention="equal elements share the derivative evenly; along a dimension, one equal element receives all of it (PyTorch)",
     samples=(([1.0, -2.0, 3.0, 7.0],), ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], 0, True)),
     edges=TIE,
 )
@@ -279,8 +279,8 @@ def _position(name: str, find: Callable[..., Array], summary: str) -> Any:
     return declare(name, forward, {"x": None}, statics=STATICS, kinds=_KINDS, summary=summary)
 
 
-argmax = _position("argmax", np.argmax, "position of the maximum in x flattened, or along dim")
-argmin = _position("argmin", np.argmin, "position of the minimum in x flattened, or along dim")
+argmax = _position("argmax", np.argmax, "position of the maximum in the flattened x, or along dim")
+argmin = _position("argmin", np.argmin, "position of the minimum in the flattened x, or along dim")
 
 # Running extremes
 
@@ -290,7 +290,7 @@ def _running(ufunc: np.ufunc) -> Any:
         at = dimension(dim, x.ndim)
         lanes = as_lanes(x)
         values = ufunc.accumulate(lanes, at)
-        reached = (lanes == values) | np.isnan(lanes)  # the last of equal elements, and every nan
+        reached = (lanes == values) | np.isnan(lanes)  # the last of equal elements is found, and every nan
         places = np.arange(lanes.shape[at]).reshape([-1 if d == at else 1 for d in range(lanes.ndim)])
         indices = np.maximum.accumulate(np.where(reached, places, 0), at)
         return values.reshape(x.shape)[()], indices.reshape(x.shape)[()]
@@ -316,7 +316,7 @@ def _running_extreme(name: str, ufunc: np.ufunc, summary: str) -> TensorFunction
         statics={"dim": 0},
         kinds={"dim": DIMENSION},
         summary=summary,
-        convention="the last of equal elements has the derivative (PyTorch)",
+        convention="the last of several equal elements receives the derivative (PyTorch)",
         samples=((FIVE, 1),),
         **RESULTS,
         **ORDER,

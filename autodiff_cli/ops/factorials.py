@@ -41,7 +41,7 @@ def _lgamma_number(x: float) -> float:
 def _gamma_number(x: float) -> float:
     try:
         return math.gamma(x)
-    except ValueError:  # as PyTorch and SciPy: at 0 an infinity of its sign, nan at the other poles
+    except ValueError:  # as in PyTorch and SciPy: infinite with the sign of x at 0, nan at the other poles
         return math.copysign(math.inf, x) if x == 0 else math.nan
     except OverflowError:
         return math.inf if x > 0 or math.floor(x) % 2 == 0 else -math.inf
@@ -52,7 +52,7 @@ _lgamma_of = from_math(_lgamma_number, "gammaln")
 
 def _lgamma_elsewhere(x: Array) -> Any:
     value = _lgamma_of(x)
-    if isinstance(x, np.ndarray):  # SciPy gives inf for subnormal numbers, and -inf at -inf
+    if isinstance(x, np.ndarray):  # SciPy returns inf for subnormal numbers, and -inf at -inf
         size = np.abs(x)
         value = np.where(size < 1e-300, -np.log(size), np.where(size == math.inf, size, value))
     return value
@@ -60,7 +60,7 @@ def _lgamma_elsewhere(x: Array) -> Any:
 
 @np.errstate(all="ignore")
 def _lgamma(x: Array) -> Any:
-    # A series around the zeros at 1 and 2, where the libraries lose most digits.
+    # Near the zeros at 1 and 2, where the libraries are inaccurate, use a power series.
     near = (x > 0.5) & (x < 2.5)
     if not np.any(near):
         return _lgamma_elsewhere(x)
@@ -79,14 +79,14 @@ _PI_COTANGENT = (math.pi**2 / 3, math.pi**4 / 45, 2 * math.pi**6 / 945)
 def _cotangent(offset: Array) -> Any:
     """Return cot(pi*offset), for offsets from -1/2 to 1/2."""
     size = np.abs(offset)
-    # 1/2 - size is exact where its tangent is small.
+    # The difference 1/2 - size is exact where the cotangent is small.
     return np.sign(offset) * np.where(size < 0.25, 1 / np.tan(math.pi * size), np.tan(math.pi * (0.5 - size)))
 
 
 @np.errstate(all="ignore")
 def _digamma_values(x: Array) -> Any:
     psi = from_scipy("psi")
-    # Near a negative pole compute from the distance to the pole, which is exact; 1/tan(pi*x) is only as accurate as x.
+    # Near a negative pole, compute the cotangent from the distance to the pole, which is exact; pi*x would be rounded.
     offset = x - np.round(x)
     near = (x < 0) & (offset != 0) & (np.abs(offset) < 0.25)
     if not np.any(near):
@@ -107,7 +107,7 @@ lgamma = declare(
     aliases=("gammaln",),
     summary="log(abs(gamma(x)))",
     formula="digamma(x)",
-    convention="inf at 0, -1, -2, ...; the derivative at 0 is -inf (PyTorch)",
+    convention="the value at 0, -1, -2, ... is inf; the derivative at 0 is -inf (PyTorch)",
     **_POLES,
 )
 digamma: TensorFunction = declare(
@@ -118,7 +118,7 @@ digamma: TensorFunction = declare(
     aliases=("psi",),
     summary="derivative of lgamma",
     formula="polygamma(1, x)",
-    convention="-inf at 0 and nan at -1, -2, ...; the derivative there is inf (PyTorch gives 6.6e32 at -1)",
+    convention="the value is -inf at 0 and nan at -1, -2, ...; the derivative at these points is inf (PyTorch gives 6.6e32 at -1)",
     **_POLES,
 )
 gamma = declare(
@@ -128,7 +128,7 @@ gamma = declare(
     decomposition=long_decompositions.GAMMA,
     summary="gamma function: (x - 1)! for whole numbers x",
     formula="gamma(x)*digamma(x)",
-    convention="inf at 0, nan at -1, -2, ...",
+    convention="the value is inf at 0, and nan at -1, -2, ...",
     **_POLES,
 )
 
@@ -141,7 +141,8 @@ def _zeta_values(x: Array, q: Array) -> Any:
     if not np.any(reflected):
         return _zeta(x, q)
     value = _zeta(x, np.where(reflected, 1.0, q))
-    # SciPy would need abs(q) terms.  Those with a negative base are, up to sign, the sum from 1 - part to -q.
+    # SciPy would add abs(q) terms.  The sum of the terms with a negative base is, up to sign, the sum over bases from 1 - part
+    # to -q.
     part = q - np.floor(q)
     below = np.where(x % 2 == 0, 1.0, -1.0) * (_zeta(x, 1 - part) - _zeta(x, np.where(reflected, 1 - q, 1.0)))
     return np.where(reflected, _zeta(x, part) + below, value)[()].astype(np.result_type(x, q))
@@ -150,7 +151,7 @@ def _zeta_values(x: Array, q: Array) -> Any:
 def _by_exponent() -> Any:
     raise GraphError(
         "the derivative of zeta with respect to x is not implemented",
-        hint=f"pass x as a constant, such as {setting('const', 'x=2')}, or detached",
+        hint=f"pass x as a constant, such as {setting('const', 'x=2')}, or detach it",
     )
 
 
@@ -180,7 +181,7 @@ def _polygamma_values(x: Array, n: int) -> Any:
     value = sign * float(math.factorial(n)) * _zeta(n + 1.0, np.where(reflected, 1 - x, x))
     if not np.any(reflected):
         return value[()]
-    # zeta would need abs(x) terms: use the reflection formula, with the cotangent of the distance to the nearest pole.
+    # zeta would add abs(x) terms: use the reflection formula with the cotangent of the distance to the nearest pole instead.
     offset = x - np.round(x)
     *coefficients, leading = long_decompositions.cotangent_polynomial(n)
     cotangent, polynomial = _cotangent(offset), leading
@@ -217,7 +218,7 @@ describe(
     methods=(),
     formula="with respect to x: polygamma(n + 1, x)",
     domain="n = 0, 1, 2, ...; x is not 0, -1, -2, ...",
-    convention="infinite or nan at 0, -1, -2, ... (PyTorch)",
+    convention="the value at 0, -1, -2, ... is infinite or nan (PyTorch)",
     inside=lambda x: (x > 0) | (x != np.floor(x)),
     samples=((1, 0.3), (2, 2.5), (1, -1.6), (2, [-0.3, 4.0])),
     edges=((1, 0.0), (2, -1.0)),
@@ -225,8 +226,8 @@ describe(
 Tensor.polygamma = lambda self, n: polygamma(n, self)  # type: ignore[attr-defined]
 
 
-# Differences of polygamma functions at a + b and a.  Where b is small beside a they would cancel: they are computed as
-# sums of differences of powers, each of which keeps its digits.
+# Differences of polygamma functions at a + b and a.  Subtraction would cancel where b is small compared with a, so the
+# differences are computed as sums of accurate differences of powers.
 
 _SHIFT = 20
 
@@ -266,7 +267,7 @@ polygamma_gap: TensorFunction = declare(
     kinds={"n": ORDER},
     methods=(),
     decomposition=long_decompositions.polygamma_gap,
-    summary="polygamma(n, a + b) - polygamma(n, a), accurate where b is small beside a",
+    summary="polygamma(n, a + b) - polygamma(n, a), accurate where b is small compared with a",
     formula="polygamma_gap(a, b, n + 1), polygamma(n + 1, a + b)",
     domain="a > 0, b > 0",
     inside=lambda a, b: (a > 0) & (b > 0),
@@ -276,7 +277,7 @@ polygamma_gap: TensorFunction = declare(
 
 
 def stirling_tail(x: Array) -> Any:
-    """Return lgamma(x) minus Stirling's formula, for x of 15 and more."""
+    """Return the difference between lgamma(x) and Stirling's formula for x >= 15."""
     square = x * x
     total: Array | float = 0.0
     for k in range(8, 0, -1):
@@ -290,7 +291,7 @@ def _beta(a: Array, b: Array) -> Any:
     far = (small > 0) & (large > 50)
     if not np.any(far):
         return from_scipy("beta")(a, b)
-    # gamma(small) * gamma(large)/gamma(large + small): SciPy's difference of logarithms would cancel.
+    # Compute gamma(small) * gamma(large)/gamma(large + small), because SciPy's difference of logarithms would cancel.
     low, high = np.where(far, small, 1.0), np.where(far, large, 60.0)
     total = low + high
     tails = stirling_tail(high) - stirling_tail(total)

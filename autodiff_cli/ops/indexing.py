@@ -1,4 +1,4 @@
-"""Indexing: ``x[key]``.  As in PyTorch, whole numbers select, slices slice, tensors and lists of positions gather."""
+"""Indexing with ``x[key]``: as in PyTorch, numbers select an element, slices a range, and tensors or lists any positions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _alias = declare("alias", lambda x: x, {"x": lambda g: g}, series="linear", publ
 
 
 def getitem(x: Value, key: object) -> Any:
-    """Return elements by numbers, slices, ``None`` for a new dimension, ``...``, masks and lists of positions."""
+    """Return the elements at a key of whole numbers, slices, ``None`` (a new dimension), ``...``, masks and lists of positions."""
     parts = tuple(_part(part) for part in (key if isinstance(key, tuple) else (key,)))
     whole = len(parts) == 1 and parts[0] is not ...
     result: Any = x
@@ -32,7 +32,7 @@ def getitem(x: Value, key: object) -> Any:
     for part in _without_ellipsis(parts, x.shape):
         before = (slice(None),) * dim
         if isinstance(part, np.ndarray):
-            # As in PyTorch, gathering comes last, from what numbers and slices leave.
+            # As in PyTorch, positions are gathered last, from the result of the whole numbers and slices.
             gathered += [slice(None)] * (dim - gathered_up_to) + [part]
             dim += _dimensions_taken(part)
             gathered_up_to = dim
@@ -41,7 +41,7 @@ def getitem(x: Value, key: object) -> Any:
             dim += 1
         elif isinstance(part, slice):
             if part.step is not None and part.step < 0:
-                raise ArgumentError("step must be greater than zero", hint=f"flip(x, [{dim}]) reverses a dimension")
+                raise ArgumentError("step must be greater than zero", hint=f"use flip(x, [{dim}]) to reverse the dimension")
             # A full slice is skipped unless it is the whole key.
             if part != slice(None) or whole:
                 result = slice_key(result, (*before, part))
@@ -51,7 +51,7 @@ def getitem(x: Value, key: object) -> Any:
             if not -length <= part < length:
                 raise IndexOutOfRange(
                     f"index {part} is out of bounds for dimension {dim} with size {length}",
-                    hint=f"positions go from 0 to {length - 1}, or from -{length} to -1" if length else None,
+                    hint=f"use a position from 0 to {length - 1}, or from -{length} to -1" if length else None,
                 )
             result = select_key(result, (*before, part))
     if gathered:
@@ -61,7 +61,7 @@ def getitem(x: Value, key: object) -> Any:
 
 
 def _part(part: object) -> Any:
-    """Return a part of an index as a whole number, a slice, ``None``, ``...`` or an array."""
+    """Convert a part of an index to a whole number, a slice, ``None``, ``...`` or an array."""
     if part is None or part is ... or (isinstance(part, (slice, int)) and not isinstance(part, bool)):
         return part
     if isinstance(part, Tensor):
@@ -74,7 +74,7 @@ def _part(part: object) -> Any:
     try:
         array = np.asarray(part)
     except (ValueError, TypeError):
-        raise IndexOutOfRange(f"an index must be positions in the shape of a tensor, not {shown(part)}") from None
+        raise IndexOutOfRange(f"an index must be a number, a slice or a tensor of positions, not {shown(part)}") from None
     if not array.size and array.ndim and array.dtype.kind == "f":  # an empty list
         array = array.astype(np.int64)
     if array.dtype.kind not in "ib":
@@ -83,27 +83,28 @@ def _part(part: object) -> Any:
 
 
 def _dimensions_taken(part: object) -> int:
-    """Return how many dimensions a part of an index applies to."""
+    """Return the number of dimensions that a part of an index consumes."""
     if isinstance(part, np.ndarray):
         return part.ndim if part.dtype.kind == "b" else 1
     return int(part is not None and part is not ...)
 
 
 def _without_ellipsis(parts: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
-    """Replace ``...`` by full slices."""
+    """Replace ``...`` with full slices."""
     taken, ndim = sum(map(_dimensions_taken, parts)), len(shape)
     dots = [i for i, part in enumerate(parts) if part is ...]
     if len(dots) > 1:
         raise IndexOutOfRange("an index can only have a single ellipsis ('...')")
     if taken > ndim:
         raise IndexOutOfRange(
-            f"too many indices for tensor of dimension {ndim}", hint=f"{taken} were given for shape {list(shape)}"
+            f"too many indices for tensor of dimension {ndim}",
+            hint=f"give one index for each dimension of the shape {list(shape)}, not {taken}",
         )
     return (*parts[: dots[0]], *[slice(None)] * (ndim - taken), *parts[dots[0] + 1 :]) if dots else parts
 
 
 def _check_gathered(shape: Shape, key: list[Any]) -> None:
-    """Refuse an index whose result would exceed the limit on elements."""
+    """Raise a ``LimitError`` if the result of an index would exceed the limit on elements."""
     rest, at, taken = [], 0, []
     for part in key:
         if isinstance(part, slice):
@@ -111,7 +112,7 @@ def _check_gathered(shape: Shape, key: list[Any]) -> None:
         else:
             taken.append((int(np.count_nonzero(part)),) if part.dtype.kind == "b" else part.shape)
         at += _dimensions_taken(part)
-    with contextlib.suppress(ValueError):  # NumPy reports shapes that do not broadcast
+    with contextlib.suppress(ValueError):  # the later indexing reports shapes that do not broadcast
         check_size((*np.broadcast_shapes(*taken), *rest, *shape[at:]))
 
 

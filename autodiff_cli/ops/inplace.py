@@ -1,7 +1,7 @@
 """In-place operations: ``add_``, ``zero_``, ``+=``, ``x[i] = y``.
 
-Each applies the ordinary operation to a copy of the old values and writes the result back; the tensor takes the history
-of the result.  Changes are counted, so that backward refuses a graph whose saved values were changed.
+Each method applies the ordinary operation to a copy of the old values and writes the result into the tensor, which takes over
+the history of the result.  Changes are counted, so that the backward pass rejects a graph whose saved values were changed.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ _OPERATORS = {
 
 
 def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
-    """Replace the values and the history of ``tensor`` by those of ``compute(old)``.
+    """Replace the values and the history of ``tensor`` with the values and the history of ``compute(old)``.
 
-    The new history of a view goes through the tensor that it is a view of, and so do those of its other views.
+    If the tensor is a view, the new history passes through its base tensor, and so do the histories of the other views.
 
     Raises:
-        GraphError: if operations are recorded and it is a leaf that requires grad, or a view of one.
-        ShapeError: if the result has another shape.
+        GraphError: if operations are recorded and the tensor is a leaf that requires grad, or a view of such a leaf.
+        ShapeError: if the result and the tensor differ in shape.
         DtypeError: if the result cannot be cast to the type of the tensor.
     """
     recording = is_grad_enabled()
@@ -70,7 +70,7 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     if result.shape != tensor.shape:
         raise ShapeError(
             f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(result.shape)}",
-            hint="an in-place operation cannot change a shape",
+            hint="use the ordinary operation: an in-place operation cannot change the shape",
         )
     if not np.can_cast(result.dtype, tensor.dtype, "same_kind"):
         raise DtypeError(f"result type {result.dtype} can't be cast to the desired output type {tensor.dtype}")
@@ -154,7 +154,7 @@ def copy_(self: Tensor, source: Tensor) -> Tensor:
 
 
 def setitem(self: Tensor, key: object, value: Data) -> None:
-    """Assign ``tensor[key] = value``: through a view, or by ``index_put`` where the key holds masks or lists of positions."""
+    """Assign ``tensor[key] = value`` through a view, or with ``index_put`` if the key contains masks or lists of positions."""
     parts = key if isinstance(key, tuple) else (key,)
     if all(isinstance(part, (int, slice, type(None), type(...))) and not isinstance(part, bool) for part in parts):
         view = getitem(self, key)

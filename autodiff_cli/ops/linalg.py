@@ -106,7 +106,7 @@ bmm: TensorFunction = declare(
     _batched,
     {"x": lambda g, y: bmm(g, transpose(y, -2, -1)), "y": lambda g, x: bmm(transpose(x, -2, -1), g)},
     series="bilinear",
-    summary="products of matrices in batches that broadcast",
+    summary="products of the matrices in two batches, which broadcast",
     formula="g @ y.mT, x.mT @ g",
     samples=(([_A, _B], [_B, _A]),),
 )

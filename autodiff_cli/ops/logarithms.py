@@ -1,4 +1,4 @@
-"""Logarithms times a factor, of odds, and of sums of powers."""
+"""Logarithms multiplied by a factor, logarithms of odds, and logarithms of sums of powers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _over_values(x: Array, y: Array) -> Any:
     return np.where((x == 0) & ~np.isnan(y), 0.0, x / y)[()]
 
 
-# x/y, but 0 where x is 0 even if y is 0.  A primitive, so that its derivatives are those of x/y.
+# The quotient x/y, but 0 where x is 0, even if y is 0.  It is a primitive so that its derivatives equal the derivatives of x/y.
 over: TensorFunction = declare(
     "over",
     in_one_type(_over_values),
@@ -81,7 +81,7 @@ xlog1py = declare(
 def _logit(x: Array, eps: float | None) -> Any:
     if eps is not None:
         x = np.clip(x, eps, 1 - eps)
-    # Around 1/2 the logarithm of the odds would lose its digits, and 2*x - 1 is exact.
+    # Near 1/2 the logarithm of the odds would be inaccurate, whereas 2*x - 1 is exact.
     middle = (x > 0.25) & (x < 0.75)
     return np.where(middle, 2 * np.arctanh(2 * x - 1), np.log(x / (1 - x)))[()]
 
@@ -117,7 +117,8 @@ logit = declare(
     summary="log(x/(1 - x)), the inverse of sigmoid; with eps, x is first clamped to [eps, 1 - eps]",
     formula="1/(x*(1 - x))",
     domain="0 < x < 1, or everywhere if eps is given",
-    convention="infinite at 0 and 1, nan outside; with eps the derivative is 0 outside the bounds, and at them as inside (PyTorch)",
+    convention="the value is infinite at 0 and 1, and nan outside [0, 1]; with eps the derivative is 0 outside the bounds, "
+    "and equals the limit from inside at the bounds (PyTorch)",
     smooth="0 < x < 1, x != eps and x != 1 - eps",
     inside=_has_odds,
     kink=_at_eps,
@@ -134,7 +135,7 @@ def _share_values(x: Array, y: Array, base: float) -> Any:
     return np.where(difference >= 0, 1.0, small)[()] / (1 + small)
 
 
-# base**x/(base**x + base**y).  Its derivatives are products of shares, which are accurate in both tails.
+# The quotient base**x/(base**x + base**y).  Its derivatives are products of shares, which are accurate in both tails.
 _share: TensorFunction = declare(
     "share",
     _share_values,

@@ -1,8 +1,8 @@
-"""Decompositions: functions as programs over elementary functions, for targets that lack them.
+"""Decompositions of special functions into elementary functions, for targets that lack the special functions.
 
-Each is a program of the language over the parameters of its declaration, or a function that returns one for the plain arguments
-of a call.  ``export`` writes a long one as a function of its own.  They are as accurate as the functions that they replace:
-``python -m tests.accuracy.formulas`` measures them in every target.
+Each decomposition is a program of the language over the parameters of a declaration, or a function that returns such a program
+for the plain arguments of a call.  ``export`` writes a long decomposition as a separate function.  A decomposition is as accurate
+as the function that it replaces: ``python -m tests.accuracy.formulas`` measures the accuracy in every target.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ __all__ = ["BETA", "ERFINV", "EULER", "GAMMA", "HAZARD", "LGAMMA", "NDTRI", "ZET
 
 
 def polynomial(coefficients: Sequence[float], name: str) -> str:
-    """Return a polynomial in ``name`` by Horner's rule; the lowest power is first."""
+    """Return a polynomial in ``name`` in Horner's form; the coefficient of the lowest power comes first."""
     text = repr(coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         text = f"{coefficient!r} + {name}*({text})"
     return text
 
 
-# The normal distribution: with t = -x, (t + 3)*(hazard(x) - t) as a polynomial in (t - 3)/(t + 3), fitted at Chebyshev points.
+# The normal distribution: with t = -x, the product (t + 3)*(hazard(x) - t) is approximated by a polynomial in (t - 3)/(t + 3),
+# fitted at Chebyshev points.
 
 _EXCESS = (
     *(1.698591929582619, -0.8415387946870331, 0.01716314677430392, 0.1856995799179089, -0.025434750641186558),
@@ -38,7 +39,7 @@ HAZARD = f"{_LEFT}; r = max(x, 0); t + excess if x <= 0 else exp(-r*r/2)*sqrt(2/
 
 
 def mills_fraction(k: int) -> str | None:
-    """Return the decomposition for k = 1; higher ones are differences of it, which would cancel."""
+    """Return the decomposition for k = 1, and ``None`` for larger k, where a difference would cancel."""
     return f"{_LEFT}; excess if x <= 0 else x + hazard(x)" if k == 1 else None
 
 
@@ -75,7 +76,7 @@ def _quotient(above: Sequence[float], below: Sequence[float], name: str) -> str:
 
 
 def _quantile(middle: str, tail: str, scale: str) -> str:
-    """Return the quantile of the probability ``middle`` + 1/2, of which ``tail`` is the smaller side."""
+    """Return the quantile of the probability p = ``middle`` + 1/2; ``tail`` is the smaller of p and 1 - p."""
     return "; ".join(
         [
             f"q = {middle}; p = {tail}; r = 0.180625 - min(q*q, 0.180625)",
@@ -93,7 +94,7 @@ ERFINV = _quantile("x/2", "(1 - abs(x))/2", "/sqrt(2)")
 
 
 def sinc_slope(order: int) -> str:
-    """Use the Taylor series near 0, and elsewhere a recurrence from the derivatives of x*sinc(x) = sin(pi*x)/pi."""
+    """Return the Taylor series near 0, and elsewhere a recurrence from the derivatives of x*sinc(x) = sin(pi*x)/pi."""
     series = {2 * k - order: (-1) ** k / (math.factorial(2 * k - order) * (2 * k + 1)) for k in range((order + 1) // 2, order + 15)}
     lines = [f"near = abs(pi*x) < {order + 1}; small = pi*x if near else 0.0; u = 1.0 if near else pi*x; q = small*small"]
     lines.append("whole = 0.0 if isinf(x) else round(x); rest = 0.0 if isinf(x) else x - whole; sign = 1 - 2*(whole % 2)")
@@ -116,7 +117,7 @@ def _series(n: int, sign: int, count: int, name: str) -> str:
 
 
 def far_out(n: int, order: int) -> tuple[float, ...]:
-    """Return the coefficients in 1/x of sqrt(x)*x**order times that derivative of exp(-x)*I_n(x), for x of 20 and more."""
+    """Return the series in 1/x, for x >= 20, of sqrt(x)*x**order times the derivative of this order of exp(-x)*I_n(x)."""
     found, factor = [], 1 / math.sqrt(2 * math.pi)
     for k in range(28):
         found.append(factor * math.prod(-k - 0.5 - i for i in range(order)))
@@ -128,16 +129,16 @@ _SPLIT = "size = abs(x); near = size < 20; s = min(size, 20); q = s*s/4; w = 1/m
 
 
 def bessel_i(n: int) -> str | None:
-    """Use the power series below 20, and the asymptotic series from there on."""
+    """Return the power series for abs(x) < 20, and the asymptotic series for larger x."""
     if n > _MOST_ORDER:
         return None
-    root = "exp(max(size, 20)/2)"  # in halves: exp of all of it would overflow before the product does
+    root = "exp(max(size, 20)/2)"  # two equal factors, because one factor would overflow
     far = f"{root}*({root}*sqrt(w)*({polynomial(far_out(n, 0), 'w')}))"
     return f"{_SPLIT}; ({_series(n, 1, 38, 's')} if near else {far}){'*sign(x)' if n % 2 else ''}"
 
 
 def bessel_scaled(n: int, order: int) -> str | None:
-    """Use the series of ``bessel_i``; below 20, derivatives are sums of functions of neighbouring orders."""
+    """Return the series of ``bessel_i``; for abs(x) < 20, derivatives are sums of functions of neighbouring orders."""
     if n + order > _MOST_ORDER:
         return None
     odd = "*sign(x)"
@@ -151,7 +152,7 @@ def bessel_scaled(n: int, order: int) -> str | None:
     return "; ".join([*lines, f"exp(-s)*({' + '.join(terms)}) if near else {far}"])
 
 
-# J_0 and J_1 from 4 on, in Hankel's form: P and x*Q as polynomials in 2*(4/x)**2 - 1, fitted at Chebyshev points.
+# J_0 and J_1 for x >= 4 in Hankel's form: polynomials in 2*(4/x)**2 - 1, fitted at Chebyshev points, approximate P and x*Q.
 
 _P0 = (
     *(0.9978986884929597, -0.0020161821921051187, 7.63046154123501e-05, -7.3238760255417005e-06, 1.1540700241700251e-06),
@@ -180,7 +181,7 @@ _Q1 = (
 
 
 def bessel_j(n: int) -> str | None:
-    """Use the power series below 4, and from there on a recurrence from the orders 0 and 1."""
+    """Return the power series for abs(x) < 4, and a recurrence from the orders 0 and 1 for larger x."""
     if n > 4:
         return None
     lines = ["size = abs(x); s = min(size, 4); q = s*s/4; f = max(size, 4); w = 2*(4/f)*(4/f) - 1; c = cos(f); d = sin(f)"]
@@ -203,20 +204,20 @@ ZETA_LESS_1 = (
     *(7.6371976378997623e-6, 3.8172932649998399e-6, 1.9082127165539389e-6, 9.5396203387279611e-7, 4.7693298678780646e-7),
     *(2.3845050272773299e-7, 1.1921992596531107e-7, 5.960818905125948e-8, 2.980350351465228e-8, 1.4901554828365041e-8),
 )
-"""zeta(k) - 1 for k = 2, 3, ...: the Taylor coefficients of lgamma at 2, up to (-1)**k/k."""
+"""The values zeta(k) - 1 for k = 2, 3, ..., which are the Taylor coefficients of lgamma at 2 multiplied by (-1)**k*k."""
 EULER = 0.57721566490153286
 _TAIL_OF_LOG = tuple(b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI[:8], start=1))
 _AT_2 = (1 - EULER, *((-1) ** k * z / k for k, z in enumerate(ZETA_LESS_1, start=2)))
 
 
 def _stirling_tail(name: str) -> str:
-    """Return lgamma of ``name`` minus Stirling's formula, for 15 and more."""
+    """Return the difference between lgamma and Stirling's formula, as a program in ``name``, for values >= 15."""
     return f"({polynomial(_TAIL_OF_LOG, f'(1/{name})*(1/{name})')})/{name}"
 
 
 LGAMMA = "; ".join(
     [
-        "left = x < 0.5; y = (1 - x if x < 0 else 1 + x) if left else x",  # y >= 1/2: reflection below 0, one step up to 1/2
+        "left = x < 0.5; y = (1 - x if x < 0 else 1 + x) if left else x",  # y >= 1/2
         "low = y < 1.5; z = min(y, 2.5) - (1 if low else 2)",
         f"middle = z*({polynomial(_AT_2, 'z')}) - (log1p(z) if low else 0.0)",
         "few = y < 15; v = min(max(y, 2.5), 15); h = v + 10 if few else y",
@@ -236,10 +237,10 @@ def _sign_of_gamma(name: str) -> str:
 GAMMA = f"nan if x < 0 and x == floor(x) else 1/x if x == 0 else {_sign_of_gamma('x')}*exp(lgamma(x))"
 BETA = "; ".join(
     [
-        # gamma(small) * gamma(large)/gamma(large + small) by Stirling's formula: for large arguments the logarithms cancel.
+        # For large arguments the logarithms cancel: compute gamma(small) * gamma(large)/gamma(large + small) by Stirling's formula.
         "far = max(a, b) > 50 and min(a, b) > -30; l = min(a, b) if far else 1.0; h = max(a, b) if far else 60.0; n = l + h",
         f"tails = {_stirling_tail('h')} - {_stirling_tail('n')}",
-        # The power in halves: all of it may be subnormal, which some targets flush to 0.
+        # The power is split into two equal factors, because it may be subnormal and some targets flush subnormal numbers to 0.
         "root = h**(-min(l, 50)/2); one = gamma(min(l, 50))*root*exp(tails + l - (n - 0.5)*log1p(l/h))*root",
         "w = max(l, 50); logs = w*log1p(h/w) + h*log1p(w/h) + (log(w) + log(h/(w + h)))/2",
         f"both = sqrt(2*pi)*exp({_stirling_tail('w')} + tails - logs)",
@@ -251,7 +252,7 @@ BETA = "; ".join(
 
 @functools.cache
 def cotangent_polynomial(n: int) -> tuple[float, ...]:
-    """Return the n-th derivative of cot as a polynomial in cot, the lowest power first."""
+    """Return the coefficients of the n-th derivative of cot as a polynomial in cot, with the lowest power first."""
     found = [0, 1]
     for _ in range(n):
         slope = [k * c for k, c in enumerate(found)][1:]
@@ -260,7 +261,7 @@ def cotangent_polynomial(n: int) -> tuple[float, ...]:
 
 
 def polygamma(n: int) -> str | None:
-    """Use a sum and the Euler-Maclaurin formula for its remainder; below 0 the reflection formula."""
+    """Return a sum with the Euler-Maclaurin formula for its remainder, and the reflection formula for x < 0."""
     if n > 10:
         return None
     steps, factorial = 12 + n, math.factorial(n)
@@ -283,7 +284,7 @@ def polygamma(n: int) -> str | None:
 
 
 def _zeta() -> str:
-    """Return the sum of fourteen terms and the Euler-Maclaurin formula for its remainder."""
+    """Return the sum of fourteen terms and the Euler-Maclaurin formula for the remainder."""
     steps = 14
     lines = [f"z = q + {steps}; i = 1/z; p = z**(1 - x); r1 = x*p*i*i"]
     lines += [f"r{k + 1} = r{k}*(x + {2 * k - 1})*(x + {2 * k})*i*i" for k in range(1, len(BERNOULLI))]
@@ -296,7 +297,7 @@ ZETA = _zeta()
 
 
 def polygamma_gap(n: int) -> str | None:
-    """Use a sum of differences of powers, each of which keeps its digits."""
+    """Return a sum of differences of powers, each of which is accurate."""
     if n > 10:
         return None
     factorial, steps = math.factorial(n), 20

@@ -1,4 +1,4 @@
-"""Loss functions: ``reduction`` is the mean of all elements, their sum, or none."""
+"""Loss functions; ``reduction`` is ``'mean'``, ``'sum'`` or ``'none'``."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _reduced(values: Array, reduction: str) -> Any:
 
 
 def _reduce(values: Value, reduction: str) -> Any:
-    """Reduce by recorded operations, for losses that in PyTorch have a node for the reduction."""
+    """Reduce with recorded operations, for losses whose reduction has a separate node in PyTorch."""
     _check(reduction)
     return values if reduction == "none" else mean(values) if reduction == "mean" else sum(values)
 
@@ -69,7 +69,7 @@ def _weight(reduction: str, *values: object) -> float:
     return 1 / max(int(np.prod(shape, dtype=np.int64)), 1)
 
 
-# Losses of a difference
+# Losses that depend on a difference
 
 
 def _square_vjp(g: Value, x: Value, target: Value, reduction: str) -> Any:
@@ -138,7 +138,7 @@ smooth_l1_loss = declare(
     methods=(),
     summary="with d = x - target: d**2/(2*beta) where abs(d) < beta, else abs(d) - beta/2",
     formula="clamp(d, -beta, beta)/(beta*n), and its negative",
-    convention="with beta = 0 the derivative is sign(d), 0 at 0; the second derivative at abs(d) = beta is 0 (PyTorch)",
+    convention="with beta = 0 the derivative is sign(d), which is 0 at 0; the second derivative at abs(d) = beta is 0 (PyTorch)",
     smooth="beta > 0, or x != target",
     kink=lambda x, target, beta: (x == target) & (beta == 0),
     second_kink=lambda x, target, beta: np.abs(x - target) == beta,
@@ -177,12 +177,12 @@ huber_loss = declare(
     edges=((1.0, 0.0),),
 )
 
-# Losses of probabilities
+# Losses for probabilities
 
 
 def _beside(slope: Value, target_shape: Shape) -> Any:
-    """Broadcast a derivative with respect to the target, which does not depend on it, against the shape of the target."""
-    own = getattr(slope, "shape", ())  # a plain number has none
+    """Broadcast a derivative that does not depend on the target against the shape of the target."""
+    own = getattr(slope, "shape", ())  # a plain number does not have a shape
     shape = np.broadcast_shapes(own, target_shape)
     return slope if own == shape else expand(slope, shape)
 
@@ -190,7 +190,7 @@ def _beside(slope: Value, target_shape: Shape) -> Any:
 def _binary(x: Array, target: Array, reduction: str) -> Any:
     if not np.all((x >= 0) & (x <= 1)):
         raise ArgumentError(
-            "all elements of input should be between 0 and 1", hint="binary_cross_entropy_with_logits accepts any number"
+            "all elements of input should be between 0 and 1", hint="use binary_cross_entropy_with_logits for other numbers"
         )
     with np.errstate(all="ignore"):
         positive, negative = np.maximum(np.log(x), -100.0), np.maximum(np.log1p(-x), -100.0)
@@ -214,7 +214,7 @@ binary_cross_entropy = declare(
     formula="(x - target)/(x*(1 - x)*n), log((1 - x)/x)/n",
     domain="0 <= x <= 1",
     smooth="0 < x < 1",
-    convention="logarithms are at least -100, and x*(1 - x) is at least 1e-12 (PyTorch)",
+    convention="logarithms are clamped to at least -100, and x*(1 - x) to at least 1e-12 (PyTorch)",
     inside=lambda x: (x >= 0) & (x <= 1),
     kink=lambda x: (x == 0) | (x == 1),
     samples=(([0.5, 0.1, 0.9], [0.0, 1.0, 0.8]), (0.3, 0.6, "sum")),
@@ -223,14 +223,14 @@ binary_cross_entropy = declare(
 
 
 def _logits_vjp(g: Value, x: Value, target: Value, reduction: str) -> Any:
-    # sigmoid(x) - target, written so that it keeps its digits where both are close to 1.
+    # This is sigmoid(x) - target, arranged so that it does not cancel where both are close to 1.
     slope = (1 - target) * sigmoid(x) - target * sigmoid(-x)
     return g * (slope * _weight(reduction, x, target))
 
 
 binary_cross_entropy_with_logits = declare(
     "binary_cross_entropy_with_logits",
-    # log(1 + exp(-|x|)) neither overflows nor loses digits.
+    # log1p(exp(-abs(x))) does not overflow and is accurate.
     lambda x, target, reduction: _reduced(np.maximum(x, 0) - x * target + np.log1p(np.exp(-np.abs(x))), reduction),
     {
         "x": _logits_vjp,
@@ -251,7 +251,7 @@ binary_cross_entropy_with_logits = declare(
 
 @takes(x=TENSOR, target=TENSOR, reduction=TEXT, log_target=FLAG)
 def kl_div(x: Value, target: Value, reduction: str = "mean", log_target: bool = False) -> Any:
-    """Kullback-Leibler divergence target*(log(target) - x) of log-probabilities x; with log_target, target is one too."""
+    """Kullback-Leibler divergence target*(log(target) - x) of log-probabilities x; log_target means that target is logarithmic."""
     loss = exp(target) * (target - x) if log_target else xlogy(target, target) - target * x
     if reduction == "batchmean":
         return sum(loss) / max(x.shape[0], 1) if x.shape else sum(loss)
@@ -264,18 +264,18 @@ describe(
     formula="with respect to x: -target/n",
     domain="target >= 0, or log_target",
     smooth="target > 0, or log_target",
-    convention="at target = 0 the derivative with respect to target is that of xlogy, 0; PyTorch gives nan",
+    convention="at target = 0 the derivative with respect to target is 0, as for xlogy; PyTorch gives nan",
     inside=lambda target, log_target: (target >= 0) | np.bool_(log_target),
     kink=lambda target, log_target: (target == 0) & ~np.bool_(log_target),
     samples=(([-0.5, -1.0], [0.3, 0.7]), ([-0.5, -1.0], [-0.3, -1.7], "sum", True), ([[-0.5, -1.0]], [[0.3, 0.7]], "batchmean")),
     edges=(([-0.5, -1.0], [0.0, 0.7]), ([-0.5, -1.0], [-0.1, 0.7])),
 )
 
-# Losses of classes: the second dimension of x, or the only one, has one entry for each class
+# Losses for classes: the second dimension of x, or its only dimension, has one entry for each class
 
 
 def _positions(target: Value, shape: Shape) -> tuple[Any, ...]:
-    """Return the index of the elements of the target classes."""
+    """Return the NumPy index of the elements of x that belong to the target classes."""
     classes = np.asarray(array_of(target))
     if not shape:
         raise ShapeError("a loss over classes needs one value for each class, not a single number")
@@ -287,7 +287,7 @@ def _positions(target: Value, shape: Shape) -> tuple[Any, ...]:
         )
     if classes.dtype.kind == "f":
         if np.any(classes != np.floor(classes)):
-            raise ArgumentError("a class must be a whole number from 0 on", hint="target probabilities must have the shape of x")
+            raise ArgumentError("a class must be a nonnegative whole number", hint="give target probabilities in the shape of x")
         classes = classes.astype(np.int64)
     count = shape[1] if len(shape) > 1 else shape[0]
     outside = classes[(classes < 0) | (classes >= count)]
@@ -314,7 +314,7 @@ nll_loss = declare(
     statics={"reduction": "mean"},
     kinds=_REDUCTION,
     methods=(),
-    summary="-x at the target classes, for log-probabilities x, reduced",
+    summary="negative log-probabilities -x at the target classes, reduced",
     formula="-1/n at the target classes, 0 elsewhere",
     samples=((_ROWS, [2, 0]), (_X, 1), (_ROWS, [1, 1], "sum"), ([_ROWS, _ROWS], [[0, 1, 0], [1, 1, 0]], "none")),
 )
@@ -322,7 +322,7 @@ nll_loss = declare(
 
 @takes(x=TENSOR, target=either(TENSOR, POSITIONS), reduction=TEXT)
 def cross_entropy(x: Value, target: Value, reduction: str = "mean") -> Any:
-    """-log(softmax(x)) at the target classes, or weighted by target probabilities in the shape of x, reduced."""
+    """-log(softmax(x)) at the target classes, or weighted by target probabilities with the shape of x, reduced."""
     dim = 1 if len(x.shape) > 1 else 0
     logarithms = log_softmax(x, dim)
     if not x.shape or np.shape(array_of(target)) != x.shape:

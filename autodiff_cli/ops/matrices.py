@@ -43,10 +43,10 @@ def mT(x: Value) -> Any:
 
 
 def check_matrix(name: str, x: Array, square: bool = True) -> None:
-    """Refuse arguments that are not matrices of floating-point numbers, in PyTorch's words.
+    """Raise PyTorch's error if an argument does not consist of matrices of floating-point numbers.
 
     Raises:
-        ShapeError: if there are fewer than two dimensions, or the matrices are not square where they must be.
+        ShapeError: if there are fewer than two dimensions, or if ``square`` is true and the matrices are not square.
         DtypeError: if the elements are not floating-point numbers.
     """
     if x.ndim < 2:
@@ -58,10 +58,10 @@ def check_matrix(name: str, x: Array, square: bool = True) -> None:
 
 
 def converged(name: str, function: Callable[..., Any], x: Array, *rest: object) -> Any:
-    """Run an iterative LAPACK routine; it is not run on nan or infinity, where it may not end.
+    """Run an iterative LAPACK routine, unless its input contains nan or infinity, for which it may not terminate.
 
     Raises:
-        LinAlgError: if it does not converge, in PyTorch's words.
+        LinAlgError: if the input contains nan or infinity, or if the routine does not converge.
     """
     reason = "is ill-conditioned"
     try:
@@ -75,7 +75,7 @@ def converged(name: str, function: Callable[..., Any], x: Array, *rest: object) 
 
 
 def _zero_pivot(matrix: Array) -> int:
-    """Return the number of the first zero pivot of elimination, counted from 1; 0 if there is none."""
+    """Return the number of the first zero pivot of Gaussian elimination, counted from 1, or 0 if every pivot is nonzero."""
     rows = np.array(matrix)
     for k in range(len(rows)):
         best = k + int(np.argmax(np.abs(rows[k:, k])))
@@ -87,7 +87,7 @@ def _zero_pivot(matrix: Array) -> int:
 
 
 def _at_fault(name: str, x: Array, find: Callable[[Array], int]) -> tuple[str, int]:
-    """Return the prefix of PyTorch's message for the first matrix of a batch with a fault, and what ``find`` returns for it."""
+    """Return the prefix of PyTorch's message for the first faulty matrix of a batch, and the result of ``find`` for this matrix."""
     for i, matrix in enumerate(x.reshape(-1, *x.shape[-2:])):
         found = find(matrix)
         if found:
@@ -105,7 +105,7 @@ def _inv(x: Array) -> Any:
         raise LinAlgError(
             f"{where_} The diagonal element {k} is zero, the inversion could not be completed because the input matrix is "
             "singular.",
-            hint="pinv(x) is its pseudo-inverse",
+            hint="use pinv(x) for the pseudo-inverse",
         ) from None
 
 
@@ -143,7 +143,7 @@ def _solve(a: Array, b: Array) -> Any:
     except np.linalg.LinAlgError:
         raise LinAlgError(
             "torch.linalg.solve: The solver failed because the input matrix is singular.",
-            hint="pinv(A) @ b is a least-squares solution",
+            hint="use pinv(A) @ b for a least-squares solution",
         ) from None
     return out[..., 0] if vector else out
 
@@ -166,7 +166,7 @@ _solve_left: TensorFunction = declare(
 
 @takes(A=TENSOR, B=TENSOR, left=FLAG)
 def solve(A: Value, B: Value, left: bool = True) -> Any:
-    """Solution X of A @ X = B for a vector or matrix B; of X @ A = B with left=false."""
+    """Solution X of A @ X = B for a vector or matrix B, or of X @ A = B with left=false."""
     return _solve_left(A, B) if left else mT(_solve_left(mT(A), mT(B)))
 
 
@@ -187,7 +187,7 @@ def symmetric(x: Value) -> Any:
 
 
 def _first_indefinite(matrix: Array) -> int:
-    """Return the order of the first leading minor that is not positive definite; 0 if there is none."""
+    """Return the order of the first leading minor that is not positive definite, or 0 if every leading minor is."""
     for k in range(1, len(matrix) + 1):
         try:
             np.linalg.cholesky(matrix[:k, :k])
@@ -210,7 +210,7 @@ def _cholesky(x: Array) -> Any:
 
 
 def _half_lower(n: int, dtype: DTypeLike) -> Any:
-    """Return the factor that keeps the lower triangle and half of the diagonal."""
+    """Return the matrix of factors 1 below the diagonal, 1/2 on the diagonal and 0 above the diagonal."""
     return (np.tri(n, dtype=dtype) - np.eye(n, dtype=dtype) / 2).astype(dtype)
 
 
@@ -226,7 +226,7 @@ _cholesky_lower: TensorFunction = declare(
 
 @takes(x=TENSOR, upper=FLAG)
 def cholesky(x: Value, upper: bool = False) -> Any:
-    """Lower triangular L with L @ L.mT = x; its transpose with upper=true."""
+    """Lower triangular L with L @ L.mT = x, or its transpose with upper=true."""
     return mT(_cholesky_lower(x)) if upper else _cholesky_lower(x)
 
 
@@ -236,7 +236,7 @@ describe(
     tensors=("x",),
     formula="the symmetric part of inv(L).mT @ P @ inv(L), P the lower triangle of L.mT @ g with half of its diagonal",
     domain="x is symmetric and positive definite",
-    convention="only the symmetric part of x is used; its derivative is symmetric (PyTorch)",
+    convention="only the symmetric part of x is used, and the derivative is symmetric (PyTorch)",
     samples=((_P,), ([_P, [[2.0, -0.5], [-0.5, 1.0]]],), (_P, True)),
 )
 
@@ -273,7 +273,7 @@ pinv: TensorFunction = declare(
 
 @takes(x=TENSOR, n=WHOLE)
 def matrix_power(x: Value, n: int) -> Any:
-    """Product of n factors x; for negative n, of factors inv(x)."""
+    """Product of n factors x, or of -n factors inv(x) for negative n."""
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
         check_matrix("linalg.matrix_power", array_of(x))
     base = inv(x) if n < 0 else x
@@ -298,7 +298,7 @@ def _exponential(x: Array) -> Any:
 
 
 def _exponential_vjp(g: Value, x: Value) -> Any:
-    # The upper right block of exp([[x.mT, g], [0, x.mT]]) is the derivative.
+    # The upper right block of exp([[x.mT, g], [0, x.mT]]) is the cotangent of x.
     n, t = x.shape[-1], mT(x)
     block = cat([cat([t, g], -1), cat([zeros_like(g), t], -1)], -2)
     return getitem(matrix_exp(block), (..., slice(0, n), slice(n, None)))

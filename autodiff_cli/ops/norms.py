@@ -26,8 +26,8 @@ __all__ = ["logcumsumexp", "logsumexp", "norm", "vector_norm"]
 
 declare = Declarations(__name__)
 
-# Odd and even powers of x/size: each is, up to a factor, the derivative of the other.  At x = 0 the odd one is 0 for every p,
-# and so is its derivative with respect to size, even where that with respect to x is infinite.
+# Odd and even powers of x/size: each power is, up to a factor, the derivative of the other.  At x = 0 the odd power is 0 for
+# every p, and its derivative with respect to size is 0, even where the derivative with respect to x is infinite.
 
 
 @np.errstate(all="ignore")
@@ -77,7 +77,7 @@ _even_share: TensorFunction = declare(
 
 
 _SQUARES = {np.dtype(t): (float((np.finfo(t).tiny / np.finfo(t).eps) ** 0.5), float(np.finfo(t).max)) for t in ("f4", "f8")}
-"""The range of norms, by type, in which squares keep their digits."""
+"""The range of norms in which squares are accurate, for each dtype."""
 
 
 @np.errstate(all="ignore")
@@ -94,7 +94,7 @@ def _norm(x: Array, p: float, dim: Dims, keepdim: bool) -> Any:
     if p == 0:
         return reduction(np.add)((x != 0).astype(x.dtype), dim, keepdim)
     total = _root_of_powers(size, p, dim, keepdim)
-    # Far from 1 the rounding of 1/p costs digits of the root, and squares become subnormal.
+    # Far from 1 the rounding of 1/p makes the root inaccurate, and squares become subnormal.
     low, high = _SQUARES.get(x.dtype, (1e-2, 1e2)) if p == 2 else (1e-10, 1e10)
     if p <= 1 or not x.size or np.all((total > low) & (total <= high)):
         return total
@@ -147,13 +147,13 @@ def _order(p: Number | str | None) -> float:
 def vector_norm(
     x: Value, ord: Number | str | None = 2, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike | None = None
 ) -> Any:
-    """sum(abs(x)**ord)**(1/ord) over all elements, or along dim; for inf the largest abs(x), for -inf the smallest."""
+    """sum(abs(x)**ord)**(1/ord) over all elements, or along dim; the largest abs(x) for inf, the smallest abs(x) for -inf."""
     return _vector_norm(of_type(x, dtype), _order(ord), dim, keepdim)
 
 
 @takes(p=_ORDER, dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE))
 def norm(x: Value, p: Number | str | None = "fro", dim: Dims = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Any:
-    """sum(abs(x)**p)**(1/p) over all elements, or along dim; for inf the largest abs(x), for -inf the smallest."""
+    """sum(abs(x)**p)**(1/p) over all elements, or along dim; the largest abs(x) for inf, the smallest abs(x) for -inf."""
     return _vector_norm(of_type(x, dtype), _order(p), dim, keepdim)
 
 
@@ -169,7 +169,7 @@ _DESCRIPTION: dict[str, Any] = {
     "tensors": ("x",),
     "formula": "sign(x)*(abs(x)/norm(x))**(p - 1)",
     "smooth": "norm(x) != 0 for p = 2; no element is 0 for p < 2; the extreme element is unique for inf and -inf",
-    "convention": "the derivative at 0 is 0; for inf and -inf, elements of equal size share the derivative (PyTorch)",
+    "convention": "the derivative at 0 is 0; for inf and -inf, elements of equal absolute value share the derivative (PyTorch)",
     "edges": (([0.0, 0.0],), ([0.0, 0.0], 3), ([0.0, 0.0], 1.5), ([3.0, -3.0], math.inf)),
 }
 _ORDERS = tuple(([[1.0, -2.0], [3.0, 0.5]], p, 1) for p in (1, 2, 3, 1.5, 0.5, -1, math.inf, -math.inf))
@@ -191,7 +191,7 @@ def _logsumexp(x: Array, dim: Dims, keepdim: bool) -> Any:
 
 
 def _weight(x: Value, out: Value) -> Any:
-    """Return exp(x - out), but 0 where x is -inf, even if out is -inf too."""
+    """Return exp(x - out), but 0 where x is -inf, even if out is also -inf."""
     nothing = x == -math.inf
     return exp(where(nothing, -math.inf, x - where(nothing, 0.0, out)))
 
@@ -204,7 +204,7 @@ logsumexp = declare(
     kinds={"dim": optional(DIMENSIONS), "keepdim": FLAG},
     summary="log(sum(exp(x))) over all elements, or along dim, without overflow",
     formula="softmax(x)",
-    convention="the derivative with respect to an element that is -inf is 0, even if all are -inf",
+    convention="the derivative with respect to an element that is -inf is 0, even if all elements are -inf",
     samples=SAMPLES,
     edges=(([-math.inf, 1.0],),),
 )
@@ -216,7 +216,8 @@ def _running_logsumexp(x: Array, dim: int) -> Any:
 
 
 def _running_vjp(g: Value, x: Value, out: Value, dim: int) -> Any:
-    # The cotangent of a running sum is that of the next one, times the share of this sum in the next, plus its own.
+    # The cotangent of a running sum adds to its own cotangent the cotangent of the next running sum, multiplied by the share of
+    # this sum in the next sum.
     decay = _weight(out, neighbour(out, dim, True, 0.0))
     return recurrence(g, decay, dim, True) * _weight(x, out)
 

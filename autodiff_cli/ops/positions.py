@@ -1,4 +1,4 @@
-"""Take elements at positions or by a mask, and put elements at positions or by a mask."""
+"""Operations that take elements at positions or by a mask, and put elements at positions or by a mask."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def _check(index: Positions, length: int, message: str, negative: bool = False) 
         raise IndexOutOfRange(message.format(wrong.flat[0]))
 
 
-# One position for each element of the result.  ``picked`` and ``dropped`` are adjoint to each other.
+# Operations with one position for each element of the result.  ``picked`` and ``dropped`` are adjoint to each other.
 
 
 def _at(x_shape: Shape, dim: int, index: Positions) -> tuple[Any, ...]:
-    """Return the index of the elements that ``gather`` takes."""
+    """Return the NumPy index for ``gather``, whose positions ``index`` apply to dimension ``dim``."""
     places: list[Any] = list(np.ogrid[tuple(slice(n) for n in index.shape)])
     places[dim] = index
     return tuple(places)
@@ -116,7 +116,7 @@ def gather(x: Value, dim: int, index: Positions) -> Any:
 
 @takes(indices=POSITIONS, dim=optional(DIMENSION))
 def take_along_dim(x: Value, indices: Positions, dim: int | None = None) -> Any:
-    """Elements at positions along dim, where x and indices broadcast; at positions in x flattened if dim is left out."""
+    """Elements at positions along dim, where x and indices broadcast; without dim, elements at positions in the flattened x."""
     if dim is None:
         return gather(reshape(x, (-1,)), 0, indices.reshape(-1))
     at = dimension(dim, len(x.shape))
@@ -144,7 +144,7 @@ _take: TensorFunction = declare(
 
 @takes(index=POSITIONS)
 def take(x: Value, index: Positions) -> Any:
-    """Elements at positions in x flattened."""
+    """Elements at positions in the flattened x."""
     length = int(np.prod(x.shape))
     _check(index, length, f"out of range: tried to access index {{}} on a tensor of {length} elements.", negative=True)
     return _take(x, index)
@@ -240,7 +240,7 @@ _fill_tensor: TensorFunction = declare(
 
 @takes(mask=MASK, value=VALUE)
 def masked_fill(x: Value, mask: Mask, value: Operand) -> Any:
-    """x with one value where mask is true."""
+    """x with its elements replaced by value where mask is true."""
     if not isinstance(value, Tensor):
         return _fill_number(x, mask, value)
     if value.shape:
@@ -256,7 +256,7 @@ describe(
     samples=((_V, [True, False, True], 5.0), (_M, [True, False, True], 2.0)),
 )
 
-# Put at positions: in place of the elements there, or added to them.
+# Operations that put elements at positions, either replacing the elements of x or adding to them.
 
 
 def _put(x: Array, source: Array, key: Key, accumulate: bool) -> Any:
@@ -306,7 +306,7 @@ _KEY = either(MASK, POSITIONS)
 
 
 def _as_source(value: object) -> bool:
-    """Return whether the value to put is a tensor or an array, not a plain number."""
+    """Return whether a value is a tensor or an array rather than a plain number."""
     return bool(getattr(value, "shape", ())) or isinstance(value, Tensor)
 
 
@@ -322,7 +322,7 @@ def _scatter_key(name: str, x: Value, dim: int, index: Positions, src: Operand) 
 
 @takes(dim=DIMENSION, index=POSITIONS, src=VALUE)
 def scatter(x: Value, dim: int, index: Positions, src: Operand) -> Any:
-    """x with elements of src, or one number, put at positions along dim."""
+    """x with the elements at positions along dim replaced by elements of src or by one number."""
     key, src = _scatter_key("scatter", x, dim, index, src)
     return _scattered(x, src, key, False) if _as_source(src) else _scatter_filled(x, key, src)
 
@@ -336,21 +336,21 @@ def scatter_add(x: Value, dim: int, index: Positions, src: Value) -> Any:
 
 @takes(dim=DIMENSION, index=POSITIONS, source=TENSOR, alpha=NUMBER)
 def index_add(x: Value, dim: int, index: Positions, source: Value, alpha: Number = 1) -> Any:
-    """x with slices of source, times alpha, added at positions along dim."""
+    """x with slices of source, multiplied by alpha, added at positions along dim."""
     at, index = _slices("index_add", x, dim, index)
     return _index_added(x, source if alpha == 1 else source * alpha, _whole(at, index), True)
 
 
 @takes(dim=DIMENSION, index=POSITIONS, source=TENSOR)
 def index_copy(x: Value, dim: int, index: Positions, source: Value) -> Any:
-    """x with slices of source put at positions along dim."""
+    """x with the slices at positions along dim replaced by slices of source."""
     at, index = _slices("index_copy", x, dim, index)
     return _index_copied(x, source, _whole(at, index), False)
 
 
 @takes(dim=DIMENSION, index=POSITIONS, value=VALUE)
 def index_fill(x: Value, dim: int, index: Positions, value: Operand) -> Any:
-    """x with one value put in the slices at positions along dim."""
+    """x with the slices at positions along dim filled with one value."""
     at, index = _slices("index_fill", x, dim, index)
     key = _whole(at, index)
     return _index_copied(x, value, key, False) if _as_source(value) else _index_filled(x, key, value)
@@ -358,7 +358,7 @@ def index_fill(x: Value, dim: int, index: Positions, value: Operand) -> Any:
 
 @takes(values=TENSOR, accumulate=FLAG)
 def index_put(x: Value, indices: object, values: Value, accumulate: bool = False) -> Any:
-    """x with values put at the positions of a tuple of indices; added to x with accumulate=true."""
+    """x with the elements at a tuple of indices replaced by values, or increased by values with accumulate=true."""
     given = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
     key = tuple(_KEY(part, "index_put", "indices") for part in given)
     if len(key) > len(x.shape):

@@ -27,7 +27,7 @@ SAMPLES = (([1.0, -2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], 1), ([[1.0, 2.0], [3.
 
 
 def dimensions(dim: Dims, ndim: int) -> Shape:
-    """Return the dimensions that ``dim`` stands for: all of them for ``None`` and for an empty list."""
+    """Return the dimensions that ``dim`` specifies, which are all dimensions for ``None`` and for an empty list."""
     if dim is None or (isinstance(dim, (list, tuple)) and not dim):
         return tuple(range(ndim))
     given = dim if isinstance(dim, (list, tuple)) else (dim,)
@@ -57,7 +57,7 @@ def reduction(ufunc: np.ufunc) -> Any:
 
 
 def count(shape: Shape, dim: Dims) -> int:
-    """Return how many elements are reduced to one."""
+    """Return the number of elements that are reduced to one element."""
     return math.prod(shape if dim is None else [shape[i] for i in dimensions(dim, len(shape))])
 
 
@@ -78,7 +78,7 @@ def two_nodes(
     dim: Kind = DIMENSIONS,
     **description: Unpack[Registration],
 ) -> TensorFunction:
-    """Declare a reduction that in PyTorch has one node for all elements and another along dimensions."""
+    """Declare a reduction that, as in PyTorch, has one node for all elements and another node for reductions along dimensions."""
     whole, along = (
         declare(name, forward, {"x": vjp}, node=f"{name.capitalize()}Backward{i}", statics=STATICS, series=series, public=False)
         for i in numbers
@@ -94,14 +94,14 @@ def two_nodes(
 
 
 def _named(function: TensorFunction, name: str, description: Registration) -> TensorFunction:
-    """Describe a function that was made in this module."""
+    """Name and describe a function that was created in this module."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = __name__
     return describe(function, tensors=("x",), **description)
 
 
 def _mean(x: Array, dim: Dims, keepdim: bool) -> Any:
-    # While operations are traced, the elements are objects that have a dtype.
+    # In a trace, the elements are objects that have a dtype.
     dtype = np.result_type(*[getattr(cell, "dtype", cell) for cell in x.flat]) if x.dtype.kind == "O" else x.dtype
     if dtype.kind != "f":
         kind = {"i": "Long", "b": "Bool"}.get(dtype.kind, dtype)
@@ -130,8 +130,8 @@ mean = two_nodes(
     formula="1/n",
 )
 
-# Running sums and products, from the front or from the back.  The derivatives of y[k] = x[k] + decay[k]*y[k - 1] have the
-# same form, and with it products are differentiated without dividing by elements, which may be 0.
+# Running sums and products, from the front or from the back.  The derivatives of the recurrence y[k] = x[k] + decay[k]*y[k - 1]
+# have the same form.  The recurrence differentiates products without a division by elements, which may be 0.
 
 
 def _running(ufunc: np.ufunc) -> Any:
@@ -191,7 +191,7 @@ running_product: Any = declare(
 
 
 def lanes(x: Value, operation: TensorFunction, dim: int, *rest: bool) -> Any:
-    """Apply ``operation`` along a dimension; a number is passed to it as a vector of length 1."""
+    """Apply ``operation`` along a dimension, to a vector of length 1 if ``x`` is a number."""
     at = dimension(dim, len(x.shape))
     return operation(x, at, *rest) if len(x.shape) else reshape(operation(reshape(x, (1,)), 0, *rest), ())
 
@@ -212,7 +212,7 @@ describe(cumsum, formula="reverse running sum of g", samples=SAMPLES[:2])
 describe(
     cumprod,
     formula="products of the other elements",
-    convention="exact where elements are 0, at every order",
+    convention="derivatives of every order are exact where elements are 0",
     samples=(*SAMPLES[:2], ([2.0, 0.0, 4.0, 0.0, 3.0],)),
 )
 
@@ -238,7 +238,7 @@ prod = two_nodes(
     dim=DIMENSION,
     summary="product of all elements, or along dim",
     formula="products of the other elements",
-    convention="exact where elements are 0, at every order",
+    convention="derivatives of every order are exact where elements are 0",
     samples=(*SAMPLES, ([2.0, 0.0, 4.0],), ([[0.0, 2.0], [0.0, 3.0]], 0), (2.0,)),
 )
 
@@ -290,9 +290,9 @@ var = _spread_measure(
     "var",
     _var,
     _var_vjp,
-    summary="variance: squared deviations divided by n - correction; n with unbiased=false",
+    summary="variance: sum of squared deviations divided by n - correction, or by n with unbiased=false",
     formula="2*(x - mean(x))/(n - 1)",
-    convention="nan where n is not more than the correction (PyTorch)",
+    convention="the value is nan or infinite where n is not greater than the correction (PyTorch)",
 )
 std = _spread_measure(
     "std",
@@ -302,7 +302,7 @@ std = _spread_measure(
     formula="(x - mean(x))/((n - 1)*std(x))",
     smooth="not all elements are equal",
     kink=lambda x: np.full(np.shape(x), np.size(x) > 0 and np.ptp(x) == 0),
-    convention="0 where all elements are equal (PyTorch)",
+    convention="the derivative is 0 where all elements are equal (PyTorch)",
     edges=(([1.0, 1.0],),),
 )
 
@@ -312,5 +312,5 @@ count_nonzero = declare(
     {"x": None},
     statics={"dim": None},
     kinds={"dim": optional(DIMENSIONS)},
-    summary="number of nonzero elements, of all or along dim",
+    summary="number of nonzero elements of x, or along dim",
 )

@@ -1,7 +1,7 @@
 """Forward computations from Python's ``math`` for one number, and from SciPy for arrays.
 
-Importing SciPy takes longer than a small evaluation, so it is imported on the first call of one of its functions, and a single
-number goes to ``math`` where that has the function.
+Importing SciPy takes longer than a small evaluation, so SciPy is imported on the first call of one of its functions, and a
+single number is passed to ``math`` if ``math`` has the function.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _scipy(module: str = "special") -> Any:
 
 
 def from_scipy(name: str, module: str = "special") -> Callable[..., Any]:
-    """Return the function of a name in ``scipy.special``, or in another module of SciPy."""
+    """Return a function that calls the function ``name`` of ``scipy.special``, or of another SciPy module."""
 
     def forward(*args: Array | float) -> Any:
         return getattr(_scipy(module), name)(*args)

@@ -1,4 +1,4 @@
-"""Shapes: reshape, transpose, add and remove dimensions, join."""
+"""Operations on shapes: reshape, transpose, add and remove dimensions, and join tensors."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ declare = Declarations(__name__)
 
 
 def broadcast_shape(name: str, *shapes: Shape) -> Shape:
-    """Return the common shape of several after broadcasting.
+    """Return the common shape of several shapes after broadcasting.
 
     Raises:
-        ShapeError: if they do not broadcast with each other.
+        ShapeError: if the shapes do not broadcast.
     """
     try:
         return np.broadcast_shapes(*shapes)
@@ -55,20 +55,20 @@ def broadcast_shape(name: str, *shapes: Shape) -> Shape:
 
 
 def tensor_list(name: str, parameter: str, given: Sequence[Value | Sequence[Value]]) -> list[Any]:
-    """Return tensors that are given one by one, or as one list, as a list."""
+    """Return a list of tensors that were given as separate arguments or as one list."""
     tensors = given[0] if len(given) == 1 and isinstance(given[0], (list, tuple)) else given
     return [TENSOR(tensor, name, parameter) for tensor in tensors]
 
 
 def describe_spread(function: TensorFunction, **description: Unpack[Registration]) -> None:
-    """Describe a function of a tensor and of whole numbers that are given one by one or as one list."""
+    """Describe a function of a tensor and of whole numbers that are given as separate arguments or as one list."""
     parameters = function.__code__.co_varnames[:2]
     description["spread"] = True
     describe(function, parameters=parameters, tensors=("x",), kinds={parameters[1]: WHOLES}, **description)
 
 
 def to(x: Value, dtype: DTypeLike) -> Tensor:
-    """Return ``x`` with elements of another type, and ``x`` itself if it has that type."""
+    """Convert the elements of ``x`` to a type; return ``x`` itself if its elements have this type."""
     dtype = as_dtype(dtype)
     if isinstance(x, Tensor) and x.dtype is dtype:
         return x
@@ -84,7 +84,7 @@ setattr(Tensor, "type_as", lambda self, other: to(self, other.dtype))  # noqa: B
 
 
 def expand(x: Value, *shape: Wholes) -> Any:
-    """x broadcast to a shape; -1 keeps a length."""
+    """x broadcast to a shape; -1 keeps the length of a dimension."""
     return expanded(x, whole_numbers("expand", "shape", shape))
 
 
@@ -92,12 +92,12 @@ describe_spread(expand, samples=(([1.0, 2.0], [3, 2]),))
 
 
 def reshape(x: Value, *shape: Wholes) -> Any:
-    """The elements of x in another shape; a length of -1 is computed from the others."""
+    """The elements of x in another shape; a length of -1 is inferred from the other lengths."""
     return reshaped(x, whole_numbers("reshape", "shape", shape))
 
 
 def view(x: Value, *shape: Wholes) -> Any:
-    """The elements of x in another shape, sharing its memory; a length of -1 is computed from the others."""
+    """The elements of x in another shape, in shared memory; a length of -1 is inferred from the other lengths."""
     made = reshape(x, *shape)
     if isinstance(x, Tensor) and x.numel() and not np.may_share_memory(made._data, x._data):
         raise ShapeError(
@@ -198,8 +198,8 @@ def _attribute_T(x: Tensor) -> Any:
     return permuted(x, tuple(reversed(range(len(x.shape)))))
 
 
-Tensor.T = property(_attribute_T, doc="All dimensions in reverse order.")  # type: ignore[attr-defined]
-Tensor.mT = property(lambda x: transpose(x), doc="The last two dimensions exchanged.")  # type: ignore[attr-defined]
+Tensor.T = property(_attribute_T, doc="The tensor with all dimensions in reverse order.")  # type: ignore[attr-defined]
+Tensor.mT = property(lambda x: transpose(x), doc="The tensor with its last two dimensions exchanged.")  # type: ignore[attr-defined]
 
 _BACK = {"x": lambda g, x_shape: reshape(g, x_shape)}
 unsqueeze = declare(
@@ -228,7 +228,7 @@ _squeeze_one = declare(
 
 @takes(dim=optional(DIMENSION))
 def squeeze(x: Value, dim: Dims = None) -> Any:
-    """x without dimensions of length 1: without all of them, or the one at position dim."""
+    """x without its dimensions of length 1, or only without dimension dim if its length is 1."""
     return _squeeze_all(x) if dim is None else _squeeze_one(x, dim)
 
 

@@ -22,7 +22,7 @@ declare = Declarations(__name__)
 
 
 def ordered(x: Array, dim: int, descending: bool) -> Any:
-    """Return the positions that sort x; equal elements keep their order, nan is the largest."""
+    """Return the positions that sort x; equal elements keep their order, and nan is the largest value."""
     if not descending:
         return np.argsort(x, axis=dim, kind="stable")
     return x.shape[dim] - 1 - np.flip(np.argsort(np.flip(x, dim), axis=dim, kind="stable"), dim)
@@ -85,7 +85,7 @@ def sort(x: Value, dim: int = -1, descending: bool = False, stable: bool = True)
 
 @takes(dim=DIMENSION, descending=FLAG, stable=FLAG)
 def argsort(x: Value, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Positions of the sorted elements along dim."""
+    """Positions in x of the elements sorted along dim."""
     return sort(x, dim, descending)[1]
 
 
@@ -96,7 +96,7 @@ def msort(x: Value) -> Any:
 
 @takes(k=WHOLE, dim=DIMENSION, largest=FLAG, sorted=FLAG)
 def topk(x: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest elements along dim in order, and their positions; the smallest with largest=false."""
+    """The k largest elements along dim in order, or the k smallest with largest=false, and their positions."""
     return _top(x, k, dim, largest)
 
 
@@ -107,7 +107,7 @@ def kthvalue(x: Value, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 _CHOSEN: dict[str, Any] = {**ORDER, "edges": (([5.0, 1.0, 5.0], 2),)}
-_EITHER = "one of equal elements has the derivative (PyTorch)"
+_EITHER = "one of several equal elements receives the derivative (PyTorch)"
 _STABLE = "equal elements keep their order; nan is last (PyTorch)"
 describe(sort, tensors=("x",), convention=_STABLE, samples=((FIVE,), (FIVE, 0, True)), **ORDER)
 describe(msort, tensors=("x",), convention=_STABLE, samples=((FIVE,),), **ORDER)

@@ -1,6 +1,6 @@
 """Error functions, the normal distribution, and sinc.
 
-Tails are computed from scaled functions, so that values far below 1 and their derivatives keep their digits.
+Tails are computed from scaled functions, so that values far below 1 and their derivatives are accurate.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _erfcx = from_scipy("erfcx")
 
 @np.errstate(all="ignore")
 def _bell_values(x: Array, scale: float) -> Any:
-    # The square of the leading bits of x is exact.  A rounded x*x of 1000 would cost three digits of the result.
+    # The square of the leading bits of x is exact, whereas the rounding error of x*x near 1000 would cost three digits.
     x = np.clip(x, -60.0, 60.0)
     head = np.round(x * 16) / 16
     return np.exp(-scale * (head * head)) * np.exp(-scale * ((x - head) * (x + head)))
@@ -56,8 +56,8 @@ def normal_density(x: Value) -> Any:
 
 
 def _with_tail(value: Array, x: Array, far: Mask, tail: Callable[[Array], Array]) -> Any:
-    """Replace elements of ``value`` where ``far`` is true by ``tail`` of those of ``x``."""
-    places = np.flatnonzero(far)  # much faster than a mask as an index
+    """Replace the elements of ``value`` where ``far`` is true with ``tail`` of the corresponding elements of ``x``."""
+    places = np.flatnonzero(far)  # positions index an array much faster than a mask does
     if not places.size:
         return value
     value = np.array(value)
@@ -97,7 +97,8 @@ _erfinv = from_scipy("erfinv")
 
 @np.errstate(all="ignore")
 def _erfinv_slope_values(x: Array) -> Any:
-    # sqrt(pi)/2 * exp(y**2) at y = erfinv(x).  Near 1 the square would cost digits; erfc(y) = 1 - abs(x) does not.
+    # The slope is sqrt(pi)/2 * exp(y**2) at y = erfinv(x).  Near abs(x) = 1 the square would be inaccurate, whereas
+    # erfc(abs(y)) = 1 - abs(x) is accurate.
     y, size = _erfinv(x), np.abs(x)
     middle = np.exp(y * y)
     return np.where(size < 0.5, middle, np.where(size == 1, math.inf, _erfcx(np.abs(y)) / (1 - size)))[()] * (_ROOT_PI / 2)
@@ -118,7 +119,7 @@ erfinv: TensorFunction = declare(
     summary="inverse of erf",
     formula="sqrt(pi)/2*exp(erfinv(x)**2)",
     domain="-1 < x < 1",
-    convention="at -1 and 1 the value is infinite and the derivative inf (PyTorch)",
+    convention="at -1 and 1 the value is infinite and the derivative is inf (PyTorch)",
     inside=lambda x: np.abs(x) < 1,
     samples=((0.3,), (-0.8,), ([0.5, -0.1],)),
     edges=((-1.0,), (1.0,)),
@@ -156,15 +157,15 @@ def _hazard_values(x: Array) -> Any:
 
 @np.errstate(all="ignore")
 def _fraction(t: Array, first: int) -> Any:
-    """Return first/(t + (first + 1)/(t + (first + 2)/(t + ...))), for t of 3 and more."""
+    """Return first/(t + (first + 1)/(t + (first + 2)/(t + ...))), for t >= 3."""
     value: Array | float = 0.0
     for k in range(first + 60, first - 1, -1):
         value = k / (t + value)
     return value
 
 
-# For large t = -x the hazard h = density/ndtr is t + 1/(t + 2/(t + ...)).  Its derivative -h*(x + h) and that of x + h cancel
-# there, so they are computed from the tails k/(t + (k + 1)/(t + ...)) of the continued fraction, which keep their digits.
+# For large t = -x the hazard h = density/ndtr is t + 1/(t + 2/(t + ...)).  The derivatives -h*(x + h) of h and 1 - h*(x + h) of
+# x + h would cancel, so they are computed from the tails k/(t + (k + 1)/(t + ...)) of the continued fraction, which are accurate.
 
 
 @np.errstate(all="ignore")
@@ -195,7 +196,7 @@ mills_fraction: TensorFunction = declare(
     kinds={"k": ORDER},
     methods=(),
     decomposition=long_decompositions.mills_fraction,
-    summary="x + hazard(x) without cancellation; for k > 1 the continued fraction k/(t + (k + 1)/(t + ...)) of t = -x",
+    summary="x + hazard(x) without cancellation; for k > 1 the continued fraction k/(t + (k + 1)/(t + ...)) with t = -x",
     formula="mills_fraction(x, k)*(mills_fraction(x, k + 1) - mills_fraction(x, k))",
     samples=(*_TAILS, (-0.4, 2)),
 )
@@ -224,7 +225,7 @@ _ndtri = from_scipy("ndtri")
 
 @np.errstate(all="ignore")
 def _ndtri_slope_values(p: Array) -> Any:
-    # 1/density at y = ndtri(p), through the hazard: in the tails the density of y alone would cost digits.
+    # The slope is 1/density at ndtri(p), computed from the hazard, because the density is inaccurate in the tails.
     tail = np.minimum(p, 1 - p)
     return np.where(tail == 0, math.inf, 1 / (tail * _hazard_values(-np.abs(_ndtri(p)))))[()]
 
@@ -246,7 +247,7 @@ ndtri: TensorFunction = declare(
     summary="inverse of ndtr: the quantile of the standard normal distribution",
     formula="sqrt(2*pi)*exp(ndtri(x)**2/2)",
     domain="0 < x < 1",
-    convention="at 0 and 1 the value is infinite and the derivative inf (PyTorch)",
+    convention="at 0 and 1 the value is infinite and the derivative is inf (PyTorch)",
     inside=lambda x: (x > 0) & (x < 1),
     samples=((0.3,), (0.02,), ([0.5, 0.9],)),
     edges=((0.0,), (1.0,)),
@@ -269,7 +270,7 @@ def _sinc(x: Array, order: int) -> Any:
             series = series + small**exponent * ((-1) ** k / (math.factorial(exponent) * (2 * k + 1)))
     if np.all(near):
         return series * power
-    # Reduce x, not u, by whole numbers: that is exact.
+    # Subtract whole numbers from x before the multiplication by pi, because this subtraction is exact.
     whole = np.round(np.where(np.isinf(x), 0.0, x))
     rest = np.where(np.isinf(x), 0.0, x - whole)
     sign = 1 - 2 * np.mod(whole, 2)

@@ -1,4 +1,4 @@
-"""Further views: selections along a dimension, diagonals, moved dimensions, and tensors split into parts."""
+"""Views: selections along a dimension, diagonals, moved dimensions, and tensors split into parts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def select(x: Value, dim: int, index: int) -> Any:
 
 @takes(dim=DIMENSION, start=WHOLE, length=WHOLE)
 def narrow(x: Value, dim: int, start: int, length: int) -> Any:
-    """The part of a given length along dim, from start on."""
+    """The part of x along dim that begins at start and has the given length."""
     size = length_along("narrow", x, dim)
     first = start + (size if start < 0 else 0)
     if length < 0 or not 0 <= first <= size - length:
@@ -63,7 +63,7 @@ describe(narrow, tensors=("x",), samples=((_MATRIX, 1, 1, 2),))
 
 
 def neighbour(x: Value, dim: int, reverse: bool, edge: float) -> Any:
-    """Return, for each element, the one before it along dim (after it with ``reverse``); ``edge`` at the border."""
+    """Return the previous element along dim for each element, or the next with ``reverse``; ``edge`` at the border."""
     at = dimension(dim, len(x.shape))
     length = x.shape[at]
     if not length:
@@ -76,7 +76,9 @@ def neighbour(x: Value, dim: int, reverse: bool, edge: float) -> Any:
 def _diagonal(x: Array, offset: int, dim1: int, dim2: int) -> Any:
     if x.ndim < 2:
         raise ShapeError(f"diagonal needs at least two dimensions, but got {x.ndim}")
-    offset = min(max(offset, -x.shape[dimension(dim1, x.ndim)]), x.shape[dimension(dim2, x.ndim)])  # NumPy overflows beyond 32 bits
+    offset = min(
+        max(offset, -x.shape[dimension(dim1, x.ndim)]), x.shape[dimension(dim2, x.ndim)]
+    )  # NumPy does not accept more than 32 bits
     found = np.diagonal(x, offset, dimension(dim1, x.ndim), dimension(dim2, x.ndim))
     if x.flags.writeable:
         found.flags.writeable = True  # NumPy returns a read-only view for compatibility with its old versions
@@ -105,14 +107,14 @@ diagonal: TensorFunction = declare(
     statics={"offset": 0, "dim1": 0, "dim2": 1},
     kinds={"offset": WHOLE, "dim1": DIMENSION, "dim2": DIMENSION},
     view=True,
-    summary="the diagonal of a matrix at offset",
+    summary="the diagonal of a matrix at the given offset",
     samples=((_MATRIX, 1, 0, 1),),
 )
 
 
 @takes(source=DIMENSIONS, destination=DIMENSIONS)
 def movedim(x: Value, source: Wholes, destination: Wholes) -> Any:
-    """x with dimensions moved; the others keep their order."""
+    """x with the source dimensions moved to the destinations; the other dimensions keep their order."""
     ndim = len(x.shape)
     sources, targets = ([d] if isinstance(d, int) else list(d) for d in (source, destination))
     sources, targets = [dimension(d, ndim) for d in sources], [dimension(d, ndim) for d in targets]
@@ -126,7 +128,7 @@ def movedim(x: Value, source: Wholes, destination: Wholes) -> Any:
 
 @takes(dim=DIMENSION, sizes=WHOLES)
 def unflatten(x: Value, dim: int, sizes: Wholes) -> Any:
-    """x with one dimension split into several of the given sizes."""
+    """x with one dimension split into several dimensions of the given sizes."""
     at = dimension(dim, len(x.shape))
     sizes = sizes if isinstance(sizes, tuple) else (sizes,)
     return reshape(x, (*x.shape[:at], *sizes, *x.shape[at + 1 :]))
@@ -216,14 +218,14 @@ _split, _split_with_sizes = _splitter("SplitBackward0"), _splitter("SplitWithSiz
 
 @takes(split_size=WHOLES, dim=DIMENSION)
 def split(x: Value, split_size: Wholes, dim: int = 0) -> Any:
-    """Parts of x along dim: of one length (the last may be shorter), or of the lengths in a list."""
+    """Parts of x along dim, either of equal length (the last may be shorter) or of the lengths in a list."""
     function = _split if isinstance(split_size, int) else _split_with_sizes
     return function(x, _lengths(x, split_size, dim), dim)
 
 
 @takes(chunks=WHOLE, dim=DIMENSION)
 def chunk(x: Value, chunks: int, dim: int = 0) -> Any:
-    """Parts of x along dim: chunks of equal length (the last may be shorter)."""
+    """At most chunks parts of x along dim, of equal length (the last may be shorter)."""
     length = length_along("chunk", x, dim)
     if chunks < 1:
         raise ArgumentError(f"chunk expects 'chunks' to be greater than 0, got: {chunks}")
