@@ -162,7 +162,7 @@ mish = declare(
     samples=_ANY,
 )
 
-# gelu: x times the probability that a standard normal variable is below x
+# gelu multiplies x by the probability that a standard normal variable is below x.
 
 _GELU_SCALE, _GELU_CUBE = 2 * math.sqrt(2 / math.pi), 0.044715
 
@@ -360,7 +360,7 @@ softsign = declare(
     edges=((0.0,),),
 )
 
-# elu, selu and celu: a*(exp(b*x) - 1) for x <= 0 and c*x for x > 0
+# The functions elu, selu and celu equal a*(exp(b*x) - 1) for x <= 0 and c*x for x > 0.
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 

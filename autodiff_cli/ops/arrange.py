@@ -298,7 +298,7 @@ def pad(x: Value, pad: Wholes, mode: str = "constant", value: Number | None = No
 
 
 describe(
-    pad, tensors=("x",), methods=(), formula="g without its border", samples=((_M, [1, 2]), (_M, [1, -1, 0, 1], "constant", 5.0))
+    pad, tensors=("x",), methods=(), formula="g without the border", samples=((_M, [1, 2]), (_M, [1, -1, 0, 1], "constant", 5.0))
 )
 
 # Broadcast and join
@@ -404,7 +404,7 @@ def diff(x: Value, n: int = 1, dim: int = -1) -> Any:
     if n < 0:
         raise ArgumentError(f"the order n of diff cannot be negative: {n}")
     turns = min(n, x.shape[at])  # the result is empty after this many differences
-    check_count(turns, MOST_TURNS, "diff of order {} is above the limit of {}")
+    check_count(turns, MOST_TURNS, "the order {} of diff exceeds the limit of {}")
     for _ in range(turns):
         before = (slice(None),) * at
         x = x[(*before, slice(1, None))] - x[(*before, slice(None, -1))]

@@ -61,7 +61,7 @@ lt, le, gt, ge, eq, ne = (_comparison(name) for name in _SIGNS)
 
 
 def _or_unequal(compare: TensorFunction) -> Any:
-    """Return ``compare`` as a method that leaves ``tensor == None`` and ``tensor == \"text\"`` to Python."""
+    """Return a method that leaves ``tensor == None`` and ``tensor == \"text\"`` to Python, and otherwise calls ``compare``."""
     return lambda self, other: NotImplemented if other is None or isinstance(other, str) else compare(self, other)
 
 
@@ -218,7 +218,7 @@ describe(
     tensors=("x", "min", "max"),
     formula="1 where min <= x <= max else 0",
     smooth="x != min and x != max",
-    convention="the derivative with respect to x at the bounds is 1, as between them (PyTorch)",
+    convention="the derivative with respect to x is 1 at the bounds and between the bounds (PyTorch)",
     kink=_at_bound,
     samples=((0.5, 0.0, 1.0), ([-2.0, 0.3, 5.0], -1.0, 1.0)),
     edges=((0.0, 0.0, 1.0), (1.0, 0.0, 1.0)),

@@ -40,9 +40,9 @@ declare = Declarations(__name__)
 _V, _W, _A, _B = [1.0, 2.0], [3.0, -4.0], [[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]]
 _C, _D = [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]], [[1.5], [0.2], [-0.7]]
 
-# Einstein summation.  First, the diagonal replaces dimensions whose label an operand repeats, and dimensions whose label occurs
-# in a single operand are summed.  Then operands are contracted in pairs: the cotangent of one operand is the contraction of the
-# other operand with the cotangent of the result.
+# Einstein summation.  First, dimensions with a repeated label are replaced by their diagonal, and dimensions with a label of a
+# single operand are summed.  Then operands are contracted in pairs: the cotangent of one operand is the contraction of the other
+# operand with the cotangent of the result.
 
 _Labels = tuple[int, ...]
 
@@ -254,7 +254,7 @@ def vdot(x: Value, y: Value) -> Any:
 
 @takes(x=TENSOR, y=TENSOR)
 def kron(x: Value, y: Value) -> Any:
-    """Kronecker product: every element of x multiplied by the whole of y."""
+    """The Kronecker product: every element of x multiplied by the whole of y."""
     ndim = max(len(x.shape), len(y.shape))
     of_x, of_y = ((*(1,) * (ndim - len(v.shape)), *v.shape) for v in (x, y))
     check_size(tuple(n * m for n, m in zip(of_x, of_y, strict=True)))

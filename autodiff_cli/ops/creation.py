@@ -107,7 +107,7 @@ def arange(
     if math.isnan(count):
         raise ArgumentError("the bounds of arange cannot be nan")
     if math.isinf(count):
-        raise LimitError("arange would not end", hint="use finite bounds, and a step that is not too small")
+        raise LimitError("arange would contain infinitely many numbers", hint="use finite bounds, and a step that is not too small")
     check_size((math.ceil(count),))
     if count <= 0:
         end = start

@@ -100,7 +100,7 @@ def cofactors(x: Value) -> Any:
 
 def _nan_kept(x: Array, found: Array) -> Any:
     """Replace the results of matrices that contain nan with nan: elimination may stop at a zero pivot before the nan."""
-    if not np.isnan(np.add.reduce(x, None)):  # faster than the test below
+    if not np.isnan(np.add.reduce(x, None)):  # this sum is faster than the test for each matrix
         return found
     return np.where(np.any(np.isnan(x), (-2, -1)), x.dtype.type(np.nan), found)[()]
 
@@ -117,7 +117,7 @@ det: TensorFunction = declare(
     {"x": lambda g, x, out: _lift(g) * (_lift(out) * mT(inv(x)) if _is_sound(x) else _cofactors(x))},
     node="LinalgDetBackward0",
     summary="determinant of each matrix",
-    formula="the cofactors: det(x)*inv(x).mT where x is not singular",
+    formula="the cofactors, which are det(x)*inv(x).mT where x is not singular",
     convention="derivatives of every order are exact where x is singular",
     samples=((A,), (BATCH,), (SINGULAR,), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]],)),
 )

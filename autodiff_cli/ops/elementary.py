@@ -164,7 +164,7 @@ cbrt = declare(
     np.cbrt,
     {"x": lambda g, out: g / (3 * out**2)},
     decomposition="sign(x)*abs(x)**(1/3)",
-    summary="real cube root, defined for negative numbers too",
+    summary="real cube root, including for negative arguments",
     formula="1/(3*cbrt(x)**2)",
     convention="the derivative at 0 is inf, which is the limit from both sides; PyTorch does not have cbrt",
     samples=_ANY,

@@ -121,8 +121,8 @@ def _extreme(name: str, ufunc: np.ufunc, summary: str, node: str | None = None, 
     )
 
 
-amax = _extreme("amax", np.maximum, "maximum of all elements, or along dim")
-amin = _extreme("amin", np.minimum, "minimum of all elements, or along dim")
+amax = _extreme("amax", np.maximum, "maximum of all elements, or maxima along dim")
+amin = _extreme("amin", np.minimum, "minimum of all elements, or minima along dim")
 _max_of_all = _extreme("max", np.maximum, "", "MaxBackward1", public=False)
 _min_of_all = _extreme("min", np.minimum, "", "MinBackward1", public=False)
 
@@ -211,13 +211,13 @@ _EXTREMES = {"max": (_max_of_all, _max_along, maximum), "min": (_min_of_all, _mi
 
 @takes(dim=optional(DIMENSION))
 def max(x: Value, y: Operand | None = None, keepdim: bool = False, dim: int | None = None) -> Any:
-    """Maximum of all elements, or along dim with positions; for two tensors, the elementwise maximum."""
+    """Maximum of all elements, or maxima along dim with their positions; for two tensors, the elementwise maximum."""
     return _extreme_of("max", x, y, keepdim, dim)
 
 
 @takes(dim=optional(DIMENSION))
 def min(x: Value, y: Operand | None = None, keepdim: bool = False, dim: int | None = None) -> Any:
-    """Minimum of all elements, or along dim with positions; for two tensors, the elementwise minimum."""
+    """Minimum of all elements, or minima along dim with their positions; for two tensors, the elementwise minimum."""
     return _extreme_of("min", x, y, keepdim, dim)
 
 
@@ -227,7 +227,7 @@ for _function, _ufunc in ((max, np.maximum), (min, np.minimum)):
         kink=_ties(_ufunc),
         kinds={"keepdim": FLAG, "dim": optional(DIMENSION)},
         tensors=("x", "y"),
-        convention=f"{_SHARED}; along a dimension, the first extreme element receives all of it",
+        convention=f"{_SHARED}; along a dimension, the first extreme element receives the derivative",
         samples=(([1.0, -2.0, 3.0],), (1.5, -0.5), ([[1.0, 2.0], [4.0, 3.0]], None, True, 1)),
         edges=((1.0, 1.0), *TIE),
         **_KINK,
@@ -247,7 +247,7 @@ _median_of_all = declare(
 
 @takes(dim=optional(DIMENSION), keepdim=FLAG)
 def median(x: Value, dim: Dims = None, keepdim: bool = False) -> Any:
-    """Median of all elements, or along dim with positions; the lower of two middle elements is the median."""
+    """Median of all elements, or medians along dim with their positions; the lower of two middle elements is the median."""
     return _median_of_all(x) if dim is None else _median_along(x, dim, keepdim)
 
 
@@ -257,7 +257,7 @@ describe(
     formula="1 at the median, 0 elsewhere",
     smooth="the median is unique",
     kink=_repeated,
-    convention="equal elements share the derivative evenly; along a dimension, one equal element receives all of it (PyTorch)",
+    convention="equal elements share the derivative evenly; along a dimension, one equal element receives the derivative (PyTorch)",
     samples=(([1.0, -2.0, 3.0, 7.0],), ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], 0, True)),
     edges=TIE,
 )
@@ -279,8 +279,8 @@ def _position(name: str, find: Callable[..., Array], summary: str) -> Any:
     return declare(name, forward, {"x": None}, statics=STATICS, kinds=_KINDS, summary=summary)
 
 
-argmax = _position("argmax", np.argmax, "position of the maximum in the flattened x, or along dim")
-argmin = _position("argmin", np.argmin, "position of the minimum in the flattened x, or along dim")
+argmax = _position("argmax", np.argmax, "position of the maximum in the flattened x, or positions of the maxima along dim")
+argmin = _position("argmin", np.argmin, "position of the minimum in the flattened x, or positions of the minima along dim")
 
 # Running extremes
 
@@ -290,7 +290,7 @@ def _running(ufunc: np.ufunc) -> Any:
         at = dimension(dim, x.ndim)
         lanes = as_lanes(x)
         values = ufunc.accumulate(lanes, at)
-        reached = (lanes == values) | np.isnan(lanes)  # the last of equal elements is found, and every nan
+        reached = (lanes == values) | np.isnan(lanes)  # the position of the last equal element, or of a nan
         places = np.arange(lanes.shape[at]).reshape([-1 if d == at else 1 for d in range(lanes.ndim)])
         indices = np.maximum.accumulate(np.where(reached, places, 0), at)
         return values.reshape(x.shape)[()], indices.reshape(x.shape)[()]
@@ -300,7 +300,7 @@ def _running(ufunc: np.ufunc) -> Any:
 
 RESULTS: dict[str, Any] = {"results": ("values", "indices"), "constant": ("indices",)}
 ORDER: dict[str, Any] = {
-    "formula": "g put back at the positions",
+    "formula": "g at the positions of the values, 0 elsewhere",
     "smooth": "no two elements are equal",
     "kink": _repeated,
     "edges": TIE,

@@ -34,7 +34,7 @@ _POLES: dict[str, Any] = {
 def _lgamma_number(x: float) -> float:
     try:
         return math.lgamma(x)
-    except (ValueError, OverflowError):  # a pole, or an overflow
+    except (ValueError, OverflowError):  # x is a pole, or the result overflows
         return math.inf
 
 

@@ -39,7 +39,7 @@ def _ranked(name: str, *ranks: int) -> Any:
 def _product(x: Array, y: Array) -> Any:
     if not x.ndim or not y.ndim:
         raise ShapeError(
-            f"a product of matrices needs at least 1D tensors, but they are {x.ndim}D and {y.ndim}D",
+            f"a matrix product needs tensors of at least one dimension, but got {x.ndim}D and {y.ndim}D tensors",
             hint="use * to multiply by a number",
         )
     try:
@@ -153,7 +153,7 @@ describe(matmul, operator="matmul", formula="g @ y.mT, x.mT @ g", samples=((_A, 
 
 @takes(x=TENSOR, y=TENSOR)
 def outer(x: Value, y: Value) -> Any:
-    """Outer product: every element of x times every element of y."""
+    """Outer product: every element of x multiplied by every element of y."""
     if len(x.shape) != 1 or len(y.shape) != 1:
         raise ShapeError(f"outer: expected 1-D tensors, but got {len(x.shape)}-D and {len(y.shape)}-D")
     return reshape(x, (x.shape[0], 1)) * y

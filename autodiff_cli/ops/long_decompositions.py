@@ -217,7 +217,7 @@ def _stirling_tail(name: str) -> str:
 
 LGAMMA = "; ".join(
     [
-        "left = x < 0.5; y = (1 - x if x < 0 else 1 + x) if left else x",  # y >= 1/2
+        "left = x < 0.5; y = (1 - x if x < 0 else 1 + x) if left else x",  # y is at least 1/2
         "low = y < 1.5; z = min(y, 2.5) - (1 if low else 2)",
         f"middle = z*({polynomial(_AT_2, 'z')}) - (log1p(z) if low else 0.0)",
         "few = y < 15; v = min(max(y, 2.5), 15); h = v + 10 if few else y",

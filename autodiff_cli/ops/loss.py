@@ -251,7 +251,7 @@ binary_cross_entropy_with_logits = declare(
 
 @takes(x=TENSOR, target=TENSOR, reduction=TEXT, log_target=FLAG)
 def kl_div(x: Value, target: Value, reduction: str = "mean", log_target: bool = False) -> Any:
-    """Kullback-Leibler divergence target*(log(target) - x) of log-probabilities x; log_target means that target is logarithmic."""
+    """The Kullback-Leibler divergence target*(log(target) - x) of log-probabilities x; log_target marks a logarithmic target."""
     loss = exp(target) * (target - x) if log_target else xlogy(target, target) - target * x
     if reduction == "batchmean":
         return sum(loss) / max(x.shape[0], 1) if x.shape else sum(loss)
@@ -282,8 +282,8 @@ def _positions(target: Value, shape: Shape) -> tuple[Any, ...]:
     expected = shape[:1] + shape[2:] if len(shape) > 1 else ()
     if classes.shape != expected:
         raise ShapeError(
-            f"expected one class for each row: a target of shape {list(expected)}, but got {list(classes.shape)}",
-            hint=f"the shape of x is {list(shape)}",
+            f"expected a target of shape {list(expected)}, but got shape {list(classes.shape)}",
+            hint=f"give one class for each row of x, whose shape is {list(shape)}",
         )
     if classes.dtype.kind == "f":
         if np.any(classes != np.floor(classes)):

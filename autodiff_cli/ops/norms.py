@@ -216,8 +216,8 @@ def _running_logsumexp(x: Array, dim: int) -> Any:
 
 
 def _running_vjp(g: Value, x: Value, out: Value, dim: int) -> Any:
-    # The cotangent of a running sum adds to its own cotangent the cotangent of the next running sum, multiplied by the share of
-    # this sum in the next sum.
+    # The cotangent of a running sum is its direct cotangent plus the cotangent of the next running sum, multiplied by the share
+    # of this sum in the next sum.
     decay = _weight(out, neighbour(out, dim, True, 0.0))
     return recurrence(g, decay, dim, True) * _weight(x, out)
 

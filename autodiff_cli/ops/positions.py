@@ -183,17 +183,20 @@ def index_select(x: Value, dim: int, index: Positions) -> Any:
 
 
 describe(
-    gather, tensors=("x", "index"), formula="g added up at the positions", samples=((_M, 1, [[2, 2], [0, 1]]), (_V, 0, [1, 1]))
+    gather,
+    tensors=("x", "index"),
+    formula="sums of g at the positions, 0 elsewhere",
+    samples=((_M, 1, [[2, 2], [0, 1]]), (_V, 0, [1, 1])),
 )
 describe(
     take_along_dim,
     tensors=("x", "indices"),
     aliases=("take_along_axis",),
-    formula="g added up at the positions",
+    formula="sums of g at the positions, 0 elsewhere",
     samples=((_M, [[2, 0]], 1), (_M, [4, 4])),
 )
-describe(take, tensors=("x", "index"), formula="g added up at the positions", samples=((_M, [[4, 4], [0, -1]]),))
-describe(index_select, tensors=("x", "index"), formula="g added up at the positions", samples=((_M, 1, [2, 2, 0]),))
+describe(take, tensors=("x", "index"), formula="sums of g at the positions, 0 elsewhere", samples=((_M, [[4, 4], [0, -1]]),))
+describe(index_select, tensors=("x", "index"), formula="sums of g at the positions, 0 elsewhere", samples=((_M, 1, [2, 2, 0]),))
 
 # Masks
 

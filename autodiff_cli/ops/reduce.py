@@ -118,7 +118,7 @@ sum = two_nodes(
     reduction(np.add),
     spread,
     series="linear",
-    summary="sum of all elements, or along dim",
+    summary="sum of all elements, or sums along dim",
     formula="1",
 )
 mean = two_nodes(
@@ -126,7 +126,7 @@ mean = two_nodes(
     _mean,
     lambda g, x_shape, dim: spread(g / count(x_shape, dim), x_shape, dim),
     series="linear",
-    summary="mean of all elements, or along dim",
+    summary="mean of all elements, or means along dim",
     formula="1/n",
 )
 
@@ -236,7 +236,7 @@ prod = two_nodes(
     _prod,
     lambda g, x, dim: spread(g, x.shape, dim) * _others(x, dim if x.shape else None),
     dim=DIMENSION,
-    summary="product of all elements, or along dim",
+    summary="product of all elements, or products along dim",
     formula="products of the other elements",
     convention="derivatives of every order are exact where elements are 0",
     samples=(*SAMPLES, ([2.0, 0.0, 4.0],), ([[0.0, 2.0], [0.0, 3.0]], 0), (2.0,)),
@@ -312,5 +312,5 @@ count_nonzero = declare(
     {"x": None},
     statics={"dim": None},
     kinds={"dim": optional(DIMENSIONS)},
-    summary="number of nonzero elements of x, or along dim",
+    summary="number of nonzero elements of x, or numbers of nonzero elements along dim",
 )
