@@ -1,4 +1,4 @@
-"""Reverse mode on a tape: the instructions that compute derivatives are appended, so they can be differentiated again."""
+"""Reverse mode on a tape; the derivatives are appended as instructions, which can be differentiated again."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ from autodiff_cli.postorder import postorder
 
 
 def gradient(output: Operand, wrt: Sequence[Instruction]) -> list[Operand]:
-    """Append the derivatives of a number with respect to others to its tape.
+    """Append the derivatives of an output to its tape, and return them.
 
-    The rules are those of the declarations.  A branch that is not selected contributes nothing: with every cotangent goes
-    the condition under which it was selected, as eager evaluation masks cotangents (``autograd.selection_masks``).
+    The VJP rules come from the declarations of the primitives.  A branch that is not selected contributes nothing: every
+    cotangent is stored with the condition under which its branch is selected.  Eager evaluation uses masked cotangents
+    for the same purpose (``autograd.selection_masks``).
+
+    Args:
+        output: the instruction or constant to differentiate.
+        wrt: the instructions to differentiate with respect to.
 
     Raises:
-        NotRecordable: if a rule cannot be traced.
+        NotRecordable: if a VJP rule cannot be traced.
     """
     if type(output) is not Instruction:
         return [0.0] * len(wrt)
@@ -43,7 +48,7 @@ def gradient(output: Operand, wrt: Sequence[Instruction]) -> list[Operand]:
 
 
 def _active(output: Instruction, wrt: Sequence[Instruction]) -> dict[Instruction, None]:
-    """Return the instructions between variables and the output that have a derivative, in the order of the tape."""
+    """Return the differentiable instructions on the paths from the variables to the output, in tape order."""
     inputs = set(wrt)
     active: dict[Instruction, None] = {}
     for instruction in sorted(postorder([output], _differentiable), key=lambda one: one.index):
@@ -53,7 +58,7 @@ def _active(output: Instruction, wrt: Sequence[Instruction]) -> dict[Instruction
 
 
 def _differentiable(instruction: Instruction) -> list[Instruction]:
-    """Return the operands of an instruction with respect to which it has a derivative."""
+    """Return the operands with respect to which an instruction is differentiable."""
     primitive = instruction.primitive
     if primitive is None or primitive.series == "fixed":
         return []
@@ -64,7 +69,7 @@ def _differentiable(instruction: Instruction) -> list[Instruction]:
 def _contributions(
     instruction: Instruction, primitive: Primitive, cotangent: Operand, selected: Operand, active: Mapping[Instruction, None]
 ) -> Iterable[tuple[Instruction, Operand, Operand]]:
-    """Yield each active operand with its part of the cotangent, and the condition under which it has one."""
+    """Yield each active operand with its contribution to the cotangent and the condition under which the operand is selected."""
     tape = instruction.tape
     incoming = _for_rule(cotangent)
     for operand, rule in zip(instruction.operands, primitive.vjps.values(), strict=True):
@@ -81,11 +86,11 @@ def _contributions(
 
 
 def _saved(instruction: Instruction, primitive: Primitive, name: str) -> object:
-    """Return an argument of a VJP rule by its name."""
+    """Return the argument of a VJP rule with the given name."""
     if name == "out":
         return as_tensor(instruction.tape, instruction)
     if name not in primitive.parameters:
-        return ()  # the shape of a number
+        return ()  # the shape of a scalar
     position = primitive.parameters.index(name)
     if position < primitive.arity:
         return _for_rule(instruction.operands[position])
@@ -93,7 +98,7 @@ def _saved(instruction: Instruction, primitive: Primitive, name: str) -> object:
 
 
 def _for_rule(operand: Operand) -> Tensor | np.float64:
-    """Return an operand as a rule takes it: a constant as NumPy's, which can be divided by 0."""
+    """Return an operand as a VJP rule expects it; a constant becomes a NumPy float64, which allows division by 0."""
     return as_tensor(operand.tape, operand) if type(operand) is Instruction else np.float64(operand)
 
 
@@ -102,12 +107,12 @@ def _applied(primitive: Primitive, rule: Callable[..., Any], cotangent: Tensor |
         with np.errstate(all="ignore"):
             return as_operand(rule(cotangent, *saved))
     except FOREIGN as error:
-        why = f": {error.message}" if isinstance(error, AutodiffError) else ""  # Python's own messages do not help a user
+        why = f": {error.message}" if isinstance(error, AutodiffError) else ""  # messages of other exceptions do not help the user
         raise NotRecordable(f"the derivative of '{primitive.name}' has no elementwise formula{why}") from error
 
 
 def _nonzero(tape: Tape, operand: Operand) -> Operand:
-    """Return the condition that a number is not 0."""
+    """Return the condition that an operand is nonzero."""
     return tape.of("ne", operand, 0.0) if type(operand) is Instruction else bool(operand != 0)
 
 

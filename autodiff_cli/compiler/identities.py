@@ -1,7 +1,7 @@
-"""Identities of arithmetic that are exact in floating point: for infinities, nan and both zeros too.
+"""Arithmetic identities that are exact in floating point, including infinities, nan and signed zeros.
 
-``0*x`` is not among them, as it is nan at infinity, nor is ``x + 0``, as ``-0.0 + 0.0`` is 0.0.  The normal form in
-``symbolic`` is another thing: it collects terms as algebra does, and rounding may differ.
+``0*x = 0`` is not included because ``0*inf`` is nan, and ``x + 0 = x`` is not included because ``-0.0 + 0.0`` is 0.0.
+The normal form in ``symbolic`` uses further identities: it collects terms algebraically, and the rounding may differ.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import functools
 import math
 
 Pattern = str | float
-"""Of an operand: one of the numbers below, ``-x`` for a negation, else ``x``."""
+"""The pattern of an operand: 0.0, 1.0 or -1.0, ``-x`` for a negation, and ``x`` for any other operand."""
 Replacement = str | float | tuple[str, "Replacement"] | tuple[str, "Replacement", "Replacement"]
-"""A number, ``x`` or ``y``, or the name of an operation and its operands."""
+"""The replacement of an operation: a number, ``x``, ``y``, or an operation name followed by its operands."""
 
 EXACT: dict[str, dict[tuple[Pattern, ...], Replacement]] = {
     "neg": {("-x",): "x"},
@@ -29,14 +29,14 @@ EXACT: dict[str, dict[tuple[Pattern, ...], Replacement]] = {
     "div": {("-x", "y"): ("neg", ("div", "x", "y")), ("x", 1.0): "x"},
     "pow": {("x", 0.0): 1.0, ("x", 1.0): "x"},
 }
-"""The shorter form of an operation, by the patterns of its operands; the first row that matches counts.
+"""The shorter form of each operation for given operand patterns; the first matching row applies.
 
-``x`` and ``y`` match any operand.  A row with a number holds for floating-point operands only: ``True*1`` is not ``True``.
+``x`` and ``y`` match any operand.  A row with a number applies to floating-point operands only, because ``True*1`` is not ``True``.
 """
 
 
 def pattern(number: object) -> Pattern:
-    """Return the pattern of a number, or of any operand that is not a negation."""
+    """Return the pattern of an operand that is not a negation."""
     if not (type(number) is float or type(number) is int) or number not in (0, 1, -1):
         return "x"
     return "x" if number == 0 and math.copysign(1, number) < 0 else float(number)
@@ -44,7 +44,7 @@ def pattern(number: object) -> Pattern:
 
 @functools.cache
 def exact(name: str, *operands: Pattern) -> tuple[tuple[Pattern, ...], Replacement] | None:
-    """Return the row of ``EXACT`` for an operation on operands of these patterns; ``None`` if there is none."""
+    """Return the row of ``EXACT`` for an operation with these operand patterns; ``None`` if no row matches."""
     for patterns, result in EXACT.get(name, {}).items():
         if len(patterns) == len(operands) and all(map(_matches, patterns, operands)):
             return patterns, result

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from autodiff_cli.compiler.tape import Tape
 
 CUSTOM_VJP = "custom_vjp"
-"""The name of a primitive whose result is its first operand, and whose derivatives a program states."""
+"""The name of the primitive that returns its first operand and has user-written derivatives."""
 
 
 def _arithmetic(name: str, swapped: bool = False) -> Callable[[Instruction, Operand], Operand]:
@@ -27,16 +27,16 @@ def _arithmetic(name: str, swapped: bool = False) -> Callable[[Instruction, Oper
 @final
 @dataclass(slots=True, eq=False)
 class Instruction:
-    """One number of a tape: a variable, or the result of a primitive.
+    """A scalar on a tape: a variable or the result of a primitive.
 
     Attributes:
-        tape: the tape that it is on.
-        primitive: what computes it; ``None`` for a variable.
-        operands: the numbers that the primitive takes.
-        statics: the other arguments of the primitive.
-        dtype: the type of the number.
-        index: its place on the tape.
-        variable: the name of a variable; empty for a result.
+        tape: the tape that contains the instruction.
+        primitive: the primitive that computes the scalar; ``None`` for a variable.
+        operands: the operands of the primitive.
+        statics: the static arguments of the primitive.
+        dtype: the type of the scalar.
+        index: the position on the tape.
+        variable: the name of the variable; empty for the result of a primitive.
     """
 
     tape: Tape
@@ -53,10 +53,10 @@ class Instruction:
         return [operand for operand in self.operands if type(operand) is Instruction]
 
     def is_(self, name: str) -> bool:
-        """Return whether it computes the primitive of this name."""
+        """Return whether the instruction computes the primitive with this name."""
         return self.primitive is not None and self.primitive.name == name
 
-    # NumPy needs these of the elements of an array.
+    # NumPy needs these operators on the elements of an array.
 
     __add__, __radd__ = _arithmetic("add"), _arithmetic("add", swapped=True)
     __sub__, __rsub__ = _arithmetic("sub"), _arithmetic("sub", swapped=True)
@@ -67,7 +67,7 @@ class Instruction:
         return self.tape.of("neg", self)
 
     def __getitem__(self, key: tuple[()]) -> Instruction:
-        return self  # NumPy's functions take a sum of all elements out of an array without dimensions
+        return self  # NumPy extracts the sum of all elements from a 0-d array with [()]
 
     def __bool__(self) -> bool:
         raise undecided()
@@ -79,19 +79,19 @@ class Instruction:
 
 
 Operand: TypeAlias = Instruction | float
-"""An instruction, or a constant: a float, an integer or a boolean of Python."""
+"""An instruction, or a constant: a Python float, int or bool."""
 
 
 def undecided() -> NotRecordable:
-    """Return the error for a computation whose steps depend on a value."""
+    """Return the error for control flow that depends on a value."""
     return NotRecordable("the next operation depends on a value, which is not known while the expression is traced")
 
 
 def identity(argument: object) -> object:
-    """Return a key that equal arguments share: 1, 1.0 and True are not equal, nor are 0.0 and -0.0.
+    """Return a key that identifies an argument; 1, 1.0 and True have different keys, and so do 0.0 and -0.0.
 
     Raises:
-        NotRecordable: for an argument that has no hash.
+        NotRecordable: if the argument is not hashable.
     """
     if type(argument) is Instruction:
         return argument

@@ -1,6 +1,7 @@
-"""Programs: a value and its derivatives as one list of instructions, computed for columns of numbers.
+"""Compiled programs: a value and its derivatives as one list of instructions, computed for columns of numbers.
 
-NumPy releases Python's lock inside a kernel, so several threads work on blocks side by side (``compiler.schedule``).
+NumPy releases Python's global interpreter lock inside a kernel, so threads process blocks in parallel
+(``compiler.schedule``).
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ Term = tuple[str, ...]
 
 
 def terms(wrt: Sequence[str], order: int) -> tuple[Term, ...]:
-    """Return the value, and every derivative up to an order once."""
+    """Return the terms of the value and of all derivatives up to an order, each mixed derivative once."""
     return tuple(combination for k in range(order + 1) for combination in itertools.combinations_with_replacement(wrt, k))
 
 
 def derivatives(output: Operand, variables: Mapping[str, Instruction], wanted: Sequence[Term]) -> list[Operand]:
-    """Append the derivatives that ``wanted`` names to the tape of a value, and return them."""
+    """Append the derivatives listed in ``wanted`` to the tape of the output, and return them."""
     found: dict[Term, Operand] = {(): output}
     for term in wanted:
         if term not in found:
-            # With respect to all variables that follow at once: one reverse pass for each row of the Hessian.
+            # Differentiate with respect to all remaining variables at once: one backward pass for each row of the Hessian.
             names = list(variables)[list(variables).index(term[-2]) if len(term) > 1 else 0 :]
             slopes = gradient(found[term[:-1]], [variables[name] for name in names])
             found.update({(*term[:-1], name): slope for name, slope in zip(names, slopes, strict=True)})
@@ -47,15 +48,15 @@ def derivatives(output: Operand, variables: Mapping[str, Instruction], wanted: S
 
 
 class Compiled:
-    """A value and derivatives that can be computed for many rows: a ``Program``, or row by row.
+    """An expression and its derivatives, ready to be computed for many rows; the base class of ``Program``.
 
     Attributes:
-        variables: the names that a call gives values to.
+        variables: the variable names, which are the keyword arguments of a call.
         wrt: the variables of the derivatives.
         terms: the results: ``()`` for the value, ``("x", "y")`` for a second derivative.
-        outputs: their names: ``value``, ``d_x``, ``d_x_y``.
-        dtype: the type of all results.
-        reason: why each row is evaluated by itself; ``None`` for a ``Program``.
+        outputs: the names of the results: ``value``, ``d_x``, ``d_x_y``.
+        dtype: the element type of all results.
+        reason: the reason for evaluating each row separately; ``None`` for a ``Program``.
     """
 
     engine: str
@@ -72,15 +73,15 @@ class Compiled:
         """Compute all results.
 
         Args:
-            columns: a value for each variable: arrays of one shape, and numbers.
+            columns: the value of each variable: arrays of the same shape, or numbers.
 
         Returns:
-            for each of ``outputs`` a new array of that shape; a number if all values are numbers.
+            a new array of that shape for each name in ``outputs``; numbers if all values are numbers.
 
         Raises:
-            UnknownName: if a variable has no value, or a value has no variable.
+            UnknownName: if a variable is missing, or a name is not a variable.
             ShapeError: if the shapes differ.
-            DtypeError: if a column holds anything but real numbers.
+            DtypeError: if a column contains anything other than real numbers.
         """
         arrays, shape = checked(self.variables, columns)
         flat = {name: array.reshape(-1) if array.ndim else array for name, array in arrays.items()}
@@ -89,30 +90,28 @@ class Compiled:
         return {name: array.reshape(shape)[()] for name, array in zip(self.outputs, out, strict=True)}
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
-        """Compute all results into arrays of the caller.
+        """Compute all results, and write them into the caller's arrays.
 
         Args:
-            columns: for each variable a 1-d array, or a number.
-            out: for each of ``outputs`` a contiguous 1-d array of type ``dtype``, of the same length.
+            columns: a 1-d array or a number for each variable.
+            out: a contiguous 1-d array of type ``dtype`` for each name in ``outputs``, all of the same length.
         """
         raise NotImplementedError
 
 
 class Program(Compiled):
-    """An expression and its derivatives as one list of instructions.
-
-    Made by ``ad.compile``.
+    """An expression and its derivatives as one list of instructions, created by ``ad.compile``.
 
     Args:
-        results: instructions of a tape, or constants.
-        variables: names in the order of their instructions.
+        results: the instructions or constants that are the results.
+        variables: the variable names, in the order of their instructions.
         wanted: the term of each result.
-        dtype: the type of the tape.
-        threads: the number of threads; one for each processor if left out.
+        dtype: the element type of the tape.
+        threads: the number of threads; by default one for each processor.
 
     Attributes:
-        instructions: those of the tape that a result needs, in order.
-        results: an instruction or a constant for each of the outputs.
+        instructions: the instructions that the results depend on, in tape order.
+        results: an instruction or a constant for each output.
     """
 
     engine = "blocks"
@@ -132,7 +131,7 @@ class Program(Compiled):
         self._schedules: dict[frozenset[str], Schedule] = {}
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
-        """Compute all results into arrays of the caller; see ``Compiled.run``."""
+        """Compute all results, and write them into the caller's arrays; see ``Compiled.run``."""
         rows = len(out[0])
         scalars = frozenset(name for name in self.variables if np.ndim(columns[name]) == 0)
         if scalars not in self._schedules:
@@ -156,7 +155,7 @@ class Program(Compiled):
 
 
 def output_name(term: Term) -> str:
-    """Return ``value``, ``d_x``, ``d_x_y``."""
+    """Return the name of a term: ``value``, ``d_x`` or ``d_x_y``."""
     return "_".join(("d", *term)) if term else "value"
 
 
@@ -164,7 +163,7 @@ _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
 
 def pool(workers: int) -> ThreadPoolExecutor:
-    """Return threads, which are kept: starting them takes as long as 10,000 rows."""
+    """Return a reusable thread pool; starting its threads takes as long as computing 10,000 rows."""
     key = (os.getpid(), workers)
     if key not in _pools:
         from concurrent.futures import ThreadPoolExecutor
@@ -182,11 +181,11 @@ def _column(name: str, value: ArrayLike) -> Array:
     """Return a column as an array.
 
     Raises:
-        DtypeError: if it holds anything but real numbers.
+        DtypeError: if the column contains anything other than real numbers.
     """
     try:
         array = np.asarray(value)
-    except ValueError:  # lists of different lengths
+    except ValueError:  # nested lists of different lengths
         raise DtypeError(f"the column '{name}' is not an array of numbers") from None
     if array.dtype.kind not in "biuf" or hasattr(value, "mask"):
         kind = "masked values" if hasattr(value, "mask") else f"{array.dtype} values"
@@ -195,7 +194,7 @@ def _column(name: str, value: ArrayLike) -> Array:
 
 
 def checked(variables: Sequence[str], columns: Mapping[str, ArrayLike]) -> tuple[dict[str, Array], tuple[int, ...]]:
-    """Return the values of all variables as arrays, and the shape of those that are not single numbers.
+    """Return the values of all variables as arrays, and the common shape of the arrays that are not scalars.
 
     Raises:
         UnknownName, ShapeError, DtypeError: see ``Compiled.__call__``.

@@ -1,7 +1,8 @@
 """Execution of a tape over columns, block by block.
 
-Blocks stay in the cache, and every instruction of a block writes into an array that exists already: allocation is the
-largest cost at large sizes.  Blocks are independent, so neither their size nor the number of threads changes a result.
+Blocks are small enough to stay in the cache, and every instruction writes into a preallocated array, because allocation
+dominates the cost for large columns.  Blocks are independent, so neither their size nor the number of threads changes a
+result.
 """
 
 from __future__ import annotations
@@ -20,27 +21,27 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array, DType
 
 WORKSPACE = 8 << 20
-"""The most bytes that the arrays of a thread take; more than the caches hold is slower, and so are many small blocks."""
+"""The maximum size in bytes of a thread's arrays; arrays that exceed the caches and many small blocks are both slower."""
 SMALLEST, LARGEST = 1_000, 32_768
-"""Rows of a block."""
+"""The minimum and the maximum number of rows of a block."""
 ALLOCATING = 15_000
-"""The most rows of a block with kernels that allocate: from 128 KiB on, C libraries get memory fresh from the system."""
+"""The maximum number of rows if a kernel allocates: C libraries request 128 KiB or more from the operating system each time."""
 
 
 def resolved(operand: Operand) -> Operand:
-    """Return the operand that computes the value: of an instruction with a custom VJP, its first operand."""
+    """Return the operand that computes the value; for a custom VJP, this is the first operand of the instruction."""
     while type(operand) is Instruction and operand.is_(CUSTOM_VJP):
         operand = operand.operands[0]
     return operand
 
 
 def computing(operands: Iterable[Operand]) -> list[Instruction]:
-    """Return the instructions that compute operands; a custom VJP may stand for a constant."""
+    """Return the instructions that compute the operands, without constants; a custom VJP may resolve to a constant."""
     return [operand for operand in map(resolved, operands) if type(operand) is Instruction]
 
 
 def needed(results: Iterable[Operand]) -> list[Instruction]:
-    """Return the instructions that results depend on, in the order of the tape."""
+    """Return the instructions that the results depend on, in tape order."""
     found = postorder(computing(results), lambda instruction: computing(instruction.operands))
     return sorted(found, key=lambda instruction: instruction.index)
 
@@ -49,8 +50,9 @@ class Kernel(NamedTuple):
     """A function that computes an instruction on arrays.
 
     Attributes:
-        function: takes the operands, and ``out`` if it ``writes`` into an array that it is given.
-        over: whether that array may be one of the operands.
+        function: the function, which takes the operands and, if ``writes`` is true, the output array as ``out``.
+        writes: whether the function writes its result into ``out``.
+        over: whether ``out`` may be the array of an operand.
     """
 
     function: Callable[..., Any]
@@ -78,7 +80,7 @@ _POWERS: dict[object, Kernel] = {
     -1: Kernel(np.reciprocal),
     -2: Kernel(_inverse_square),
 }
-"""Kernels much quicker than ``pow``; NumPy itself uses those for squares, roots and reciprocals."""
+"""Kernels that are much faster than ``pow``; NumPy itself uses such kernels for squares, square roots and reciprocals."""
 _UFUNCS: dict[Callable[..., Any], np.ufunc] = {
     operator.add: np.add,
     operator.sub: np.subtract,
@@ -96,7 +98,7 @@ _UFUNCS: dict[Callable[..., Any], np.ufunc] = {
 
 
 def kernel(instruction: Instruction) -> Kernel:
-    """Return the kernel of an instruction."""
+    """Return the kernel that computes an instruction."""
     primitive, statics = instruction.primitive, instruction.statics
     assert primitive is not None
     if primitive.series == "power" and statics[0] in _POWERS:
@@ -107,12 +109,13 @@ def kernel(instruction: Instruction) -> Kernel:
 
 
 class KernelCall(NamedTuple):
-    """One kernel call of a schedule.
+    """A kernel call of a schedule.
 
     Attributes:
-        operands, target: registers.
+        operands: the registers of the operands.
+        target: the register of the result.
         stored: whether the result of the kernel is copied into the array of the target.
-        ends: registers that no later call reads.
+        ends: the registers to clear after the call, because no later call reads them.
     """
 
     kernel: Kernel
@@ -123,7 +126,7 @@ class KernelCall(NamedTuple):
 
 
 class ScalarCall(NamedTuple):
-    """An instruction that depends on numbers only, computed once: the registers of its operands and of its result."""
+    """An instruction that depends on scalars only and is computed once, with the registers of its operands and its result."""
 
     primitive: Primitive
     operands: tuple[int, ...]
@@ -132,11 +135,11 @@ class ScalarCall(NamedTuple):
 
 
 class Buffers:
-    """Assignment of registers to the arrays of the workspace; an array is used again when its register is not read any more.
+    """The assignment of registers to workspace arrays; an array is reused after the last read of its register.
 
     Attributes:
-        counts: the number of arrays of each type.
-        of: for each register its array, as number and type.
+        counts: the number of arrays of each element type.
+        of: the array of each register, as its number and element type.
     """
 
     def __init__(self) -> None:
@@ -153,7 +156,7 @@ class Buffers:
         self.of[register] = free.pop(), dtype
 
     def release(self, registers: Iterable[int]) -> None:
-        """Free the arrays of registers."""
+        """Release the arrays of these registers for reuse."""
         for register in registers:
             if register in self.of:
                 number, dtype = self.of[register]
@@ -161,16 +164,16 @@ class Buffers:
 
 
 class Schedule:
-    """The order and the memory in which a program is computed, when some of its variables are single numbers.
+    """The execution order and the memory layout of a program for a given set of scalar variables.
 
-    Every instruction and every constant has a register.  Instructions that depend on numbers only are computed once.  Of
-    the others, results are written into the arrays of the caller, and all else into as few arrays as possible.
+    Every instruction and every constant has a register.  Instructions that depend on scalars only are computed once.
+    Results are written into the caller's arrays, and intermediate values into as few arrays as possible.
 
     Args:
-        instructions: of a tape, in order.
-        results: instructions of it, or constants.
-        scalars: the names of variables that are numbers.
-        dtype: the type of the results.
+        instructions: the instructions to run, in tape order.
+        results: the instructions or constants that are the results.
+        scalars: the names of the scalar variables.
+        dtype: the element type of the results.
 
     Attributes:
         columns: the names of the variables that are columns, in the order of their registers.
@@ -203,7 +206,7 @@ class Schedule:
                 )
             else:
                 rows[instruction] = None
-        written: dict[Operand, int] = {}  # results that are computed in the array of an output
+        written: dict[Operand, int] = {}  # results that are computed directly in an output array
         self._outputs: list[tuple[int, int]] = []
         self._copies: list[tuple[int, int]] = []
         for i, result in enumerate(results):
@@ -225,7 +228,7 @@ class Schedule:
         return self._registers[key]
 
     def _scheduled(self, rows: Iterable[Instruction], written: Mapping[Operand, int]) -> list[KernelCall]:
-        """Return the calls, and assign buffers to those that write neither into an output nor into memory of their own."""
+        """Return the kernel calls, and assign buffers to results that are neither outputs nor allocated by their kernel."""
         last: dict[Instruction, Instruction] = {}
         for instruction in rows:
             last.update(dict.fromkeys(computing(instruction.operands), instruction))
@@ -248,7 +251,7 @@ class Schedule:
         return calls
 
     def block(self, rows: int, threads: int) -> int:
-        """Return the number of rows of a block, such that all threads have the same number of blocks."""
+        """Return the number of rows of a block, chosen so that all threads process the same number of blocks."""
         width: int = sum(count * dtype.itemsize for dtype, count in self._buffers.counts.items())
         largest = LARGEST if all(call.kernel.writes for call in self._calls) else min(LARGEST, ALLOCATING)
         block = min(max(WORKSPACE // max(width, 1), SMALLEST), largest)
@@ -258,7 +261,7 @@ class Schedule:
         return -(-rows // (rounds * threads))
 
     def prepared(self, values: Mapping[str, np.number[Any]]) -> list[Any]:
-        """Return the registers as every block begins with them: with all that depends on numbers only."""
+        """Return the initial registers of a block: constants, scalars, and all values computed from them."""
         registers: list[Any] = [None] * len(self._registers)
         for register, value in self._literals:
             registers[register] = value
@@ -272,7 +275,7 @@ class Schedule:
     def work(
         self, starts: Iterator[int], block: int, columns: Sequence[Array], prepared: Sequence[object], out: Sequence[Array]
     ) -> None:
-        """Compute blocks until none is left; several threads share ``starts``."""
+        """Compute blocks until ``starts`` is exhausted; several threads may share ``starts``."""
         rows = len(out[0])
         spaces = {dtype: np.empty((count, block), dtype) for dtype, count in self._buffers.counts.items()}
         registers = list(prepared)

@@ -1,7 +1,7 @@
-"""The tape: a straight list of instructions, each of which computes one number from those before it.
+"""The tape: a linear list of instructions, each of which computes one scalar from earlier instructions.
 
-Equal instructions are one, operations on constants are computed at once, and an operation is replaced by a shorter one
-where that is exact for every number (``compiler.simplify``).
+Equal instructions are stored once, operations on constants are evaluated immediately, and an operation is replaced by a
+simpler one if the result is exactly the same for all numbers (``compiler.simplify``).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ MOST_INSTRUCTIONS = 200_000
 
 
 class Tape:
-    """A list of instructions.
+    """A linear list of instructions.
 
     Args:
-        dtype: float64 or float32, the type of the variables.
+        dtype: the element type of the variables, float64 or float32.
 
     Attributes:
-        instructions: all, in order: each comes after its operands.
+        instructions: all instructions in order; each one follows its operands.
     """
 
     def __init__(self, dtype: DTypeLike) -> None:
@@ -42,23 +42,23 @@ class Tape:
         self._dtypes: dict[tuple[object, ...], DType] = {}
 
     def variable(self, name: str) -> Instruction:
-        """Append a number that is not known yet."""
+        """Append a variable, and return its instruction."""
         return self._appended(Instruction(self, None, (), (), self.dtype, len(self.instructions), name))
 
     def of(self, name: str, *operands: Operand) -> Operand:
-        """Return the result of the function of this name."""
+        """Return the result of the function with this name."""
         return self.record(PRIMITIVES[FUNCTIONS[name].function], operands)
 
     def record(self, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...] = ()) -> Operand:
-        """Return the result of a primitive: an instruction, new or not, or a constant.
+        """Return the result of a primitive: a new or existing instruction, or a constant.
 
         Args:
-            primitive: of single numbers.
-            operands: a number for each of its tensors.
-            statics: its other arguments.
+            primitive: a primitive on scalars.
+            operands: the operand for each tensor parameter.
+            statics: the static arguments.
 
         Raises:
-            NotRecordable: if the tape gets too long, or a static argument cannot be compared with others.
+            NotRecordable: if the tape becomes too long, or a static argument is not hashable.
         """
         conditions = [o.dtype.kind == "b" if type(o) is Instruction else type(o) is bool for o in operands]
         if True in conditions and self._dtype(primitive, operands, statics) == np.float16:
@@ -92,11 +92,11 @@ class Tape:
         return folded
 
     def _counted(self, condition: Operand) -> Operand:
-        """Return a condition as 1.0 or 0.0."""
+        """Convert a condition to 1.0 or 0.0."""
         return self.of("mul", condition, 1.0) if type(condition) is Instruction else float(condition)
 
     def _dtype(self, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> DType:
-        """Return the type of a result: that of the function of ones."""
+        """Return the element type of a result, found by applying the primitive to ones."""
         kinds = [operand.dtype if type(operand) is Instruction else type(operand) for operand in operands]
         if primitive.series != "fixed" and all(kind is self.dtype or kind is float or kind is int for kind in kinds):
             return self.dtype

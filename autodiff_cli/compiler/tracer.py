@@ -1,11 +1,11 @@
-"""Tracing: scalar operations are put on a tape instead of being carried out.
+"""Tracing: scalar operations are recorded on a tape instead of being executed.
 
-A ``Tracer`` goes through an expression as any tensor does, and through the rules of derivatives too.  Functions of it add
-instructions on single numbers to its tape.  A small array, as ``[x, y, z]``, becomes an array of operands: elementwise
-functions add an instruction for each element, and functions that only move, add and multiply elements are run by NumPy
-on the operands.  So the tape is straight, without shapes.
+A ``Tracer`` takes the place of a tensor in an expression and in VJP rules.  A function of a tracer appends scalar
+instructions to the tape.  An array such as ``[x, y, z]`` becomes an array of operands: elementwise functions append one
+instruction for each element, and NumPy runs the functions that only move, add and multiply elements on the operands.
+The tape therefore contains scalars only.
 
-A decision in Python that depends on a value cannot be traced: it raises ``NotRecordable``.
+Python control flow that depends on a value cannot be traced; it raises ``NotRecordable``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _LINEAR = ("linear", "bilinear", "product")
 _UNROLLED = frozenset(["prod", "cumprod", "cross", "tril", "triu", "gather", "einsum", "pad", "diag_embed", "addmm"])
-"""Functions of no such kind that only move, add and multiply elements too."""
+"""Further functions that only move, add and multiply elements."""
 
 
 def _refuse(self: Tensor, *_: object, **__: object) -> NoReturn:
@@ -56,10 +56,10 @@ class Tracer(Tensor):
         return self._element_type.kind == "f"
 
     def applied(self, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
-        """Return the result of a primitive, one of whose arguments this is.
+        """Return the result of a primitive that has this tensor as an argument.
 
         Raises:
-            NotRecordable: if it cannot be traced.
+            NotRecordable: if the primitive cannot be traced.
         """
         return apply(self.tape, primitive, arguments)
 
@@ -67,7 +67,7 @@ class Tracer(Tensor):
 
 
 def as_tensor(tape: Tape, operands: Operands | Operand) -> Tensor:
-    """Return a tensor of operands: a ``Tracer``, or an ordinary one if all are constants."""
+    """Return operands as a tensor: a ``Tracer``, or an ordinary tensor if all operands are constants."""
     if type(operands) is Instruction:
         return _tracer(tape, _boxed(operands), operands.dtype)
     array = operands if isinstance(operands, np.ndarray) else _boxed(operands)
@@ -89,13 +89,13 @@ def _tracer(tape: Tape, operands: Operands, dtype: DType) -> Tracer:
 
 
 def as_operand(value: object) -> Operand:
-    """Return the one element of a tensor, an array or a number."""
+    """Return the single element of a tensor, an array or a number as an operand."""
     operand: Operand = as_operands(value).item()
     return operand
 
 
 def as_operands(value: object) -> Operands:
-    """Return the elements of a tensor, an array or a number."""
+    """Return the elements of a tensor, an array or a number as an array of operands."""
     if isinstance(value, Tracer):
         elements: Operands = value._data
         return elements
@@ -110,7 +110,7 @@ def _boxed(operand: Operand) -> Operands:
 
 
 def apply(tape: Tape, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
-    """Return the result of a primitive, one of whose arguments is a ``Tracer``; see ``Tracer.applied``."""
+    """Return the result of a primitive that has a ``Tracer`` as an argument; see ``Tracer.applied``."""
     if primitive.of_sequence:
         return _of_elements(tape, primitive, [as_operands(value) for value in arguments[0]], *arguments[1:])
     tensors, statics = [as_operands(value) for value in arguments[: primitive.arity]], tuple(arguments[primitive.arity :])
@@ -128,7 +128,7 @@ def apply(tape: Tape, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
 
 
 def _of_elements(tape: Tape, primitive: Primitive, *arguments: Any) -> Tensor:
-    """Return the result of a function that only moves, adds and multiplies elements: NumPy's, on arrays of operands."""
+    """Run a primitive that only moves, adds and multiplies elements with NumPy, on arrays of operands."""
     refusal = NotRecordable(f"'{primitive.name}' has no elementwise formula")
     if primitive.series not in _LINEAR and primitive.name not in _UNROLLED:
         raise refusal
