@@ -1,8 +1,8 @@
-"""Compile ``grammar/expression.lark`` into the tables of the parser.
+"""Compilation of ``grammar/expression.lark`` into parser tables.
 
-lark compiles the grammar, and the part that the parser needs is written to ``_tables.py`` as plain literals: importing
-lark takes longer than a small evaluation.  If the checksum shows that the grammar beside the package is newer than the
-tables, they are made again in memory; ``python -m autodiff_cli.language.grammar`` writes them.
+lark compiles the grammar, and the tables that the parser needs are stored in ``_tables.py`` as plain literals, because
+importing lark takes longer than a small evaluation.  If the grammar does not match the checksum in ``_tables.py``, the
+tables are rebuilt in memory; ``python -m autodiff_cli.language.grammar`` rewrites the file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import zlib
 from typing import Any
 
-# Not pathlib, whose import takes 4 ms.
+# pathlib is avoided because its import takes 4 ms.
 HERE = os.path.dirname(os.path.realpath(__file__))
 PACKAGE = os.path.dirname(HERE)
 PLACES = tuple(os.path.join(parent, "grammar", "expression.lark") for parent in (PACKAGE, os.path.dirname(PACKAGE)))
@@ -20,7 +20,7 @@ TABLES = os.path.join(HERE, "_tables.py")
 
 
 def grammar_text() -> str | None:
-    """Return the grammar, which is inside an installed package and beside it in a checkout."""
+    """Return the text of the grammar, which is inside an installed package, or next to the package in a checkout."""
     for place in PLACES:
         try:
             with open(place, encoding="utf-8") as file:
@@ -31,17 +31,17 @@ def grammar_text() -> str | None:
 
 
 def checksum(text: str) -> int:
-    """Return the number that tells whether tables belong to a grammar."""
+    """Return the checksum of a grammar, which identifies the tables built from the grammar."""
     return zlib.crc32(text.encode())
 
 
 def build(text: str) -> dict[str, Any]:
-    """Return the tables of the parser.
+    """Return the parser tables of a grammar.
 
     ``tokens`` is a regular expression with a group for each kind of token except keywords; ``literals`` and ``keywords``
-    map fixed texts to kinds; tokens of the kinds in ``ignored`` are skipped.  ``actions[state][symbol]`` is the state to
-    go to, or ``~rule`` to reduce; each of the ``rules`` is (left side, length, kind, kept children, inlined children,
-    whether a single child replaces the node).
+    map literal texts to token kinds; tokens of the kinds in ``ignored`` are skipped.  ``actions[state][symbol]`` is the next
+    state, or ``~rule`` for a reduction; each entry of ``rules`` is (left side, length, kind, kept children, inlined
+    children, whether a single child replaces the node).
     """
     from lark import Lark
     from lark.grammar import Terminal
@@ -67,7 +67,7 @@ def build(text: str) -> dict[str, Any]:
             keywords[str(terminal.pattern.value)] = str(terminal.name)
         else:
             literals[str(terminal.pattern.value)] = str(terminal.name)
-    # A number is tried before the dot, and the longer of two texts before the shorter one.
+    # Numbers are matched before the dot, and longer literals before shorter ones.
     patterns.sort(key=lambda terminal: terminal.name == "NAME")
     fixed = "|".join(re.escape(literal) for literal in sorted(literals, key=len, reverse=True))
     return {

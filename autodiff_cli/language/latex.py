@@ -1,7 +1,7 @@
-"""Print syntax trees as LaTeX, with fractions, roots and powers, and as few brackets as these need.
+"""LaTeX output for syntax trees, with fractions, roots, powers and as few brackets as possible.
 
-The result is for math mode and needs only amsmath.  The tree is walked with a stack; the piece of a node is composed of
-the pieces of its children.
+The output is for math mode and requires only amsmath.  The tree is traversed with a stack, and the LaTeX of a node is
+built from the LaTeX of its children.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
 
 _SIGNED, _PRODUCT = PRODUCT, SIGN
-"""In formulas a sign binds less tightly than a product: ``a - (-b)`` needs brackets, ``-a b`` is minus a product."""
+"""In LaTeX, a sign binds less tightly than a product: ``a - (-b)`` needs brackets, and ``-a b`` is the negation of ``a b``."""
 Text: TypeAlias = str | Sequence["Text"]
-"""Nested sequences of strings."""
+"""Nested sequences of strings, which are joined once at the end."""
 
 
 @dataclass(slots=True)
 class _Piece:
-    """A part of the formula.
+    """The LaTeX of one node, with the properties that the formatting of its parent needs.
 
     Attributes:
-        text: strings in nested tuples, which are joined once at the end.
-        level: its precedence.
-        begins, ends: the kind of its first and of its last symbol: ``number``, ``name``, ``bracket``, ``minus`` or ``other``.
-        tall: whether it is higher than a line.
-        items: the parts of a list; an empty list marks a name that has a subscript and cannot have another.
-        unsigned: the text without the minus in front, if there is one.
-        called: the name and the bracketed arguments of a function whose power stands behind its name.
+        text: the LaTeX.
+        level: the precedence of the outermost operator.
+        begins, ends: the kinds of the first and the last symbol: ``number``, ``name``, ``bracket``, ``minus`` or ``other``.
+        tall: whether the formula is taller than a line of text.
+        items: the items of a list; an empty list marks a name with a subscript, which cannot take another subscript.
+        unsigned: the text without its leading minus sign; ``None`` without a minus sign.
+        called: the name and the bracketed arguments of a function whose exponent is written after its name.
     """
 
     text: Text
@@ -48,20 +48,20 @@ class _Piece:
         self.ends = self.ends or self.begins
 
     def at_least(self, level: int) -> _Piece:
-        """Return the piece, in brackets if it binds less tightly."""
+        """Return the piece, in brackets if its precedence is below ``level``."""
         return self if self.level >= level else _bracketed(self)
 
 
 def latex(expression: Syntax | str, names: Mapping[str, str] | None = None, unnamed: str = UNNAMED[0]) -> str:
-    """Return an expression, or a program with its statements in one row, for LaTeX's math mode.
+    """Return an expression, or the statements of a program on one line, as LaTeX for math mode.
 
     Args:
-        expression: its text or its tree.
-        names: the LaTeX of some of its names.
-        unnamed: the letter for tensors without a name, ``%1``.
+        expression: the text or the tree of the expression.
+        names: the LaTeX to use for some of the names.
+        unnamed: the letter for unnamed tensors such as ``%1``.
 
     Raises:
-        ParseError: for a text that is not an expression.
+        ParseError: if the text is not an expression.
     """
     pieces: list[_Piece] = []
     stack: list[tuple[Syntax, bool]] = [(parse(expression) if isinstance(expression, str) else expression, False)]
@@ -120,7 +120,7 @@ def _piece(node: Syntax, parts: list[_Piece]) -> _Piece:
         return _Piece((_commas(parts[:-1]), " = ", parts[-1].text))
     if kind == "start":
         return parts[0] if len(parts) == 1 else _Piece(_commas(parts, r", \quad "))
-    return parts[0]  # a name, a number, a bound of a slice: the piece of its token
+    return parts[0]  # a name, a number or a slice bound: the piece of its token
 
 
 # Brackets
@@ -147,7 +147,7 @@ def _commas(pieces: Sequence[_Piece], comma: str = ", ") -> Text:
 
 
 def _add(a: _Piece, b: _Piece) -> _Piece:
-    # a + (b + c) is written without brackets, as mathematics does; a + (-b) is not.
+    # a + (b + c) is written without brackets, as usual in mathematics; a + (-b) keeps them.
     right = b if b.level >= SUM and b.begins != "minus" else b.at_least(_PRODUCT)
     return _Piece((a.at_least(SUM).text, " + ", right.text), SUM, a.begins, b.ends, a.tall or b.tall)
 
@@ -166,7 +166,7 @@ def _mul(a: _Piece, b: _Piece) -> _Piece:
 
 
 _NEED_A_DOT = {("name", "bracket"), ("number", "fraction")}
-"""``x (1 + y)`` would look like a call, and 2 before one third like a mixed number."""
+"""Pairs that need a dot: ``x (1 + y)`` would look like a call, and 2 before a fraction like a mixed number."""
 _SPACES = {"number": " "}
 
 
@@ -206,7 +206,7 @@ def _between(sign: str, level: int) -> Callable[[_Piece, _Piece], _Piece]:
 
 
 def _remainder(a: _Piece, b: _Piece) -> _Piece:
-    """``a mod b``, which needs brackets as a factor to show its extent."""
+    """Return ``a mod b`` with the precedence of a sum, so that it gets brackets as a factor."""
     return _Piece((a.at_least(_PRODUCT).text, r" \bmod ", b.at_least(POWER).text), SUM, a.begins, b.ends, a.tall or b.tall)
 
 
@@ -215,7 +215,7 @@ def _floor_divide(a: _Piece, b: _Piece) -> _Piece:
 
 
 def _conditional(value: _Piece, condition: _Piece, otherwise: _Piece) -> _Piece:
-    """One list of cases, joined with those of the last branch."""
+    """Return one list of cases, which includes the cases of the last branch."""
     rest = [piece for pair in otherwise.items or [] for piece in pair.items or []] if otherwise.begins == "cases" else [otherwise]
     rows = [_Piece("", items=[value, condition])]
     rows += [_Piece("", items=rest[i : i + 2]) for i in range(0, len(rest), 2)]
@@ -280,7 +280,7 @@ def _root(x: _Piece) -> _Piece:
 
 
 _ARITHMETIC = ("add", "sub", "mul", "div", "pow", "neg", "matmul")
-"""Functions that are written as operators when they are called, too."""
+"""Functions whose calls are written as operators."""
 _ONE = _Piece("1", begins="number")
 _matmul = _between(r" \mathbin{@} ", _PRODUCT)
 
@@ -301,7 +301,7 @@ _NOTATION: dict[str, tuple[int, Callable[..., _Piece]]] = {
     "inv": (1, lambda x: _pow(_bracketed(x) if x.level < ATOM else x, _Piece("-1", begins="other"))),
     "where": (3, lambda c, x, y: _conditional(x, c, y)),
 }
-"""Functions with a notation of their own: the number of arguments, and what builds the piece."""
+"""Functions with their own notation: the number of arguments, and the function that builds the piece."""
 
 _BUILD: dict[str, Callable[..., _Piece]] = {
     "add": _add,

@@ -1,4 +1,4 @@
-"""LaTeX of names, numbers and functions: ``alpha_1`` is ``\\alpha_{1}``, ``asin`` is ``\\arcsin``."""
+"""LaTeX for names, numbers and functions: ``alpha_1`` is ``\\alpha_{1}``, ``asin`` is ``\\arcsin``."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ SYMBOLS = {
     "amax": r"\max",
     "amin": r"\min",
 }
-"""Functions with a LaTeX command or symbol; the names of others are printed."""
+"""Functions with a LaTeX command or symbol; other functions are printed by name."""
 RAISED = frozenset(
     ("sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "log", "ln", "log2", "log10")
 )
-"""Functions whose power stands behind the name: the square of ``sin(x)`` is ``\\sin^{2}(x)``."""
+"""Functions whose exponent is written after the name: the square of ``sin(x)`` is ``\\sin^{2}(x)``."""
 _SPECIAL = {
     **{c: rf"\{c}" for c in "%$#_{}&"},
     "\\": r"\textbackslash{}",
@@ -54,7 +54,7 @@ _SPECIAL = {
 
 
 def escaped(text: str) -> str:
-    """Return plain text for a document; a character that LaTeX cannot print is replaced by its number, such as U+4E00."""
+    """Escape plain text for a LaTeX document; a character that LaTeX cannot print becomes its code point, such as U+4E00."""
     return "".join(_SPECIAL.get(character, character if _printed(character) else f"U+{ord(character):04X}") for character in text)
 
 
@@ -63,21 +63,21 @@ def _printed(character: str) -> bool:
 
 
 UNNAMED = "vwutsqrpbcdehklmnaijxyzfgo"
-"""Letters for tensors without a name, in order of preference."""
+"""Letters for unnamed tensors, in order of preference."""
 
 
 def unnamed_letter(names: Iterable[str]) -> str:
-    """Return a letter for tensors without a name that does not stand for one of these names."""
+    """Return a letter for unnamed tensors that none of these names uses."""
     taken = {identifier(name).partition("_")[0] for name in names}
     return next((letter for letter in (*UNNAMED, *UNNAMED.upper()) if letter not in taken), r"\tilde{v}")
 
 
 def identifier(name: str, unnamed: str = UNNAMED[0]) -> str:
-    """Return the LaTeX of a name: Greek letters, and subscripts for a number at the end and for the part behind ``_``.
+    """Return the LaTeX of a name, with Greek letters, and with a subscript for a trailing number and for the part after ``_``.
 
     Args:
-        name: a name; ``%3`` for a tensor without one, printed as ``v_{3}``; ``y.1`` for a tensor inside of ``y``.
-        unnamed: the letter for tensors without a name.
+        name: the name; ``%3`` is an unnamed tensor, printed as ``v_{3}``, and ``y.1`` is a tensor inside ``y``.
+        unnamed: the letter for unnamed tensors.
     """
     if name.startswith("%"):
         return f"{unnamed}_{{{name[1:]}}}"
@@ -99,7 +99,7 @@ def _word(word: str) -> str:
     if word in _GREEK:
         return rf"\{word}"
     if len(word) == 1 and not word.isascii():
-        # Unicode names Greek letters like their commands; letters that look like Latin ones have no command.
+        # Unicode names of Greek letters match the LaTeX commands; letters that look Latin do not have a command.
         _, _, letter = unicodedata.name(word, "").partition("GREEK SMALL LETTER ")
         _, _, capital = unicodedata.name(word, "").partition("GREEK CAPITAL LETTER ")
         known = letter.lower().replace("lamda", "lambda") or capital.capitalize().replace("Lamda", "Lambda")
@@ -113,7 +113,7 @@ def _word(word: str) -> str:
 
 
 def function(name: str) -> str:
-    """Return the LaTeX of the name of a function."""
+    """Return the LaTeX of a function name."""
     if name in SYMBOLS:
         return SYMBOLS[name]
     if _is_symbol(name):
@@ -122,7 +122,7 @@ def function(name: str) -> str:
 
 
 def number(text: str) -> str:
-    """Return the LaTeX of a number of the language or of Python: ``2.5E-3`` is ``2.5 \\cdot 10^{-3}``."""
+    """Return the LaTeX of a number in the notation of the language or of Python: ``2.5E-3`` is ``2.5 \\cdot 10^{-3}``."""
     if text.lstrip("+-") in CONSTANTS:
         return text.replace(text.lstrip("+-"), CONSTANTS[text.lstrip("+-")])
     digits, _, exponent = text.replace("_", "").lower().partition("e")

@@ -1,24 +1,24 @@
-"""The operators of the language: one table for the parser's kinds, for printing and for generated code."""
+"""The operators of the language, in one table for parsing, printing and code generation."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 STATEMENT, CONDITIONAL, OR, AND, NOT, COMPARISON, SUM, PRODUCT, SIGN, POWER, POSTFIX, ATOM = range(12)
-"""Precedence: a higher level binds more tightly."""
+"""The precedence levels; an operator with a higher level binds more tightly."""
 
 
 class Operator(NamedTuple):
-    """One operator.
+    """An operator of the language.
 
     Attributes:
-        name: the function that computes it, which is also the kind of its nodes (comparisons are of the kind ``comparison``).
-        symbol: how it is written.
-        level: its precedence.
-        arity: the number of operands; with one operand the symbol stands in front.
-        associates: ``left``, ``right``, or ``chain`` for comparisons: ``a < b < c`` means that both hold.
-        spaced: whether text has spaces around the symbol.
-        in_place: whether ``x += y`` exists for it.
+        name: the name of its function and the kind of its tree nodes (nodes of comparisons have the kind ``comparison``).
+        symbol: the symbol in the source text.
+        level: the precedence level.
+        arity: the number of operands; the symbol of a unary operator precedes the operand.
+        associates: ``left``, ``right``, or ``chain`` for comparisons: ``a < b < c`` means ``a < b and b < c``.
+        spaced: whether printed text has spaces around the symbol.
+        in_place: whether the operator has an in-place form such as ``x += y``.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Operator(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The symbol with the spaces around it."""
+        """The symbol with the surrounding spaces."""
         if self.arity == 1:
             return f"{self.symbol} " if self.symbol.isalpha() else self.symbol
         return f" {self.symbol} " if self.spaced else self.symbol
@@ -59,11 +59,11 @@ OPERATORS = {
         Operator("pow", "**", POWER, associates="right", spaced=False, in_place=True),
     )
 }
-"""Every operator by its name."""
+"""All operators, by name."""
 COMPARISONS = {name: operator.symbol for name, operator in OPERATORS.items() if operator.level == COMPARISON}
-"""``lt`` to ``<`` and so on."""
+"""The symbols of comparisons by name, such as ``<`` for ``lt``."""
 COMPARING = {symbol: name for name, symbol in COMPARISONS.items()}
-"""``<`` to ``lt`` and so on."""
+"""The names of comparisons by symbol, such as ``lt`` for ``<``."""
 LOGIC = ("logical_and", "logical_or", "logical_not")
 IN_PLACE = {f"{operator.symbol}=": name for name, operator in OPERATORS.items() if operator.in_place}
-"""``+=`` to ``add`` and so on."""
+"""The names of in-place operators by symbol, such as ``add`` for ``+=``."""

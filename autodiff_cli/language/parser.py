@@ -1,6 +1,6 @@
-"""Parse text into a tree: an LALR(1) driver over the tables that lark generates from the grammar.
+"""The parser: an LALR(1) driver for the tables that lark generates from the grammar.
 
-The stacks are lists, so only memory limits nesting.  Inside brackets a newline does not end a statement.
+The stacks are lists, so only memory limits the nesting depth.  Inside brackets, a newline does not end a statement.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import lifted
 
 MOST_TOKENS = 500_000
-"""Tokens of a program: parsing and evaluating as many takes about ten seconds."""
+"""The maximum number of tokens of a program; parsing and evaluating this many takes about ten seconds."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
-"""Control characters, which are refused in quotes and comments too: a terminal would obey them in an error message."""
+"""Control characters, which are refused even in strings and comments: a terminal would interpret them in an error message."""
 _OPEN = {"(": ")", "[": "]"}
 _TABLES: dict[str, Any] = {}
 _TOKEN: re.Pattern[str]
@@ -31,11 +31,11 @@ def _load() -> None:
 
 
 def tokenize(source: str, start: int = 0) -> list[Syntax]:
-    """Return the tokens of a text from a position on, ended by ``$END``.
+    """Return the tokens of a text from position ``start``, followed by ``$END``.
 
     Raises:
-        ParseError: at a character that does not begin a token, and at a bracket without its partner.
-        LimitError: for a text that takes too long to parse.
+        ParseError: if a character does not begin a token, or a bracket is unmatched.
+        LimitError: if the text would take too long to parse.
     """
     if len(source) > source_text.MOST_TEXT and not lifted():
         raise _too_long(f"{len(source):,} characters")
@@ -68,7 +68,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
             )
         if kind == "NAME":
             if not text.isidentifier():
-                # A superscript is a letter to a regular expression, but not part of a name.
+                # A regular expression treats a superscript as a letter, but a name cannot contain it.
                 wrong = next(i for i in range(1, len(text) + 1) if not text[:i].isidentifier())
                 raise _bad_character(source, span[0] + wrong - 1)
             kind = keywords.get(text, kind)
@@ -106,13 +106,15 @@ def _close(token: Syntax, open_brackets: list[Syntax], source: str) -> None:
 
 
 def _too_long(size: str) -> LimitError:
-    return LimitError(f"the expression is too long: {size}", hint=f"{setting('no_limits')} allows it, in commands that have it")
+    return LimitError(
+        f"the expression is too long: {size}", hint=f"lift the limit with {setting('no_limits')} if the command supports it"
+    )
 
 
 _MEANT = {
     "&": "write 'and'",
-    "|": "write 'or'; for an absolute value, abs(x)",
-    "!": "'not' is the negation; for a factorial use gamma(x + 1)",
+    "|": "write 'or', or abs(x) for an absolute value",
+    "!": "write 'not' for a negation, or gamma(x + 1) for a factorial",
     "\N{MINUS SIGN}": "use the ASCII minus sign -",
     "\N{EN DASH}": "use the ASCII minus sign -",
     "\N{MULTIPLICATION SIGN}": "write *",
@@ -127,13 +129,13 @@ _MEANT = {
     "\N{NOT EQUAL TO}": "write !=",
     "\N{LEFT DOUBLE QUOTATION MARK}": "use ASCII quotes",
     "\N{RIGHT DOUBLE QUOTATION MARK}": "use ASCII quotes",
-    "\\": "names are written without a backslash: sin(x), pi",
-    "$": "remove it; in double quotes the shell replaces $name by a variable of its own",
-    "?": "a choice is written 'a if condition else b'",
+    "\\": "write names without a backslash: sin(x), pi",
+    "$": "remove it, or use single quotes: in double quotes, the shell replaces $name with a shell variable",
+    "?": "write a conditional as 'a if condition else b'",
     "{": "write lists with [ ]",
     "}": "write lists with [ ]",
     '"': "close the text with another quote",
-    "'": f"close the text with another quote; for derivatives use {setting('order')}, not a prime",
+    "'": f"close the text with another quote, or use {setting('order')} for derivatives instead of a prime",
 }
 
 
@@ -147,7 +149,7 @@ def parse(source: str) -> Syntax:
     """Return the tree of a program: a ``start`` node with its statements.
 
     Raises:
-        ParseError: with the place, and a hint where the intention can be guessed.
+        ParseError: if the text is not a valid program; the error has the position and, for common mistakes, a hint.
     """
     tokens = tokenize(source)
     if all(token.kind in ("_SEPARATOR", "$END") for token in tokens):
@@ -156,15 +158,15 @@ def parse(source: str) -> Syntax:
 
 
 def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
-    """Return the tree of tokens from ``tokenize``; the last one is ``$END``.
+    """Return the tree of a list of tokens that ends with ``$END``.
 
     Raises:
-        ParseError: with the place, and a hint where the intention can be guessed.
+        ParseError: if the tokens are not a valid program; the error has the position and, for common mistakes, a hint.
     """
     actions, rules, end = _TABLES["actions"], _TABLES["rules"], _TABLES["end"]
     states: list[int] = [_TABLES["start"]]
     values: list[Syntax] = []
-    spans: list[Span] = []  # of the values including brackets around them
+    spans: list[Span] = []  # the spans of the values, including enclosing brackets
     index = 0
     token = tokens[0]
     while True:
@@ -208,22 +210,22 @@ def _reduce(kind: str, parts: list[Syntax], kept: Sequence[int], inlined: Sequen
     return Syntax(kind, children, "", span)
 
 
-_FUNCTION = "a function is written f(x) = x**2"
+_FUNCTION = "write a function as f(x) = x**2"
 _FOREIGN = {
     "lambda": _FUNCTION,
     "def": _FUNCTION,
-    "return": "the last expression is the output",
+    "return": "remove it: the last expression is the output",
     "let": "write 'y = x**2' to name a value",
     "import": "all functions are available without an import",
     "from": "all functions are available without an import",
-    "for": "there are no loops: a list of numbers is one tensor, and functions work on all of its elements",
-    "while": "there are no loops: a function may call itself",
+    "for": "use a list of numbers instead of a loop: it becomes a tensor, and functions work on all of its elements",
+    "while": "use a function that calls itself instead of a loop",
 }
-"""Keywords of other languages, each with a hint."""
+"""Keywords of other languages, with a hint for each."""
 
 
 def _between(before: Syntax, left: str, right: str) -> str:
-    """Return a hint for two operands without an operator: a product, or a call without brackets."""
+    """Return a hint for a missing operator between two operands, which may be a product or a call without brackets."""
     if before.kind in ("RPAR", "RSQB"):
         return f"write *{right} to multiply"
     if left in _FOREIGN:
@@ -231,7 +233,7 @@ def _between(before: Syntax, left: str, right: str) -> str:
     if before.kind == "NAME" and len(left) == 2 and left[0] == "d":
         return f"remove d/dx: derivatives are with respect to the variables of {setting('at')} or {setting('wrt')}"
     if before.kind == "NAME" and len(left) > 1 and right != "(...)":
-        return f"write {left}({right}) to call a function, {left}*{right} to multiply"
+        return f"write {left}({right}) to call a function, or {left}*{right} to multiply"
     return f"write {left}*{right}"
 
 
@@ -240,7 +242,7 @@ _OPERAND_START = ("NUMBER", "NAME", "LPAR", "STRING", "TRUE", "FALSE")
 
 
 def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[str, int]) -> ParseError:
-    """Return the error at an unexpected token, with a guess at the intention."""
+    """Return the error for an unexpected token, with a hint for common mistakes."""
     token = tokens[index]
     before = tokens[index - 1] if index else None
     text = token.text.strip() or "the end of the line"
@@ -267,16 +269,16 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
                 "unexpected ','",
                 span=tokens[first + 1].span,
                 source=source,
-                hint="write [a, b] for a list, or a, b = ... to name the elements of one",
+                hint="write [a, b] for a list, or a, b = ... to name the elements of a list",
             )
         return ParseError(
             f"something is missing after '{before.text}'", span=before.span, source=source, hint="the expression ends here"
         )
     hint = None
     if token.kind == "EQUAL":
-        hint = "write == to compare; 'name = expression' stands at the start of a statement"
+        hint = "write == to compare, or put 'name = expression' at the start of a statement"
     elif before is None or before.kind in ("LPAR", "COMMA", "LSQB") or "NAME" in expected:
         hint = f"a value is expected before '{text}'"
     elif token.kind in ("IF", "ELSE") or ("ELSE" in expected and "RPAR" not in expected):
-        hint = "a choice is written 'a if condition else b'"
+        hint = "write a conditional as 'a if condition else b'"
     return ParseError(f"unexpected '{text}'", span=token.span, source=source, hint=hint)

@@ -1,4 +1,4 @@
-"""Read files with a bound: an endless file, such as a device, is refused before it fills the memory."""
+"""Functions that read files up to a size limit, so that an endless file such as a device cannot fill the memory."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from autodiff_cli.limits import lifted
 from autodiff_cli.suggest import closest
 
 MOST_TEXT = 1 << 22
-"""Bytes of a program; ``parser.MOST_TOKENS`` limits its tokens."""
+"""The maximum size of a program in bytes; ``parser.MOST_TOKENS`` limits the number of its tokens."""
 _PIECE = 1 << 20
 _MOST_NAMES = 10_000
-"""Files of a folder that are compared with a name that does not exist."""
+"""The maximum number of files in a folder that are compared with a missing file name."""
 
 
 def display_name(path: str | None) -> str:
-    """Return the name of a file in messages; ``None`` is standard input."""
+    """Return the name of a file for messages; the path ``None`` is standard input."""
     return "standard input" if path is None else f"'{path}'"
 
 
 def text(path: str | None) -> str:
-    """Return the text of a program in a file; ``None`` is standard input.
+    """Return the text of a program file; the path ``None`` is standard input.
 
     Raises:
-        FileError: if it cannot be read or is not UTF-8 text.
-        LimitError: for more than ``MOST_TEXT``.
+        FileError: if the file cannot be read or is not UTF-8 text.
+        LimitError: if the file is larger than ``MOST_TEXT``.
     """
     data = contents(path, MOST_TEXT)
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise FileError(
-            f"{display_name(path)} is not UTF-8 text", hint=f"numbers in other files are read with {setting('at', 'x=@file')}"
+            f"{display_name(path)} is not UTF-8 text", hint=f"read numbers from other files with {setting('at', 'x=@file')}"
         ) from None
 
 
 def contents(path: str | None, most: int) -> bytes:
-    """Return all bytes of a file; ``None`` is standard input.
+    """Return all bytes of a file; the path ``None`` is standard input.
 
     Raises:
-        FileError: if it cannot be read.
-        LimitError: if there are more than ``most``.
+        FileError: if the file cannot be read.
+        LimitError: if the file has more than ``most`` bytes.
     """
     try:
         with opened(path) as file:
@@ -56,15 +56,15 @@ def contents(path: str | None, most: int) -> bytes:
 
 
 def opened(path: str | None) -> AbstractContextManager[BinaryIO]:
-    """Open a file to read bytes; ``None`` is standard input, which ``with`` leaves open.
+    """Open a file for reading bytes; the path ``None`` is standard input, which stays open after a ``with`` block.
 
     Raises:
-        OSError: if it cannot be read.
+        OSError: if the file cannot be opened.
     """
     if path is not None:
         return open(path, "rb")
     if sys.stdin is None:
-        hint = "write the text on the command line, or name a file"
+        hint = "write the text on the command line, or give the name of a file"
         raise FileError("cannot read standard input: it is closed", hint=hint)
     return nullcontext(sys.stdin.buffer)
 
@@ -81,7 +81,7 @@ def _all(file: BinaryIO, most: int, name: str) -> bytes:
 
 
 def size_of(file: IO[bytes]) -> int | None:
-    """Return the number of bytes of a file on disk; ``None`` for a pipe or a device."""
+    """Return the size of a file on disk in bytes; ``None`` for a pipe or a device."""
     try:
         status = os.fstat(file.fileno())
     except (OSError, AttributeError, ValueError):
@@ -90,14 +90,14 @@ def size_of(file: IO[bytes]) -> int | None:
 
 
 def left_in(file: IO[bytes]) -> int | None:
-    """Return the number of bytes that follow in a file on disk; ``None`` for a pipe or a device."""
+    """Return the number of unread bytes in a file on disk; ``None`` for a pipe or a device."""
     size = size_of(file)
     return None if size is None else max(0, size - int(file.tell()))
 
 
 def too_long(name: str, most: int) -> LimitError:
-    """Return the error for a file of too many bytes."""
-    hint = f"is it the right file? {setting('no_limits')} reads it, in commands that have it"
+    """Return the error for a file that exceeds the size limit."""
+    hint = f"check the file name, or lift the limit with {setting('no_limits')} if the command supports it"
     return LimitError(f"{name} is longer than {most >> 20:,} MiB", hint=hint)
 
 
@@ -115,7 +115,7 @@ def _way_out(path: str) -> str | None:
 
 
 def nearby(path: str) -> str | None:
-    """Return ``did you mean 'data.csv'?`` for a file that does not exist, if the name of one beside it is similar."""
+    """Return the hint ``did you mean 'data.csv'?`` for a missing file, if its folder contains a file with a similar name."""
     folder, name = os.path.split(path)
     try:
         with os.scandir(folder or ".") as entries:

@@ -1,4 +1,4 @@
-"""The syntax tree: building it, walking it, and printing it back as text."""
+"""The syntax tree, with functions that build, traverse and print trees."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from autodiff_cli.errors import Span
 from autodiff_cli.language.operators import ATOM, COMPARISON, CONDITIONAL, OPERATORS, OR, POSTFIX, SIGN, STATEMENT, SUM, Operator
 
 EFFECTS = ("augmented", "set_attribute", "set_index")
-"""Kinds of statements that change an existing value: only programs have them, see ``script.interpreter``."""
+"""Kinds of statements that change an existing value, which only programs may contain (see ``script.interpreter``)."""
 STATEMENTS = ("assignment", "definition", "definition_with_grad", "unpack", *EFFECTS)
 """Kinds of nodes that are not expressions."""
 
 
 class Syntax:
-    """One node of the tree.
+    """A node of the syntax tree.
 
     Attributes:
-        kind: the rule's name in the grammar (``add``, ``call``, ``number``, ...).
-        children: the parts, in order.
+        kind: the name of the grammar rule (``add``, ``call``, ``number``, ...).
+        children: the child nodes, in order.
         text: the characters of a token; empty for other nodes.
-        span: the range of characters in the source; (0, 0) for a node that was built.
+        span: the range of characters in the source; (0, 0) for a node without source text.
     """
 
     __slots__ = ("children", "kind", "span", "text")
@@ -36,42 +36,42 @@ class Syntax:
         return f"Syntax({self.kind!r}, {unparse(self)!r})"
 
     def with_children(self, children: list[Syntax]) -> Syntax:
-        """Return a node of the same kind, at the same place, with other children."""
+        """Return a node with the same kind and span, and with other children."""
         return Syntax(self.kind, children, self.text, self.span)
 
 
 def new_tree(kind: str, *children: Syntax) -> Syntax:
-    """Build a node that no source has."""
+    """Build a node without source text."""
     return Syntax(kind, list(children), "", (0, 0))
 
 
 def new_token(kind: str, text: str, span: Span = (0, 0)) -> Syntax:
-    """Build a token."""
+    """Build the node of a token."""
     return Syntax(kind, [], text, span)
 
 
 def name_tree(name: str) -> Syntax:
-    """Build a name; it may be any text if the tree is only printed."""
+    """Build a name; ``name`` may be any text if the tree is only printed."""
     return new_tree("name", new_token("NAME", name))
 
 
 def number_tree(digits: str) -> Syntax:
-    """Build a number without a sign."""
+    """Build an unsigned number."""
     return new_tree("number", new_token("NUMBER", digits))
 
 
 def call_tree(function: str, *arguments: Syntax) -> Syntax:
-    """Build the call of a function."""
+    """Build a function call."""
     return new_tree("call", new_token("NAME", function), new_tree("arguments", *arguments))
 
 
 def keyword_tree(key: str, value: Syntax) -> Syntax:
-    """Build an argument ``key=value``."""
+    """Build a keyword argument ``key=value``."""
     return new_tree("keyword", new_token("NAME", key), value)
 
 
 def walk(tree: Syntax) -> Iterator[Syntax]:
-    """Yield every node of a tree, parents first."""
+    """Yield every node of a tree, each one before its children."""
     stack = [tree]
     while stack:
         node = stack.pop()
@@ -80,12 +80,12 @@ def walk(tree: Syntax) -> Iterator[Syntax]:
 
 
 def names_in(tree: Syntax) -> set[str]:
-    """Return the names that occur in a tree, without those of functions."""
+    """Return the names that occur in a tree, excluding function names."""
     return {node.children[0].text for node in walk(tree) if node.kind == "name"}
 
 
 def arguments(node: Syntax) -> list[Syntax]:
-    """Return the arguments of a call or a method as they are written, without the object of the method."""
+    """Return the argument nodes of a function call or a method call, excluding the object of the method."""
     after = 2 if node.kind == "method" else 1
     return node.children[after].children if len(node.children) > after else []
 
@@ -94,8 +94,8 @@ def split(texts: Sequence[str], separates: Callable[[int], bool]) -> list[slice]
     """Return the ranges between separators outside of brackets.
 
     Args:
-        texts: characters, or the texts of tokens.
-        separates: whether there is a separator at a position.
+        texts: the characters of a text, or the texts of tokens.
+        separates: a predicate that is true if the text at a position is a separator.
     """
     found, start, depth = [], 0, 0
     for i, text in enumerate(texts):
@@ -107,7 +107,7 @@ def split(texts: Sequence[str], separates: Callable[[int], bool]) -> list[slice]
 
 
 def pieces(text: str, separator: re.Pattern[str] = re.compile(",")) -> list[str]:
-    """Return the parts of a text between separators of one character outside of brackets."""
+    """Split a text at the one-character separators outside of brackets."""
     return [text[part].strip() for part in split(text, lambda i: separator.match(text, i) is not None)]
 
 
@@ -118,12 +118,12 @@ _LEVELS = {
     "comparison": COMPARISON,
     **dict.fromkeys(("index", "attribute", "method"), POSTFIX),
 }
-"""The precedence of each kind of node; a kind that is missing here is an atom."""
+"""The precedence of each kind of node; all other kinds are atoms."""
 
 
 def unparse(tree: Syntax) -> str:
-    """Return text that parses to the same tree, with as few brackets as that needs."""
-    # Texts, and nodes with the least precedence that needs no brackets.
+    """Return text that parses to the same tree, with as few brackets as possible."""
+    # The stack contains texts, and nodes with the lowest precedence that does not require brackets.
     pieces: list[str] = []
     stack: list[str | tuple[Syntax, int]] = [(tree, 0)]
     while stack:
@@ -188,7 +188,7 @@ def _operation(operator: Operator, operands: list[Syntax]) -> list[str | tuple[S
     if operator.arity == 1:
         return [operator.text, (operands[0], operator.level)]
     if operator.associates == "right":
-        # The exponent may have a sign; the base may not even be a power.
+        # The exponent may have a sign; the base needs brackets even if it is a power.
         return [(operands[0], POSTFIX), operator.text, (operands[1], SIGN)]
     return [(operands[0], operator.level), operator.text, (operands[1], operator.level + 1)]
 
