@@ -1,4 +1,4 @@
-"""Run programs without values: variables are symbols, and operations on symbols are steps of the trace."""
+"""Symbolic execution of programs: variables are symbols, and operations on symbols are recorded as steps of the trace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autodiff_cli.language.tree import Syntax
 
 
 class Symbol(Tensor):
-    """A tensor without a value; its 1 is a placeholder for checks of arguments."""
+    """A tensor without a value; the number 1 is a placeholder for argument checks."""
 
     __slots__ = ()
 
@@ -28,11 +28,11 @@ class Symbol(Tensor):
 
 
 class SymbolicEvaluator(Evaluator):
-    """Runs a program whose variables have no values.
+    """An evaluator for programs whose variables do not have values.
 
-    An undefined name is a variable.  Expressions without variables are computed as in an evaluation.  Both branches of a
-    conditional are run, as the condition is unknown; a function that calls itself would therefore not end, and the inner
-    call stays a call.
+    An undefined name is a variable.  Expressions without variables are computed numerically.  Both branches of a
+    conditional are run, because the condition is unknown; a recursive call would therefore not end, so that it is
+    recorded as a single step.
     """
 
     def __init__(self, source: str, dtype: DType) -> None:
@@ -81,7 +81,7 @@ class SymbolicEvaluator(Evaluator):
         return made
 
     def _whole(self, value: object, node: Syntax) -> Any:
-        """Return a list with symbols in it as one symbol, after checking that its other items fit into a tensor."""
+        """Return a list that contains symbols as one symbol, after checking that its other items fit into a tensor."""
         if not isinstance(value, list) or not _has_symbol(value):
             return value
         node = value.node if isinstance(value, Items) else node
@@ -116,7 +116,7 @@ class SymbolicEvaluator(Evaluator):
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
         thing = self._whole(thing, node.children[0])
-        # A symbol may have several named results, as those of sort; but a method needs brackets.
+        # A symbol may have several named results, such as the results of sort; a method needs brackets.
         if isinstance(thing, Symbol) and (name in ATTRIBUTES or name not in FUNCTIONS):
             return self._made(None, (thing,), {}, node)
         return super().attribute(thing, name, node)

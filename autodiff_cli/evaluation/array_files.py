@@ -1,4 +1,4 @@
-"""Read arrays from ``.npy``, ``.csv`` and ``.json`` files."""
+"""Readers for arrays in ``.npy``, ``.csv`` and ``.json`` files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from autodiff_cli.language import source_text
 from autodiff_cli.limits import check_size
 
 MOST_CSV = 1 << 29
-"""Bytes: a number takes two of them, and a tensor has at most 2**28 numbers."""
+"""The maximum size of a CSV file in bytes; a number takes at least two bytes, and a tensor has at most 2**28 numbers."""
 MOST_JSON = 1 << 26
-"""Bytes: the Python objects of JSON take thirty times as many."""
+"""The maximum size of a JSON file in bytes; the parsed Python objects take about thirty times as much memory."""
 _LONGEST_HEADER = 10_000
 _PIECE = 1 << 24
 
@@ -30,13 +30,13 @@ def read_array(path: str) -> Array:
     """Return the array in a ``.npy``, ``.csv`` or ``.json`` file.
 
     Raises:
-        FileError: if it cannot be read or contains something else than numbers.
-        LimitError: if it is larger than a tensor may be.
+        FileError: if the file cannot be read or contains anything other than numbers.
+        LimitError: if the array exceeds the size limit of a tensor.
     """
     kind = Path(path).suffix.lower()
     readers = {".npy": _npy, ".csv": _csv, ".json": _json}
     if kind not in readers:
-        raise FileError(f"cannot tell what is in '{path}'", hint="use a .npy, .csv or .json file")
+        raise FileError(f"unknown file type of '{path}'", hint="use a .npy, .csv or .json file")
     try:
         array = readers[kind](path)
     except FileError:
@@ -56,18 +56,18 @@ def _no_array(path: str, reason: str | None = None) -> FileError:
 
 
 class _Wrong(ValueError):
-    """A defect of a file; the message is for the user."""
+    """The error for a defective file; its message is shown to the user."""
 
 
 _WANTED = {
-    ".npy": "it needs to be what numpy.save writes for an array of numbers",
-    ".csv": "it needs to have numbers with commas between them, the same count in every row, and no header",
-    ".json": "it needs to be a number or nested lists of numbers, the rows of one length",
+    ".npy": "use a file that numpy.save wrote for an array of numbers",
+    ".csv": "use comma-separated numbers, the same count in every row, and omit the header",
+    ".json": "use a number, or nested lists of numbers with rows of equal length",
 }
 
 
 def _reason(error: Exception) -> str | None:
-    """Return the place and the kind of a defect; ``None`` if the message is about the internals of NumPy."""
+    """Return the description of a defect; ``None`` if the message is about NumPy internals."""
     text = str(error).partition("\n")[0]
     if isinstance(error, (_Wrong, json.JSONDecodeError)):
         return text
@@ -81,21 +81,21 @@ def _reason(error: Exception) -> str | None:
 def _npy(path: str) -> Array | None:
     with open(path, "rb") as file:
         version = np.lib.format.read_magic(file)
-        if version not in ((1, 0), (2, 0)):  # later versions are for names of fields
+        if version not in ((1, 0), (2, 0)):  # later versions exist for field names
             return None
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of Python about the header
+            warnings.simplefilter("ignore")  # Python warnings about the header
             try:
                 shape, by_columns, dtype = read(file, max_header_size=_LONGEST_HEADER)
-            except Exception:  # a broken header shows in many ways
+            except Exception:  # a broken header can cause any exception
                 return None
         if dtype.kind not in "fiub" or any(length < 0 for length in shape):
             return None
         count = math.prod(shape)
         left = source_text.left_in(file)
         if left is not None and left < count * dtype.itemsize:
-            raise _Wrong(f"its header promises {count:,} numbers, and {left:,} bytes follow")
+            raise _Wrong(f"its header announces {count:,} numbers, but only {left:,} bytes follow")
         check_size(shape)
         array = np.empty(count, dtype)
         _fill(file, memoryview(array.view(np.uint8)))  # type: ignore[arg-type]
@@ -103,12 +103,12 @@ def _npy(path: str) -> Array | None:
 
 
 def _fill(file: BufferedReader, places: memoryview) -> None:
-    """Fill a buffer with bytes of a file."""
+    """Fill a buffer with bytes from a file."""
     done = 0
     while done < len(places):
         read = file.readinto(places[done : done + _PIECE])
         if not read:
-            raise _Wrong(f"its header promises {len(places):,} bytes, and {done:,} follow")
+            raise _Wrong(f"its header announces {len(places):,} bytes, but only {done:,} follow")
         done += read
 
 
@@ -119,7 +119,7 @@ def _csv(path: str) -> Array:
     if b"\0" in data:
         raise _Wrong("it is not text")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a file of comments
+        warnings.simplefilter("ignore")  # NumPy warns about a file that contains only comments
         array = np.loadtxt(io.TextIOWrapper(io.BytesIO(data), "utf-8-sig"), delimiter=",", ndmin=2)
     if not array.size:
         raise _Wrong("it is empty")
@@ -138,10 +138,10 @@ def _json(path: str) -> Array:
 
 
 def _number(item: object) -> float:
-    if isinstance(item, (bool, int, float)) or item in ("nan", "inf", "-inf"):  # JSON has no numbers for them
+    if isinstance(item, (bool, int, float)) or item in ("nan", "inf", "-inf"):  # JSON does not have number literals for them
         return float(item)
     if isinstance(item, dict):
         raise TypeError
     if item is None:
-        raise _Wrong('null in it is not a number; write "nan"')
+        raise _Wrong('write "nan" instead of null for a missing number')
     raise _Wrong(f"{json.dumps(item)[:40]} in it is not a number")

@@ -1,4 +1,4 @@
-"""Values of variables and constants: expressions without variables, or files."""
+"""The values of variables and constants, given as expressions without variables or as files."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from autodiff_cli.limits import hold
 
 RESERVED = ("if", "else", "or", "and", "not", "true", "false", "none")
 _NEXT = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")
-"""A comma that a further ``NAME=`` follows."""
+"""A comma that is followed by another ``NAME=``."""
 
 
 def bindings(texts: Iterable[str], name: str) -> dict[str, Array]:
-    """Return the arrays of ``NAME=VALUE`` and ``NAME=VALUE,NAME=VALUE`` by name.
+    """Return the arrays in texts such as ``NAME=VALUE`` and ``NAME=VALUE,NAME=VALUE``, by name.
 
     Args:
         texts: the texts.
-        name: the setting that they are for, such as ``at``.
+        name: the setting that contains the texts, such as ``at``.
 
     Raises:
-        UsageError: without ``=``, for a value that is not constant, and for a name that is given twice.
-        FileError: if the file of ``@file`` cannot be read.
+        UsageError: if ``=`` is missing, a value is not constant, or a name is given twice.
+        FileError: if a file given as ``@file`` cannot be read.
     """
     values: dict[str, Array] = {}
     for text in texts:
@@ -44,15 +44,15 @@ def bindings(texts: Iterable[str], name: str) -> dict[str, Array]:
 
 
 def named(text: str, name: str, example: str = "1") -> list[tuple[str, str]]:
-    """Split ``NAME=TEXT,NAME=TEXT`` at the commas outside of brackets that a name and ``=`` follow.
+    """Split ``NAME=TEXT,NAME=TEXT`` at the commas outside of brackets that are followed by a name and ``=``.
 
     Args:
         text: the text.
-        name: the setting that it is for.
-        example: a value for the hint of an error.
+        name: the setting that contains the text.
+        example: an example of a value for the hint of an error.
 
     Raises:
-        UsageError: without ``=``, or if something else than a name stands before it.
+        UsageError: if ``=`` is missing, or the text before ``=`` is not a valid name.
     """
     return [_named(piece, name, example) for piece in pieces(text, _NEXT)]
 
@@ -61,7 +61,7 @@ def _named(text: str, name: str, example: str) -> tuple[str, str]:
     head, equals, rest = text.partition("=")
     variable = head.strip()
     if not equals or not variable.isidentifier() or variable in RESERVED:
-        reserved = f"; '{variable}' is a word of the language" if variable in RESERVED else ""
+        reserved = f"; '{variable}' is a keyword" if variable in RESERVED else ""
         wanted = "NAME=VALUE" if example == "1" else "NAME=FROM:TO"
         proposed = variable if variable.isidentifier() and variable not in RESERVED else "x"
         raise UsageError(
@@ -75,8 +75,8 @@ def constant(text: str, name: str, variable: str = "") -> Array:
 
     Args:
         text: the expression.
-        name: the setting that it is for.
-        variable: the variable whose value it is.
+        name: the setting that contains the expression.
+        variable: the variable that gets the value.
     """
     label = setting(name, variable)
     try:
@@ -87,7 +87,7 @@ def constant(text: str, name: str, variable: str = "") -> Array:
                 "a value is one expression, not a program",
                 span=statements[-1].span,
                 source=text,
-                hint=f"several variables are separated by commas: {setting(name, 'x=1,y=2')}",
+                hint=f"separate variables with commas: {setting(name, 'x=1,y=2')}",
             )
         with np.errstate(all="ignore"):
             value: Array = evaluator.as_tensor(evaluator.run()).detach()._data
@@ -102,13 +102,13 @@ def constant(text: str, name: str, variable: str = "") -> Array:
     except AutodiffError as error:
         if error.message == "unexpected ','":
             vector = setting(name, f'"{variable}=[{text}]"')
-            error.hint = f"a vector is written {vector}, several variables {setting(name, 'x=1,y=2')}"
+            error.hint = f"write a vector as {vector}, and several variables as {setting(name, 'x=1,y=2')}"
         error.about(label)
         raise
 
 
 def value_or_file(text: str | None) -> str | Array | None:
-    """Return the array in the file of ``@file``, and any other text as it is."""
+    """Return the array in the file for ``@file``; return any other text unchanged."""
     return from_file(text[1:]) if text is not None and text.startswith("@") else text
 
 
@@ -116,15 +116,15 @@ def from_file(path: str) -> Array:
     """Return the array in a ``.npy``, ``.csv`` or ``.json`` file.
 
     Raises:
-        FileError: if it cannot be read or contains something else than numbers.
+        FileError: if the file cannot be read or contains anything other than numbers.
     """
-    from autodiff_cli.evaluation.array_files import read_array  # the modules for files take 8 ms to import
+    from autodiff_cli.evaluation.array_files import read_array  # importing the modules for files takes 8 ms
 
     return read_array(path)
 
 
 def variables(values: Mapping[str, ArrayLike | Tensor], dtype: DType, requires_grad: Iterable[str]) -> dict[str, Tensor]:
-    """Return a leaf for each value; those in ``requires_grad`` require grad."""
+    """Return a leaf for each value; the leaves named in ``requires_grad`` require grad."""
     wanted = set(requires_grad)
     leaves = {}
     for name, value in values.items():

@@ -1,4 +1,4 @@
-"""Convert values of the language for functions, and refuse those that do not fit or would be too large."""
+"""Conversion of values to function arguments, with errors for invalid values and for results that would be too large."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DTYPES = ("float32", "float64", "int64", "bool")
 
 
 class Items(list[Any]):
-    """The values of a list literal, and its node: a tensor made of it is listed under the literal, not under the call around it."""
+    """The values of a list literal with its node, so that its tensor is listed under the literal, not under the enclosing call."""
 
     __slots__ = ("node",)
 
@@ -36,7 +36,7 @@ class Items(list[Any]):
 
 
 def items(value: object) -> Iterator[object]:
-    """Yield the items of nested lists in order; a value that is not a list is its only item."""
+    """Yield the items of nested lists in order, or the value itself if it is not a list."""
     waiting: list[Iterator[object]] = [iter((value,))]
     while waiting:
         for item in waiting[-1]:
@@ -49,12 +49,12 @@ def items(value: object) -> Iterator[object]:
 
 
 def holds_tensor(value: object) -> bool:
-    """Whether a nested list contains a tensor."""
+    """Return whether a nested list contains a tensor."""
     return any(isinstance(item, Tensor) for item in items(value))
 
 
 def nesting(value: object) -> int:
-    """Return the depth of a nested list, 0 for any other value."""
+    """Return the depth of a nested list, or 0 for any other value."""
     depth = 0
     level: list[object] = [value]
     while lists := [item for item in level if isinstance(item, list)]:
@@ -69,14 +69,14 @@ def ragged() -> ArgumentError:
 
 
 def positions(key: object) -> Any:
-    """Return a list of positions or a mask as an array; any other key as it is."""
+    """Return a list of positions or a mask as an array, and any other key unchanged."""
     try:
         found: Any = np.asarray(key) if isinstance(key, list) else key
     except ValueError:
         raise ragged() from None
     if isinstance(found, Tensor) and not found.requires_grad:
         found = found._data
-    # All numbers of the input are floating-point ones.
+    # All numbers in a program are floating-point numbers.
     if isinstance(found, (np.ndarray, np.generic)):
         whole = counted(found)
         if whole is not found:
@@ -85,7 +85,7 @@ def positions(key: object) -> Any:
 
 
 def described(value: object) -> str:
-    """Return the kind of a value, for the middle of a sentence."""
+    """Return the kind of a value as a noun phrase for messages."""
     if value is None:
         return "none"
     if isinstance(value, str):
@@ -102,13 +102,13 @@ def described(value: object) -> str:
 
 
 def both(values: Iterable[object]) -> str:
-    """Return the kinds of several values: ``a tensor of shape [2] and the text 'a'``."""
+    """Describe several values for a message, such as ``a tensor of shape [2] and the text 'a'``."""
     texts = [f"a tensor of shape {list(v.shape)}" if isinstance(v, Tensor) else _briefly(v) for v in values]
     return in_words(texts) if texts else "nothing"
 
 
 def refused(name: str, values: Iterable[object], wanted: str) -> ArgumentError:
-    """Return the error for values that an operation cannot work on; ``wanted`` says which ones it takes."""
+    """Return the error for values that an operation does not accept; ``wanted`` is the hint with the accepted values."""
     return ArgumentError(f"{name} cannot work on {both(values)}", hint=wanted)
 
 
@@ -134,7 +134,7 @@ _KINDS = {
 
 
 def number(text: str) -> float | int:
-    """Return the value of a number literal: a short whole one as an integer, so that it can be a position."""
+    """Return the value of a number literal; a short whole number becomes an integer, so that it can be a position."""
     digits = text.replace("_", "")
     if digits.isdigit() and len(digits) < 16:
         return int(digits)
@@ -142,25 +142,25 @@ def number(text: str) -> float | int:
 
 
 def is_plain(value: object) -> TypeGuard[float]:
-    """Whether a value is a plain number: a Python ``bool``, ``int`` or ``float``."""
+    """Return whether a value is a plain number: a Python ``bool``, ``int`` or ``float``."""
     return isinstance(value, (bool, int, float))
 
 
 def weak_operand(value: Value, logical: bool) -> Value | np.float64:
-    """Return a plain number as a NumPy float, whose arithmetic gives inf and nan instead of raising; any other value as it is."""
+    """Return a plain number as a NumPy float, which gives inf and nan instead of raising, and any other value unchanged."""
     return np.float64(value) if is_plain(value) and not (logical and isinstance(value, bool)) else value
 
 
 def takes_sequence(op: FunctionInfo, given: list[Any]) -> bool:
-    """Whether the first argument is a sequence of tensors, and the others are plain: ``cat([x, y], 0)``."""
+    """Return whether the first argument is a sequence of tensors and the others are plain numbers, as in ``cat([x, y], 0)``."""
     return op.variadic and bool(op.tensors) and bool(given) and isinstance(given[0], list) and all(map(is_plain, given[1:]))
 
 
 def whole(value: object, what: str) -> Any:
-    """Return a number as an integer; any other value as it is.
+    """Return a whole number as an integer, and any other kind of value unchanged.
 
     Raises:
-        ArgumentError: for a number that is not whole, or larger than any position.
+        ArgumentError: if the number is not whole or exceeds the range of positions.
     """
     if isinstance(value, Tensor) and value.shape == () and not value.requires_grad:
         value = value.item()
@@ -172,10 +172,10 @@ def whole(value: object, what: str) -> Any:
 
 
 def static(value: object, op: FunctionInfo, parameter: str) -> Any:
-    """Return a plain argument, whole numbers below 2**53 as integers.
+    """Return a plain argument, with whole numbers below 2**53 as integers.
 
     Raises:
-        ArgumentError: for any other value, such as a function or a tensor that is not a constant scalar.
+        ArgumentError: if the value is not plain, such as a function or a tensor that is not a constant scalar.
     """
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < EXACT else value
@@ -193,12 +193,12 @@ def static(value: object, op: FunctionInfo, parameter: str) -> Any:
 
 
 def literal_text(value: list[Any]) -> str:
-    """Return a list literal as text; its depth is limited, so that ``str`` may recurse."""
+    """Return a list literal as text; its depth is limited, so ``str`` can recurse safely."""
     return str(value).replace("True", "true").replace("False", "false")
 
 
 def arguments_wanted(op: FunctionInfo) -> str:
-    """Return the number of arguments that a function takes: ``2 arguments``, ``1 or 2 arguments``."""
+    """Return the number of arguments of a function as text, such as ``2 arguments`` or ``1 or 2 arguments``."""
     return how_many(op.required, len(op.parameters))
 
 
@@ -207,7 +207,7 @@ _PRODUCTS = ("matmul", "mm", "mv", "bmm", "dot")
 
 
 def check_result(op: FunctionInfo, tensors: list[Tensor]) -> None:
-    """Refuse a result that broadcasting or a matrix product would make too large, before it is allocated."""
+    """Raise an error if broadcasting or a matrix product would make a result too large, before the result is allocated."""
     most = math.prod(tensor.numel() for tensor in tensors)
     if most < LARGE // 8 or op.name in _CHECK_THEMSELVES:
         return
@@ -219,7 +219,7 @@ def check_result(op: FunctionInfo, tensors: list[Tensor]) -> None:
             check_size((most,))
         elif len(tensors) > 1 or (op.function in PRIMITIVES and PRIMITIVES[op.function].elementwise):
             check_size(np.broadcast_shapes(*shapes))
-    except ValueError as error:  # the shapes do not fit: the operation reports that
+    except ValueError as error:  # the operation itself reports incompatible shapes
         if isinstance(error, AutodiffError):
             raise
 
@@ -231,7 +231,7 @@ def _product_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def check_gather(tensor: Tensor, keys: list[Any]) -> None:
-    """Refuse positions that would gather too many elements."""
+    """Raise an error if an index would gather too many elements."""
     lists = [key for key in keys if isinstance(key, (Tensor, np.ndarray))]
     shapes = [key.shape for key in lists]
     if math.prod(math.prod(shape) for shape in shapes) * tensor.numel() >= LARGE // 8:
@@ -244,6 +244,6 @@ def check_gather(tensor: Tensor, keys: list[Any]) -> None:
 
 
 def variable_hint(name: str, known: Iterable[str]) -> str:
-    """Return a hint for a name that is not a variable."""
+    """Return a hint for an unknown variable name."""
     known = list(known)
     return suggestion(name, known) or f"the variable{'s are' if len(known) > 1 else ' is'} {', '.join(known)}"

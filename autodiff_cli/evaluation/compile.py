@@ -1,4 +1,4 @@
-"""Compilation of expressions: traced once, computed for many rows."""
+"""Compilation of expressions, which are traced once and computed for many rows."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ if TYPE_CHECKING:
 
 
 class TracingEvaluator(Evaluator):
-    """Runs a program of expressions on tracers."""
+    """An evaluator that runs a program of expressions on tracers."""
 
-    most_nested = 1_000  # conditions are not known, so a function that calls itself does not end
+    most_nested = 1_000  # conditions are unknown during tracing, so recursion does not end
 
     def choose(self, node: Syntax, values: list[Any]) -> Any:
-        """Trace both branches: each row chooses for itself."""
+        """Trace both branches, because the condition may differ between rows."""
         return self.select(node, values[0]) if isinstance(values[0], Tracer) else super().choose(node, values)
 
     def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
-        """Trace the body of a function as one instruction whose derivatives are those of ``with grad``."""
+        """Trace the body of a function as one instruction that has the derivatives in ``with grad``."""
         arguments = [self.tensors.of(value) for value in given]
         tracer = next((argument for argument in arguments if isinstance(argument, Tracer)), None)
         if tracer is None:
             return super().with_own_vjp(function, given, node)
         value = self.within(function, function.body, arguments)
         if any(tensor.shape for tensor in (value, *arguments)):
-            raise NotRecordable(f"'{function.name}' has derivatives of its own, and is called with a tensor here")
+            raise NotRecordable(f"'{function.name}' has user-written derivatives and is called with a tensor that is not a scalar")
         assert function.partials is not None
 
         def rule(body: Syntax) -> Callable[[Tensor], Tensor]:
-            # A derivative with a shape is summed to that of the argument, as in eager evaluation.
+            # As in eager evaluation, a derivative is summed to the shape of the argument, which is a scalar here.
             return lambda g: FUNCTIONS["sum"].function(g * self.within(function, body, arguments))
 
         rules = {"value": None, **{f"x{i}": rule(body) for i, body in enumerate(function.partials)}}
@@ -79,24 +79,24 @@ def compile(
     threads: int | None = None,
     variables: Iterable[str] = (),
 ) -> Program | RowByRowProgram:
-    """Compile an expression and its derivatives, to compute them for many rows.
+    """Compile an expression and its derivatives for evaluation on many rows.
 
     Args:
         expression: a program of the language whose result is one number.
-        wrt: the variables to differentiate with respect to, as names or as ``"x,y"``; all if left out, in the order in which
-            they occur.
-        order: 0 for the value alone, 1 for first derivatives, 2 for second derivatives too.
-        const: values of names that are the same for all rows; they may be arrays.
+        wrt: the variables to differentiate with respect to, as names or as ``"x,y"``; by default all variables, in order of
+            occurrence.
+        order: 0 for the value alone, 1 for first derivatives, 2 for first and second derivatives.
+        const: the values of names that are the same for all rows; they may be arrays.
         dtype: ``float64`` or ``float32``.
-        threads: the number of threads; one for each processor if left out.
-        variables: names that are variables although the language has a constant of that name, such as ``e``.
+        threads: the number of threads; by default one for each processor.
+        variables: names that are variables even if the language has a constant with that name, such as ``e``.
 
     Returns:
-        a ``Program``; where an operation cannot be traced, such as a determinant, a ``RowByRowProgram``, which evaluates the
-        expression for one row after the other.
+        a ``Program``; if an operation such as a determinant cannot be traced, a ``RowByRowProgram``, which evaluates the
+        expression row by row.
 
     Raises:
-        AutodiffError: of any kind, with its place in the expression.
+        AutodiffError: if the expression is invalid or cannot be evaluated; the error has the position in the expression.
     """
     if order not in (0, 1, 2):
         raise UsageError(f"the order must be 0, 1 or 2, not {order}")
@@ -124,13 +124,13 @@ def names_and_values(
     dtype: str,
     variables: Iterable[str] = (),
 ) -> tuple[list[str], list[str], dict[str, Tensor]]:
-    """Return the variables of an expression, those of its derivatives, and the constants as tensors.
+    """Return the variables of an expression, the variables to differentiate with respect to, and the constants as tensors.
 
-    The arguments are those of ``compile``.
+    The arguments are the same as for ``compile``.
 
     Raises:
         UnknownName: if a name in ``wrt`` is not a variable.
-        UsageError: if it is there twice; for an unknown ``dtype``.
+        UsageError: if a name occurs twice in ``wrt``, or ``dtype`` is unknown.
         ParseError: if the expression cannot be parsed.
     """
     _, constants = given_values(None, const, dtype)
@@ -146,11 +146,11 @@ def names_and_values(
 
 
 class Traced(NamedTuple):
-    """An expression on a tape.
+    """A traced expression.
 
     Attributes:
-        tape: the tape.
-        output: the result, an instruction or a constant.
+        tape: the tape of the expression.
+        output: the instruction or constant that is the result.
         variables: the instruction of each variable.
     """
 
@@ -166,18 +166,18 @@ def trace(
     dtype: str,
     evaluator: type[TracingEvaluator] = TracingEvaluator,
 ) -> Traced:
-    """Trace an expression.
+    """Trace an expression on a new tape.
 
     Args:
         expression: a program of the language.
-        names: its variables.
+        names: the variables of the expression.
         leaves: the values of other names.
         dtype: ``float64`` or ``float32``.
-        evaluator: the class that runs it.
+        evaluator: the class that runs the expression.
 
     Raises:
-        NotRecordable: if it cannot be traced.
-        ShapeError: if the result is not one number.
+        NotRecordable: if the expression cannot be traced.
+        ShapeError: if the result is not a scalar.
     """
     tape = Tape(dtype)
     variables = {name: tape.variable(name) for name in names}
@@ -188,10 +188,10 @@ def trace(
 
 
 def one_number(evaluator: Evaluator) -> Tensor:
-    """Run a program of expressions, and return its result.
+    """Run a program of expressions, and return its result, which must be a scalar.
 
     Raises:
-        ShapeError: if that is not one number.
+        ShapeError: if the result is not a scalar.
     """
     output = evaluator.as_tensor(evaluator.run())
     if output.shape:
@@ -205,10 +205,10 @@ def one_number(evaluator: Evaluator) -> Tensor:
 
 
 class RowByRowProgram(Compiled):
-    """Evaluates an expression and its derivatives for one row after the other, where it cannot be traced.
+    """An expression that cannot be traced; the expression and its derivatives are evaluated row by row.
 
     Attributes:
-        reason: why it cannot be traced.
+        reason: the reason for which the expression cannot be traced.
     """
 
     engine = "rows"
@@ -223,19 +223,19 @@ class RowByRowProgram(Compiled):
         self._tree = parse(expression)
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
-        """Compute all results into arrays of the caller; see ``Compiled.run``.
+        """Compute all results, and write them into the caller's arrays; see ``Compiled.run``.
 
         Raises:
-            AutodiffError: for the first row without a value.
+            AutodiffError: if a row cannot be evaluated; the error is from the first such row.
         """
         for _, error in self.failures(columns, out):
             raise error
 
     def failures(self, columns: Mapping[str, Array], out: Sequence[Array]) -> Iterator[tuple[int, AutodiffError]]:
-        """Compute all results; set rows without a value to nan, and yield each of them with its error.
+        """Compute all results; set rows that cannot be evaluated to nan, and yield the index and the error of each such row.
 
         Raises:
-            AutodiffError: for a mistake that does not depend on the numbers of a row.
+            AutodiffError: if an error does not depend on the numbers in a row.
         """
         arrays = {name: np.broadcast_to(columns[name], len(out[0])) for name in self.variables}
         for i in range(len(out[0])):

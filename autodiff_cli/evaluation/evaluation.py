@@ -1,4 +1,4 @@
-"""Evaluate an expression once, ready to be differentiated, as all commands do."""
+"""The evaluation of an expression at given values, from which all commands compute derivatives."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ from autodiff_cli.limits import check_printed, places
 from autodiff_cli.suggest import suggestion
 
 COLUMNS = ("name", "expression", "value", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "grad")
-"""Of a table of tensors."""
+"""The columns of the tensor table."""
 Value = ArrayLike | Tensor | str
-"""The value of a variable: numbers, or the text of an expression."""
+"""The value of a variable: numbers, or an expression as text."""
 
 
 class TensorRow(NamedTuple):
-    """The state of one tensor after backward.
+    """The state of one tensor after the backward pass.
 
     Attributes:
-        next_functions: the names of the nodes that its node leads to.
-        value, grad: arrays; ``grad`` is ``None`` where there is none.
+        next_functions: the names of the next nodes of the tensor's node.
+        value: the array of the tensor.
+        grad: the array of the gradient; ``None`` if the tensor does not have a gradient.
     """
 
     name: str
@@ -65,12 +66,12 @@ class TensorRow(NamedTuple):
         )
 
     def record(self) -> dict[str, Any]:
-        """Return the row by column, with arrays for numbers."""
+        """Return the row as a dictionary from columns to values, with numbers as arrays."""
         return self._asdict()
 
 
 def next_names(node: Node) -> list[str | None]:
-    """Return the names of the nodes that a node leads to; ``None`` where no gradient flows."""
+    """Return the names of the next nodes of a node; ``None`` where no gradient flows."""
     return [None if following is None else following.name() for following, _ in node.next_functions]
 
 
@@ -78,7 +79,7 @@ def plain_records(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return records with plain numbers in place of arrays.
 
     Raises:
-        LimitError: for more numbers than an output may have.
+        LimitError: if the rows contain more numbers than an output may have.
     """
     kept = list(rows)
     check_printed(sum(places(value.shape) for row in kept for value in row.values() if isinstance(value, np.ndarray)))
@@ -90,15 +91,15 @@ class Evaluation:
 
     Args:
         expression: a program of the language.
-        at: variables, as numbers, arrays or texts of the language.
-        const: the same for values without derivatives.
+        at: the values of the variables, as numbers, arrays or texts of the language.
+        const: the values of constants, in the same form as ``at``.
         wrt: the variables to differentiate with respect to; all of ``at`` by default.
         dtype: ``float64`` or ``float32``.
-        no_grad: evaluate without recording.
-        gradient: the gradient to start backward from, for an output that is not a scalar: numbers, an array or a text.
+        no_grad: whether to evaluate without recording operations.
+        gradient: the initial cotangent of the backward pass for an output that is not a scalar: numbers, an array or a text.
 
     Raises:
-        AutodiffError: of any kind, with its place in the expression.
+        AutodiffError: if the expression is invalid or cannot be evaluated; the error has the position in the expression.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class Evaluation:
         for name in self.wrt:
             if name not in values:
                 if name in constants:
-                    hint = f"it is a constant, of {setting('const')}"
+                    hint = f"it is a constant in {setting('const')}"
                 else:
                     hint = suggestion(name, values) or f"give it a value with {setting('at')}"
                 hint = "write names with commas between them: x,y" if " " in name else hint
@@ -150,14 +151,14 @@ class Evaluation:
 
     @property
     def differentiable(self) -> bool:
-        """Whether the output depends on a variable through recorded operations."""
+        """Whether recorded operations connect the output to a variable."""
         return self.output.requires_grad
 
     def require_scalar(self, constant: bool = False) -> None:
-        """Refuse an output that is not a scalar without a gradient to start from.
+        """Raise an error if the output is not a scalar and ``gradient`` is not given.
 
         Args:
-            constant: whether an output that does not depend on a variable is refused too.
+            constant: whether the check includes outputs that do not depend on a variable.
         """
         if (self.differentiable or constant) and self.gradient is None and self.output.numel() != 1:
             ones = f'"ones({", ".join(map(str, self.output.shape))})"'
@@ -169,14 +170,14 @@ class Evaluation:
             )
 
     def find(self, name: str, purpose: str) -> Tensor:
-        """Return the tensor of a name in the program.
+        """Return the tensor with a given name in the program.
 
         Args:
             name: the name.
-            purpose: the setting that names it, such as ``retain_grad``.
+            purpose: the setting that contains the name, such as ``retain_grad``.
 
         Raises:
-            UnknownName: if the program has no tensor of that name.
+            UnknownName: if the program does not have a tensor with that name.
             UsageError: if the tensor does not require grad.
         """
         tensor = self.evaluator.names.get(name)
@@ -194,14 +195,14 @@ class Evaluation:
         return tensor
 
     def follow_up(self, formula: str, extra: Mapping[str, Tensor]) -> Tensor:
-        """Evaluate another expression over the names and functions of this one, which are constants there."""
+        """Evaluate another expression with the names and functions of this program; the named tensors are constants in it."""
         named = {n: t.detach() for n, t in self.evaluator.names.items() if isinstance(t, Tensor)}
         evaluator = Evaluator(formula.strip(), {**named, **extra}, np.dtype(self.dtype))
         evaluator.functions.update(self.evaluator.functions)
         return evaluator.as_tensor(evaluator.run())
 
     def rows(self) -> list[TensorRow]:
-        """Return every tensor: variables first, then those of the program, in order of evaluation."""
+        """Return a row for every tensor: first the variables, then the tensors of the program in order of evaluation."""
         return [TensorRow.of(tensor, name, expression) for tensor, name, expression in self.evaluator.named()]
 
     def gradient_rows(self) -> list[TensorRow]:
@@ -217,12 +218,12 @@ class Evaluation:
         return evaluator
 
     def recomputed(self, leaves: Mapping[str, Tensor] | None = None) -> Tensor:
-        """Return the output of another run of the program, with other leaves in the place of some."""
+        """Run the program again with some leaves replaced, and return its output."""
         evaluator = self.again(leaves)
         return evaluator.as_tensor(evaluator.run())
 
     def notes(self) -> list[dict[str, Any]]:
-        """Return the notes that are known before differentiation."""
+        """Return the notes that can be given before differentiation."""
         used = {node.text for node in walk(self.evaluator.tree) if node.kind == "NAME"}
         notes = [note("unused", f"'{name}' does not occur in the expression") for name in self.leaves if name not in used]
         if self.wrt and not self.differentiable and not self.no_grad:
@@ -238,7 +239,7 @@ def given_values(
     """Return the values of variables and of constants, with texts evaluated.
 
     Raises:
-        UsageError: for a name that is both, and for an unknown ``dtype``.
+        UsageError: if a name is both a variable and a constant, or ``dtype`` is unknown.
     """
     if dtype not in ("float64", "float32"):
         raise UsageError(f"unknown dtype '{dtype}'", hint="use float64 or float32")
@@ -255,6 +256,6 @@ def given_values(
 
 
 def leaves(at: Mapping[str, Value], const: Mapping[str, Value], dtype: str) -> dict[str, Tensor]:
-    """Return a leaf for each value; those of ``at`` require grad."""
+    """Return a leaf for each value; the leaves in ``at`` require grad."""
     values, constants = given_values(at, const, dtype)
     return variables({**values, **constants}, np.dtype(dtype), values)

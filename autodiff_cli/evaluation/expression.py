@@ -1,4 +1,4 @@
-"""Evaluate a program of expressions as a whole: its last statement is its result."""
+"""The evaluator for programs of expressions; the last statement of a program is its result."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from autodiff_cli.limits import BYTES_OF_AN_OPERATION, MOST_BYTES
 
 
 class Evaluator(Machine):
-    """Runs one program; see ``Machine`` for the arguments.
+    """An evaluator for one program; the other arguments are described in ``Machine``.
 
     Args:
-        tree: the program, if it was parsed already.
+        tree: the tree of the program, if it is already parsed.
 
     Attributes:
-        tree: the program.
+        tree: the tree of the program.
     """
 
     most_operations = MOST_BYTES // BYTES_OF_AN_OPERATION
@@ -38,7 +38,7 @@ class Evaluator(Machine):
         """Evaluate all statements and return the value of the last one.
 
         Raises:
-            AutodiffError: of any kind, with its place in the source.
+            AutodiffError: if a statement fails; the error has the position in the source.
         """
         self._require_values()
         value: Any = None
@@ -49,7 +49,7 @@ class Evaluator(Machine):
                 "the program ends with a definition and computes nothing",
                 span=self.tree.children[-1].span,
                 source=self.source,
-                hint="add an expression that uses it, after a ';'",
+                hint="add ';' and an expression that uses the function",
             )
         return value
 
@@ -69,9 +69,9 @@ class Evaluator(Machine):
             raise error.at(last.span, self.source) from None
 
     def named(self) -> Iterator[tuple[Tensor, str, str]]:
-        """Yield every tensor with its name and its expression: variables first, then those of the program, in order of evaluation.
+        """Yield every tensor with its name and its expression: first the variables, then the program's tensors in order.
 
-        Tensors without a name are called ``%1``, ``%2`` and so on.
+        Unnamed tensors are called ``%1``, ``%2`` and so on.
         """
         names = {id(tensor): name for name, tensor in reversed(self.names.items()) if isinstance(tensor, Tensor)}
         yield from ((tensor, name, name) for name, tensor in self.variables.items())
@@ -84,7 +84,7 @@ class Evaluator(Machine):
             yield tensor, name, expression
 
     def _require_values(self) -> None:
-        """Refuse variables without a value, all in one error."""
+        """Raise an error that names all variables without a value."""
         missing = free_names(self.tree, self.variables)
         if missing:
             raise without_value(missing, self.source)

@@ -1,8 +1,8 @@
-"""Lowering: replace primitives that a target lacks by their decomposition.
+"""Lowering: primitives that a target does not support are replaced by their decompositions.
 
-A rule may use primitives that are not functions of the language, because they keep digits that a formula would lose.  For
-reading, and for other languages, each declaration has the formula beside it (``decomposition``).  It is traced here on
-the operands of the instruction, as any other expression.
+A VJP rule may use primitives that are not functions of the language, because they keep digits that a formula would lose.
+For readable output and for other programming languages, the declaration of such a primitive contains an equivalent
+formula (``decomposition``).  Lowering traces the decomposition on the operands of the instruction.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from autodiff_cli.errors import NotRecordable
 from autodiff_cli.evaluation.compile import TracingEvaluator
 
 Known = Callable[[Primitive, tuple[Any, ...]], bool]
-"""Whether a target has a primitive with these static arguments."""
+"""A predicate that is true if a target supports a primitive with these static arguments."""
 
 
 def is_function(primitive: Primitive, _: tuple[Any, ...] = ()) -> bool:
-    """Return whether the language has a primitive as a function, with these parameters in some order."""
+    """Return whether a primitive is a function of the language with the same parameters in any order."""
     return primitive.name in FUNCTIONS and set(primitive.parameters) <= set(FUNCTIONS[primitive.name].parameters)
 
 
 def decomposition(primitive: Primitive, statics: Sequence[Any]) -> str | None:
-    """Return the declared decomposition of a primitive as text; ``None`` if it has none."""
+    """Return the declared decomposition of a primitive as text; ``None`` if the primitive does not have one."""
     declared = primitive.decomposition
     if not callable(declared):
         return declared
@@ -43,15 +43,15 @@ def decomposition(primitive: Primitive, statics: Sequence[Any]) -> str | None:
 
 
 def lowered(tape: Tape, results: Sequence[Operand], known: Known = is_function) -> list[Operand]:
-    """Return results computed by known primitives only, appended to the tape where they are new.
+    """Express results with known primitives only, and append new instructions to the tape.
 
     Args:
         tape: the tape.
-        results: instructions of it, or constants.
-        known: whether a primitive may stay.
+        results: the instructions or constants to lower.
+        known: a predicate that is true for the primitives to keep.
 
     Raises:
-        NotRecordable: for a primitive that is not known and has no decomposition.
+        NotRecordable: if a primitive is neither known nor has a decomposition.
     """
     done: dict[Operand, Operand] = {}
 
@@ -59,7 +59,7 @@ def lowered(tape: Tape, results: Sequence[Operand], known: Known = is_function) 
         operand = resolved(operand)
         return done[operand] if type(operand) is Instruction else operand
 
-    # An instruction that is replaced stays on the stack, with its decomposition, until that is lowered itself.
+    # A replaced instruction stays on the stack until its decomposition is lowered.
     stack: list[tuple[Instruction, Instruction | None]] = [(instruction, None) for instruction in needed(results)[::-1]]
     while stack:
         instruction, replacement = stack.pop()
@@ -88,10 +88,10 @@ def lowered(tape: Tape, results: Sequence[Operand], known: Known = is_function) 
 
 
 def decomposed(tape: Tape, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> Operand:
-    """Return the result of a primitive, computed by its decomposition.
+    """Append the decomposition of a primitive to the tape, and return the result.
 
     Raises:
-        NotRecordable: if it has none.
+        NotRecordable: if the primitive does not have a decomposition.
     """
     text = decomposition(primitive, statics)
     if text is None:
@@ -108,5 +108,5 @@ def decomposed(tape: Tape, primitive: Primitive, operands: tuple[Operand, ...], 
 @functools.lru_cache(256)
 def _evaluator(text: str, dtype: np.dtype[Any]) -> TracingEvaluator:
     evaluator = TracingEvaluator(text, {}, dtype)
-    evaluator.most_operations = sys.maxsize  # it serves many tapes
+    evaluator.most_operations = sys.maxsize  # the evaluator is shared by many tapes
     return evaluator

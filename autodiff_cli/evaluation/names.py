@@ -1,4 +1,4 @@
-"""Names of programs: constants, variables that need values, and the errors for names that mean nothing."""
+"""The names in programs: constants, variables that need values, and errors for unknown names."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ CONSTANTS: dict[str, float | bool | None] = {
 }
 _MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
 _STATEMENTS = ("tensor", "backward", "retain_grad", "register_hook", "requires_grad_", "item", "show", "print", "gradcheck", "grad")
-"""Names of programs of statements that an expression may contain by mistake."""
+"""Names from programs of statements that are often used in expressions by mistake."""
 _WITHOUT_GRADIENT = ("detach", "detach_")
 
 
 def free_names(tree: Syntax, given: Iterable[str] = (), variables: Iterable[str] = ()) -> dict[str, Span]:
-    """Return the names that a program needs values for, in order of occurrence, each with its first place.
+    """Return the names that need values in order of occurrence, each with its first position in the program.
 
     Args:
         tree: the program.
-        given: names that have values.
-        variables: names that are variables although the language has a constant of that name.
+        given: the names that have values.
+        variables: names that are variables even if the language has a constant with that name.
     """
     found: dict[str, Span] = {}
     known = {*given, *(set(CONSTANTS) - set(variables))}
@@ -55,14 +55,14 @@ def without_value(missing: Mapping[str, Span], source: str) -> MissingValue:
     """Return the error that names all variables without a value.
 
     Args:
-        missing: the names, each with its first place.
+        missing: the names, each with its first position.
         source: the program.
     """
     first, span = next(iter(missing.items()))
     if first in FUNCTIONS:
         message, hint = f"'{first}' is a function", f"write {first}(...), or give it a value: {setting('at', f'{first}=1')}"
     elif first in _MODULES and source.startswith(".", span[1]):
-        message, hint = f"there is no module '{first}'", f"write functions without '{first}.', as in sin(x)"
+        message, hint = f"'{first}' is not a module", f"write functions without '{first}.', as in sin(x)"
     else:
         message = f"no value for {listed(map(repr, missing))}"
         hint = f"add {setting('at', ','.join(f'{name}=1' for name in missing))}"
@@ -70,10 +70,10 @@ def without_value(missing: Mapping[str, Span], source: str) -> MissingValue:
 
 
 def function_hint(name: str, known: Iterable[str]) -> str:
-    """Return a way out for a name that is not a function of an expression."""
+    """Return a hint for a name that is not a function in expressions."""
     if name in _STATEMENTS:
-        return "statements of autograd run with 'autodiff run' and 'autodiff repl'"
+        return "run autograd statements with 'autodiff run' or 'autodiff repl'"
     if name in _WITHOUT_GRADIENT:
         constant = setting("const")
-        return f"{name} is a method of programs of statements ('autodiff run'); {constant} gives a value without derivative"
+        return f"use {constant} for a value without a derivative, or call {name} in a program for 'autodiff run'"
     return suggestion(name, known) or "'autodiff functions' lists all functions"
