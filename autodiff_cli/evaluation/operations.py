@@ -1,4 +1,4 @@
-"""Operations on values: functions, attributes and indices, each counted, listed and traced."""
+"""Operations on values: functions, attributes and indices, which are counted, listed and traced."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from autodiff_cli.wording import plural
 
 ATTRIBUTES = ("T", "mT", "shape", "ndim")
 MOST_OPERATIONS = 10_000_000
-_WANTED = "between the brackets stand whole numbers, slices a:b, masks, lists of positions, none and ..."
+_WANTED = "index with whole numbers, slices a:b, masks, lists of positions, none or ..."
 
 
 class Operations:
-    """Applies functions, indices and attributes to values.
+    """The operations of an evaluator: functions, indices and attributes.
 
     Args:
-        tensors: makes tensors of literals, and lists all.
+        tensors: the log, which converts literals to tensors and lists all tensors.
     """
 
     most_operations = MOST_OPERATIONS
@@ -48,7 +48,7 @@ class Operations:
         self._operations = 0
 
     def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        """Return the result of a function of the language."""
+        """Apply a function of the language, and return its result."""
         self.count(node)
         arguments, keywords = self.tensors.arguments(op, given, named, node)
         tensors = [value for value in arguments if isinstance(value, Tensor)]
@@ -65,7 +65,7 @@ class Operations:
         return result
 
     def listed(self, result: object, node: Syntax) -> Any:
-        """Return the result of a function as a value of the language, its tensors listed."""
+        """List the tensors in the result of a function, and return the result as a value of the language."""
         if isinstance(result, Tensor):
             hold(result._data)
             return self.tensors.keep(result, node)
@@ -86,7 +86,7 @@ class Operations:
         """Count one operation.
 
         Raises:
-            LimitError: for more than a program may run.
+            LimitError: if the program exceeds the maximum number of operations.
         """
         self._operations += 1
         if self._operations > self.most_operations and not lifted():
@@ -97,7 +97,7 @@ class Operations:
             )
 
     def keys(self, values: Sequence[object]) -> list[Any]:
-        """Return the values between the brackets of an index as a tensor takes them; see ``as_keys``."""
+        """Return the values between the brackets of an index as index keys of a tensor; see ``as_keys``."""
         return as_keys(values, self.tensors)
 
     def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
@@ -115,7 +115,7 @@ class Operations:
             thing = self.tensors.of(thing, node.children[0])
         if not isinstance(thing, Tensor):
             what = "a plain number" if is_plain(thing) else described(thing)
-            raise ArgumentError(f"{what} has no positions to index", span=node.span)
+            raise ArgumentError(f"{what} cannot be indexed", span=node.span)
         return thing
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
@@ -138,8 +138,8 @@ def as_slice(node: Syntax, bounds: Sequence[object]) -> slice:
     """Return the slice ``a:b:c``.
 
     Args:
-        node: the slice.
-        bounds: the values of the bounds that are written.
+        node: the node of the slice.
+        bounds: the values of the bounds that are present.
     """
     left = list(bounds)
     parts: list[int | None] = [None]
@@ -157,10 +157,10 @@ def as_slice(node: Syntax, bounds: Sequence[object]) -> slice:
 
 
 def as_keys(values: Sequence[object], tensors: TensorLog) -> list[Any]:
-    """Return the values between brackets as a tensor takes them.
+    """Return the values between the brackets of an index as index keys of a tensor.
 
     Raises:
-        ArgumentError: for a value that is not a position, a slice, a mask or a list of positions.
+        ArgumentError: if a value is not a position, a slice, a mask or a list of positions.
     """
     for value in values:
         if not (value is None or value is ... or is_plain(value) or isinstance(value, (Tensor, list, slice))):
@@ -170,7 +170,7 @@ def as_keys(values: Sequence[object], tensors: TensorLog) -> list[Any]:
 
 
 def item(values: tuple[Any, ...], keys: Sequence[object]) -> Any:
-    """Return an item of a tuple, or several."""
+    """Return the items of a tuple that an index or a slice selects."""
     key = keys[0]
     if len(keys) != 1 or not isinstance(key, (int, slice)):
         raise ArgumentError("a tuple is indexed by one whole number")

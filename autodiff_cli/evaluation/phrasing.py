@@ -1,4 +1,4 @@
-"""Phrases of notes: the call, its arguments, the place of an element."""
+"""Phrases for notes, such as a call, its arguments and the position of an element."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autodiff_cli.language.tree import Syntax, arguments
 from autodiff_cli.wording import shortened as in_short
 
 Note = dict[str, Any]
-"""A note as in the JSON output: ``kind``, ``span``, ``message`` and perhaps ``order``."""
+"""A note as in the JSON output, with ``kind``, ``span``, ``message`` and optionally ``order``."""
 
 _MOST_TEXT = 53
 
@@ -24,27 +24,27 @@ def note(kind: str, message: str, span: Span | None = None, order: int | None = 
 
     Args:
         kind: the kind of note, such as ``kink``.
-        message: its text.
-        span: its place in the expression.
-        order: 0 for a note on the value, 1 on the first derivatives and so on; ``None`` if it is about the whole answer.
+        message: the text of the note.
+        span: the position in the expression.
+        order: the order of the derivative that the note is about, with 0 for the value; ``None`` for the whole result.
     """
     made: Note = {"kind": kind, "span": None if span is None else list(span), "message": message}
     return made if order is None else {**made, "order": order}
 
 
 def ordinal(order: int) -> str:
-    """Return the name of a derivative of an order."""
+    """Return the name of the derivative with a given order."""
     return {1: "derivative", 2: "second derivative"}.get(order, f"derivative of order {order}")
 
 
 def beside(texts: Mapping[Any, str]) -> str:
-    """Return `` with x = 0.0`` for texts of arguments, without the empty ones."""
+    """Return a phrase such as `` with x = 0.0`` from the nonempty texts of arguments."""
     shown = [text for text in texts.values() if text]
     return f" with {', '.join(shown)}" if shown else ""
 
 
 def spelled(value: object) -> str:
-    """Return a number with all of its digits."""
+    """Return a number as text with all of its digits."""
     return str(value)
 
 
@@ -55,11 +55,11 @@ def first_place(mask: ArrayLike) -> tuple[int, ...]:
 
 
 def among(mask: ArrayLike, sampled: int | None = None) -> str:
-    """Return `` in 2 of 5 elements, first at [1]``; nothing for a single number.
+    """Return a phrase such as `` in 2 of 5 elements, first at [1]``; the phrase is empty for a scalar.
 
     Args:
-        mask: the elements.
-        sampled: the number of elements that were examined, if not all.
+        mask: an array that is true at the selected elements.
+        sampled: the number of elements that were examined; ``None`` if all were.
     """
     if not np.ndim(mask):
         return ""
@@ -70,18 +70,18 @@ def among(mask: ArrayLike, sampled: int | None = None) -> str:
 
 
 def shortened(source: str, span: Span) -> str:
-    """Return a piece of the expression on one line, shortened in the middle if it is long."""
+    """Return a part of the expression on one line, shortened in the middle if it is long."""
     return in_short(source[slice(*span)], _MOST_TEXT)
 
 
 def call_text(step: Step, source: str) -> str:
-    """Return the name of a called function; for an operator, its whole expression."""
+    """Return the name of a called function, or the whole expression of an operator."""
     assert step.op is not None
     return step.op.name if step.tree.kind in ("call", "method") else shortened(source, step.tree.span)
 
 
 def operands(step: Step) -> list[Syntax]:
-    """Return the trees of the arguments; an empty list if they do not correspond to the arguments."""
+    """Return the trees of the arguments of a step; the list is empty if the tree does not have one node for each argument."""
     node = step.tree
     if node.kind in ("call", "method"):
         found = [child.children[1] if child.kind == "keyword" else child for child in arguments(node)]
@@ -98,10 +98,10 @@ def operands(step: Step) -> list[Syntax]:
 def arguments_at(
     step: Step, place: tuple[int, ...], shape: tuple[int, ...], one_by_one: bool, source: str, human: bool = False
 ) -> dict[Any, str]:
-    """Return ``x = 0.0`` for each argument that is not a literal, by its position or keyword.
+    """Return a text such as ``x = 0.0`` for each argument that is not a literal, by position or keyword.
 
     Args:
-        step: the call.
+        step: the step of the call.
         place: the position of an element in ``shape``.
         shape: the shape that the arguments broadcast to.
         one_by_one: whether the function works element by element.

@@ -1,4 +1,4 @@
-"""Ranges of variables: ``x=-pi:2*pi``, ``x=0:1:500``."""
+"""The ranges of variables, such as ``x=-pi:2*pi`` and ``x=0:1:500``."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from autodiff_cli.language.tree import pieces
 MOST_SAMPLES = 1_000_000
 COLON = re.compile(":")
 NARROWEST = 1e-290
-"""Narrower ranges are lost in the coordinates of a screen."""
+"""The minimum width of a range; narrower ranges are lost in screen coordinates."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """The range of a variable, and the number of samples if it was given."""
+    """The range of a variable; ``samples`` is ``None`` if the number of samples is not given."""
 
     name: str
     low: float
@@ -30,14 +30,14 @@ class Range:
 
 
 def ranges(texts: Iterable[str], name: str = "over") -> list[Range]:
-    """Return the ranges of ``NAME=FROM:TO`` and ``NAME=FROM:TO:SAMPLES``; the ends are expressions without variables.
+    """Parse ``NAME=FROM:TO`` and ``NAME=FROM:TO:SAMPLES``; the ends are expressions without variables.
 
     Args:
         texts: the texts.
-        name: the setting that they are for.
+        name: the setting that contains the texts.
 
     Raises:
-        UsageError: for a range that is empty, backwards, infinite or one-sided, and for a variable that is given twice.
+        UsageError: if a range is empty, backwards, infinite or one-sided, or a variable is given twice.
     """
     found: dict[str, Range] = {}
     for text in texts:
@@ -54,22 +54,22 @@ def interval(text: str, name: str) -> tuple[float, float]:
     """Return the two ends of ``FROM:TO``.
 
     Raises:
-        UsageError: as ``ranges`` does.
+        UsageError: if the range is empty, backwards, infinite or one-sided.
     """
     low, high, _ = _parts(text, name, "")
     return low, high
 
 
 def count(text: str, name: str, variable: str = "") -> int:
-    """Return a number of samples.
+    """Parse a number of samples.
 
     Raises:
-        UsageError: for any other text.
+        UsageError: if the text is not a whole number in the permitted range.
     """
     value = _number(text, name, variable)
     if not 2 <= value <= MOST_SAMPLES or value != int(value):
         label = setting(name, variable)
-        raise UsageError(f"{label}: the number of samples must be a whole one from 2 to {MOST_SAMPLES:,}, not {text.strip()}")
+        raise UsageError(f"{label}: the number of samples must be a whole number from 2 to {MOST_SAMPLES:,}, not {text.strip()}")
     return int(value)
 
 
@@ -91,7 +91,7 @@ def _parts(text: str, name: str, variable: str) -> tuple[float, float, str | Non
             raise UsageError(f"{label}: the range '{text}' has no ends", hint=write(-3, 3))
         backwards = len(parts) > 1 and not parts[0]
         hint = write(*("FROM", given) if backwards else (given, "TO"))
-        raise UsageError(f"{label}: the range '{text}' has one end only", hint=hint)
+        raise UsageError(f"{label}: the range '{text}' has only one end", hint=hint)
     low, high = _number(parts[0], name, variable), _number(parts[1], name, variable)
     if not math.isfinite(high - low):
         raise UsageError(f"{label}: the range {text} is not finite", hint=write(-10, 10))
@@ -106,5 +106,7 @@ def _parts(text: str, name: str, variable: str) -> tuple[float, float, str | Non
 def _number(text: str, name: str, variable: str) -> float:
     value = np.asarray(constant(text, name, variable))
     if value.size != 1:
-        raise UsageError(f"{setting(name, variable)}: '{text}' is not a single number", hint="an end of a range is one number")
+        raise UsageError(
+            f"{setting(name, variable)}: '{text}' is not a single number", hint="use a single number for each end of a range"
+        )
     return float(value.reshape(()))

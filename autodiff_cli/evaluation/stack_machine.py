@@ -1,7 +1,7 @@
-"""Evaluate trees with a stack of work, so that neither nesting nor calls recurse.
+"""The evaluator of syntax trees, which uses a stack of work items instead of recursion.
 
-A value is a tensor, a plain number (weakly typed: it never widens the type of a tensor), a list literal that has not been
-used as a tensor yet, a text, a tuple or ``none``.  Arithmetic between plain numbers is floating point throughout.
+A value is a tensor, a plain number (weakly typed: it never widens the type of a tensor), a list literal before its
+conversion to a tensor, a text, a tuple or ``none``.  Arithmetic between plain numbers is always floating-point arithmetic.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ MOST_NESTED_CALLS = 100_000
 
 
 class Work(NamedTuple):
-    """One item of work.
+    """A work item.
 
     Attributes:
         node: the node to evaluate.
-        then: computes its value from those of its operands; ``None`` if they have not been visited.
-        operands: how many of them there are.
+        then: the function that computes the value from the operand values; ``None`` if the node is not visited yet.
+        operands: the number of operands.
     """
 
     node: Syntax
@@ -45,27 +45,27 @@ class Work(NamedTuple):
 
 
 class Pending(list[Work]):
-    """The work that a value needs first, in place of the value; the last item is done first."""
+    """The work items that must be done before a value is available; the last item is done first."""
 
 
 def after(node: Syntax, operands: Sequence[Syntax], then: Callable[[Syntax, list[Any]], Any]) -> Pending:
-    """Evaluate operands, and call ``then`` with the node and the list of their values."""
+    """Return the work that evaluates operands, and then calls ``then`` with the node and the list of operand values."""
     return Pending([Work(node, then, len(operands)), *map(Work, reversed(operands))])
 
 
 class Machine(Operations):
-    """Evaluates trees one after the other, and keeps the names and functions that they define.
+    """An evaluator of trees, which keeps the names and functions that the trees define.
 
     Args:
-        source: the text that the trees were parsed from.
-        variables: tensors by name.
+        source: the source text of the trees.
+        variables: the tensors of the variables, by name.
         dtype: the type of tensors made from literals.
-        listing: whether to keep a list of every tensor made.
+        listing: whether to keep a list of all tensors.
 
     Attributes:
         names: the current value of each name.
-        functions: the functions that were defined.
-        tensors: makes tensors of literals, and has the list of all.
+        functions: the functions that the program defined.
+        tensors: the log, which converts literals to tensors and lists all tensors.
     """
 
     most_nested = MOST_NESTED_CALLS
@@ -79,13 +79,13 @@ class Machine(Operations):
 
     @property
     def source(self) -> str:
-        """The text that places in errors refer to."""
+        """The text that error positions refer to."""
         return self.tensors.source
 
     # Statements
 
     def statement(self, node: Syntax) -> Any:
-        """Run one statement and return its value, ``None`` for a definition."""
+        """Run one statement and return its value, or ``None`` for a definition."""
         if node.kind == "assignment":
             value = self.evaluate(node.children[1])
             if isinstance(value, list):
@@ -106,12 +106,12 @@ class Machine(Operations):
                 "an expression cannot change a tensor",
                 span=node.span,
                 source=self.source,
-                hint="programs of statements run with 'autodiff run' and 'autodiff repl'",
+                hint="run programs of statements with 'autodiff run' or 'autodiff repl'",
             )
         return self.evaluate(node)
 
     def _unpack(self, node: Syntax) -> Any:
-        """``a, b = several values``."""
+        """Assign the elements of a value to several names, as in ``a, b = [1, 2]``."""
         *names, tree = node.children
         value = self.evaluate(tree)
         if isinstance(value, Tensor) and value.shape:
@@ -132,12 +132,12 @@ class Machine(Operations):
         """Return the value of one expression.
 
         Raises:
-            AutodiffError: of any kind, with its place in the source.
+            AutodiffError: if the evaluation fails; the error has the position in the source.
         """
         return self._run([Work(tree)])
 
     def call(self, function: UserFunction, given: Sequence[Any]) -> Any:
-        """Return the value of a function of the program."""
+        """Call a function of the program, and return its value."""
         found = self.enter(function, list(given), {}, function.body)
         return self._run(found) if type(found) is Pending else found
 
@@ -157,7 +157,7 @@ class Machine(Operations):
                 raise error.at(node.span, self.source) from None
             except RecursionError:
                 raise LimitError(
-                    "functions with derivatives of their own call each other too deeply", span=node.span, source=self.source
+                    "calls of functions with user-written derivatives are nested too deeply", span=node.span, source=self.source
                 ) from None
             except MemoryError:
                 raise OutOfMemory("not enough memory for this tensor", span=node.span, source=self.source) from None
@@ -168,7 +168,7 @@ class Machine(Operations):
         return values.pop()
 
     def _visit(self, node: Syntax) -> Any:
-        """Return the value of a node, or the work that it needs first."""
+        """Return the value of a node, or the work that must be done before the value is available."""
         kind, children = node.kind, node.children
         if kind in OPERATORS:
             return after(node, children, self._operator)
@@ -194,7 +194,7 @@ class Machine(Operations):
             return children[0].text[1:-1]
         if kind in _LITERALS:
             return _LITERALS[kind]
-        raise ArgumentError("a keyword belongs inside the brackets of a function", span=node.span)
+        raise ArgumentError("a keyword argument is only allowed in a call", span=node.span)
 
     def _visit_call(self, node: Syntax) -> Pending:
         method = node.kind == "method"
@@ -210,7 +210,9 @@ class Machine(Operations):
             else:
                 keywords.append(None)
                 parts.append(argument)
-        self.find(name, node, method)  # before the arguments are evaluated, which may fail for the same reason
+        self.find(
+            name, node, method
+        )  # report an unknown function before evaluating the arguments, which may fail for the same reason
         return after(node, parts, lambda node, values: self._call(node, name, keywords, values))
 
     # Names
@@ -227,10 +229,10 @@ class Machine(Operations):
         )
 
     def find(self, name: str, node: Syntax, method: bool) -> Any:
-        """Return the function that a call or a method names.
+        """Return the function with the name in a call or a method call.
 
         Raises:
-            UnknownName: if there is no such function.
+            UnknownName: if the function does not exist.
         """
         if name in self.functions and not method:
             return self.functions[name]
@@ -260,18 +262,18 @@ class Machine(Operations):
                 named[keyword] = value
         found = self.find(name, node, node.kind == "method")
         if node.kind == "call" and name in ("max", "min") and len(positional) == 2:
-            # max(x, 2) compares; the method's x.max(2) and max(x, dim=2) go along a dimension, as in PyTorch.
+            # max(x, 2) compares x with 2; the method x.max(2) and max(x, dim=2) reduce a dimension, as in PyTorch.
             found = FUNCTIONS[f"{name}imum"]
         return self.call_found(found, positional, named, node)
 
     def call_found(self, found: FunctionInfo | UserFunction, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        """Call the result of ``find``; a function of the program is pending work."""
+        """Call the result of ``find``; for a function of the program, return pending work."""
         if isinstance(found, FunctionInfo):
             return self.apply(found, given, named, node)
         return self.enter(found, given, named, node)
 
     def enter(self, function: UserFunction, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        """Return the work of a function of the program, or its value if its derivatives are user-written."""
+        """Return the work for calling a function of the program, or its value if it has user-written derivatives."""
         bound = function.bound(given, named)
         self.count(node)
         bound = [self.tensors.of(value, node) if isinstance(value, list) else value for value in bound]
@@ -282,7 +284,7 @@ class Machine(Operations):
             raise LimitError(
                 f"calls are nested more than {self.most_nested:,} deep",
                 span=node.span,
-                hint=f"does '{function.name}' call itself without an end?",
+                hint=f"check whether '{function.name}' calls itself without end",
             )
         before, mark = self._scope, self.tensors.mark()
         self._scope = dict(zip(function.parameters, bound, strict=True))
@@ -294,13 +296,13 @@ class Machine(Operations):
         return after(node, [function.body], leave)
 
     def leave(self, node: Syntax, before: dict[str, Any], mark: int) -> None:
-        """End the call of a function of the program."""
+        """Restore the scope after the call of a function of the program, and log the call."""
         self._scope = before
         self.tensors.called(node, mark)
         self._depth -= 1
 
     def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
-        """Call a function whose derivatives are user-written."""
+        """Call a function with user-written derivatives."""
         tensors = [self.tensors.of(value) for value in given]
         result = self.tensors.keep(call_with_own_vjp(self, function, tensors), node)
         self.tensors.trace(None, tensors, {}, result, node)
@@ -318,7 +320,7 @@ class Machine(Operations):
     # Choices and comparisons
 
     def choose(self, node: Syntax, values: list[Any]) -> Any:
-        """Return the work of the branch that one number selects; a tensor of conditions selects element by element."""
+        """Return the work for the branch that a scalar condition selects; a tensor of conditions selects element by element."""
         condition = values[0]
         if not isinstance(condition, (bool, int, float, Tensor)):
             condition = self.tensors.of(condition, node)
@@ -327,12 +329,12 @@ class Machine(Operations):
         return Pending([Work(node.children[0 if condition else 2])])
 
     def select(self, node: Syntax, condition: Tensor) -> Pending:
-        """Return the work of both branches and of the selection between them."""
+        """Return the work for both branches and for the selection between them."""
         where = FUNCTIONS["where"]
         return after(node, node.children[::2], lambda node, values: self.apply(where, [condition, *values], {}, node))
 
     def _compare(self, node: Syntax, operands: list[Any]) -> Any:
-        """Return the value of ``a < b < c``, which means that both hold."""
+        """Return the value of a chain of comparisons: ``a < b < c`` means ``a < b and b < c``."""
         result = None
         for i, symbol in enumerate(node.children[1::2]):
             one = self.apply(FUNCTIONS[COMPARING[symbol.text]], operands[i : i + 2], {}, node)
@@ -350,6 +352,6 @@ class Machine(Operations):
 
     def _list(self, node: Syntax, values: list[Any]) -> Items:
         if nesting(values) > _MOST_DIMENSIONS:
-            # Checked where lists are made, so that every function may walk them as NumPy does.
+            # The depth is checked when a list is created, so that every function can convert lists with NumPy.
             raise ArgumentError(f"lists are nested more than {_MOST_DIMENSIONS} deep")
         return Items(values, node)

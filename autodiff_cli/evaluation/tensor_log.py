@@ -1,4 +1,4 @@
-"""The log of a program: it makes tensors of literals, and lists every tensor with its expression."""
+"""The log of a program, which converts literals to tensors and lists every tensor with its expression."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from autodiff_cli.suggest import suggestion
 
 _MOST_TEXT = 400
 _MOVING = ("shape", "views", "arrange", "positions", "extremes", "sorting", "comparison", "creation")
-"""Sections of functions that move or compare elements, and do not compute with them."""
+"""Sections of functions that move or compare elements without arithmetic."""
 
 
 class TensorLog:
-    """Converts values of a program to tensors, and lists its tensors.
+    """The log of a program, which converts values to tensors and lists the tensors.
 
     Args:
         source: the text that spans refer to.
         dtype: the type of tensors made from literals.
         given: existing tensors, which are not listed.
-        listing: whether to list tensors; the list keeps all of them alive.
+        listing: whether to list tensors; the list keeps all tensors alive.
 
     Attributes:
         made: every tensor in order, with its expression.
-        steps: the trace, for notes; ``None`` turns it off.
-        calls: the calls of functions of the program, each with the range of steps inside it.
+        steps: the trace, from which notes are computed; ``None`` disables tracing.
+        calls: the calls of functions of the program, each with its range of steps.
     """
 
     def __init__(self, source: str, dtype: DType, given: Iterable[Tensor] = (), listing: bool = True) -> None:
@@ -61,7 +61,7 @@ class TensorLog:
     def trace(
         self, op: FunctionInfo | None, arguments: Sequence[Any], keywords: Mapping[str, Any], result: Any, node: Syntax
     ) -> None:
-        """Append a step to the trace, if tracing."""
+        """Append a step to the trace if tracing is enabled."""
         if self.steps is not None and self.listing:
             self.steps.append(Step(op, arguments, keywords, result, node))
 
@@ -70,12 +70,12 @@ class TensorLog:
         return 0 if self.steps is None else len(self.steps)
 
     def called(self, node: Syntax, mark: int) -> None:
-        """Log the call of a function of the program that began at a mark."""
+        """Log the call of a function of the program; ``mark`` is the number of steps before the call."""
         if self.steps is not None and self.listing:
             self.calls.append((node, mark, len(self.steps)))
 
     def keep(self, tensor: Tensor, node: Syntax, text: str | None = None) -> Tensor:
-        """List the tensor of an expression, once."""
+        """Add the tensor of an expression to the list if it is new, and return the tensor."""
         if self.listing and id(tensor) not in self._known:
             self._known.add(id(tensor))
             self.made.append((tensor, text or self.text(node.span)))
@@ -91,7 +91,7 @@ class TensorLog:
             self.listing = before
 
     def text(self, span: Span) -> str:
-        """Return a piece of the source on one line, shortened in the middle if it is very long."""
+        """Return a part of the source on one line, shortened in the middle if it is very long."""
         start, end = span
         if end - start > _MOST_TEXT:
             half = _MOST_TEXT // 2
@@ -99,14 +99,14 @@ class TensorLog:
         return " ".join(self.source[start:end].split())
 
     def of(self, value: object, node: Syntax | None = None) -> Tensor:
-        """Return a value as a tensor: itself, a constant of the program's type, or the stacked elements of a list.
+        """Return a value as a tensor: a tensor unchanged, a number as a constant, and a list as its stacked elements.
 
         Args:
             value: the value.
-            node: its expression, under which a list is listed.
+            node: the expression under which the tensor of a list is listed.
 
         Raises:
-            ArgumentError: if it is neither a number nor a list of numbers in the shape of a tensor.
+            ArgumentError: if the value is not a number, a tensor or a list in the shape of a tensor.
         """
         if isinstance(value, Tensor):
             return value
@@ -129,7 +129,7 @@ class TensorLog:
         return tensor
 
     def _stacked(self, items: list[Any], node: Syntax | None) -> Tensor:
-        """Return a list with tensors in it, joined along a new dimension."""
+        """Stack the items of a list that contains tensors along a new dimension."""
         inner = [node if isinstance(item, list) and holds_tensor(item) else None for item in items]
         tensors = [self.of(item, at) for item, at in zip(items, inner, strict=True)]
         try:
@@ -143,10 +143,10 @@ class TensorLog:
         return self.keep(stacked, node)
 
     def _argument(self, op: FunctionInfo, parameter: str, value: object, node: Syntax) -> Any:
-        """Return the argument for a parameter: a tensor or a weakly typed number, or a plain value.
+        """Return the argument for a parameter: a tensor, a weakly typed number or a plain value.
 
-        Tensors of whole numbers, such as the result of ``argmax``, are converted to floating point, so that arithmetic
-        cannot overflow; where elements only move or are compared they stay whole.
+        Integer tensors, such as the result of ``argmax``, are converted to floating point, so that arithmetic cannot
+        overflow; functions that only move or compare elements keep the integer type.
         """
         if parameter not in op.tensors:
             return static(value, op, parameter)
@@ -166,10 +166,10 @@ class TensorLog:
     def arguments(
         self, op: FunctionInfo, given: list[Any], named: Mapping[str, Any], node: Syntax
     ) -> tuple[list[Any], dict[str, Any]]:
-        """Return the arguments as a function takes them: tensors for its tensors, plain values for the rest.
+        """Convert arguments for a function: tensors for tensor parameters, and plain values for all other parameters.
 
         Raises:
-            ArgumentError: if there are too many or too few, or a keyword is unknown or given twice.
+            ArgumentError: if there are too many or too few arguments, or a keyword is unknown or given twice.
         """
         parameters = op.parameters
         if not op.variadic and not op.spread and len(given) > len(parameters):
@@ -203,12 +203,12 @@ class TensorLog:
 
 
 def _by_position(op: FunctionInfo, count: int) -> Sequence[str]:
-    """Return the parameters of a number of positional arguments; the last one may take several."""
+    """Return the parameter of each positional argument; the last parameter may occur several times."""
     return [*op.parameters, *op.parameters[-1:] * (count - len(op.parameters))][:count]
 
 
 def _keywords(op: FunctionInfo, given: int, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return keywords by the parameters that they set."""
+    """Return the values of keyword arguments, by parameter."""
     parameters = op.parameters
     keywords: dict[str, Any] = {}
     for keyword, value in named.items():

@@ -1,4 +1,4 @@
-"""The trace of an evaluation: its operations in order, from which notes are computed when they are read."""
+"""The trace of an evaluation: the operations in order, from which notes are computed on first access."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from autodiff_cli.language.tree import Syntax
 
 
 class Step(NamedTuple):
-    """One operation of an evaluation.
+    """An operation of an evaluation.
 
     Attributes:
         op: the function; ``None`` for an index, an attribute, a list, and a call of a function with user-written derivatives.
-        arguments: its positional arguments.
-        keywords: its keyword arguments.
-        result: a tensor, several in a tuple, or a plain value.
+        arguments: the positional arguments.
+        keywords: the keyword arguments.
+        result: the result: a tensor, a tuple or a plain value.
         tree: the expression that was evaluated.
     """
 
@@ -31,12 +31,12 @@ class Step(NamedTuple):
 
     @property
     def given(self) -> tuple[Any, ...]:
-        """All arguments, keywords last."""
+        """All arguments, with keyword arguments last."""
         return (*self.arguments, *self.keywords.values())
 
     @property
     def slots(self) -> list[tuple[int | str, Any]]:
-        """Arguments by position, keywords by name."""
+        """All arguments with their positions or keyword names."""
         return [*enumerate(self.arguments), *self.keywords.items()]
 
     @property
@@ -45,11 +45,11 @@ class Step(NamedTuple):
         return self.result if isinstance(self.result, tuple) else (self.result,)
 
     def arrays(self) -> tuple[list[Any], dict[str, Any]]:
-        """Return the arguments and the keywords, tensors as arrays."""
+        """Return the positional and the keyword arguments, with tensors as arrays."""
         return [raw(value) for value in self.arguments], {name: raw(value) for name, value in self.keywords.items()}
 
     def again(self, given: Mapping[int | str, Any]) -> Any:
-        """Call the function with other arguments, by position and keyword as in ``slots``."""
+        """Call the function with other arguments, given by position and keyword as in ``slots``."""
         assert self.op is not None
         return invoke(self.op, [given[i] for i in range(len(self.arguments))], {name: given[name] for name in self.keywords})
 
@@ -58,19 +58,19 @@ Trace = list[Step]
 
 
 def invoke(op: FunctionInfo, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-    """Call a function as the language does: the reflected form of an operator where a plain number stands left of a tensor."""
+    """Call a function, using the reflected form of an operator if the left operand is a number and the right one a tensor."""
     if op.reflected is not None and len(arguments) == 2 and type(arguments[1]) is Tensor and type(arguments[0]) is not Tensor:
         return op.reflected(arguments[1], arguments[0])
     return op.function(*arguments, **keywords)
 
 
 def raw(value: object) -> Any:
-    """Return the array of a tensor; anything else as it is."""
+    """Return the array of a tensor, and any other value unchanged."""
     return value._data if type(value) is Tensor else value
 
 
 def flat(step: Step) -> Iterator[Any]:
-    """Yield the arguments of a step, sequences of tensors item by item."""
+    """Yield the arguments of a step, with each item of a sequence of tensors separately."""
     for value in step.given:
         if isinstance(value, (list, tuple)):
             yield from value
@@ -82,7 +82,7 @@ _NOT_POINTWISE = ("creation", "linalg", "shape", "views")
 
 
 def pointwise(step: Step) -> bool:
-    """Whether each element of the result comes from one element of each argument, which may broadcast."""
+    """Return whether each element of the result depends on one element of each argument, after broadcasting."""
     op = step.op
     if op is None or op.section in _NOT_POINTWISE or op.variadic or isinstance(step.result, tuple):
         return False
@@ -90,12 +90,12 @@ def pointwise(step: Step) -> bool:
         return False
     try:
         return bool(np.shape(raw(step.result)) == _broadcast(step))
-    except ValueError:  # positions have shapes of their own
+    except ValueError:  # tensors of positions may have other shapes
         return False
 
 
 def reach(step: Step) -> tuple[int, ...] | None:
-    """Return the shape in which an operation works element by element, before it reduces; ``None`` if it does not."""
+    """Return the shape of the elementwise part of an operation before any reduction; ``None`` without an elementwise part."""
     if pointwise(step):
         return tuple(step.result.shape)
     return _broadcast(step) if step.op is not None and "reduction" in step.op.parameters else None
@@ -106,7 +106,7 @@ def _broadcast(step: Step) -> tuple[int, ...]:
 
 
 def compares(step: Step) -> bool:
-    """Whether it is the element-wise form of ``max`` or ``min``, which reduce along a dimension without a second tensor."""
+    """Return whether a step is ``max`` or ``min`` with a second tensor, which compares elements instead of reducing."""
     op = step.op
     second = step.keywords.get("y", step.arguments[1] if len(step.arguments) > 1 else None)
     return op is not None and "y" in op.tensors and "dim" in op.parameters and type(second) is Tensor

@@ -19,9 +19,10 @@ class UserFunction:
     """A function of a program.
 
     Attributes:
-        name, parameters: its signature.
-        body: the expression that it computes.
-        partials: its user-written derivative with respect to each parameter; ``None`` without ``with grad``.
+        name: the name of the function.
+        parameters: the names of the parameters.
+        body: the expression of the result.
+        partials: the user-written derivative with respect to each parameter; ``None`` without ``with grad``.
     """
 
     def __init__(self, node: Syntax) -> None:
@@ -33,24 +34,24 @@ class UserFunction:
         self.partials = node.children[3].children if node.kind == "definition_with_grad" else None
         for argument in given:
             if argument.kind != "name":
-                raise ParseError("a parameter of a function is a plain name", span=argument.span)
+                raise ParseError("a parameter of a function must be a plain name", span=argument.span)
         for partial in self.partials or ():
             if partial.kind == "keyword":
-                raise ParseError("a derivative is an expression, without a name", span=partial.span)
+                raise ParseError("a derivative must be an expression, not a keyword argument", span=partial.span)
         if len(set(self.parameters)) < len(self.parameters):
             raise ParseError(f"two parameters of '{self.name}' have the same name", span=call.span)
         if self.partials is not None and len(self.partials) != len(self.parameters):
             raise ParseError(
                 f"'{self.name}' needs one derivative for each of its parameters: {len(self.parameters)}, not {len(self.partials)}",
                 span=node.children[3].span,
-                hint=f"with grad ({', '.join(f'd/d{name}' for name in self.parameters)})",
+                hint=f"write with grad ({', '.join(f'd/d{name}' for name in self.parameters)})",
             )
 
     def bound(self, given: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         """Return the arguments of a call in the order of the parameters.
 
         Raises:
-            ArgumentError: if there are too many or too few, or a keyword is not a parameter.
+            ArgumentError: if there are too many or too few arguments, or a keyword is not a parameter.
         """
         together = {**named, **dict(zip(self.parameters, given, strict=False))}
         count = len(given) + len(named)
@@ -63,7 +64,7 @@ class UserFunction:
 
 
 class Computes(Protocol):
-    """A machine that evaluates the body or a derivative of a function."""
+    """The protocol of an evaluator that computes the body or a derivative of a function."""
 
     @property
     def source(self) -> str: ...
@@ -72,13 +73,13 @@ class Computes(Protocol):
 
 
 def call_with_own_vjp(machine: Computes, function: UserFunction, given: Sequence[Tensor]) -> Tensor:
-    """Call a function whose derivatives the user wrote: backward uses those, at every order.
+    """Call a function with user-written derivatives, which the backward pass uses at every order.
 
     Raises:
-        NoSeriesError: for a power series, which needs a rule of its own.
+        NoSeriesError: if an argument is a power series, for which the function does not have a rule.
     """
     if any(type(argument) is not Tensor for argument in given):
-        raise NoSeriesError(f"the derivatives of '{function.name}' are written by hand: it has no rule for power series")
+        raise NoSeriesError(f"the derivatives of '{function.name}' are written by hand: it does not have a rule for power series")
     partials = function.partials or ()
 
     class UserVjp(Function):
@@ -103,7 +104,7 @@ def call_with_own_vjp(machine: Computes, function: UserFunction, given: Sequence
 
 
 def _cotangent(gradient: Tensor, derivative: Tensor, argument: Tensor, node: Syntax, source: str) -> Tensor:
-    """Apply the chain rule; a derivative of one number holds for all elements of the argument."""
+    """Multiply a gradient by a derivative; a derivative that is a scalar applies to all elements of the argument."""
     product = gradient * derivative
     if product.shape == argument.shape:
         return product
