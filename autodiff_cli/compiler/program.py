@@ -204,7 +204,7 @@ def checked(variables: Sequence[str], columns: Mapping[str, ArrayLike]) -> tuple
         raise UnknownName(f"no values for {', '.join(map(repr, missing))}")
     unknown = [name for name in columns if name not in variables]
     if unknown:
-        raise UnknownName(f"the expression has no variable {unknown[0]!r}", hint=f"it has {', '.join(variables) or 'none'}")
+        raise UnknownName(f"the expression has no variable {unknown[0]!r}", hint=f"its variables: {', '.join(variables) or 'none'}")
     arrays = {name: _column(name, value) for name, value in columns.items()}
     shapes = {array.shape for array in arrays.values() if array.ndim}
     if len(shapes) > 1:

@@ -138,7 +138,11 @@ def names_and_values(
     by = list(names if wrt is None else wrt)
     for name in by:
         if name not in names:
-            hint = "it is a constant" if name in constants else suggestion(name, names) or f"it has {', '.join(names) or 'none'}"
+            hint = (
+                "it is a constant"
+                if name in constants
+                else suggestion(name, names) or f"its variables: {', '.join(names) or 'none'}"
+            )
             raise UnknownName(f"the expression has no variable '{name}'", hint=hint)
     if len(set(by)) < len(by):
         raise UsageError(f"a variable is named twice: {', '.join(by)}")

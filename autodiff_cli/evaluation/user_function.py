@@ -16,7 +16,7 @@ from autodiff_cli.wording import plural
 
 
 class UserFunction:
-    """A function of a program.
+    """A function that a program defines.
 
     Attributes:
         name: the name of the function.

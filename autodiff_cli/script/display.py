@@ -1,4 +1,4 @@
-"""Values of programs as text, and as plain numbers for JSON."""
+"""Conversion of program values to text, and to plain numbers for JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autodiff_cli.evaluation.user_function import UserFunction
 
 
 def display(value: object) -> str:
-    """Return the text of a value; that of a tensor is PyTorch's."""
+    """Return the text of a value; tensors are printed in the format of PyTorch."""
     if isinstance(value, tuple):
         return f"({', '.join(map(display, value))}{',' * (len(value) == 1)})"
     if isinstance(value, list):
@@ -28,7 +28,7 @@ def display(value: object) -> str:
 
 
 def to_plain(value: object) -> Any:
-    """Return a value for JSON: numbers, nested lists of numbers, and the text of any other value."""
+    """Return a value for JSON: a number, nested lists of numbers, or the text of any other value."""
     if isinstance(value, (tuple, list)):
         return [to_plain(item) for item in value]
     if isinstance(value, Tensor):

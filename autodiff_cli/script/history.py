@@ -1,4 +1,4 @@
-"""Notes on a backward pass of a program, found by evaluating the expression that it starts from."""
+"""Notes on a backward pass of a program, found by evaluating the root expression of the backward pass."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.language.tree import Syntax, names_in, walk
 
 MOST_STATEMENTS = 2_000
-"""Longer programs have no notes, which would take longer than the backward pass."""
+"""The maximum number of statements for notes; for longer programs, computing notes would take longer than the backward pass."""
 _BACKWARD = ("backward", "grad")
 _NAMESPACE = re.compile(r"\btorch\.(?:(?:autograd|functional|nn|linalg|special)\.)*")
 
 
 class History:
-    """The assignments that a program has run so far."""
+    """The assignments run so far in a program."""
 
     def __init__(self) -> None:
         self._entries: list[tuple[Syntax, bool]] = []
         self._of: dict[str, list[int]] = {}
 
     def add(self, tree: Syntax, value: object) -> None:
-        """Append a statement, if it is an assignment.
+        """Append a statement if it is an assignment.
 
         Args:
             tree: the statement.
@@ -48,10 +48,10 @@ class History:
         self._entries.append((tree, recorded))
 
     def before(self, tree: Syntax) -> tuple[list[Syntax], set[str]] | None:
-        """Return the statements that computed an expression, in order, and the other names that it needs.
+        """Return the statements that computed an expression, in order, and the other names that the expression needs.
 
         Returns:
-            ``None`` if one of the names has another value by now, or there are too many statements.
+            ``None`` if one of the names has a different value now, or there are too many statements.
         """
         included: set[int] = set()
         given: set[str] = set()
@@ -91,12 +91,12 @@ def notes_behind(
     """Return the notes on a backward pass.
 
     Args:
-        root: the expression that it starts from.
+        root: the root expression of the backward pass.
         history: the assignments so far.
         functions: the definitions of functions.
         names: the current value of each name.
         source: the text that trees and notes refer to.
-        dtype: the type of numbers.
+        dtype: the floating-point type of the program.
     """
     from autodiff_cli.notes import notes_on
 
@@ -113,15 +113,15 @@ def notes_behind(
     const = {**{name: leaf._data for name, leaf in leaves.items() if name not in at}, **plain}
     try:
         evaluation = Evaluation(_cut(source, [*functions.values(), *statements, root]), at, const, dtype=np.dtype(dtype).name)
-    except AutodiffError:  # it uses a statement or a function that only programs have
+    except AutodiffError:  # the statements use features that only programs have
         return []
     gradients = {name: leaves[name].grad for name in at}
-    numbers = [(f"the derivative by {name}", 0.0 if g is None else g._data) for name, g in gradients.items()]
+    numbers = [(f"the derivative with respect to {name}", 0.0 if g is None else g._data) for name, g in gradients.items()]
     return notes_on(evaluation, numbers, 1, shows_value=False)
 
 
 def _cut(source: str, trees: list[Syntax]) -> str:
-    """Return the source with these trees at their places, and blanks for the rest."""
+    """Return the source with these trees at their positions, and with blanks in place of all other text."""
     end = max(tree.span[1] for tree in trees)
     text = ["\n" if character == "\n" else " " for character in source[:end]]
     for tree in trees:

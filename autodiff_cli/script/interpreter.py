@@ -1,8 +1,8 @@
-"""Run programs of statements: autograd step by step, as ``autodiff run`` and ``autodiff repl`` do.
+"""The interpreter for programs of statements, which ``autodiff run`` and ``autodiff repl`` use.
 
-Beside expressions, programs have the functions, methods and attributes of ``script.library``, assignments that change
-tensors (``x.grad = none``, ``x[0] = 1``, ``x -= 0.1*g``), functions as values (``y.register_hook(f)``, ``gradcheck(f, x)``),
-nodes and tuples.
+In addition to expressions, programs may contain the functions, methods and attributes in ``script.library``, assignments
+that change tensors (``x.grad = none``, ``x[0] = 1``, ``x -= 0.1*g``), functions as values (``y.register_hook(f)``,
+``gradcheck(f, x)``), nodes and tuples.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Shown(NamedTuple):
 
     Attributes:
         statement: the statement.
-        rows: for ``show``, a row for each tensor.
-        value: for an expression or ``print``, its value.
-        text: the value as it is printed.
+        rows: the rows of the tensors for ``show``; ``None`` for other statements.
+        value: the value of an expression, or the list of values for ``print``.
+        text: the printed form of the value.
     """
 
     statement: Statement
@@ -54,32 +54,33 @@ class Shown(NamedTuple):
 
 
 class Interpreter(Machine):
-    """Runs statements and keeps the names between them.
+    """An interpreter of statements, which keeps names from one statement to the next.
 
     Args:
-        variables: tensors by name, which exist from the beginning.
+        variables: the tensors that exist before the first statement, by name.
         dtype: ``float64`` or ``float32``.
 
     Attributes:
-        notes: the notes on all backward passes so far, each once.
+        notes: the notes on all backward passes so far, without duplicates.
     """
 
     def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64") -> None:
         super().__init__("", variables, np.dtype(dtype), listing=False)
         self._recording = True
-        FUNCTIONS.complete()  # their methods are looked up on tensors too
+        FUNCTIONS.complete()  # tensors need the methods of all functions
         self.expressions = {name: name for name in variables}
         self.notes: list[dict[str, Any]] = []
         self._history = History()
         self._definitions: dict[str, Syntax] = {}
 
     def run(self, text: str) -> Iterator[Shown]:
-        """Run more of the program and yield its output as it runs.
+        """Run the next part of the program and yield its output during the run.
 
-        The whole text is parsed before any of it runs.  After an error the names keep the values that they had then.
+        The whole text is parsed before the first statement runs.  After an error, the names keep their current values.
 
         Raises:
-            AutodiffError: of any kind, with its place in ``source``, to which the text is added.
+            AutodiffError: if a statement is invalid or fails; the error has the position in ``source``, to which the text is
+                appended.
         """
         start = len(self.source)
         self.tensors.source += text if text.endswith("\n") else text + "\n"
@@ -102,7 +103,7 @@ class Interpreter(Machine):
                     if shown is not None:
                         yield shown
         finally:
-            self._scope, self._depth = {}, 0  # an error may have left them inside a function
+            self._scope, self._depth = {}, 0  # an error may occur inside a function
             self.dtype = self.tensors.dtype = get_default_dtype()
             set_default_dtype(before)
             self._recording = entered[0] if entered else modes.is_grad_enabled()
@@ -124,7 +125,7 @@ class Interpreter(Machine):
         return Shown(statement, value=value, text=display(value))
 
     def _remember(self, tree: Syntax, value: object) -> None:
-        """Keep a statement that ran, and the notes on its backward passes."""
+        """Record a statement that ran, and collect the notes on its backward passes."""
         if tree.kind.startswith("definition"):
             self._definitions[tree.children[0].children[0].text] = tree
         for root in backward_roots(tree):
@@ -140,7 +141,7 @@ class Interpreter(Machine):
             return {**dict.fromkeys(TensorRow._fields), "name": name, "expression": name, "shape": None}
         if isinstance(value, (Node, UserFunction, RemovableHandle, tuple, str)):
             raise ArgumentError(
-                f"show is for tensors, not for {described(value)}", span=tree.span, source=self.source, hint=f"print({name})"
+                f"show requires tensors, not {described(value)}", span=tree.span, source=self.source, hint=f"use print({name})"
             )
         try:
             return TensorRow.of(self.tensors.of(value), name, self.expressions.get(name, name)).record()
@@ -152,12 +153,12 @@ class Interpreter(Machine):
         return [TensorRow.of(tensor, name, self.expressions[name]).record() for name, tensor in tensors]
 
     def known(self) -> set[str]:
-        """Return every name with a meaning now, for completion."""
+        """Return every name that is currently defined, for completion."""
         words = ("show", "print", "with", "no_grad", "true", "false", "none")
         return {*self.names, *self.functions, *FUNCTIONS, *ACTIONS, *DTYPES, *CONSTANTS, *words}
 
     def members(self, name: str) -> set[str]:
-        """Return the methods and attributes of ``name.``, for completion."""
+        """Return the methods and attributes of the value of a name, for completion."""
         first, *rest = name.split(".")
         thing = self.names.get(first)
         for part in rest:
@@ -285,7 +286,7 @@ class Interpreter(Machine):
         return call(name, ACTIONS[name], given, named, self._argument, as_given=True)
 
     def _argument(self, value: object) -> Any:
-        """Return a value of the language as Python code takes it."""
+        """Convert a value of the language to an argument of a Python function."""
         if isinstance(value, UserFunction):
             return lambda *given: self._given_back(self.call(value, given))
         if isinstance(value, FunctionInfo):
@@ -317,13 +318,13 @@ class Interpreter(Machine):
 
 
 def _values(items: list[Any]) -> list[Any]:
-    """Return a nested list with numbers in place of tensors: a new tensor is a copy without history."""
+    """Replace the tensors in a nested list by numbers, because a new tensor is a copy without history."""
     return [_values(v) if isinstance(v, list) else v.tolist() if isinstance(v, Tensor) else v for v in items]
 
 
 def _none_hint(node: Syntax) -> str:
-    """Return a hint for an attribute of ``none``: why the value may be ``none``."""
+    """Return a hint that explains why the object of an attribute may be ``none``."""
     written = node.children[0]
     if written.kind == "attribute" and written.children[1].text == "grad_fn":
         return "a leaf has no grad_fn: no operation made it"
-    return "backward fills it; until then it is none"
+    return "run the backward pass first: .grad is none until then"

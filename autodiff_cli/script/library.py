@@ -1,4 +1,4 @@
-"""The functions, methods and attributes of PyTorch's autograd that programs have beside those of expressions."""
+"""The functions, methods and attributes of PyTorch's autograd that only programs of statements can use."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ ACTIONS: dict[str, Action] = {
     },
     **{name: getattr(functional, name) for name in functional.__all__},
     "set_grad_enabled": modes.set_grad_enabled,
-    "is_grad_enabled": lambda: modes.is_grad_enabled(),  # a built-in method does not say what it takes
+    "is_grad_enabled": lambda: modes.is_grad_enabled(),  # a built-in method does not have a signature
     "set_default_dtype": set_default_dtype,
 }
-"""Functions, by name."""
+"""The functions of programs, by name."""
 METHODS: dict[type, tuple[str, ...]] = {
     Tensor: (
         *("backward", "retain_grad", "requires_grad_", "detach", "detach_", "register_hook"),
@@ -44,23 +44,23 @@ METHODS: dict[type, tuple[str, ...]] = {
     Node: ("name", "register_hook", "register_prehook"),
     RemovableHandle: ("remove",),
 }
-"""Methods of each class of values."""
+"""The methods of each class of values."""
 ATTRIBUTES: dict[type, tuple[str, ...]] = {
     Tensor: ("grad", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "output_nr", "dtype", "data", "_version"),
     Node: ("next_functions", "variable"),
 }
-"""Attributes of each class of values."""
+"""The attributes of each class of values."""
 SETTABLE = ("grad", "requires_grad", "data")
-"""Attributes of tensors that a program may set."""
+"""The tensor attributes that a program may set."""
 DTYPES = {name: np.dtype(name) for name in NAMES}
 AS_GIVEN = ("manual_seed", "as_tensor", "from_numpy", "is_tensor", *(n for n in creation.__all__ if n.endswith("_like")))
-"""Creation functions that do not make tensors of the program's type."""
+"""Creation functions whose results do not have the type of the program."""
 SILENT = ("backward", "retain_grad", "remove", "manual_seed", "set_grad_enabled", "set_default_dtype")
-"""Functions and methods whose result is not shown."""
+"""Functions and methods whose results are not shown."""
 
 
 def kind_of(thing: object) -> type:
-    """Return the class of a value in ``METHODS`` and ``ATTRIBUTES``."""
+    """Return the class of a value that is the key in ``METHODS`` and ``ATTRIBUTES``."""
     return next((kind for kind in METHODS if isinstance(thing, kind)), type(thing))
 
 
@@ -75,14 +75,15 @@ def call(
     """Call a Python function with values of the language.
 
     Args:
-        name: its name in messages.
+        name: the name of the function in messages.
         action: the function.
-        given, named: the arguments.
-        convert: returns an argument as Python code takes it.
-        as_given: whether positional arguments are not converted.
+        given: the positional arguments.
+        named: the keyword arguments.
+        convert: converts a value of the language to a Python argument.
+        as_given: whether positional arguments are passed without conversion.
 
     Raises:
-        ArgumentError: if the arguments do not fit the function, or it cannot work on them.
+        ArgumentError: if the arguments do not match the signature, or the function does not accept their values.
     """
     signature = inspect.signature(action)
     try:
@@ -101,7 +102,7 @@ def call(
 
 
 def _wrong_arguments(name: str, signature: inspect.Signature, reason: str) -> ArgumentError:
-    """Return the error for arguments that do not fit a function; ``reason`` is Python's message."""
+    """Return the error for arguments that do not match a signature; ``reason`` is Python's message."""
     about = f"it is {_shown(name, signature)}"
     unknown = re.search(r"unexpected keyword argument '(.*)'", reason)
     if unknown:

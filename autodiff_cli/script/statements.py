@@ -1,10 +1,10 @@
-"""Parse a program into a flat list of statements, with the beginning and the end of each grad mode.
+"""The parser for programs, which returns a flat list of statements with the beginning and the end of each grad mode.
 
-A line is a statement of the language, or one of these:
+A line contains a statement of the language, or one of these statements:
 
-    show x, y            the table of these tensors; of all without names
-    print(x, y)          the values
-    with no_grad: ...    statements on the same line, or indented below
+    show x, y            print the table of these tensors, or of all tensors if no names are given
+    print(x, y)          print the values
+    with no_grad: ...    run the statements on the same line, or in the indented lines below, without recording
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _MODE = re.compile(r"(no_grad|enable_grad)(?:\(\))?|set_grad_enabled\((true|fals
 
 
 class Statement(NamedTuple):
-    """One statement, or an end of a ``with`` block.
+    """A statement, or the beginning or the end of a ``with`` block.
 
     Attributes:
         kind: ``run``, ``print``, ``show``, ``enter`` (a grad mode) or ``leave``.
-        span: its place.
-        trees: the statement, or the expressions to show or print.
-        mode: for ``enter``, whether operations are recorded in the block.
+        span: the position in the source.
+        trees: the tree of the statement, or the expressions to show or print.
+        mode: whether operations are recorded in the block, for ``enter``.
     """
 
     kind: str
@@ -40,12 +40,12 @@ class Statement(NamedTuple):
 
 @dataclass(slots=True)
 class _Block:
-    """An open ``with``.
+    """A ``with`` block that has not ended.
 
     Attributes:
-        column: its indentation.
-        inline: whether it ends with its line.
-        body: the indentation of the lines in it, once there is one.
+        column: the indentation of the ``with`` line.
+        inline: whether the block ends with its line.
+        body: the indentation of the lines in the block; ``None`` before the first line.
     """
 
     column: int
@@ -59,16 +59,16 @@ def read(source: str, start: int = 0) -> list[Statement]:
 
     Args:
         source: the text.
-        start: the position to begin at; the text before it was parsed already.
+        start: the position at which parsing begins; the text before this position is already parsed.
 
     Raises:
-        ParseError: for a syntax error anywhere, so that no part of the program has run.
+        ParseError: if the text contains a syntax error; no statement has run in this case.
     """
     return _Reader(source, start).statements
 
 
 def unfinished(source: str, start: int = 0) -> bool:
-    """Whether the text ends inside a bracket or a ``with`` block, so that more lines must follow."""
+    """Return whether the text ends inside a bracket or a ``with`` block, so that more lines must follow."""
     text = re.sub(r"#[^\n]*", "", source[start:])
     opened = sum(text.count(c) for c in "([") - sum(text.count(c) for c in ")]")
     first, _, more = text.strip("\n").partition("\n")
@@ -77,14 +77,14 @@ def unfinished(source: str, start: int = 0) -> bool:
 
 
 def ends_block(source: str, line: str) -> bool:
-    """Whether a line ends the ``with`` block at the end of ``source``."""
+    """Return whether a line ends the ``with`` block at the end of ``source``."""
     text = re.sub(r"#[^\n]*", "", source).strip("\n")
     inside = sum(text.count(c) for c in "([") > sum(text.count(c) for c in ")]")
     return "\n" in text and not inside and bool(line.strip()) and not line[0].isspace()
 
 
 def _statements(source: str, start: int) -> Iterator[tuple[list[Syntax], bool]]:
-    """Yield the tokens of each statement, ended by ``$END``, and whether it is the first of its line."""
+    """Yield the tokens of each statement, followed by ``$END``, and whether the statement is the first one on its line."""
     tokens: list[Syntax] = []
     begins = True
     for one in _without_namespaces(tokenize(source, start)):
@@ -100,9 +100,9 @@ def _statements(source: str, start: int) -> Iterator[tuple[list[Syntax], bool]]:
 
 
 def _without_namespaces(tokens: list[Syntax]) -> list[Syntax]:
-    """Drop namespaces: ``torch.log`` is ``log``, and ``torch.autograd.grad`` is ``grad``, as in programs of tutorials."""
+    """Remove PyTorch namespaces: ``torch.log`` becomes ``log``, and ``torch.autograd.grad`` becomes ``grad``."""
     kept: list[Syntax] = []
-    behind = False  # 'torch.'
+    behind = False  # whether the previous tokens are 'torch.'
     i = 0
     while i < len(tokens):
         followed = [token.kind for token in tokens[i + 1 : i + 3]] == ["DOT", "NAME"]
@@ -118,7 +118,7 @@ def _without_namespaces(tokens: list[Syntax]) -> list[Syntax]:
 
 
 class _Reader:
-    """Reads statements, and keeps the ``with`` blocks that are open."""
+    """A reader of statements, which keeps a stack of open ``with`` blocks."""
 
     def __init__(self, source: str, start: int) -> None:
         self.source = source
@@ -140,11 +140,11 @@ class _Reader:
         self._close(-1)
 
     def _close(self, column: int) -> None:
-        """End the blocks that a line at this column does not belong to."""
+        """Close the blocks that do not contain a line with this indentation."""
         while self._blocks and (self._blocks[-1].inline or column <= self._blocks[-1].column):
             block = self._blocks.pop()
             if not block.inline and block.body is None:
-                hint = "indent the lines that belong to it"
+                hint = "indent the lines of the block"
                 raise ParseError("this 'with' block is empty", span=block.span, source=self.source, hint=hint)
             self.statements.append(Statement("leave", block.span))
 
@@ -161,17 +161,17 @@ class _Reader:
             )
 
     def _enter(self, tokens: list[Syntax], column: int) -> list[Syntax]:
-        """Open the block of a ``with``, and return the tokens behind its colon."""
+        """Open the block of a ``with`` statement, and return the tokens after its colon."""
         colon = next((i for i, token in enumerate(tokens) if token.kind == "COLON"), None)
         header = tokens[1 : -1 if colon is None else colon]
         span = (tokens[0].span[0], header[-1].span[1] if header else tokens[0].span[1])
         mode = _MODE.fullmatch("".join(token.text for token in header))
         if mode is None or colon is None:
             raise ParseError(
-                "a colon is missing" if colon is None else "'with' is followed by a grad mode and a colon",
+                "a colon is missing" if colon is None else "'with' must be followed by a grad mode and a colon",
                 span=span,
                 source=self.source,
-                hint="write 'with no_grad: w = x**2', or enable_grad, or set_grad_enabled(true)",
+                hint="write 'with no_grad: w = x**2', or use enable_grad or set_grad_enabled(true)",
             )
         recording = mode[1] == "enable_grad" or (mode[2] or "").lower() == "true"
         rest = tokens[colon + 1 :]
@@ -193,24 +193,27 @@ def _statement(tokens: list[Syntax], source: str) -> Statement:
             f"there is no '{first.text}' in a program",
             span=first.span,
             source=source,
-            hint="a function is written f(x) = x**2, a choice 'a if condition else b'; there are no loops: use the shell or Python",
+            hint="write a function as f(x) = x**2, a conditional as 'a if condition else b', and a loop in the shell or in Python",
         )
     if first.text in ("import", "from") and second.kind == "NAME":
         raise ParseError(
-            "a program has no imports", span=span, source=source, hint="remove the line; 'torch.log' and 'log' are the same"
+            "a program has no imports",
+            span=span,
+            source=source,
+            hint="remove the line: 'torch.log' and 'log' are the same function",
         )
     return Statement("run", span, [parse_tokens(source, tokens).children[0]])
 
 
 def _closing(tokens: list[Syntax]) -> int:
-    """Return where the first bracket of a statement is closed."""
+    """Return the index of the token that closes the first bracket of a statement."""
     texts = [token.text for token in tokens]
     stop: int = split(texts, lambda i: texts[i] == ")")[0].stop
     return stop
 
 
 def _expressions(tokens: list[Syntax], source: str) -> list[Syntax]:
-    """Parse the expressions between commas; the last token is the end."""
+    """Parse the expressions between commas; the last token must be ``$END``."""
     if len(tokens) == 1:
         return []
     trees: list[Syntax] = []
@@ -221,10 +224,10 @@ def _expressions(tokens: list[Syntax], source: str) -> list[Syntax]:
         tree = parse_tokens(source, [*tokens[part], new_token("$END", "", (end[0], end[0]))]).children[0]
         if tree.kind in STATEMENTS:
             raise ParseError(
-                "a value is expected here, and this is a statement",
+                "a value is expected here, not a statement",
                 span=tree.span,
                 source=source,
-                hint="write it on a line of its own; == compares",
+                hint="write the statement on its own line, or write == to compare",
             )
         trees.append(tree)
     return trees

@@ -1,4 +1,4 @@
-"""What a program showed, as the result of a command."""
+"""The output of a program as a command result."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Transcript(CommandResult):
     """The tensors and values that the statements of a program showed.
 
     Args:
-        file: the program.
-        interpreter: what ran it.
-        steps: a record for each statement; see ``record``.
+        file: the name of the program file.
+        interpreter: the interpreter that ran the program.
+        steps: the record of each statement, as ``record`` returns it.
     """
 
     command = "run"
@@ -32,7 +32,7 @@ class Transcript(CommandResult):
         return {"file": self.file, "dtype": self.dtype, "steps": self.steps, "notes": self.notes}
 
     def records(self) -> list[Record]:
-        """Return a record for each tensor and each value, with its line."""
+        """Return a record for each tensor and each value, with its line number."""
         return [
             {"line": step["line"], **{column: row.get(column) for column in COLUMNS}}
             for step in self.steps
@@ -41,7 +41,7 @@ class Transcript(CommandResult):
 
 
 def record(source: str, shown: Shown) -> Record:
-    """Return what a statement showed, with its line in the program and its text."""
+    """Return the record of a statement: its line number, its text and its output."""
     start, end = shown.statement.span
     step: Record = {"line": source.count("\n", 0, start) + 1, "statement": source[start:end]}
     if shown.rows is not None:
