@@ -62,7 +62,7 @@ def without_value(missing: Mapping[str, Span], source: str) -> MissingValue:
     if first in FUNCTIONS:
         message, hint = f"'{first}' is a function", f"write {first}(...), or give it a value: {setting('at', f'{first}=1')}"
     elif first in _MODULES and source.startswith(".", span[1]):
-        message, hint = f"'{first}' is not a module", f"write functions without '{first}.', as in sin(x)"
+        message, hint = f"module '{first}' is not available", f"write functions without '{first}.', as in sin(x)"
     else:
         message = f"no value for {listed(map(repr, missing))}"
         hint = f"add {setting('at', ','.join(f'{name}=1' for name in missing))}"
