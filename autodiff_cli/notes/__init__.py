@@ -1,6 +1,6 @@
-"""Notes on an evaluation: kinks, ends of domains, where nan and inf come from, lost digits.
+"""Notes on an evaluation: kinks, domain boundaries, origins of nan and inf, and lost digits.
 
-Notes are computed from the trace when they are read.  They tell what happened at the point and do not change the answer.
+Notes are computed from the trace when they are read.  They describe the evaluation at the point and do not change the answer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST_OF_A_KIND = 5
 STRICT = False
-"""Whether a defect in here raises, as in tests; an answer is never lost because of a note about it."""
+"""Whether an unexpected error in the computation of notes is raised, as in tests, instead of being suppressed."""
 
 _NAMES = {
     "kink": "kinks",
@@ -40,13 +40,13 @@ def notes_on(
 
     Args:
         evaluation: the evaluation.
-        numbers: its derivatives, each with its name in messages.
-        order: the highest order of them.
-        shows_value: whether the value is shown too; if not, there are no notes on its digits.
+        numbers: the derivatives, each with its name in messages.
+        order: the highest order of the derivatives.
+        shows_value: whether the value is displayed; if not, notes on its digits are omitted.
     """
     with np.errstate(all="ignore"), enable_grad():
         lost = _tried(lambda: lost_digits.lost(evaluation, numbers, order, shows_value))
-        # Where something underflows, its surroundings look like a kink.
+        # An underflow looks like a kink to the search for kinks.
         ended = any(one["kind"] in ("overflow", "underflow") for one in lost)
         bent = _tried(lambda: kinks.kinks(evaluation, order)) if numbers and not ended else []
         values = _tried(lambda: nonfinite_value.of_value(evaluation))
@@ -55,10 +55,10 @@ def notes_on(
 
 
 def _tried(part: Callable[[], list[Note]]) -> list[Note]:
-    """Return the notes of one kind, none after an error in their computation."""
+    """Return the notes of one kind, or an empty list if their computation fails."""
     try:
         return _limited(part())
-    except AutodiffError:  # an operation is refused beside the point, or a matrix has no inverse within rounding
+    except AutodiffError:  # an operation fails near the point, or a matrix is numerically singular
         return []
     except Exception:
         if STRICT:
@@ -67,14 +67,14 @@ def _tried(part: Callable[[], list[Note]]) -> list[Note]:
 
 
 def _limited(notes: list[Note]) -> list[Note]:
-    """Return the first notes of each kind, one for each place, and the number of the others."""
+    """Return the first notes of each kind, at most one for each place, and a note with the number of omitted notes."""
     kept: list[Note] = []
     more: dict[str, int] = {}
     places: dict[str, set[tuple[int, ...] | None]] = {}
     for one in notes:
         known = places.setdefault(one["kind"], set())
         place = None if one["span"] is None else (*one["span"], one.get("order"))
-        if place in known or len(known) >= MOST_OF_A_KIND:  # the same place in a function that is called often
+        if place in known or len(known) >= MOST_OF_A_KIND:  # a place in a function that is called several times
             more[one["kind"]] = more.get(one["kind"], 0) + 1
         else:
             known.add(place)

@@ -1,9 +1,9 @@
-"""Where an evaluation lost its digits: an error bound that is carried along the trace.
+"""Loss of digits in an evaluation, found by propagating an error bound along the trace.
 
-Each value has an error in units of the type's precision: given values are exact, an operation that rounds adds half of its
-result, and errors of arguments are multiplied by the derivative; relative to the values that is the condition number
-``abs(x*f'(x)/f(x))``.  Whether an addition, product, quotient or root rounded at all is computed, so that ``5 - 5`` and
-``x**2 - 2*x + 1`` at 1 are exact.
+Each value has an error in units of the machine epsilon of its type.  Given values are exact, and an operation that rounds adds
+half of its result.  The errors of its arguments are multiplied by the derivative, so relative errors are multiplied by the
+condition number ``abs(x*f'(x)/f(x))``.  For sums, products, quotients and roots the code determines whether the result was
+rounded, so that ``5 - 5`` and ``x**2 - 2*x + 1`` at 1 are exact.
 """
 
 from __future__ import annotations
@@ -24,31 +24,33 @@ from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Error = Array | float
-"""Errors of the elements of a value, or one number for all of them."""
+"""The errors of the elements of a value, or one error for all elements."""
 Key = int | str
-"""An argument of a step: its position or its keyword."""
+"""The key of an argument of a step: its position or its keyword."""
 Sample = tuple[NDArray[np.int64], ...] | None
-"""Positions in a large tensor, ``None`` for a tensor that is looked at as a whole."""
+"""The indices of a sample of a large tensor, or ``None`` if all elements are examined."""
 
 MOST_STEPS = 2_000
-"""Longer programs have no notes on digits: they would take longer than the evaluation."""
+"""The largest number of steps for notes on digits, which would take longer than the evaluation of a longer program."""
 MOST_ELEMENTS, SAMPLE = 10_000, 1_000
-"""In larger tensors a sample is looked at."""
+"""The largest tensor that is examined completely, and the size of the sample of a larger tensor."""
 
 _EXACT = {
     *("neg", "pos", "abs", "maximum", "minimum", "max", "min", "clamp", "where", "relu", "floor", "ceil", "round", "trunc"),
     *("sign", "hardtanh", "relu6", "remainder", "fmod", "frac", "floor_divide"),
 }
-"""Operations that do not round."""
+"""The operations that do not round."""
 
 
 class Lost(NamedTuple):
-    """A step after which less than half of the digits are left.
+    """A step after which less than half of the digits are correct.
 
     Attributes:
-        mask: at which elements; ``place`` is the worst of them.
-        digits: how many digits were lost.
-        sampled: how many elements were looked at, if not all.
+        step: the step that loses the digits.
+        mask: the affected elements.
+        place: the index of the element with the largest error.
+        digits: the number of lost digits.
+        sampled: the number of examined elements, or ``None`` if all elements were examined.
     """
 
     step: Step
@@ -59,17 +61,17 @@ class Lost(NamedTuple):
 
 
 def total_digits(eps: float) -> int:
-    """Return the number of decimal digits of a type."""
+    """Return the number of decimal digits of a type with the machine epsilon ``eps``."""
     return round(-math.log10(eps))
 
 
 def digits_lost(relative: float, total: int) -> int:
-    """Return how many of so many digits a relative error takes."""
+    """Return the number of digits, out of ``total``, that a relative error destroys."""
     return total - min(max(int(-math.log10(min(relative, 1.0))), 0), total)
 
 
 def lost_digits(trace: Trace, output: Tensor, dtype: str) -> tuple[list[Lost], bool]:
-    """Return the steps that lost more than half of the digits, and whether the output did too."""
+    """Return the steps that lost more than half of the digits, and whether the output lost more than half of its digits."""
     if len(trace) > MOST_STEPS or output.dtype.kind != "f":
         return [], False
     errors = _Errors(trace, float(np.finfo(dtype).eps))
@@ -81,7 +83,7 @@ def lost_digits(trace: Trace, output: Tensor, dtype: str) -> tuple[list[Lost], b
 
 
 class _Errors:
-    """The error of each value so far."""
+    """The errors of all values computed so far."""
 
     def __init__(self, trace: Trace, eps: float) -> None:
         self.limit = 1 / math.sqrt(eps)
@@ -101,7 +103,7 @@ class _Errors:
         return id(value) in self._made
 
     def add(self, step: Step) -> None:
-        """Find the error of a step's result."""
+        """Compute the error of the result of a step."""
         op, result = step.op, step.result
         if type(result) is Tensor and (result.dtype.kind != "f" or id(result) in self._of):
             return
@@ -138,7 +140,7 @@ class _Errors:
         return Lost(step, whole, tuple(int(p[worst]) for p in places), digits, mask.size)
 
     def _pointwise(self, step: Step, op: FunctionInfo, places: Sample) -> tuple[Error, Error]:
-        """Return the error of the result, and the largest relative error of the arguments, at these places."""
+        """Return the error of the result and the largest relative error of the arguments at the sampled elements."""
         shape = np.shape(raw(step.result))
 
         def pick(value: Any) -> Any:
@@ -153,7 +155,7 @@ class _Errors:
         if errors:
             moved = np.abs(_moved(step, values, errors, self._eps) - result) / self._eps
             for key, slope in _slopes(step, op.name, values, list(errors)).items():
-                # Where the derivative is 0, an error of the argument still makes one, a smaller one.
+                # If the derivative is 0, an error of the argument still causes an error of higher order.
                 part = np.where(slope == 0, moved, np.abs(slope) * errors[key])
                 total = total + np.where(np.isfinite(part), part, 0.0)
                 before = np.maximum(before, _relative(errors[key], np.asarray(values[key], np.float64)))
@@ -167,7 +169,10 @@ class _Errors:
         return error, before
 
     def _other(self, step: Step) -> tuple[Error, float]:
-        """Return the same for steps that are not pointwise: joins and selections hand errors on, others keep the relative error."""
+        """Return the error of the result and the relative error of the arguments of a step that is not pointwise.
+
+        Joins and selections propagate absolute errors; other steps preserve the relative error.
+        """
         op = step.op
         errors = [(self.of(value), np.asarray(raw(value), np.float64)) for value in flat(step) if np.any(self.of(value))]
         before = max((float(np.max(_relative(error, values), initial=0.0)) for error, values in errors), default=0.0)
@@ -177,7 +182,7 @@ class _Errors:
         return (kept + 0.5) * np.abs(np.asarray(raw(step.result), np.float64)), before
 
     def _equal(self, a: object, b: object, pick: Callable[[Any], Any]) -> Mask | bool | None:
-        """Return where two values are equal because they were computed in the same way from equal numbers."""
+        """Return the mask of elements at which two values are equal because identical steps computed them from equal numbers."""
         same: Mask | bool = True
         pairs = [(a, b)]
         for _ in range(200):
@@ -218,12 +223,12 @@ class _Errors:
 
 
 def _is_operand(op: FunctionInfo, key: Key) -> bool:
-    """Whether an argument is one of the tensors of a function, not a setting of it."""
+    """Whether an argument is a tensor operand of a function rather than an option."""
     return (op.parameters[min(key, len(op.parameters) - 1)] if isinstance(key, int) else key) in op.tensors
 
 
 def _relative(error: Error, values: ArrayLike) -> Array:
-    """Return errors relative to values; infinite where a value is 0 and its error is not."""
+    """Return errors relative to values: infinite where a value is 0 and its error is not 0."""
     with np.errstate(all="ignore"):
         return np.where(np.asarray(error) > 0, error / np.abs(values), 0.0)
 
@@ -234,7 +239,7 @@ def _sample(shape: tuple[int, ...]) -> Sample:
 
 
 def _slopes(step: Step, name: str, values: Mapping[Key, Any], keys: Sequence[Key]) -> dict[Key, Any]:
-    """Return the derivatives of an operation on single elements with respect to some of its arguments."""
+    """Return the derivatives of a pointwise operation with respect to the arguments ``keys``."""
     if name in ("add", "sub", "neg", "pos"):
         return dict.fromkeys(keys, 1.0)
     if name == "mul" and len(values) == 2 and 0 in values and 1 in values:
@@ -254,7 +259,7 @@ def _slopes(step: Step, name: str, values: Mapping[Key, Any], keys: Sequence[Key
 
 
 def _moved(step: Step, values: Mapping[Key, Any], errors: Mapping[Key, Any], eps: float) -> Array:
-    """Return the result of an operation on single elements with its arguments off by their errors."""
+    """Return the result of a pointwise operation whose arguments are shifted by their errors."""
     given = {}
     for key, value in step.slots:
         number = values[key] + errors[key] * eps if key in errors else values[key]
@@ -263,11 +268,11 @@ def _moved(step: Step, values: Mapping[Key, Any], errors: Mapping[Key, Any], eps
     return moved
 
 
-# Whether an operation rounded
+# Detection of operations that do not round
 
 
 def is_exact(name: str, numbers: Sequence[ArrayLike], result: Array) -> Mask | bool:
-    """Return where the result of an operation on single elements was not rounded."""
+    """Return the mask of elements at which the result of a pointwise operation was not rounded."""
     if name in _EXACT or result.dtype.kind != "f":
         return True
     given = [np.asarray(number, np.float64) for number in numbers]
@@ -291,7 +296,7 @@ def is_exact(name: str, numbers: Sequence[ArrayLike], result: Array) -> Mask | b
         exact = whole | ((y == 2) & _is_product(x, x, result)) | (y == 1) | (y == 0)
     if exact is not None or not given:
         return True if exact is None else exact
-    # exp(0), cos(0), log(1) and the like
+    # exp(0), cos(0), log(1) and similar values
     at_zero = np.logical_and.reduce(np.broadcast_arrays(*[other == 0 for other in given]))
     whole = result == np.round(result)
     simple: Mask = whole & (at_zero | ((x == 1) & (result == 0)))
@@ -299,14 +304,14 @@ def is_exact(name: str, numbers: Sequence[ArrayLike], result: Array) -> Mask | b
 
 
 def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """Return a sum and its rounding error, exactly."""
+    """Return a sum and its exact rounding error."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
 def _is_product(a: Array, b: Array, result: Array) -> Mask:
-    """Whether ``a*b`` is exactly ``result``: products of halves of the digits are not rounded."""
+    """Whether ``a*b`` is exactly ``result``; the products of half-width parts are not rounded."""
     product = a * b
     (a1, a2), (b1, b2) = _halves(a), _halves(b)
     rest = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2

@@ -1,9 +1,9 @@
-"""Kinks: points at which the output of an expression has a value and no derivative.
+"""Notes on kinks: points at which an expression has a value but no derivative.
 
-A step of the trace may switch at the point: a function at a kink of its own, a comparison of equal numbers, a tie among
-elements that are ordered.  Whether that matters, and what the derivatives are, is decided by the whole expression: it is
-differentiated just beside the point, to the left and to the right, along each variable.  So a kink that cancels, is
-multiplied by 0 or continues smoothly has no note.
+A step of the trace may switch branches at the point: a function at its own kink, a comparison of equal numbers, or a tie among
+sorted elements.  To decide whether the switch affects the output, the whole expression is differentiated at nearby points to
+the left and to the right, along each variable.  A kink that cancels, is multiplied by 0 or continues smoothly does not produce
+a note.
 """
 
 from __future__ import annotations
@@ -28,25 +28,26 @@ if TYPE_CHECKING:
 
 Mask = NDArray[np.bool_]
 MOST_LINES = 24
-"""How many elements of variables are moved."""
+"""The largest number of variable elements along which the expression is examined."""
 MOST_ELEMENTS = 10_000
-"""Ties are searched among so many elements."""
+"""The largest number of elements that are searched for ties."""
 MOST_ORDER = 3
-"""Derivatives of a higher order are not compared: each takes several times as long as the last."""
+"""The highest order of derivative to compare: each order takes several times as long as the previous one."""
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 _OF_TRUTH = ("where", "count_nonzero", "nonzero", "any", "all", "logical_not", "logical_and", "logical_or", "logical_xor")
 _ORDERING = ("sort", "argsort", "topk", "cummax", "cummin", "max", "min", "argmax", "argmin", "median", "kthvalue", "msort")
 _BRANCHES = ("xlogy", "xlog1py")
-"""Functions that take another branch where their first argument is 0."""
+"""Functions that switch branches where their first argument is 0."""
 
 
 class Switch(NamedTuple):
-    """A step that switches at the point.
+    """A step that switches branches at the point.
 
     Attributes:
-        number: the position of the step in the trace.
-        mask: at which elements.
-        variables: the variables that it depends on.
+        number: the index of the step in the trace.
+        step: the step.
+        mask: the elements that switch.
+        variables: the names of the variables that the step depends on.
     """
 
     number: int
@@ -56,11 +57,12 @@ class Switch(NamedTuple):
 
 
 class _Felt(NamedTuple):
-    """What switches change in the output along a line.
+    """The effect of switches on the output along a line.
 
     Attributes:
-        changes: the derivatives that differ between the sides.
-        jump: the values at both ends of a jump.
+        line: the line along one element of one variable.
+        changes: the derivatives that differ between the two sides.
+        jump: the values on both sides of a jump, or ``None``.
     """
 
     line: Line
@@ -69,12 +71,12 @@ class _Felt(NamedTuple):
 
 
 def kinks(evaluation: Evaluation, order: int) -> list[Note]:
-    """Return the notes on kinks, for derivatives up to an order."""
+    """Return the notes on kinks for derivatives up to the given order."""
     met = switches(evaluation, order)
     if not met or not np.all(np.isfinite(evaluation.output._data)):
         return []
     eps = float(np.finfo(evaluation.dtype).eps)
-    felt: dict[str, _Felt] = {}  # along the first line of each variable
+    felt: dict[str, _Felt] = {}  # the effect along the first affected line of each variable
     for line in _lines(evaluation, met):
         found = _Felt(line, *changes(line, min(order, MOST_ORDER), eps))
         if found.changes or found.jump is not None:
@@ -83,7 +85,7 @@ def kinks(evaluation: Evaluation, order: int) -> list[Note]:
 
 
 def switches(evaluation: Evaluation, order: int) -> list[Switch]:
-    """Return the steps that switch at the point, for derivatives up to an order."""
+    """Return the steps that switch branches at the point, for derivatives up to the given order."""
     behind = {id(leaf): {name} for name, leaf in evaluation.variables.items()}
     nothing: set[str] = set()
     found = []
@@ -104,7 +106,7 @@ def switches(evaluation: Evaluation, order: int) -> list[Switch]:
 
 
 def _mask(step: Step, order: int) -> Mask | bool | None:
-    """Return where a step switches; ``None`` if it never does."""
+    """Return the mask of elements at which a step switches branches, or ``None`` if it never does."""
     op = step.op
     if op is None:
         return None
@@ -127,7 +129,7 @@ def _mask(step: Step, order: int) -> Mask | bool | None:
 
 
 def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
-    """Yield a line along each element of each variable; of large variables those at which something switches."""
+    """Yield a line along each element of each variable; for a large variable, only along elements at which a step switches."""
     wanted = set().union(*(switch.variables for switch in switches))
     along: list[tuple[str, tuple[int, ...]]] = []
     for name, leaf in evaluation.variables.items():
@@ -146,7 +148,10 @@ def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
 
 
 def _worded(evaluation: Evaluation, switches: list[Switch], felt: dict[str, _Felt]) -> list[Note]:
-    """Return a note on the steps that switch along the same variables, about the lowest order at which the sides differ."""
+    """Return one note for each group of steps that switch along the same variables.
+
+    The note describes the lowest order at which the two sides differ.
+    """
     groups: dict[tuple[str, ...], list[Switch]] = {}
     for switch in switches:
         key = tuple(name for name in felt if name in switch.variables)
@@ -160,7 +165,7 @@ def _worded(evaluation: Evaluation, switches: list[Switch], felt: dict[str, _Fel
 
 
 def _with_gradient(evaluation: Evaluation, group: list[Switch]) -> list[Switch]:
-    """Return the switches whose gradient is not 0, if there are any; a comparison has no gradient."""
+    """Return the switches whose gradient is not 0, or all switches if there are none; a comparison has no gradient."""
     trace, gradients = step_gradients(evaluation)
     kept = []
     for switch in group:
@@ -198,11 +203,11 @@ def _note(evaluation: Evaluation, group: list[Switch], felt: list[_Felt]) -> Not
 
 
 def _place(evaluation: Evaluation, switch: Switch) -> str:
-    """Return ``abs at x - 2 = 0``, with the elements where there are several."""
+    """Return the description of a switch, such as ``abs at x - 2 = 0``, with its elements if there are several."""
     step, mask = switch.step, switch.mask
     assert step.op is not None
     one_by_one = pointwise(step) or "reduction" in step.op.parameters
-    if one_by_one:  # the mask of a loss may have the shape of one argument only
+    if one_by_one:  # the mask of a loss may have the shape of a single argument
         shapes = [value.shape for value in flat(step) if type(value) is Tensor]
         mask = np.broadcast_to(mask, np.broadcast_shapes(np.shape(mask), *shapes))
     texts = arguments_at(step, first_place(mask), mask.shape, one_by_one, evaluation.expression, human=True)
@@ -215,7 +220,7 @@ def _place(evaluation: Evaluation, switch: Switch) -> str:
 
 
 def _variable(evaluation: Evaluation, line: Line, change: Change | None) -> str:
-    """Return the variable of a derivative, or the two of a second one."""
+    """Return the variable of a first derivative, or both variables of a second derivative."""
     name = element_name(line.name, line.element)
     if change is None or change.order != 2:
         return name
@@ -229,7 +234,7 @@ def _variable(evaluation: Evaluation, line: Line, change: Change | None) -> str:
 
 
 def element_name(name: str, element: tuple[int, ...]) -> str:
-    """Return ``x[0, 1]``, for a single number ``x``."""
+    """Return the name of an element, ``x[0, 1]``, or ``x`` for a scalar."""
     return f"{name}[{', '.join(map(str, element))}]" if element else name
 
 
@@ -244,7 +249,7 @@ def _limits(change: Change | None) -> str:
 
 
 def _source(convention: str) -> str:
-    """Return the origin of a convention: `` (PyTorch)``, `` (PyTorch gives nan)``."""
+    """Return the source of a convention, such as `` (PyTorch)`` or `` (PyTorch gives nan)``."""
     if "(PyTorch)" in convention:
         return " (PyTorch)"
     about = next((part.strip() for part in convention.split(";") if "PyTorch" in part), "")

@@ -1,8 +1,8 @@
-"""Numbers that are wrong: digits lost by cancellation, overflow and underflow.
+"""Notes on inaccurate numbers: digits lost by cancellation, overflow and underflow.
 
-Suspects are found cheaply: by the error bound of ``cancellation`` for the value, by other rounding errors for derivatives,
-and by infinities and zeros in the trace.  Only then the expression is computed with many digits, which decides.  If that is
-not possible, the note tells of the suspicion.
+Suspect numbers are found cheaply: for the value, by the error bound of ``cancellation``; for derivatives, by trials with other
+rounding errors; and by infinities and zeros in the trace.  Suspects are then recomputed in arbitrary precision, and the
+comparison decides.  If they cannot be recomputed, the note describes the number as possibly inaccurate.
 """
 
 from __future__ import annotations
@@ -34,17 +34,18 @@ if TYPE_CHECKING:
 
 MOST_ORDER = 2
 MOST_SECONDS = 1.0
-"""Processor time for the value and again for the derivatives."""
+"""The limit on the processor time for the value, and for the derivatives."""
 _SUSPECT = 30
-"""The error of a suspect may be so many times smaller than one that has a note."""
+"""The ratio of the error that produces a note to the error that makes a number suspect."""
 
 
 class _Wrong(NamedTuple):
-    """A wrong number.
+    """An inaccurate number.
 
     Attributes:
-        order: 0 for the value; ``name`` is its name in messages.
-        given, true: the number, and the number that it should be.
+        order: the order of the derivative, 0 for the value.
+        name: the name of the number in messages.
+        given, true: the computed number and the exact number.
         relative: the relative error.
     """
 
@@ -59,7 +60,7 @@ class _Wrong(NamedTuple):
 
 
 def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool) -> list[Note]:
-    """Return the notes on wrong digits of the value, if it is shown, and of the derivatives."""
+    """Return the notes on inaccurate digits of the derivatives, and of the value if it is displayed."""
     trace = evaluation.trace
     steps, value_lost = lost_digits(trace, evaluation.output, evaluation.dtype)
     notes = []
@@ -79,7 +80,7 @@ def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]]
     if not (ended or far):
         moves = not switches(evaluation, exact.order)
         suspects = rounding_trials.uncertain(evaluation, exact.order, found, exact.limit / _SUSPECT, moves)
-    if overflow.absorbs(trace):  # other rounding errors do not change a 0
+    if overflow.absorbs(trace):  # trials with other rounding errors do not change a 0
         suspects = [key for key, value in found.items() if key in suspects or np.any(value == 0)]
     if not suspects and not wrong_value:
         return notes
@@ -93,11 +94,11 @@ def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]]
 
 
 class _Exact:
-    """The numbers of an evaluation compared with the same numbers of many digits.
+    """A comparison of the numbers of an evaluation with their arbitrary-precision values.
 
     Attributes:
-        order: the highest order of derivatives.
-        limit: the relative error that has a note.
+        order: the highest order of the compared derivatives.
+        limit: the smallest relative error that produces a note.
     """
 
     def __init__(self, evaluation: Evaluation, order: int) -> None:
@@ -127,11 +128,11 @@ class _Exact:
             return None
 
     def value(self) -> list[_Wrong] | None:
-        """Return the elements of the value that are wrong; ``None`` if that cannot be known."""
+        """Return the inaccurate elements of the value, or ``None`` if the exact value cannot be computed."""
         return self._in_time(self._value)
 
     def derivatives(self, found: Found, keys: Sequence[Key]) -> list[_Wrong] | None:
-        """Return the wrong ones of some derivatives; ``None`` if that cannot be known."""
+        """Return the inaccurate derivatives among ``keys``, or ``None`` if the exact derivatives cannot be computed."""
         return self._in_time(lambda reference: self._derivatives(reference, found, keys))
 
     def _value(self, reference: Reference) -> list[_Wrong]:
@@ -170,11 +171,11 @@ class _Exact:
         if true == 0:
             return None
         relative = float(abs(given - exact) / abs(exact))
-        # The error bound tells that the digits of a value are lost, if not how many: a smaller error is enough.
+        # The error bound already indicates lost digits of the value, so a smaller error suffices for a note.
         return _Wrong(order, name, given, true, relative) if relative > (self.limit if order else self.limit / _SUSPECT) else None
 
 
-# Words
+# Messages
 
 
 def _derivative(order: int, names: Sequence[str]) -> str:
@@ -197,10 +198,13 @@ def _kept(evaluation: Evaluation, one: Lost) -> str:
 
 
 def _derivatives(evaluation: Evaluation, steps: Sequence[Lost], wrongs: Sequence[_Wrong], far: bool) -> list[Note]:
-    """Return one note for each order: the worst of its derivatives, and the step where digits were lost if that is known.
+    """Return one note for each order, with the least accurate derivative and, if known, the step that lost the digits.
 
     Args:
-        far: whether a 0 or an infinity may come from the range of floats.
+        evaluation: the evaluation.
+        steps: the steps that lost digits.
+        wrongs: the inaccurate derivatives.
+        far: whether a 0 or an infinity may be caused by the range of floats.
     """
     notes = []
     for order in sorted({wrong.order for wrong in wrongs}):
@@ -219,7 +223,7 @@ def _derivatives(evaluation: Evaluation, steps: Sequence[Lost], wrongs: Sequence
 
 
 def _suspected(evaluation: Evaluation, steps: Sequence[Lost], suspects: Sequence[Key]) -> list[Note]:
-    """Return one note for each order, where the exact derivatives are not known."""
+    """Return one note for each order of the suspect derivatives whose exact values are unknown."""
     first = {len(names): names for _, names in reversed(suspects)}
     said = "{} may have lost most of its digits"
     return [_about(evaluation, steps, said.format(_derivative(order, first[order])), order) for order in sorted(first)]
@@ -234,7 +238,7 @@ def _about(evaluation: Evaluation, steps: Sequence[Lost], message: str, order: i
 
 
 def _ended(evaluation: Evaluation, end: End, wrongs: Sequence[_Wrong]) -> list[Note]:
-    """Return the note on numbers that are wrong because a step overflows or underflows, and on the way around that."""
+    """Return the note on numbers that are inaccurate because a step overflows or underflows, with a rewrite that avoids it."""
     if not wrongs:
         return []
     orders = sorted({wrong.order for wrong in wrongs})

@@ -1,4 +1,4 @@
-"""Where a derivative that is not finite comes from, if the value is finite: the operation whose own derivative is nan or inf."""
+"""The origin of a non-finite derivative of a finite value: the operation whose own derivative is nan or inf."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Array = NDArray[np.floating]
 
 
 def of_derivatives(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int) -> list[Note]:
-    """Return the note on the first derivative that is not finite, if the value is finite."""
+    """Return the note on the first non-finite derivative, if the value is finite."""
     bad = [(name, value) for name, value in numbers if value is not None and not is_finite(value)]
     if not bad or not is_finite(evaluation.output._data):
         return []
@@ -60,7 +60,7 @@ def _first(evaluation: Evaluation, order: int) -> tuple[Step, str, Description] 
 
 
 def _own_derivatives(step: Step, cotangent: Array | None, order: int) -> list[tuple[int | str, Array]]:
-    """Return the derivatives of one operation with respect to its arguments, times a cotangent."""
+    """Return the derivatives of one operation with respect to its arguments, multiplied by a cotangent."""
     given = {key: _detached(value) for key, value in step.slots}
     leaves = {key: given[key].requires_grad_() for key, value in step.slots if type(value) is Tensor and value._requires_grad}
     output = step.again(given)

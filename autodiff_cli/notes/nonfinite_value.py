@@ -1,4 +1,4 @@
-"""Where a value that is not finite comes from: the operation that made nan or inf of finite arguments, or nan of inf."""
+"""The origin of a non-finite value: the operation that returned nan or inf for finite arguments, or nan for infinite ones."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ if TYPE_CHECKING:
 
 Mask = NDArray[np.bool_]
 MOST_BACK = 1_000
-"""The most results that are searched for an earlier one that is not finite."""
+"""The largest number of earlier results that are searched for a non-finite one."""
 _CHOOSING = {
     *("where", "lt", "le", "gt", "ge", "eq", "ne", "isnan", "isfinite", "isinf", "maximum", "minimum", "clamp"),
     *("atan", "tanh"),
 }
-"""Functions whose finite results do not tell that an argument was infinite, or need not depend on it."""
+"""Functions whose finite result for an infinite argument is regular, or may not depend on that argument."""
 
 
 class _Origin(NamedTuple):
-    """A value that is not finite though nothing before it explains that; without a step, a value that was given.
+    """A non-finite value that no earlier value explains.
 
     Attributes:
-        mask: its elements that are so.
-        value: the numbers.
-        name: the variable, for a value that was given.
+        step: the step that computed the value, or ``None`` for a given value.
+        mask: the non-finite elements without an earlier origin.
+        value: the elements of the value.
+        name: the variable of a given value.
     """
 
     step: Step | None
@@ -45,11 +46,11 @@ class _Origin(NamedTuple):
 
 
 def of_value(evaluation: Evaluation) -> list[Note]:
-    """Return the notes on an output that is not finite."""
+    """Return the notes on a non-finite output."""
     if is_finite(evaluation.output._data):
         return []
     notes = []
-    rest: dict[str, Note] = {}  # the first of each kind
+    rest: dict[str, Note] = {}  # the first note for each of nan, inf and -inf
     for origin in _Search(evaluation).origins():
         outside = _outside(origin, evaluation)
         if outside is not None:
@@ -63,7 +64,7 @@ def of_value(evaluation: Evaluation) -> list[Note]:
 
 def is_finite(value: ArrayLike) -> bool:
     """Whether all elements are finite."""
-    # The sum takes one pass less, and is not finite where an element is not.
+    # The sum takes one pass less, and is finite only if all elements are finite.
     return bool(np.isfinite(np.add.reduce(np.ravel(value)))) or bool(np.all(np.isfinite(value)))
 
 
@@ -72,11 +73,11 @@ def _bad(value: object) -> Mask:
 
 
 class _Search:
-    """A search from the output back along what is not finite.
+    """A search from the output back through non-finite values.
 
     Attributes:
-        wanted: the elements of tensors that explain the output, by the ids of the tensors.
-        plain: plain numbers that do.
+        wanted: the masks of the tensor elements that explain the output, by the id of the tensor.
+        plain: the Python numbers that explain the output.
     """
 
     def __init__(self, evaluation: Evaluation) -> None:
@@ -90,10 +91,10 @@ class _Search:
             for result in step.results:
                 self.made.setdefault(id(result), i)
         if id(output) not in self.made and output.shape == ():
-            self.plain.append(float(output._data))  # a plain number until the end
+            self.plain.append(float(output._data))  # the result of the program was a Python number
 
     def origins(self) -> list[_Origin]:
-        """Return where it began, in the order of evaluation."""
+        """Return the origins of the non-finite values in the order of evaluation."""
         found = []
         for i in range(len(self.trace) - 1, -1, -1):
             step = self.trace[i]
@@ -126,7 +127,7 @@ class _Search:
         self.wanted[id(tensor)] = self.wanted.get(id(tensor), False) | mask
 
     def _earlier(self, step: Step) -> Tensor | None:
-        """Return a result that was not finite before it made a finite number, such as 1/inf, that the step was given."""
+        """Return an earlier non-finite result from which a finite argument of the step, such as 1/inf, was computed."""
         waiting = [value for value in flat(step) if type(value) is Tensor]
         if not all(is_finite(value._data) for value in waiting):
             return None
@@ -142,7 +143,7 @@ class _Search:
         return None
 
     def _handed_down(self, step: Step, result: NDArray[Any] | float, mask: Mask) -> Mask:
-        """Mark the arguments that explain a result, and return the mask of its elements that none explains."""
+        """Mark the arguments that explain a result, and return the mask of the elements that no argument explains."""
         arguments = list(flat(step))
         shape = np.shape(result)
         mask = np.asarray(mask) & _bad(result)
@@ -171,7 +172,7 @@ class _Search:
 
 
 def _taken(step: Step, arguments: list[Any], mask: Mask) -> Iterator[Mask]:
-    """Yield for each argument the elements of a result that depend on it: of ``where``, those that it chose."""
+    """Yield, for each argument, the mask of result elements that depend on it; for ``where``, the elements taken from it."""
     chooses = step.op is not None and step.op.name == "where" and len(arguments) == 3 and pointwise(step)
     for i in range(len(arguments)):
         if chooses and i > 0:
@@ -182,7 +183,7 @@ def _taken(step: Step, arguments: list[Any], mask: Mask) -> Iterator[Mask]:
 
 
 def _narrowed(mask: Mask, shape: tuple[int, ...]) -> Mask:
-    """Return a mask summed back to the shape that was broadcast."""
+    """Reduce a broadcast mask to the original shape."""
     extra = mask.ndim - len(shape)
     mask = np.logical_or.reduce(mask, axis=tuple(range(extra))) if extra else mask
     along = tuple(i for i, n in enumerate(shape) if n == 1 and mask.shape[i] != 1)
@@ -190,7 +191,7 @@ def _narrowed(mask: Mask, shape: tuple[int, ...]) -> Mask:
 
 
 def _outside(origin: _Origin, evaluation: Evaluation) -> Note | None:
-    """Return the note on an argument outside of the domain; ``None`` inside of it, and at a pole between two parts of it."""
+    """Return the note on an argument outside of the domain, or ``None`` for an argument in the domain or at a pole."""
     step = origin.step
     if step is None or (op := step.op) is None or op.inside is None:
         return None
@@ -213,7 +214,7 @@ def _outside(origin: _Origin, evaluation: Evaluation) -> Note | None:
 
 
 def _is_pole(op: FunctionInfo, numbers: tuple[list[Any], dict[str, Any]], place: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Whether the function is defined on both sides."""
+    """Whether the function is defined on both sides of the argument."""
     assert op.inside is not None
     for direction in (-math.inf, math.inf):
 

@@ -1,4 +1,4 @@
-"""An output and its derivatives at a point, and their limits from both sides along one variable."""
+"""One-sided limits of an output and its derivatives along one variable."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 STEPS = (0.5, 0.75, 0.9)
-"""The distances from the point, as powers of the precision of the type, in proportion to the variable."""
+"""The distances from the point relative to the variable, as exponents of the machine epsilon."""
 STEPS_AT_0 = (2.5, 2.75, 2.9)
-"""The same where a variable is 0 and its size is not known: a smaller change may still be visible, unless a constant hides it."""
+"""The absolute distances from the point if the variable is 0 and its scale is unknown, as exponents of the machine epsilon."""
 TOLERANCE = 1e-5
 _SETTLED = 0.3
 
@@ -29,8 +29,9 @@ class Line(NamedTuple):
     """The output along one element of one variable.
 
     Attributes:
-        name, element: the variable, and which of its elements.
-        place: which element of the output; ``None`` for the scalar that backward starts from.
+        evaluation: the evaluation.
+        name, element: the name of the variable, and the index of the element.
+        place: the index of the output element; ``None`` for the scalar that the backward pass starts from.
     """
 
     evaluation: Evaluation
@@ -40,13 +41,13 @@ class Line(NamedTuple):
 
     @property
     def value(self) -> float:
-        """Where the point is on the line."""
+        """The coordinate of the point on the line."""
         return float(self.evaluation.leaves[self.name]._data[self.element])
 
     def look(self, shift: float, order: int) -> list[Array]:
-        """Return the value and the derivatives along the line; the second ones with respect to the other variables too.
+        """Return the value and the derivatives along the line, including the mixed second derivatives with the other variables.
 
-        All are nan where the expression has no value.
+        All of them are nan if the expression has no value at the shifted point.
         """
         evaluation = self.evaluation
         leaves = {name: leaf.detach().requires_grad_() for name, leaf in evaluation.variables.items()}
@@ -55,7 +56,7 @@ class Line(NamedTuple):
         leaves[self.name] = Tensor(moved[()], requires_grad=True)
         try:
             current = self._number(evaluation.recomputed(leaves))
-        except AutodiffError:  # a function that refuses an argument outside of its domain
+        except AutodiffError:  # a function rejects an argument outside of its domain
             return [np.array([math.nan])] * (order + 1)
         found = [np.array([float(current._data)])]
         inputs = list(leaves.values())
@@ -83,10 +84,10 @@ class Change(NamedTuple):
     """One derivative at a point, and its limits from the left and from the right.
 
     Attributes:
-        order, component: the order, and which of several derivatives it is.
-        used: the answer at the point.
-        left, right: the limits; nan where there is no value on that side.
-        loose: how far they still are from the limits.
+        order, component: the order, and the index among the derivatives of that order.
+        used: the derivative that the answer contains.
+        left, right: the one-sided limits; nan if the expression has no value on that side.
+        loose: the estimated error of the one-sided limits.
     """
 
     order: int
@@ -98,17 +99,17 @@ class Change(NamedTuple):
 
     @property
     def settled(self) -> bool:
-        """Whether both limits are reached."""
+        """Whether both limits have converged."""
         return self.loose <= abs(self.left - self.right) / 4
 
     @property
     def one_sided(self) -> bool:
-        """Whether the expression has values on one side only."""
+        """Whether the expression has values on only one side."""
         return math.isnan(self.left) != math.isnan(self.right)
 
     @property
     def differs(self) -> bool:
-        """Whether the answer is not the limit from both sides, or from the only side that has values."""
+        """Whether the answer differs from a one-sided limit, or the one-sided limits differ."""
         sides = [side for side in (self.left, self.right) if not math.isnan(side)]
         return any(math.isinf(side) for side in sides) or any(self._apart(a, b) for a in sides for b in (*sides, self.used))
 
@@ -117,7 +118,7 @@ class Change(NamedTuple):
 
 
 def _limit(values: Sequence[float]) -> tuple[float, float]:
-    """Return the limit of numbers ever closer to a point, infinite if they grow without end, and how far they still are from it."""
+    """Return the limit of three numbers at decreasing distances from a point, infinite if they diverge, and its estimated error."""
     far, near, last = values
     if not math.isfinite(last):
         return last, 0.0
@@ -130,13 +131,13 @@ def _limit(values: Sequence[float]) -> tuple[float, float]:
 
 
 def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
-    """Return the derivatives whose limits along a line differ, and the values at both ends of a jump of the value."""
+    """Return the derivatives whose limits along a line differ, and the values on both sides of a jump."""
     place = abs(line.value)
     here = line.look(0.0, order)
     found, jump = _changes(line, here, [(place or 1.0) * eps**power for power in (STEPS if place else STEPS_AT_0)])
     if not place and not found and jump is None:
         found, jump = _changes(line, here, [eps**power for power in STEPS])
-        found = [change for change in found if change.settled]  # a change as small as the steps is not a kink
+        found = [change for change in found if change.settled]  # a change that shrinks with the steps is not a kink
     return found, jump
 
 
@@ -146,7 +147,7 @@ def _changes(line: Line, here: Sequence[Array], steps: Sequence[float]) -> tuple
     found = []
     for k in range(1, order + 1):
         for i, used in enumerate(here[k]):
-            # A side without values has one nan for all derivatives.
+            # A side without values has a single nan for all derivatives.
             limits = [_limit([float(look[k][min(i, len(look[k]) - 1)]) for look in side]) for side in (left, right)]
             (before, of_before), (after, of_after) = limits
             found.append(Change(k, i, float(used), before, after, of_before + of_after))
@@ -155,7 +156,7 @@ def _changes(line: Line, here: Sequence[Array], steps: Sequence[float]) -> tuple
 
 
 def _jump(left: Sequence[float], right: Sequence[float], here: float) -> tuple[float, float] | None:
-    """Return the values on both sides of a jump: a difference that stays however small the distance is."""
+    """Return the values on both sides of a jump, a difference that does not shrink with the distance."""
     for a, b in ((left, right), (left, [here] * 3), ([here] * 3, right)):
         near, last = b[1] - a[1], b[2] - a[2]
         size = max(abs(a[2]), abs(b[2]), abs(here))

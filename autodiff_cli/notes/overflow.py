@@ -1,4 +1,4 @@
-"""Steps that overflow or underflow: their results are infinite or 0 because of the range of floats."""
+"""Detection of steps that overflow or underflow: the range of floats makes their results infinite or 0."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ _MAY_BE_0 = {
     *("minimum", "log", "log1p", "sin", "cos", "amax", "dot", "matmul", "diff", "var", "std"),
     *("acos", "acosh", "log2", "log10", "amin"),
 }
-"""Functions whose result may be 0 though no argument is small."""
+"""Functions whose result may be 0 although no argument is small."""
 
 
 class End(NamedTuple):
-    """A step whose result is beyond the range of floats.
+    """A step whose result is outside the range of floats.
 
     Attributes:
+        step: the step.
         kind: ``overflow`` or ``underflow``.
-        mask: at which elements.
+        mask: the affected elements.
     """
 
     step: Step
@@ -47,7 +48,7 @@ def ends(trace: Trace) -> Iterator[End]:
         if not all(np.all(np.isfinite(value)) for value in given):
             continue
         if np.any(large):
-            # A logarithm of 0 and a division by it are infinite without overflow.
+            # The logarithm of 0 and a division by 0 are infinite without overflow.
             at_pole = any(np.any(np.equal(value, 0)) for value in given[-2:])
             if step.op.name in ("mul", "add", "sub", "square") or not at_pole:
                 yield End(step, "overflow", _shaped(step, large))
@@ -57,7 +58,7 @@ def ends(trace: Trace) -> Iterator[End]:
 
 
 def absorbs(trace: Trace) -> bool:
-    """Whether a sum equals one of its terms, so that the other does not affect what follows."""
+    """Whether a sum equals one of its terms, so that the other term does not affect later results."""
     for step in trace:
         if step.op is not None and step.op.name in ("add", "sub") and len(step.arguments) == 2 and np.ndim(raw(step.result)) == 0:
             a, b, total = map(raw, (*step.arguments, step.result))
@@ -67,7 +68,8 @@ def absorbs(trace: Trace) -> bool:
 
 
 def is_far(trace: Trace) -> bool:
-    """Whether the square of a number leaves the range of floats: backward may overflow where forward does not."""
+    """Whether the square of a result is outside the range of floats: the backward pass may overflow when the forward pass does
+    not."""
     for step in trace:
         if step.op is not None and _is_float(step):
             sizes = np.abs(raw(step.result))

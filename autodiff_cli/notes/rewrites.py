@@ -1,4 +1,4 @@
-"""Better ways to write expressions that lose digits or overflow, found on the syntax tree."""
+"""Numerically stable rewrites of expressions that lose digits or overflow, matched on the syntax tree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse, walk
 
-# ``a`` and ``b`` match anything, ``x`` and ``y`` a name: given values are exact, and so is their difference.
+# ``a`` and ``b`` match any expression, ``x`` and ``y`` only a name: given values are exact, and so is their difference.
 _CANCELS = """
 log(1 + a)            log1p(a)
 log(a + 1)            log1p(a)
@@ -82,10 +82,13 @@ def _table(overflow: bool) -> list[tuple[Syntax, str]]:
 
 
 def way_out(tree: Syntax, program: Syntax, overflow: bool = False) -> str | None:
-    """Return another way to write a piece of a program, ``None`` if none is known.
+    """Return a stable rewrite of a subexpression, or ``None`` if none is known.
 
     Args:
-        overflow: whether it overflows rather than loses digits; then a larger piece around it may be rewritten too.
+        tree: the syntax tree of the subexpression.
+        program: the syntax tree of the program.
+        overflow: whether the subexpression overflows rather than loses digits; then an enclosing expression may be rewritten
+            instead.
     """
     start, end = tree.span
     around = [node for node in walk(program) if node.span[0] <= start and end <= node.span[1]] if overflow else [tree]
@@ -124,7 +127,7 @@ def _matches(pattern: Syntax, tree: Syntax, found: dict[str, Syntax]) -> bool:
 
 
 def _filled(tree: Syntax, found: dict[str, Syntax]) -> Syntax:
-    """Return a pattern with trees for its names; patterns are small, so this may call itself."""
+    """Substitute trees for the names of a pattern; recursion is safe, as patterns are small."""
     if tree.kind == "name" and tree.children[0].text in found:
         return found[tree.children[0].text]
     return Syntax(tree.kind, [_filled(child, found) for child in tree.children], tree.text, tree.span)

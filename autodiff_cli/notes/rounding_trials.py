@@ -1,4 +1,4 @@
-"""Trials of an evaluation with other rounding errors: derivatives that change much have lost their digits."""
+"""Repeated evaluations with perturbed rounding errors: a derivative that changes considerably has lost its digits."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 MOST_STEPS = 500
 MOST_ELEMENTS = 1_000
 MOST_VARIABLES = {1: 64, 2: 12}
-"""Elements of variables, by the order of the derivatives."""
+"""The largest number of variable elements, by the order of the derivatives."""
 MOST_PLACES = 8
-"""Elements of the output that are differentiated one by one."""
-SEEDS = (1, 2)  # one to each side
+"""The largest number of output elements that are differentiated separately."""
+SEEDS = (1, 2)  # one seed for each direction
 
 Place = tuple[int, ...] | None
-"""An element of the output; ``None`` for the scalar that backward starts from."""
+"""The index of an output element; ``None`` for the scalar that the backward pass starts from."""
 Key = tuple[Place, Index]
 Found = dict[Key, NDArray[np.floating]]
 
 
 class _RoundingEvaluator(Evaluator):
-    """Multiplies results that are rounded by a factor near 1, and their gradients by another.
+    """An evaluator that multiplies each rounded result by a factor near 1, and its gradient by another factor near 1.
 
-    Equal results of one function have the same factors, as with real rounding.
+    Equal results of a function have equal factors, as actual rounding errors would be equal.
     """
 
     def __init__(self, evaluation: Evaluation, variables: Mapping[str, Tensor], seed: int) -> None:
@@ -59,31 +59,32 @@ class _RoundingEvaluator(Evaluator):
             return result
         seed = zlib.crc32(np.ascontiguousarray(result._data).tobytes(), zlib.crc32(op.name.encode(), self._seed))
         moved = result * self._factor(seed, exact, result)
-        if moved.requires_grad:  # its cotangent is rounded too
+        if moved.requires_grad:  # the backward pass also rounds the cotangent
             back = self._factor(seed + 2, exact, result)
             moved.register_hook(lambda gradient: gradient * back)
         return moved
 
     def _factor(self, seed: int, exact: NDArray[np.bool_] | bool, result: Tensor) -> Tensor:
-        moved = np.random.default_rng(seed).uniform(4.0, 8.0, result.shape)  # less might be rounded away, or cancel
+        moved = np.random.default_rng(seed).uniform(4.0, 8.0, result.shape)  # a smaller one may be lost in rounding
         sign = np.where(np.random.default_rng(seed + 1).uniform(size=result.shape) < 0.5, -1.0, 1.0)
         return Tensor((1 + np.where(exact, 0.0, self._eps * moved * sign)).astype(result.dtype))
 
 
 def _moved(leaf: Tensor, seed: int) -> Tensor:
-    """Return a variable moved to one side (by 1e-6 of it for float64), where all results round differently."""
+    """Return a variable scaled by a factor near 1 (1 ± 1e-6 for float64), so that all results round differently."""
     factor = 1 + float(np.finfo(leaf.dtype).eps) ** 0.375 * (2 * seed - 3)
     return Tensor((leaf._data * factor).astype(leaf.dtype), requires_grad=True)
 
 
 def evaluated(evaluation: Evaluation, seed: int | None = None, moves: bool = False) -> tuple[Tensor, dict[str, Tensor]]:
-    """Evaluate a program again, and return its output and variables.
+    """Evaluate the program again, and return its output and variables.
 
     Args:
-        seed: the seed of the rounding errors; without it there are none.
-        moves: whether the variables are moved too.
+        evaluation: the evaluation to repeat.
+        seed: the seed of the simulated rounding errors; ``None`` for no simulated errors.
+        moves: whether to shift the variables.
     """
-    # Without the user's hooks, which change gradients and not derivatives.
+    # Detached leaves do not have the user's hooks, which change gradients but not derivatives.
     variables = {name: leaf.detach().requires_grad_() for name, leaf in evaluation.variables.items()}
     if seed is None:
         return evaluation.recomputed(variables), variables
@@ -94,7 +95,7 @@ def evaluated(evaluation: Evaluation, seed: int | None = None, moves: bool = Fal
 
 
 def derivatives(evaluation: Evaluation, order: int, seed: int | None = None, moves: bool = False) -> Found:
-    """Return the derivatives up to an order; for the arguments see ``evaluated``."""
+    """Return the derivatives up to the given order; ``evaluated`` describes the arguments."""
     output, variables = evaluated(evaluation, seed, moves)
     found: Found = {}
     for place in _places(evaluation):
@@ -113,18 +114,21 @@ def _places(evaluation: Evaluation) -> Iterator[Place]:
 
 
 def fits(evaluation: Evaluation, order: int) -> bool:
-    """Whether an evaluation is small enough to be repeated a few times."""
+    """Whether an evaluation is small enough to repeat a few times."""
     count = sum(leaf.numel() for leaf in evaluation.variables.values())
     sizes = (np.size(raw(step.result)) for step in evaluation.trace if not isinstance(step.result, tuple))
     return len(evaluation.trace) <= MOST_STEPS and count <= MOST_VARIABLES[order] and max(sizes, default=0) <= MOST_ELEMENTS
 
 
 def uncertain(evaluation: Evaluation, order: int, found: Found, limit: float, moves: bool) -> list[Key]:
-    """Return the derivatives that other rounding errors change by more than a share of them.
+    """Return the derivatives whose relative change under perturbed rounding errors exceeds a limit.
 
     Args:
-        limit: that share.
-        moves: whether to move the variables too; then a derivative that is far from a line is uncertain as well.
+        evaluation: the evaluation.
+        order: the highest order of the derivatives.
+        found: the derivatives of the evaluation.
+        limit: the largest relative change of an accurate derivative.
+        moves: whether to include trials with shifted variables, which reveal derivatives that are far from locally linear.
     """
     trials = [derivatives(evaluation, order, seed) for seed in SEEDS]
     around = [derivatives(evaluation, order, seed, moves=True) for seed in SEEDS] if moves else []

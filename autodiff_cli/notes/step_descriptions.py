@@ -1,4 +1,4 @@
-"""A step of a trace in words: its text, its arguments at one element, and how many elements a note is about."""
+"""Descriptions of trace steps in messages: the source text, the arguments at one element, and the affected elements."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Description(NamedTuple):
-    """The words for a step.
+    """The description of a step.
 
     Attributes:
-        text: its piece of the expression.
-        arguments: `` with x = 0.0``, or nothing.
-        elements: `` in 2 of 5 elements, first at [1]``, or nothing for a single number.
+        text: the source text of the step.
+        arguments: the arguments, such as `` with x = 0.0``, or an empty string.
+        elements: the affected elements, such as `` in 2 of 5 elements, first at [1]``, or an empty string for a scalar.
     """
 
     text: str
@@ -29,7 +29,7 @@ class Description(NamedTuple):
 
     @property
     def rest(self) -> str:
-        """The arguments and the elements."""
+        """The descriptions of the arguments and the elements."""
         return self.arguments + self.elements
 
     def __str__(self) -> str:
@@ -44,13 +44,15 @@ def described(
     place: tuple[int, ...] | None = None,
     sampled: int | None = None,
 ) -> Description:
-    """Return the words for a step.
+    """Return the description of a step.
 
     Args:
-        mask: the elements that the note is about.
-        one_by_one: whether each of them comes from one element of each argument.
-        place: the element whose arguments are named; the first of the mask if left out.
-        sampled: how many elements were looked at, if not all.
+        evaluation: the evaluation.
+        step: the step to describe.
+        mask: the affected elements.
+        one_by_one: whether each affected element is computed from one element of each argument.
+        place: the index of the element whose arguments are described; by default, the first affected element.
+        sampled: the number of examined elements, or ``None`` if all elements were examined.
     """
     at = first_place(mask) if place is None else place
     texts = arguments_at(step, at, np.shape(mask), one_by_one, evaluation.expression)

@@ -1,4 +1,4 @@
-"""The gradient of the result of every step."""
+"""The gradients with respect to the results of all steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def step_gradients(evaluation: Evaluation) -> tuple[Trace, dict[int, NDArray[np.floating] | None]]:
-    """Evaluate again, as backward has freed the graph, and return the new trace and the gradients by the ids of its results."""
+    """Evaluate again, as the backward pass has freed the graph, and return the new trace and the gradients by result id."""
     evaluator = evaluation.again()
     evaluator.tensors.listing, evaluator.tensors.steps = True, []
     output = evaluator.as_tensor(evaluator.run())
@@ -25,7 +25,7 @@ def step_gradients(evaluation: Evaluation) -> tuple[Trace, dict[int, NDArray[np.
     if not output._requires_grad or not results:
         return trace, {}
     start = evaluation.gradient
-    if start is None:  # each element has a weight of its own, so that no two can cancel
+    if start is None:  # distinct weights prevent gradients of elements from cancelling
         start = Tensor((1 + 0.618 * np.arange(output.numel()) % 1).astype(output.dtype).reshape(output.shape))
     found = grad(output, list(results.values()), start, allow_unused=True)
     return trace, {key: None if g is None else g._data for key, g in zip(results, found, strict=True)}

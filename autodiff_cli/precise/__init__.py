@@ -1,6 +1,7 @@
-"""Arithmetic with any number of digits: an engine of its own, which the float64 engine is judged by.
+"""Arbitrary-precision arithmetic: an independent engine that verifies the float64 engine.
 
-``arithmetic`` has the numbers, ``elementary`` and ``special`` the functions of one number, ``array_functions`` those of
-arrays.  ``tensor`` makes tensors of them, which go through an expression as any tensor does.  ``differences`` takes
-derivatives from values alone, and ``reference`` does that for an evaluation.  The first number imports mpmath.
+``arithmetic`` defines the numbers, ``elementary`` and ``special`` the scalar functions, and ``array_functions`` the array
+functions.  ``tensor`` defines tensors of these numbers, which an expression evaluates like any other tensor.  ``differences``
+computes derivatives from function values alone, and ``reference`` applies it to an evaluation.  mpmath is imported when the
+first number is created.
 """

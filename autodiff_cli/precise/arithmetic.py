@@ -1,8 +1,8 @@
-"""Real numbers of many digits, which treat infinities and nan as IEEE arithmetic does.
+"""Arbitrary-precision real numbers that treat infinities and nan as IEEE arithmetic does.
 
-A ``Number`` wraps a number of mpmath, so that NumPy can add and multiply arrays of them, and so that every operation
-passes through one place.  There the rounding errors of a float64 can be added (``Arithmetic.rounding``): a derivative that
-moves when every operation is off by half a unit in the last place cannot be more exact in floats.
+A ``Number`` wraps an mpmath number, so that NumPy can add and multiply arrays of numbers, and so that every operation passes
+through ``Arithmetic``.  ``Arithmetic.rounding`` can add float64 rounding errors to every result: if half a unit in the last
+place of every operation changes a derivative, a float64 evaluation cannot compute that derivative more exactly.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from autodiff_cli.lazy import library
 UNIT = 2.0**-53
 """The rounding error of a float64, relative to its size."""
 MOST_EXPONENT = 4000
-"""Bits of the logarithm of a number; the exponential of a larger one is infinite, or 0."""
+"""The largest binary exponent of an argument of ``exp``; the exponential of a larger argument is infinite, or 0."""
 _LEAST = 2.0**-1074
 
 
 class Real(Protocol):
-    """A number of mpmath, which has no types of its own."""
+    """The interface of mpmath numbers; mpmath itself does not declare types."""
 
     @property
     def man_exp(self) -> tuple[int, int]: ...
@@ -50,7 +50,7 @@ class Real(Protocol):
 
 
 class Context(Protocol):
-    """A context of mpmath: its constants and, by name, its functions."""
+    """The interface of an mpmath context: its constants, and its functions as attributes."""
 
     dps: int
     prec: int
@@ -73,16 +73,16 @@ class Context(Protocol):
 
 
 class Arithmetic:
-    """Numbers of one precision.
+    """Arithmetic at one precision.
 
     Args:
-        digits: decimal digits.
+        digits: the number of decimal digits.
 
     Attributes:
-        mp: mpmath's context of that precision, not the global one.
-        operations: how many operations were done.
-        short: whether more digits might give another result, because a term of a sum, most digits of it, or the difference
-            of a function from 1 was lost.
+        mp: an mpmath context with that precision, separate from the global context.
+        operations: the number of operations computed so far.
+        short: whether more digits might give another result, because an addition lost a term or most of its digits, or because a
+            function value near 1 or 2 was rounded to that integer.
     """
 
     def __init__(self, digits: int) -> None:
@@ -97,11 +97,11 @@ class Arithmetic:
         self._reads = False
 
     def rounding(self, seed: int | None, reads: bool = False) -> None:
-        """Begin to round as a float64 does, in random directions; ``None`` ends that.
+        """Start to simulate float64 rounding in random directions, or stop if ``seed`` is ``None``.
 
         Args:
-            seed: the seed of the directions.
-            reads: whether to round a variable each time it is read, instead of the results of operations.
+            seed: the seed of the random directions.
+            reads: whether to round a variable each time it is read instead of rounding the results of operations.
         """
         self._random = None if seed is None else random.Random(seed)
         self._reads = reads
@@ -112,7 +112,7 @@ class Arithmetic:
         return self._random is not None and self._reads
 
     def read(self, value: Number) -> Number:
-        """Return the number of a variable, rounded."""
+        """Return the value of a variable with a simulated rounding error."""
         return Number(self, value.value * (1 + self._jitter()))
 
     def _jitter(self) -> float:
@@ -121,7 +121,7 @@ class Arithmetic:
         return UNIT * (error + (0.3 if error >= 0 else -0.3))
 
     def of(self, value: Number | Real | float) -> Number:
-        """Return a number of Python, NumPy or mpmath without rounding it."""
+        """Convert a Python, NumPy or mpmath number without rounding."""
         if type(value) is Number:
             return value
         if isinstance(value, Exact):
@@ -129,7 +129,7 @@ class Arithmetic:
         return Number(self, self.mp.mpf(value.item() if hasattr(value, "item") else value))
 
     def made(self, value: Real) -> Number:
-        """Return the result of an operation: count it, and round it if that was begun."""
+        """Return the result of an operation as a number, count the operation, and round the result if rounding is simulated."""
         self.operations += 1
         if self._random is not None and value and not self._reads:
             value = value * (1 + self._jitter())
@@ -145,11 +145,11 @@ class Arithmetic:
         """Return x + y."""
         total = x + y
         if x and y and not self.short:
-            # The third entry of a finite number is its exponent, the fourth the number of bits of its mantissa.
+            # In the tuple of a finite number, entry 2 is the exponent and entry 3 is the number of bits of the mantissa.
             a, b, c = x._mpf_, y._mpf_, total._mpf_
             if a[1] and b[1]:
                 absorbs = abs(a[2] + a[3] - b[2] - b[3]) > self._gap
-                rounded = max(a[3], b[3]) > self._gap  # numbers of few bits are exact, and so is their difference
+                rounded = max(a[3], b[3]) > self._gap  # numbers with few bits are exact, and so is their difference
                 cancels = rounded and (not c[1] or a[2] + a[3] - c[2] - c[3] > self._gap)
                 self.short = absorbs or cancels
         return self.made(total)
@@ -171,14 +171,14 @@ class Arithmetic:
         return self.made(self.mp.inf if x > 0 else -self.mp.inf)
 
     def power(self, x: Real, y: Real) -> Number:
-        """Return x**y, nan where that is not a real number."""
+        """Return x**y, or nan if it is not a real number."""
         mp = self.mp
         if not y or x == 1:
             return self.made(mp.mpf(1))
         if mp.isnan(x) or mp.isnan(y):
             return self.made(mp.nan)
         whole = not mp.isinf(y) and mp.isint(y)
-        odd = whole and y.man_exp[1] == 0  # mantissas are odd; as an int it may fill the memory
+        odd = whole and y.man_exp[1] == 0  # mantissas are odd; converting y to an int may exhaust the memory
         if not x or mp.isinf(x) or mp.isinf(y):
             if mp.isinf(y):
                 size = abs(x)
@@ -200,11 +200,11 @@ class Arithmetic:
         return mp.inf if x > 0 else self.zero
 
     def log(self, x: Real) -> Real:
-        """Return the logarithm of x: -inf at 0, nan for a negative number."""
+        """Return the logarithm of x: -inf at 0, and nan for a negative number."""
         return self.mp.log(x) if x > 0 else -self.mp.inf if x == 0 else self.mp.nan
 
     def rounded(self, value: Real, x: Real) -> Real:
-        """Return the value of a function at ``x``; if it is near 1 or 2 only because of rounding, digits are short."""
+        """Return ``value``, the value of a function at ``x``; set ``short`` if rounding may have turned it into 1, -1 or 2."""
         if value in (1, -1, 2) and x and not self.mp.isinf(x):
             self.short = True
         return value
@@ -228,8 +228,8 @@ class Number:
     """One real number.
 
     Attributes:
-        math: the arithmetic that it belongs to.
-        value: mpmath's number.
+        math: the arithmetic of the number.
+        value: the mpmath number.
     """
 
     __slots__ = ("math", "value")
@@ -279,7 +279,7 @@ class Number:
     def __getitem__(self, key: tuple[()]) -> Number:
         return self  # NumPy indexes a sum of all elements with ()
 
-    # NumPy calls these for ``np.sqrt``, ``np.exp`` and the like on an array of objects.
+    # For an object array, NumPy implements ``np.sqrt``, ``np.exp`` and similar functions by calling these methods.
 
     def sqrt(self) -> Number:
         return self.math.made(self.math.mp.sqrt(self.value) if self.value >= 0 else self.math.mp.nan)
@@ -295,10 +295,10 @@ class Number:
 
 
 class Exact(float):
-    """A float that remembers the number it was rounded from: a plain number of a program, such as ``1/3``.
+    """A float that stores the exact number that it was rounded from: a Python number in a program, such as ``1/3``.
 
     Attributes:
-        exact: that number.
+        exact: the number before rounding.
     """
 
     exact: Number

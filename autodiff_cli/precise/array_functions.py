@@ -1,6 +1,6 @@
-"""Functions of arrays of many digits that do more than move, add and multiply elements.
+"""Arbitrary-precision implementations of array functions that do more than move, add and multiply elements.
 
-Each takes the arguments of the forward computation in its declaration, with arrays of ``Number`` as its tensors.
+Each function has the signature of the forward computation in its declaration, with arrays of ``Number`` in place of tensors.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _add, _maximum, _minimum = reduction(np.add), reduction(np.maximum), reduction(n
 
 
 def boxed(value: object) -> Cells:
-    """Return an array without dimensions."""
+    """Return a zero-dimensional array of one value."""
     box = np.empty((), np.object_)
     box[()] = value
     return box
 
 
 def _array(value: Cells | Number) -> Cells:
-    """Return the result of a reduction as an array, also where that is one element."""
+    """Return the result of a reduction as an array, even if it is a single number."""
     return value if isinstance(value, np.ndarray) else boxed(value)
 
 
@@ -91,7 +91,7 @@ def _logsumexp(x: Cells, dim: Dim, keepdim: bool) -> Cells:
 
 
 def _distances(x: Cells, dim: int) -> tuple[Cells, Cells]:
-    """Return each element less the largest one, and the sum of the exponentials of that."""
+    """Return the elements minus the largest element, and the sum of the exponentials of these differences."""
     if not x.ndim:
         return boxed(x.item() - x.item()), boxed(x.item() - x.item())
     at = dimension(dim, x.ndim)
@@ -147,7 +147,7 @@ def _binary_cross_entropy_with_logits(x: Cells, target: Cells, how: str) -> Cell
 
 
 def _median(x: Cells, *along: Any) -> Any:
-    """Return the median of all elements, or with a dimension and ``keepdim`` those along it and where they are."""
+    """Return the median of all elements, or, given a dimension and ``keepdim``, the medians along it and their indices."""
     if not along:
         flat = x.reshape(-1)
         return flat[ordered(flat, 0, False)[(flat.size - 1) // 2]]
@@ -191,7 +191,7 @@ def _nll_loss(x: Cells, target: Cells, how: str) -> Cells | Number:
 
 
 def _determinant(x: Cells) -> Cells:
-    """Return the determinants of a stack of matrices, by elimination with the largest pivot."""
+    """Return the determinants of a stack of matrices, computed by Gaussian elimination with partial pivoting."""
     stack = np.array(x).reshape(-1, *x.shape[-2:])
     found = np.empty(len(stack), object)
     for i, rows in enumerate(stack):
@@ -231,4 +231,4 @@ ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cummin": _running(lambda one, other: one <= other),
     "det": _determinant,
 }
-"""By the names of the declarations."""
+"""The implementations by the name of the declared function."""

@@ -1,8 +1,8 @@
-"""Derivatives from values alone, by differences with steps so small that they leave no error.
+"""Derivatives computed from function values alone, by difference quotients with negligible truncation error.
 
-With a step of 1e-30 of the size of a variable, and so many digits that a value hardly rounds, a difference quotient has 50
-right digits in any units.  The quotients to the left and to the right, each with two steps, tell what kind of point it is:
-where they agree the function is smooth; where they disagree, and still do so as the step shrinks, it has a kink.
+With a step of 1e-30 relative to a variable, and enough digits to make rounding negligible, a difference quotient has 50 correct
+digits at any scale.  The left and right quotients, each computed with two steps, classify the point: if they agree, the
+function is smooth; if they disagree and the disagreement remains with the smaller step, the function has a kink.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from typing import NamedTuple
 from autodiff_cli.precise.arithmetic import Arithmetic, Context, Real
 
 Evaluate = Callable[[Arithmetic, list[Real]], list[Real]]
-"""Computes the elements of the output from the elements of the inputs."""
+"""A function that computes the elements of the output from the elements of the inputs."""
 Index = tuple[int, ...]
-"""The elements of the inputs that a derivative is with respect to, one for each order: ``(0, 0)`` is a second derivative."""
+"""The input elements to differentiate with respect to, one for each order: ``(0, 0)`` is a second derivative."""
 Steps = tuple[int, int]
-"""Digits of a step and of a smaller one, beyond those of the size of a variable."""
+"""The negative decimal exponents of a step and of a smaller step, relative to the size of a variable."""
 
 STEPS: Steps = (30, 40)
 SHORTER: Steps = (130, 160)
-"""For a second look, at functions that change within the first steps."""
+"""The steps of the second run, for functions that change within the steps of the first run."""
 STEPS_AT_0: Steps = (100, 120)
-"""Where a variable is 0, so that its size is not known."""
+"""The steps for a variable that is 0, whose scale is unknown."""
 MOST_DIGITS = 760
-"""Sums of any two floats are exact with so many digits."""
+"""The number of digits with which the sum of any two floats is exact."""
 
 
 class Slope(NamedTuple):
-    """A derivative of one number, as its values have it.
+    """A derivative of one output element, estimated from function values.
 
     Attributes:
-        kind: ``smooth``; ``kink``, where the sides disagree or the function jumps; ``undefined``, where it has no value;
-            ``unclear``, where the quotients have no limit.
-        value: the derivative, infinite where the quotients grow without bound; nan if there is none.
-        central: the central quotient, whatever it is worth.
-        noise: how much of it is uncertain because values have so many digits only, absolute.
-        sides: the smallest and the largest quotient around a kink.
+        kind: ``smooth``; ``kink`` if the sides disagree or the function jumps; ``undefined`` if the function has no value;
+            ``unclear`` if the quotients do not converge.
+        value: the derivative; infinite if the quotients grow without bound, and nan if it does not exist.
+        central: the central difference quotient, even if the derivative does not exist.
+        noise: the absolute error of the central quotient caused by the finite number of digits.
+        sides: the smallest and the largest one-sided limit at a kink.
     """
 
     kind: str
@@ -53,10 +53,10 @@ class Differences:
     """Derivatives at one point.
 
     Args:
-        evaluate: computes the function.
-        inputs: the elements of the variables, floats.
-        order: the highest order that will be asked for.
-        digits: how many right digits are wanted.
+        evaluate: the function to differentiate.
+        inputs: the elements of the variables, as floats.
+        order: the highest order of derivative to compute.
+        digits: the required number of correct digits.
     """
 
     def __init__(self, evaluate: Evaluate, inputs: Sequence[float], order: int = 1, digits: int = 50) -> None:
@@ -77,7 +77,7 @@ class Differences:
 
     @property
     def run(self) -> _Run:
-        """The evaluations, with so many digits that no sum loses a term, as far as floats have terms."""
+        """The evaluations, with enough digits that no sum of two floats loses a term."""
         if self._run is None:
             self._run = self._made(self._enough)
             self._run.value(())
@@ -88,7 +88,7 @@ class Differences:
 
     @property
     def math(self) -> Arithmetic:
-        """The arithmetic of the results."""
+        """The arithmetic of the derivatives."""
         return self.run.math
 
     def values(self) -> list[Real]:
@@ -96,22 +96,22 @@ class Differences:
         return self.run.value(())
 
     def slopes(self, index: Index) -> list[Slope]:
-        """Return a derivative of each element of the output."""
+        """Return the derivative of each element of the output with respect to ``index``."""
         found = self.run.slopes(index)
         if all(slope.kind == "undefined" or (slope.kind == "smooth" and not self.math.mp.isinf(slope.value)) for slope in found):
             return found
-        # A kink has to remain with more digits and shorter steps: if not it was rounding, or a large step.
+        # Confirm a kink with more digits and smaller steps: rounding or too large a step may have caused it.
         if self._second is None:
             self._second = self._made(max(self._enough, self._digits(SHORTER)) + 150, SHORTER)
         return [_confirmed(one, other) for one, other in zip(found, self._second.slopes(index), strict=True)]
 
     def spread(self, index: Index, seeds: Sequence[int], reads: bool) -> list[float]:
-        """Return how far a derivative of each element moves if all operations round as floats do.
+        """Return the largest change of the derivative of each output element when all operations round like float64 operations.
 
         Args:
-            index: which derivative.
-            seeds: one for each trial.
-            reads: whether to round variables each time they are read, instead of the results of operations.
+            index: the derivative to test.
+            seeds: one random seed for each trial.
+            reads: whether to round variables each time they are read instead of rounding the results of operations.
         """
         exact = [slope.value for slope in self.slopes(index)]
         most = [0.0] * len(exact)
@@ -124,17 +124,18 @@ class Differences:
         return most
 
     def around(self, index: Index, j: int, distance: float) -> float:
-        """Return the largest size of a derivative of an element where its variables are larger or smaller by that share."""
+        """Return the largest magnitude of a derivative of element ``j`` with its variables scaled by ``1 - distance`` and ``1 +
+        distance``."""
         moved = ([x * (1 + side * distance) if i in index else x for i, x in enumerate(self._inputs)] for side in (-1, 1))
         sizes = [abs(self._made(self._enough, inputs=inputs).central(index)[j]) for inputs in moved]
         return max((float(size) for size in sizes if not self.math.mp.isnan(size)), default=0.0)
 
 
 class _Run:
-    """Evaluations with one number of digits, each made once.
+    """Cached evaluations with a fixed number of digits.
 
     Args:
-        steps, at_0: digits of the two steps of variables, and of those that are 0.
+        steps, at_0: the decimal exponents of the two steps, for nonzero variables and for variables that are 0.
     """
 
     def __init__(self, evaluate: Evaluate, inputs: Sequence[float], digits: int, steps: Sequence[int], at_0: Sequence[int]) -> None:
@@ -152,7 +153,7 @@ class _Run:
         ]
 
     def value(self, moves: tuple[tuple[int, int, int], ...]) -> list[Real]:
-        """Return the output with inputs moved: ``(i, k, s)`` moves element ``i`` by ``k`` halves of its step ``s``."""
+        """Return the output for shifted inputs: ``(i, k, s)`` shifts element ``i`` by ``k/2`` times its step ``s``."""
         if moves not in self._known:
             inputs = list(self._inputs)
             if self.seed is not None:
@@ -166,7 +167,7 @@ class _Run:
         return self._known[moves]
 
     def _stencil(self, index: Index, step: int, sides: dict[int, int]) -> list[Real]:
-        """Return a difference quotient: central, or to the side of each element that ``sides`` names."""
+        """Return a difference quotient: one-sided for each element in ``sides``, central for the others."""
         size = self.math.mp.mpf(1)
         parts = []
         for i in dict.fromkeys(index):
@@ -183,11 +184,11 @@ class _Run:
         return [sum(several[1:], several[0]) / size for several in zip(*terms, strict=True)]
 
     def central(self, index: Index) -> list[Real]:
-        """Return the derivative by central differences."""
+        """Return the derivative computed by central differences."""
         return self._stencil(index, 0, {}) if index else self.value(())
 
     def slopes(self, index: Index) -> list[Slope]:
-        """Return the derivative by central differences, judged by the differences to all sides."""
+        """Return the derivative computed by central differences, classified by the one-sided differences."""
         mp = self.math.mp
         central = self.central(index)
         elements = list(dict.fromkeys(index))
@@ -208,14 +209,14 @@ class _Run:
 
 
 JUMP = "jump"
-"""Where the quotients lead if the function has different values on both sides."""
+"""The marker for quotients of a function that jumps between the two sides."""
 
 
 def _limit(mp: Context, far: Real, near: Real, noise: Real, ratio: Real) -> Real | str | None:
-    """Return where two quotients to one side lead, the first with a step that is ``ratio`` times that of the second.
+    """Return the limit of two one-sided quotients; the first step is ``ratio`` times the second step.
 
     Returns:
-        the limit, nan outside of the domain, ``JUMP``, or ``None`` if there is none.
+        the limit, nan outside of the domain, ``JUMP``, or ``None`` if the limit does not exist.
     """
     if mp.isnan(far) or mp.isnan(near):
         return mp.nan
@@ -234,7 +235,7 @@ def _limit(mp: Context, far: Real, near: Real, noise: Real, ratio: Real) -> Real
 
 
 def _judged(mp: Context, central: Real, pairs: list[tuple[Real, Real]], noise: Real, ratio: Real) -> Slope:
-    """Return the derivative that the quotients to all sides allow, each with a step and a smaller one."""
+    """Classify a derivative by its one-sided quotients, each a pair of quotients with a larger and a smaller step."""
 
     def slope(kind: str, value: Real = mp.nan, sides: tuple[Real, Real] | None = None) -> Slope:
         return Slope(kind, value, central, noise, sides or (value, value))
@@ -258,7 +259,7 @@ def _judged(mp: Context, central: Real, pairs: list[tuple[Real, Real]], noise: R
         return slope("kink", sides=(low, high))
     everywhere = all(inside) and not mp.isnan(central)
     if everywhere and low == high == 0:
-        # Either it shrinks with the step, or sides that agree meet at a corner.
+        # Either the quotient shrinks with the step, or the point is a corner at which both one-sided limits are 0.
         corner = abs(central) > noise and abs(central) > max(abs(far) for far, _ in pairs) * 1000
         return slope("kink", sides=(low, high)) if corner else slope("smooth", mp.mpf(0))
     if not everywhere:
@@ -269,7 +270,7 @@ def _judged(mp: Context, central: Real, pairs: list[tuple[Real, Real]], noise: R
 
 
 def _confirmed(one: Slope, other: Slope) -> Slope:
-    """Return one of two judgements, the second with more digits: a difference that shrinks with the digits was rounding."""
+    """Choose between two results, the second computed with more digits: a difference that shrinks was a rounding error."""
     smooth = one._replace(kind="smooth", value=other.central, central=other.central, sides=(other.central, other.central))
     if other.kind != "undefined" and abs(one.central) > 0 and abs(other.central) < abs(one.central) * 1e-60:
         return smooth

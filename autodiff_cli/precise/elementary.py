@@ -1,7 +1,7 @@
-"""Functions of single numbers of many digits, by the names of their declarations: elementary functions and activations.
+"""Arbitrary-precision elementary functions and activations of scalars, by the name of the declared function.
 
-Each takes the arithmetic, numbers of mpmath, and then the plain arguments, and returns a number of mpmath or a boolean.
-None has a derivative, since derivatives are taken from values.  Infinities and nan are those of IEEE arithmetic.
+Each function takes the arithmetic, mpmath numbers and then the non-tensor arguments, and returns an mpmath number or a boolean.
+The functions do not have VJP rules, since derivatives are computed from values.  Infinities and nan follow IEEE arithmetic.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from autodiff_cli.precise.arithmetic import MOST_EXPONENT, Arithmetic, Context, 
 Entry = Callable[..., Any]
 OfOne = Callable[[Arithmetic, Real], Real]
 Plain = Number | float
-"""A plain argument, such as a slope or a bound."""
+"""A non-tensor argument, such as a slope or a bound."""
 
 
 def of_mpmath(
     name: str, exists: Callable[[Real], bool] = lambda x: True, far: Callable[[Context, Real], object] | None = None
 ) -> OfOne:
-    """Return the function that mpmath has by a name.
+    """Wrap an mpmath function.
 
     Args:
-        exists: whether it is a real number there; it is nan elsewhere.
-        far: its value, from mpmath's context and the argument, where mpmath has none or takes too long for it: at infinities,
-            and where the exponential overflows.
+        name: the name of the mpmath function.
+        exists: whether the function is real at an argument; the wrapper returns nan elsewhere.
+        far: the value, computed from the mpmath context and the argument, at arguments for which mpmath fails or takes too long:
+            infinities, and arguments whose exponential overflows.
     """
 
     def function(m: Arithmetic, x: Real) -> Real:
@@ -68,7 +69,7 @@ def _sinc(m: Arithmetic, x: Real) -> Real:
 
 
 def _quotient(m: Arithmetic, x: Real, y: Plain, rounded: OfOne, remainder: bool) -> Real:
-    """Return the rounded quotient of two numbers, or what remains of the first."""
+    """Return the rounded quotient of two numbers, or the remainder."""
     divisor = m.of(y).value
     if not divisor or not m.finite(x) or m.mp.isnan(divisor):
         nan = m.mp.nan
@@ -96,7 +97,7 @@ def _clamp(m: Arithmetic, x: Real, low: Plain | None, high: Plain | None) -> Rea
     return raised if high is None else _minimum(m, raised, m.of(high).value)
 
 
-# Logarithms of sums, and logarithms with a factor
+# Logarithms of sums, and products with a logarithm
 
 
 def _log1p_exp(m: Arithmetic, x: Real) -> Real:
@@ -112,7 +113,7 @@ def _logaddexp(m: Arithmetic, x: Real, y: Real, base: int | None = None) -> Real
 
 
 def xlogy(m: Arithmetic, x: Real, y: Real, log: OfOne = Arithmetic.log) -> Real:
-    """Return x*log(y), 0 where x is 0; ``log`` may be another function, such as log1p."""
+    """Return x*log(y), or 0 if x is 0; ``log`` may be another function, such as log1p."""
     return m.zero if x == 0 and not m.mp.isnan(y) else x * log(m, y)
 
 
@@ -146,7 +147,7 @@ def _softplus(m: Arithmetic, x: Real, beta: Plain, threshold: float | None) -> R
 
 
 def ndtr(m: Arithmetic, x: Real) -> Real:
-    """Return the distribution function of the normal distribution."""
+    """Return the cumulative distribution function of the standard normal distribution."""
     return _erfc(m, -x / m.mp.sqrt(2)) / 2
 
 

@@ -1,8 +1,8 @@
-"""Evaluation of an expression with many digits: the same program, on numbers that hardly round.
+"""Evaluation of an expression in arbitrary-precision arithmetic.
 
-The inputs are exactly the float64 or float32 numbers given, and so are the literals of the program: ``0.1`` is the number
-that ``eval`` computes with.  Results of constants (``1/3``, ``sqrt(2)``) and the names ``pi`` and ``e`` are exact: that a
-float64 has only 16 digits of them is an error of the answer.
+The inputs and the literals of the program are exactly the float64 or float32 numbers that ``eval`` uses: ``0.1`` is the
+nearest float.  Functions of constants (``1/3``, ``sqrt(2)``) and the names ``pi`` and ``e`` are computed to many digits: rounding
+them to the 16 digits of a float64 counts as an error of the answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from autodiff_cli.precise.tensor import Precise, precise
 
 
 class _TensorLog(TensorLog):
-    """Makes literals into tensors of many digits."""
+    """A tensor log that converts literals into arbitrary-precision tensors."""
 
     def __init__(self, source: str, math: Arithmetic, given: Iterable[Tensor], listing: bool) -> None:
         super().__init__(source, np.dtype(np.float64), given, listing)
@@ -44,7 +44,7 @@ class _TensorLog(TensorLog):
         return exact
 
     def raised(self, tensor: Tensor) -> Tensor:
-        """Return a tensor of floats as one of many digits; any other as it is."""
+        """Convert a tensor of floats to an arbitrary-precision tensor; return any other tensor unchanged."""
         if isinstance(tensor, Precise) or not tensor.is_floating_point():
             return tensor
         return precise(self.math, tensor._data)
@@ -57,20 +57,20 @@ class _TensorLog(TensorLog):
 
 
 def _lowered(value: Any) -> Any:
-    """Return positions, which may be tensors of many digits, as ordinary tensors."""
+    """Convert indices, which may be arbitrary-precision tensors, to ordinary tensors."""
     if isinstance(value, Precise):
         return Tensor(value._data.astype(np.float64))
     return [_lowered(item) for item in value] if isinstance(value, list) else value
 
 
 class PreciseEvaluator(Evaluator):
-    """Runs a program on numbers of many digits, without its user-written derivatives, as only values are computed.
+    """An evaluator in arbitrary-precision arithmetic; it ignores user-written derivatives, as it computes values only.
 
     Args:
-        source, tree: the program.
-        math: the arithmetic.
-        inputs: a tensor or an array of numbers for each variable.
-        listing: whether to keep a list of all tensors.
+        source, tree: the program, as text and as a syntax tree.
+        math: the arithmetic of the evaluation.
+        inputs: a tensor or an array of numbers for each variable, by name.
+        listing: whether to record all tensors.
     """
 
     tensors: _TensorLog
@@ -124,5 +124,5 @@ class PreciseEvaluator(Evaluator):
 
 
 def numbers(tensor: Tensor) -> list[Real | float]:
-    """Return the elements of a tensor, those of many digits as mpmath's numbers."""
+    """Return the elements of a tensor: mpmath numbers for an arbitrary-precision tensor, floats for any other."""
     return [cell.value if isinstance(cell, Number) else float(cell) for cell in np.ravel(tensor._data)]

@@ -1,4 +1,4 @@
-"""The values and derivatives of an evaluation to 50 digits or more: the independent reference that answers are compared with."""
+"""The values and derivatives of an evaluation to 50 digits or more, an independent reference for the answers."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from autodiff_cli.precise.evaluator import PreciseEvaluator, numbers
 from autodiff_cli.precise.tensor import precise
 
 MOST_OPERATIONS = 200_000
-"""Operations with many digits, a few seconds."""
+"""The limit on arbitrary-precision operations; this many take a few seconds."""
 MOST_SECONDS = 3.0
-"""Processor time for one answer."""
+"""The limit on the processor time for one answer."""
 
 
 @contextmanager
 def in_time(seconds: float) -> Iterator[None]:
-    """Limit the processor time of evaluations with many digits, which their number of operations does not tell.
+    """Limit the processor time of arbitrary-precision evaluations, which the number of operations does not predict.
 
     Raises:
-        NotPrecise: when the time is over.
+        NotPrecise: if the time limit is exceeded.
     """
     try:
         with nullcontext() if lifted() else within(seconds):
@@ -43,20 +43,20 @@ def in_time(seconds: float) -> Iterator[None]:
 
 
 class Reference:
-    """The program of an evaluation at its point, computed with many digits, and its derivatives by differences.
+    """The arbitrary-precision values of an evaluation, and its derivatives by difference quotients.
 
     Args:
-        evaluation: the evaluation; its leaves are taken as exact numbers.
-        order: the highest order of derivative that will be asked for.
-        digits: how many right digits are wanted.
-        evaluations: about how many evaluations will be made; if left out, as many as all derivatives up to ``order`` take.
+        evaluation: the evaluation to reproduce; its leaves are treated as exact numbers.
+        order: the highest order of derivative to compute.
+        digits: the required number of correct digits.
+        evaluations: the approximate number of evaluations; by default, the number that all derivatives up to ``order`` require.
 
     Attributes:
-        differences: the derivatives; an index counts the elements of the variables, one variable after the other.
+        differences: the derivatives; their indices number the elements of all variables consecutively.
         elements: the indices of the elements of each variable.
 
     Raises:
-        NotPrecise: if a function cannot be computed with many digits, or the expression is too large for that.
+        NotPrecise: if a function has no arbitrary-precision implementation, or if the expression is too large.
     """
 
     def __init__(self, evaluation: Evaluation, order: int = 1, digits: int = 50, evaluations: int | None = None) -> None:
@@ -71,7 +71,7 @@ class Reference:
         count = len(self._inputs)
         if evaluations is None:
             evaluations = 4 * count if order == 1 else 8 * count * (count + 1)
-        if count * evaluations > MOST_OPERATIONS:  # before they become numbers of many digits
+        if count * evaluations > MOST_OPERATIONS:  # before the inputs are converted to arbitrary precision
             raise NotPrecise("an expression of so many numbers")
         self.differences = Differences(self._evaluate, self._inputs, order, digits)
         self.differences.values()
@@ -79,7 +79,7 @@ class Reference:
             raise NotPrecise("an expression of so many operations")
 
     def indices(self, names: Sequence[str]) -> list[Index]:
-        """Return the derivatives with respect to variables, one for each order: of all combinations of their elements."""
+        """Return the indices of the derivatives with respect to all combinations of elements of the named variables."""
         return [tuple(sorted(index)) for index in itertools.product(*[self.elements[name] for name in names])]
 
     def _program(self, arithmetic: Arithmetic, inputs: Sequence[Real | float], listing: bool = False) -> PreciseEvaluator:
@@ -95,7 +95,7 @@ class Reference:
         return _numbers(arithmetic, lambda: self._program(arithmetic, inputs).output())[0]
 
     def weighted(self, weights: ArrayLike) -> Reference:
-        """Return the reference of the sum of the outputs, each times its weight."""
+        """Return the reference for the weighted sum of the outputs."""
 
         def evaluate(arithmetic: Arithmetic, inputs: list[Real]) -> list[Real]:
             values = self._evaluate(arithmetic, inputs)
@@ -107,7 +107,7 @@ class Reference:
         return other
 
     def along(self) -> Differences:
-        """Return the derivatives in the direction in which all elements of the one variable move by the same amount."""
+        """Return the directional derivatives in the direction of ones: all elements of the single variable shift equally."""
         if len(self._inputs) == 1:
             return self.differences
 
@@ -117,10 +117,10 @@ class Reference:
         return Differences(evaluate, [0.0], self._order, self._digits)
 
     def follow_up(self, formula: str) -> tuple[list[Real], tuple[int, ...]]:
-        """Return the elements of another expression over the names and functions of the program, and its shape.
+        """Evaluate another expression with the names and functions of the program, and return its elements and its shape.
 
         Raises:
-            NotPrecise: as the program itself.
+            NotPrecise: if the expression cannot be evaluated in arbitrary precision.
         """
         arithmetic = self.differences.math
 
@@ -135,17 +135,17 @@ class Reference:
         return _numbers(arithmetic, compute)
 
     def tensors(self) -> list[Tensor]:
-        """Return all tensors of the program, in the order of evaluation, as ``Evaluator.named`` has them."""
+        """Return all tensors of the program in the order of evaluation, which is the order of ``Evaluator.named``."""
         program = self._program(self.differences.math, self._inputs, listing=True)
         program.output()
         return [tensor for tensor, _, _ in program.named()]
 
 
 def _numbers(arithmetic: Arithmetic, compute: Callable[[], Tensor]) -> tuple[list[Real], tuple[int, ...]]:
-    """Return the elements of a tensor, and its shape.
+    """Compute a tensor, and return its elements and its shape.
 
     Raises:
-        NotPrecise: for errors of any kind: the same program worked with floats.
+        NotPrecise: if the computation fails in any way, as the program succeeded in float arithmetic.
     """
     try:
         tensor = compute()

@@ -1,4 +1,4 @@
-"""How many digits of an answer are right: its numbers compared with the same numbers computed with 50 digits."""
+"""The number of correct digits of an answer, by comparison with numbers computed to 50 digits."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ from autodiff_cli.precise.reference import MOST_SECONDS, Reference, in_time
 DIGITS = 50
 MOST_DIGITS = 1000
 MOST_RIGHT = 16.0
-"""More right digits than this are not told apart."""
+"""The largest reported number of correct digits."""
 
 Path = tuple[str, ...]
-"""Names a number: ``("value",)``, ``("grad", "x")``, ``("hessian", "x", "y")``, ``("coefficients",)``, ``("tensors", "%1")``."""
+"""The path of a number, such as ``("value",)``, ``("grad", "x")``, ``("hessian", "x", "y")`` or ``("tensors", "%1")``."""
 COEFFICIENTS: Path = ("coefficients",)
 
 
 @contextmanager
 def verifying(evaluation: Evaluation, order: int, digits: int | None, entries: int = 1) -> Iterator[Verified]:
-    """Give a ``Verified`` that the numbers of an answer are added to, in limited time.
+    """Yield an empty ``Verified`` to which the numbers of an answer can be added within a time limit.
 
     Raises:
-        NotPrecise: if that takes longer, or they cannot be computed with many digits.
+        NotPrecise: if the time limit is exceeded, or if the numbers cannot be computed in arbitrary precision.
     """
     with in_time(MOST_SECONDS):
         yield Verified(evaluation, order, digits, entries)
 
 
 class Verified:
-    """Numbers of an answer, compared with the same numbers of many digits.
+    """The numbers of an answer, compared with their arbitrary-precision values.
 
     Args:
-        evaluation: what was evaluated.
-        order: the highest order of its derivatives.
-        digits: how many digits of the numbers are shown; ``None`` to show them as usual.
-        entries: how many numbers there are.
+        evaluation: the evaluation that computed the answer.
+        order: the highest order of the derivatives.
+        digits: the number of digits to display; ``None`` for the default format.
+        entries: the number of numbers in the answer.
 
     Attributes:
-        digits: as given.
-        right: the count of right decimal digits of each number, in the shape of the number; ``None`` in it where the number
-            does not exist, as at a kink.
-        texts: the numbers to ``digits`` digits.
+        digits: the argument of the same name.
+        right: the number of correct decimal digits of each element, as nested lists; ``None`` for an element that does not exist,
+            such as a derivative at a kink.
+        texts: the exact values of the elements, formatted to ``digits`` digits.
 
     Raises:
-        UsageError: for less than one digit, or more than 1,000.
+        UsageError: if ``digits`` is less than 1 or more than 1,000.
     """
 
     def __init__(self, evaluation: Evaluation, order: int, digits: int | None, entries: int = 1) -> None:
@@ -73,28 +73,34 @@ class Verified:
         self._mp = self._reference.differences.math.mp
 
     def value(self, found: ArrayLike) -> None:
-        """Add the value of the expression."""
+        """Compare and add the value of the expression."""
         self._add(("value",), found, self._reference.differences.values())
 
     def tensors(self) -> None:
-        """Add the tensors that the program computes, step by step."""
+        """Compare and add the tensors of all steps of the program."""
         leaves = self._evaluation.leaves
         given = [(tensor, name) for tensor, name, _ in self._evaluation.evaluator.named() if name not in leaves]
         exact = self._reference.tensors()[len(leaves) :]
         if [tensor.shape for tensor, _ in given] != [tensor.shape for tensor in exact]:
-            return  # tensors that have no digits, such as positions, may be on one side only
+            return  # tensors without digits, such as indices, may be in only one of the two lists
         for (tensor, name), other in zip(given, exact, strict=True):
             self._add(("tensors", name), tensor._data, map(self._mp.mpf, numbers(other)))
 
     def derivative(self, path: Path, names: Sequence[str], found: ArrayLike) -> None:
-        """Add a derivative with respect to variables, one for each order; its shape is theirs, one after the other."""
+        """Compare and add a derivative.
+
+        Args:
+            path: the path of the derivative.
+            names: the variables to differentiate with respect to, one for each order.
+            found: the derivative; its shape is the concatenation of the shapes of the variables.
+        """
         if self._evaluation.gradient is None and self._evaluation.output.numel() != 1:
-            return  # it does not depend on a variable, or has no elements
+            return  # the output does not depend on a variable, or is empty
         slopes = [self._differentiated.differences.slopes(index)[0] for index in self._differentiated.indices(names)]
         self._add(path, found, map(_number, slopes))
 
     def coefficients(self, found: NDArray[np.floating]) -> None:
-        """Add the coefficients of a Taylor series in the one variable."""
+        """Compare and add the coefficients of a Taylor series in the single variable."""
         differences = self._reference.along()
         exact: list[Real | None] = list(differences.values())
         for k in range(1, len(found)):
@@ -128,16 +134,16 @@ class Verified:
         return mp.nstr(exact, digits, strip_zeros=True, min_fixed=-5, max_fixed=max(digits, 20))
 
     def to_dict(self) -> dict[str, object]:
-        """Return the right digits for the JSON of an answer, and with ``digits`` the numbers that replace its floats.
+        """Return the correct digits for the JSON answer, and, if ``digits`` is set, the numbers that replace its floats.
 
-        Tensors and derivatives above the second stand in lists there: see ``mark``.
+        Tensors and derivatives of order 3 and above are in lists of the JSON answer: see ``mark``.
         """
         right = {path: right for path, right in self.right.items() if path[0] != "tensors"}
         texts = {path: text for path, text in self.texts.items() if path[0] not in ("tensors", "derivatives")}
         return {"verified": _nested(right), **(_nested(texts) if self.digits is not None else {})}
 
     def rows(self) -> list[tuple[Path, tuple[int, ...], float | None, str | None]]:
-        """Return for each single number its path, its place in an array, its right digits, and its text."""
+        """Return, for each scalar, its path, its index in the array, its correct digits and its text."""
         found: list[tuple[Path, tuple[int, ...], Any, Any]] = []
         for path, right in self.right.items():
             cells, texts = np.array(right, dtype=object), np.array(self.texts[path], dtype=object)
@@ -145,15 +151,17 @@ class Verified:
         return found
 
     def lines(self) -> list[tuple[str, float | None, str | None]]:
-        """Return for each single number its name, its right digits and its text."""
+        """Return, for each scalar, its name, its correct digits and its text."""
         return [(_label(path, place), right, text) for path, place, right, text in self.rows()]
 
     def mark(self, record: dict[str, object], column: str, path: Path, right: str = "right_digits") -> None:
-        """Put the right digits of a number into a record, and the number to many digits, if they are known.
+        """Add the correct digits of a number to a record if they are known, and replace the number by its exact text.
 
         Args:
-            column: where the number stands in the record.
-            right: the column of the right digits.
+            record: the record to change.
+            column: the key of the number in the record.
+            path: the path of the number.
+            right: the key for the correct digits.
         """
         if path in self.right:
             record[right] = self.right[path]
@@ -161,11 +169,11 @@ class Verified:
                 record[column] = self.texts[path]
 
     def beside(self, records: list[dict[str, object]]) -> list[dict[str, object]]:
-        """Return records with the right digits of their values and gradients, and with the numbers to many digits."""
+        """Add the correct digits of values and gradients to records, and replace the numbers by their exact texts."""
         known = {_label(path): path for path in self.right if path[0] != "tensors"}
         for record in records:
             name = str(record["name"])
-            if "grad" in record:  # a tensor, which may have the name of a derivative
+            if "grad" in record:  # a tensor, whose name may equal the name of a derivative
                 self.mark(record, "value", ("tensors", name))
                 self.mark(record, "grad", ("grad", name), "grad_right_digits")
             else:
@@ -173,7 +181,7 @@ class Verified:
         return records
 
     def bare(self, kinds: Sequence[str]) -> list[str | None]:
-        """Return the texts of numbers of some kinds, in the order of bare output: each mixed derivative once."""
+        """Return the texts of the numbers of the given kinds in the order of bare output, with each mixed derivative once."""
         names = list(self._evaluation.variables)
         once = "grad" in kinds
         wanted = {*kinds, *(("hessian", "derivatives") if once else ())}
@@ -184,7 +192,7 @@ class Verified:
         ]
 
     def summary(self) -> str:
-        """Return the right digits in one line; the fewest of each array."""
+        """Return one line with the smallest number of correct digits of each array."""
         parts = []
         for path, right in self.right.items():
             if path[0] != "tensors":
@@ -194,7 +202,7 @@ class Verified:
 
 
 def _nest(cells: Sequence[object], shape: tuple[int, ...]) -> object:
-    """Return nested lists of a shape, a single cell for the shape ``()``."""
+    """Arrange cells in nested lists of the given shape; for the shape ``()``, return the single cell."""
     array = np.empty(len(cells), object)
     array[:] = cells
     nest: object = array.reshape(shape).tolist()
@@ -219,7 +227,7 @@ def _nested(flat: Mapping[Path, object]) -> dict[str, object]:
 
 
 def _label(path: Path, place: tuple[int, ...] = ()) -> str:
-    """Return the name of a number: ``value``, ``d_x``, ``d_x_y[0, 1]``, and of a tensor its own."""
+    """Return the name of a number: ``value``, ``d_x``, ``d_x_y[0, 1]``, or the name of a tensor."""
     kind, *names = path
     if path == COEFFICIENTS and place:
         kind, place = f"order {place[0]}", place[1:]

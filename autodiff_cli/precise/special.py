@@ -1,4 +1,4 @@
-"""Special functions and densities of single numbers of many digits; see ``elementary``."""
+"""Arbitrary-precision special functions and densities of scalars; see ``elementary`` for their signatures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _log_ndtr(m: Arithmetic, x: Real) -> Real:
         return log1p(m, -ndtr(m, -x))
     if not m.finite(x) or x > -1000:
         return m.log(ndtr(m, x))
-    # The asymptotic series of the tail, whose terms shrink by far more than a digit each.
+    # Sum the asymptotic series of the tail; each term is smaller than the previous one by several digits.
     total = mp.mpf(1)
     term, k = total, 1
     while abs(term) > mp.eps and k < 10000:
@@ -28,7 +28,7 @@ def _log_ndtr(m: Arithmetic, x: Real) -> Real:
 
 
 def _quantile(m: Arithmetic, p: Real) -> Real:
-    """Return the normal quantile of a probability of at most one half, by Newton's method for its logarithm."""
+    """Return the normal quantile of a probability of at most 1/2, by Newton's method on the logarithm of the probability."""
     mp = m.mp
     target = mp.log(p)
     x = -mp.sqrt(-2 * target) if target < -2 else mp.erfinv(2 * mp.mpf(float(p)) - 1) * mp.sqrt(2)
@@ -57,7 +57,7 @@ def _erfinv(m: Arithmetic, x: Real) -> Real:
         return mp.inf * mp.sign(x) if abs(x) == 1 else mp.nan
     if not x:
         return m.zero
-    if abs(x) < 0.5:  # around 0 the quantile of x/2 + 1/2 would cancel
+    if abs(x) < 0.5:  # near 0, the quantile of x/2 + 1/2 would lose digits by cancellation
         y = mp.mpf(float(x))
         for _ in range(60):
             step = (mp.erf(y) - x) * mp.sqrt(mp.pi) / 2 * mp.exp(y * y)
@@ -134,7 +134,7 @@ def _bessel_i(m: Arithmetic, x: Real, n: int) -> Real:
 
 
 def _bessel_scaled(m: Arithmetic, x: Real, n: int) -> Real:
-    """Return the modified Bessel function times exp(-abs(x))."""
+    """Return the exponentially scaled modified Bessel function, exp(-abs(x)) times ``_bessel_i``."""
     return m.zero if m.mp.isinf(x) else _bessel_i(m, x, n) * m.exp(-abs(x))
 
 

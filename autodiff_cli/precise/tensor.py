@@ -1,8 +1,8 @@
-"""Tensors of numbers of many digits, which go through an expression as any tensor does.
+"""Arbitrary-precision tensors, which an expression evaluates like any other tensor.
 
-Functions are looked up by their names: one that works element by element in ``elementary`` and ``special``, another in
-``array_functions``.  A function of arrays that is not there is run by NumPy on arrays of objects, as its declaration says.
-If that fails it raises ``NotPrecise``.
+Functions are looked up by name: elementwise functions in ``elementary`` and ``special``, all others in ``array_functions``.  For
+an array function without an entry, NumPy runs the declared forward computation on object arrays.  If it fails, ``NotPrecise``
+is raised.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from autodiff_cli.precise.elementary import ELEMENTARY
 from autodiff_cli.precise.special import SPECIAL
 
 _UNROUNDED = frozenset(["abs", "neg", "where", "maximum", "minimum", "clamp", "hardtanh", "relu", "sign", "floor", "ceil"])
-"""Functions that choose or change a sign: a float64 does that without an error."""
+"""Functions that do not round in float64, as they select a value, change a sign or return an integer."""
 
 
 class Precise(Tensor):
-    """A tensor whose elements are ``Number``; comparisons give ordinary tensors.
+    """A tensor whose elements are ``Number`` objects; comparisons return ordinary tensors.
 
     Attributes:
-        math: the arithmetic of its elements.
+        math: the arithmetic of the elements.
     """
 
     __slots__ = ("math",)
@@ -38,39 +38,39 @@ class Precise(Tensor):
 
     @property
     def dtype(self) -> Any:
-        """The type that it stands in for."""
+        """The float type that the numbers replace."""
         return np.dtype(np.float64)
 
     def is_floating_point(self) -> bool:
-        """Return True: booleans and positions are ordinary tensors."""
+        """Return True, as booleans and indices are ordinary tensors."""
         return True
 
     def applied(self, primitive: Primitive, given: Sequence[Any]) -> Any:
-        """Return the result of a declared function of it.
+        """Apply a primitive.
 
         Raises:
-            NotPrecise: if the function cannot be computed with many digits.
+            NotPrecise: if the primitive has no arbitrary-precision implementation.
         """
         return applied(self.math, primitive, given)
 
     def of_several(self, name: str, forward: Callable[..., Any], given: Sequence[Any]) -> list[Tensor]:
-        """Return the results of a function that has several, such as ``sort``."""
+        """Return the results of a function with several results, such as ``sort``."""
         made = _computed(name, ARRAY_FUNCTIONS.get(name, forward), [self._data, *given])
         return [tensor(self.math, part) for part in made]
 
     def item(self) -> Any:
-        """Return the only element as a plain number that remembers its digits."""
+        """Return the only element as a float that stores its exact number."""
         if self._data.size != 1:
             return super().item()
         return Exact(self._data.reshape(())[()])
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Return itself: it has one type only."""
+        """Return the tensor itself, as it has only one type."""
         return self
 
 
 def tensor(math: Arithmetic, result: NDArray[Any] | Number | bool) -> Tensor:
-    """Return the result of an operation as a tensor: an ordinary one of booleans and positions."""
+    """Convert the result of an operation to a tensor: an ordinary tensor for booleans and indices."""
     array = result if isinstance(result, np.ndarray) else boxed(result)
     if array.dtype != object:
         return precise(math, array) if array.dtype.kind == "f" else tensor_on(array[()], None)
@@ -81,7 +81,7 @@ def tensor(math: Arithmetic, result: NDArray[Any] | Number | bool) -> Tensor:
 
 
 def precise(math: Arithmetic, values: object) -> Precise:
-    """Return a tensor of numbers of any kind, without rounding them."""
+    """Convert numbers of any type to an arbitrary-precision tensor without rounding."""
     array = boxed(values) if isinstance(values, float) else np.asarray(values)
     cells = array
     if array.dtype != object or any(type(cell) is not Number for cell in array.flat):
@@ -97,14 +97,14 @@ def precise(math: Arithmetic, values: object) -> Precise:
 
 
 def _elements(value: object) -> NDArray[Any]:
-    """Return the elements of a tensor, an array or a number as an array."""
+    """Convert a tensor, an array or a number to an array."""
     if isinstance(value, Tensor):
         value = value._data
     return value if isinstance(value, np.ndarray) else boxed(value)
 
 
 def applied(math: Arithmetic, primitive: Primitive, given: Sequence[Any]) -> Any:
-    """Return the result of a declared function, one of whose tensors is of many digits."""
+    """Apply a primitive to arguments that include an arbitrary-precision tensor."""
     if primitive.of_sequence:
         arrays = [_cells(math, one) for one in given[0]]
         return tensor(math, _computed(primitive.name, primitive.forward, [arrays, *given[1:]]))
@@ -118,7 +118,7 @@ def applied(math: Arithmetic, primitive: Primitive, given: Sequence[Any]) -> Any
 
 
 def _cells(math: Arithmetic, value: object) -> NDArray[Any]:
-    """Return floating-point elements as numbers of many digits; booleans and positions as they are."""
+    """Convert floating-point elements to ``Number`` objects; return booleans and indices unchanged."""
     array = _elements(value)
     if array.dtype.kind in "bi" or (array.dtype == object and all(type(cell) is Number for cell in array.flat)):
         return array
@@ -133,7 +133,7 @@ def _computed(
         return forward(*arguments)
     except NotPrecise:
         raise
-    except errors:  # the same arguments worked as floats: numbers of this kind do not
+    except errors:  # the call succeeds with floats, so ``Number`` objects cause the error
         raise NotPrecise(name) from None
 
 
