@@ -25,9 +25,9 @@ STRICT = False
 
 _NAMES = {
     "kink": "kinks",
-    "domain": "ends of domains",
-    "nonfinite": "of nan and inf",
-    "cancellation": "places that lose digits",
+    "domain": "domain boundaries",
+    "nonfinite": "origins of nan and inf",
+    "cancellation": "steps that lose digits",
     "overflow": "overflows",
     "underflow": "underflows",
 }

@@ -214,7 +214,7 @@ def _derivatives(evaluation: Evaluation, steps: Sequence[Lost], wrongs: Sequence
         if far and (worst.given == 0 or not math.isfinite(worst.given)):
             kind = "underflow" if worst.given == 0 else "overflow"
             span = evaluation.evaluator.tree.children[-1].span
-            notes.append(note(kind, f"{worst}: numbers {kind} in backward", span, order=order))
+            notes.append(note(kind, f"{worst}: numbers {kind} in the backward pass", span, order=order))
         else:
             total = _total(evaluation)
             lost = f"{worst.name.removesuffix(',')}: about {digits_lost(worst.relative, total)} of {total} digits are lost"
