@@ -1,4 +1,4 @@
-"""``eval`` and ``grad``: the value of an expression at a point, its derivatives, and every tensor on the way."""
+"""``eval`` and ``grad``: the value of an expression at a point, its derivatives, and all intermediate tensors."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ if TYPE_CHECKING:
 
 
 class Result(CommandResult):
-    """What ``evaluate`` gives.
+    """The result of ``evaluate``.
 
     Attributes:
-        value: the output, a float or an array.
-        grad: the gradient by each variable, in its shape; ``None`` where it was not asked for.
+        value: the output, as a float or an array.
+        grad: the gradient with respect to each variable, in the shape of the variable; ``None`` if it was not requested.
         shapes: the shape of each variable.
-        hessian: for order 2 and above and each pair of variables the second derivative; its shape is that of the first
-            variable followed by that of the second.
-        derivatives: all partial derivatives of order 2 and above by the combination of variables, each mixed one once.
+        hessian: the second derivative for each pair of variables, for order 2 and above; its shape is the shape of the first
+            variable followed by the shape of the second variable.
+        derivatives: all partial derivatives of order 2 and above, keyed by the combination of variables, with each mixed derivative
+            once.
         tensors: one row for each tensor, in the order of evaluation.
-        verified: the right digits, if they were asked for.
-        notes: what is worth knowing, ``{"kind", "span", "message"}``; worked out when it is first read.
+        verified: the verified digits, or ``None`` if they were not requested.
+        notes: the notes on the evaluation, ``{"kind", "span", "message"}``; they are computed when first read.
     """
 
     def __init__(self, command: str, expression: str, dtype: str, order: int) -> None:
@@ -83,7 +84,7 @@ class Result(CommandResult):
         return result
 
     def numbers(self) -> list[tuple[str, Any]]:
-        """Every value and derivative with what it is called."""
+        """Return the value and every derivative, each with its name in messages."""
         return [("the value", self.value), *_derivatives(self.grad, self.derivatives)]
 
     def bare(self) -> list[Any]:
@@ -91,7 +92,7 @@ class Result(CommandResult):
         return numbers[1:] if self.command == "grad" and (self.verified is None or self.verified.digits is None) else numbers
 
     def records(self) -> list[Record]:
-        """Return a record for each tensor (for ``grad`` each gradient), then one for each higher derivative: ``d_x_y``."""
+        """Return a record for each tensor (for ``grad``, each gradient), then a record for each higher derivative: ``d_x_y``."""
         content = self.content()
         if self.command == "grad":
             records = [{"name": f"d_{name}", "value": value} for name, value in content["grad"].items()]
@@ -137,38 +138,40 @@ def evaluate(
 
     Args:
         expression: a program of the language, such as ``"log(x**3)"``.
-        at: the variables: numbers, arrays, or texts such as ``"2*pi"``.
-        const: further values, which are not differentiated.
+        at: the values of the variables: numbers, arrays, or texts such as ``"2*pi"``.
+        const: the values of constants, which are not differentiated.
         order: the highest order of derivative, 1 or more.
-        wrt: the variables to differentiate with respect to; all of ``at`` if left out.
+        wrt: the variables to differentiate with respect to; by default, all variables in ``at``.
         dtype: ``float64`` or ``float32``.
-        gradient: the gradient to start backward from, required when the output is not a scalar.
-        retain_grad: names whose gradient to keep, or ``["all"]``.
-        backward: the number of backward passes; more than one needs ``retain_graph``.
-        retain_graph: keep the graph after backward.
-        zero_grad: zero the gradients of the variables between backward passes.
-        no_grad: evaluate without recording.
-        create_graph: record backward itself, so that gradients have a ``grad_fn`` of their own.
-        inputs: fill ``.grad`` of these names only.
-        hooks: texts ``"y=2*grad"``, each of which replaces the gradient of a name.
-        strict: raise if a value or derivative is not finite.
-        verify: compute everything again with 50 digits, and count the right digits.
-        digits: give the numbers to that many digits too.
-        command: the command that the result is of.
+        gradient: the gradient that starts the backward pass, required if the output is not a scalar.
+        retain_grad: the names of tensors whose gradients are retained, or ``["all"]``.
+        backward: the number of backward passes; more than one requires ``retain_graph``.
+        retain_graph: whether to keep the graph after the backward pass.
+        zero_grad: whether to zero the gradients of the variables between backward passes.
+        no_grad: whether to evaluate without recording a graph.
+        create_graph: whether to record the backward pass, so that gradients have a ``grad_fn``.
+        inputs: the names of the only tensors whose ``.grad`` is accumulated.
+        hooks: hooks such as ``"y=2*grad"``, each of which replaces the gradient of a tensor.
+        strict: whether to raise an error if a value or derivative is not finite.
+        verify: whether to recompute all numbers with 50 digits and count the correct digits.
+        digits: the number of digits to which the numbers are computed; ``None`` for floats.
+        command: the command that produces the result, ``eval`` or ``grad``.
 
     Raises:
-        AutodiffError: with the place in the expression and a way out.
+        AutodiffError: if the expression or an argument is invalid; the error contains the position in the expression and a hint.
     """
     if order < 1:
-        raise UsageError(f"the order must be 1 or more, not {order}", hint="1 is the gradient, 2 adds the second derivatives")
+        raise UsageError(
+            f"the order must be 1 or more, not {order}", hint="use 1 for the gradient, or 2 to add the second derivatives"
+        )
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
-    check_count(backward or 0, MOST_TURNS, "backward {} times is more than the limit of {} times")
+    check_count(backward or 0, MOST_TURNS, "{} backward passes are more than the limit of {}")
     evaluation = Evaluation(expression, at, const, wrt, dtype, no_grad, gradient)
     result = Result(command, expression, dtype, order)
     result.value = evaluation.output._data
     first = evaluation.notes()
     with np.errstate(all="ignore"):
-        # The higher orders come first: backward frees the graph.
+        # Compute the higher orders first: the backward pass frees the graph.
         if order > 1 and evaluation.variables and not no_grad:
             found = partial_derivatives(evaluation, order)
             result.hessian = hessian(evaluation, found)
@@ -184,11 +187,11 @@ def evaluate(
             _backward(evaluation, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
     for name, leaf in evaluation.variables.items():
         result.shapes[name] = leaf.shape
-        # A gradient that was asked for and not computed is 0.
+        # A requested gradient that was not computed is 0.
         asked = not no_grad and backward != 0 and (inputs is None or name in inputs)
         zero = np.zeros(leaf.shape, leaf.dtype)[()] if asked else None
         result.grad[name] = zero if leaf.grad is None else leaf.grad._data
-    # Not the result itself, which would keep itself alive.
+    # Bind the dictionaries rather than the result, to avoid a reference cycle.
     named = partial(_derivatives, result.grad, result.derivatives)
     result._notes = LazyNotes(evaluation, first, named, order, shows_value=command != "grad")
     result.tensors = evaluation.rows()
@@ -205,8 +208,8 @@ def evaluate(
 
 def _unverifiable() -> UsageError:
     return UsageError(
-        f"{setting('verify')} and {setting('digits')} are about value and derivatives, "
-        "not about the effects of hooks and repeated backward passes",
+        f"{setting('verify')} and {setting('digits')} apply to the value and the derivatives, "
+        "not to the effects of hooks and repeated backward passes",
         hint=f"leave out {listed([setting(name) for name in ('hooks', 'backward', 'inputs', 'no_grad')])}",
     )
 
@@ -241,10 +244,10 @@ def _retain(evaluation: Evaluation, names: Sequence[str]) -> None:
 
 
 def _hook(evaluation: Evaluation, text: str) -> None:
-    """Register ``NAME=EXPR`` as a hook on a tensor; in the expression ``grad`` is its gradient."""
+    """Register ``NAME=EXPR`` as a hook on a tensor; ``grad`` in the expression is the gradient of the tensor."""
     name, equals, formula = text.partition("=")
     if not equals or not formula.strip():
-        raise UsageError(f"a hook is NAME=EXPR, but got '{text}'", hint='for example "y=2*grad"')
+        raise UsageError(f"a hook is NAME=EXPR, but got '{text}'", hint='write a hook such as "y=2*grad"')
     tensor = evaluation.find(name.strip(), "hooks")
 
     def hook(gradient: Tensor) -> Tensor:
@@ -254,7 +257,7 @@ def _hook(evaluation: Evaluation, text: str) -> None:
             error.about(f"{setting('hooks')} {name.strip()}")
             raise
 
-    evaluation.follow_up(formula, {"grad": tensor.detach()})  # finds mistakes before backward
+    evaluation.follow_up(formula, {"grad": tensor.detach()})  # finds errors before the backward pass
     tensor.register_hook(hook)
 
 
@@ -272,20 +275,20 @@ def _backward(
             evaluation.output.backward(evaluation.gradient, retain_graph or create_graph, create_graph, inputs)
         except AutodiffError as error:
             if turn and isinstance(error, GraphError):
-                error.hint = f"add {setting('retain_graph')} to run backward more than once"
+                error.hint = f"add {setting('retain_graph')} to run the backward pass more than once"
             raise error.at(span, source) from None
 
 
 def check_finite(named: Sequence[tuple[str, Any]], notes: Sequence[dict[str, Any]] = (), source: str | None = None) -> None:
-    """Require numbers to be finite.
+    """Raise an error if a number is not finite.
 
     Args:
         named: the numbers, each with its name in messages.
-        notes: the notes on them; the first one on where nan or inf comes from is part of the error.
-        source: the expression, which the places in notes refer to.
+        notes: the notes on the numbers; the error includes the first note on the origin of nan or inf.
+        source: the expression that the spans of the notes refer to.
 
     Raises:
-        NotFiniteError: for the first number that is nan or infinite.
+        NotFiniteError: if a number is nan or infinite.
     """
     for name, value in named:
         if not np.all(np.isfinite(value)):

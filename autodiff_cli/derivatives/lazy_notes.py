@@ -15,10 +15,10 @@ class LazyNotes:
 
     Args:
         evaluation: the evaluation.
-        first: notes that are known already.
-        numbers: returns the derivatives, each with its name in messages.
-        order: the highest order of them.
-        shows_value: whether the value is shown beside them.
+        first: the notes that are already known.
+        numbers: a function that returns the derivatives, each with its name in messages.
+        order: the highest order of the derivatives.
+        shows_value: whether the value is displayed with the derivatives.
     """
 
     def __init__(
@@ -33,19 +33,19 @@ class LazyNotes:
         self._compute: Callable[[], list[Note]] | None = lambda: _notes(evaluation, numbers(), order, shows_value)
 
     def read(self) -> list[Note]:
-        """Return all notes."""
+        """Return all notes, computing them on the first call."""
         if self._compute is not None:
             compute, self._compute = self._compute, None
             self._known = [*self._known, *compute()]
         return self._known
 
     def __reduce__(self) -> tuple[Callable[[list[Note]], LazyNotes], tuple[list[Note]]]:
-        # An evaluation holds functions, which cannot be pickled.
+        # An evaluation contains functions, which cannot be pickled.
         return _known, (self.read(),)
 
 
 def _notes(evaluation: Evaluation, numbers: Sequence[tuple[str, Any]], order: int, shows_value: bool) -> list[Note]:
-    from autodiff_cli.notes import notes_on  # an evaluation whose notes are not read does not load them
+    from autodiff_cli.notes import notes_on  # imported only when notes are read
 
     return notes_on(evaluation, numbers, order, shows_value)
 

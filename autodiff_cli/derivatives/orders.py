@@ -1,4 +1,4 @@
-"""All partial derivatives of an evaluation up to an order."""
+"""Computation of all partial derivatives of an evaluation up to a given order."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Array = NDArray[np.floating]
 
 
 def partial_derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array]:
-    """Return all partial derivatives up to an order by combination of variables, as ``autograd.higher_order.partials`` does.
+    """Return all partial derivatives up to ``order``, keyed by combinations of variables as in ``autograd.higher_order.partials``.
 
-    Above order 2, those of one variable come from Taylor mode where it has them.
+    For a single variable, Taylor mode computes orders above 2 if it supports the expression.
 
     Raises:
         ShapeError: if the output is not a scalar.
-        LimitError: for too many derivatives.
+        LimitError: if there are too many derivatives.
     """
     evaluation.require_scalar()
     if order > 2 and len(evaluation.variables) == 1 and evaluation.differentiable:  # nested reverse mode is faster for order 2
@@ -37,10 +37,12 @@ def partial_derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array
 def hessian(evaluation: Evaluation, found: Mapping[Index, Array]) -> dict[str, dict[str, Array]]:
     """Return the second derivatives with respect to every ordered pair of variables.
 
-    User-written derivatives need not belong to one function, so their Hessian need not be symmetric: it is computed in full.
+    User-written derivatives need not be derivatives of a common function, so their Hessian may be asymmetric and is computed in
+    full.
 
     Args:
-        found: the partial derivatives of order 2, each mixed one once.
+        evaluation: the evaluation.
+        found: the partial derivatives of order 2, with each mixed derivative once.
     """
     if any(function.partials is not None for function in evaluation.evaluator.functions.values()) and evaluation.differentiable:
         inputs = list(evaluation.variables.values())

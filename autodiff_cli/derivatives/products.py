@@ -1,4 +1,4 @@
-"""Jacobians, Hessians and products with vectors of an expression, for inputs and outputs of any shape."""
+"""Jacobians, Hessians and their products with vectors, for inputs and outputs of any shape."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _ORDER = {"hessian": 2, "hvp": 2}
 
 
 class Product(CommandResult):
-    """A Jacobian, a Hessian, or a product of one with a vector.
+    """A Jacobian, a Hessian, or the product of a Jacobian or a Hessian with a vector.
 
     Attributes:
         command: ``jacobian``, ``hessian``, ``jvp``, ``vjp`` or ``hvp``.
         value: the output of the expression.
         shapes: the shape of each variable.
-        found: by variable; for ``hessian`` by variable and variable; for ``jvp`` an array alone.
+        found: the blocks by variable; for ``hessian``, by pair of variables; for ``jvp``, a single array.
     """
 
     kinds = ("hessian",)
@@ -52,7 +52,7 @@ class Product(CommandResult):
 
     @property
     def notes(self) -> list[dict[str, Any]]:
-        """What is worth knowing."""
+        """The notes on the evaluation."""
         return self._notes.read()
 
     def content(self) -> Record:
@@ -67,12 +67,12 @@ class Product(CommandResult):
         return {**result, "notes": self.notes}
 
     def numbers(self) -> list[tuple[str, Any]]:
-        """Return every derivative with its name."""
+        """Return every block with its name."""
         return _flat(self.command, self.found)
 
 
 def verify(evaluation: Evaluation, result: Product, digits: int | None) -> None:
-    """Add the right digits of a Hessian and of the value to a result."""
+    """Add the verified digits of a Hessian and of the value to a result."""
     from autodiff_cli.precise.right_digits import verifying
 
     with verifying(evaluation, 2, digits, sum(np.size(value) for _, value in result.numbers()) + 1) as verified:
@@ -105,10 +105,10 @@ def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> 
     Args:
         command: ``jacobian``, ``hessian``, ``jvp``, ``vjp`` or ``hvp``.
         evaluation: the evaluated expression.
-        vector: the vector of ``jvp`` and ``hvp``, by variable; 0 for other variables.
+        vector: the vector for ``jvp`` and ``hvp``, by variable; missing variables have a zero vector.
 
     Raises:
-        MissingValue: without a variable, or without a vector where one is needed.
+        MissingValue: if there are no variables, or if ``jvp`` or ``hvp`` is called without a vector.
         LimitError: if a matrix has more than 100,000 numbers.
     """
     if not evaluation.variables:
@@ -148,7 +148,7 @@ def _require_scalar(evaluation: Evaluation, command: str) -> None:
             f"{command} needs a scalar output, not shape {list(evaluation.output.shape)}",
             span=evaluation.evaluator.tree.children[-1].span,
             source=evaluation.expression,
-            hint="sum it, for example",
+            hint="reduce the output to a scalar, for example with sum",
         )
 
 
@@ -167,7 +167,7 @@ def _direction(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) 
         if part.shape != leaf.shape:
             raise ShapeError(
                 f"{setting('vector')} {name} has shape {list(part.shape)}, but {name} has shape {list(leaf.shape)}",
-                hint=f"a direction has one number for each element of '{name}'",
+                hint=f"give one number for each element of '{name}'",
             )
         direction.append(part)
     return direction
@@ -179,7 +179,7 @@ def _matrix(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> dict[
     if count > MOST_PARTIALS and not lifted():
         raise LimitError(
             f"the {command} has {count:,} numbers, more than the limit of {MOST_PARTIALS:,}",
-            hint=f"a product needs no matrix: jvp, vjp, hvp; or {setting('no_limits')}",
+            hint=f"use jvp, vjp or hvp, which do not compute the matrix, or add {setting('no_limits')}",
         )
     if command == "jacobian":
         return _by_name(evaluation, jacobian_of(evaluation.output, inputs))

@@ -1,6 +1,6 @@
-"""Taylor series of an expression, and high orders of derivatives in one variable.
+"""Taylor series of an expression, and high-order derivatives with respect to one variable.
 
-The program runs again, with a power series in the place of the variable; see ``autograd.taylor_mode``.
+The program is evaluated again with a power series in place of the variable; see ``autograd.taylor_mode``.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.floating]
 MOST_EXACT = 150
-"""The coefficient of x**170 in exp(x) is nearly as small as a float can be."""
+"""The highest order computed by Taylor mode alone; the coefficient of x**170 in exp(x) is close to the smallest float."""
 MOST_NESTED = 6
-"""Up to this order nested reverse mode is fast, and is preferred where Taylor mode yields nan."""
+"""The highest order at which nested reverse mode is fast and replaces Taylor mode if the latter yields nan."""
 
 
 class Taylor(CommandResult):
     """The Taylor series of an expression.
 
     Attributes:
-        variable, at: its variable, and the value it is around.
-        coefficients: of the powers 0 to ``order`` of ``variable - at``, the power as the first dimension.
-        derivatives: each coefficient times the factorial of its power.
+        variable, at: the variable, and the point of expansion.
+        coefficients: the coefficients of the powers 0 to ``order`` of ``variable - at``, with the power as the first dimension.
+        derivatives: the coefficients, each multiplied by the factorial of its power.
     """
 
     command = "taylor"
@@ -57,7 +57,7 @@ class Taylor(CommandResult):
 
     @property
     def notes(self) -> list[dict[str, Any]]:
-        """What is worth knowing about the coefficients."""
+        """The notes on the coefficients."""
         return self._notes.read()
 
     def content(self) -> Record:
@@ -75,7 +75,7 @@ class Taylor(CommandResult):
         return {**result, "notes": self.notes}
 
     def records(self) -> list[dict[str, Any]]:
-        """One record for each order."""
+        """Return one record for each order."""
         both = zip(self.coefficients, self.derivatives, strict=True)
         records = [{"order": k, "coefficient": plain(c), "derivative": plain(d)} for k, (c, d) in enumerate(both)]
         if self.verified is not None:
@@ -95,15 +95,15 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
     """Return the Taylor series of an expression in its variable.
 
     Args:
-        evaluation: the evaluated expression, with one variable; if that is an array, the same distance is added to every
-            element, so that an expression that works element by element gives the series of each.
+        evaluation: the evaluated expression, with one variable; all elements of an array variable are shifted equally, so that an
+            elementwise expression gives the series of each element.
         order: the highest power, 0 or more.
 
     Raises:
-        UsageError: with several variables, or a negative order.
-        MissingValue: without a variable.
-        LimitError: for an order above 1,000, unless limits are lifted.
-        NoSeriesError: if an operation has no rule for power series, and the variable or the output is not a scalar.
+        UsageError: if there are several variables, or if the order is negative.
+        MissingValue: if there are no variables.
+        LimitError: if the order is above 1,000 and limits are not lifted.
+        NoSeriesError: if an operation does not have a power-series rule and the variable or the output is not a scalar.
     """
     names = list(evaluation.variables)
     if not names:
@@ -111,10 +111,10 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
     if len(names) > 1:
         raise UsageError(
             f"a Taylor series is in one variable, not in {listed(names)}",
-            hint=f"choose one with {setting('wrt', names[0])}; the others are constants then",
+            hint=f"choose one with {setting('wrt', names[0])}; the other variables become constants",
         )
     if order < 0:
-        raise UsageError(f"the order must be 0 or more, not {order}", hint="it is the highest power in the series")
+        raise UsageError(f"the order must be 0 or more, not {order}", hint="give the highest power of the series")
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
     check_printed((order + 1) * evaluation.output.numel())
     scalar = not evaluation.output.shape and not evaluation.variables[names[0]].shape
@@ -122,19 +122,19 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
         coefficients = series(evaluation, order)
     except NoSeriesError as error:
         if not scalar:
-            error.hint = "functions without one can be expanded if the variable and the output are scalars"
+            error.hint = "use a scalar variable and a scalar output to expand functions without a rule"
             raise
         coefficients = _by_nested_reverse_mode(evaluation, names[0], order)
     else:
         if order <= MOST_NESTED and scalar and np.isnan(coefficients).any() and np.isfinite(evaluation.output._data):
-            # Reverse mode masks the elements of branches that were not taken.
+            # Reverse mode masks the cotangents of the branches that were not selected.
             nested = _by_nested_reverse_mode(evaluation, names[0], order)
             coefficients = np.where(np.isnan(nested), coefficients, nested)
     return Taylor(evaluation, order, coefficients)
 
 
 def verify(evaluation: Evaluation, result: Taylor, digits: int | None) -> None:
-    """Add the right digits of the coefficients to a result."""
+    """Add the verified digits of the coefficients to a result."""
     from autodiff_cli.precise.right_digits import verifying
 
     with verifying(evaluation, result.order, digits, np.size(result.coefficients)) as verified:
@@ -143,10 +143,10 @@ def verify(evaluation: Evaluation, result: Taylor, digits: int | None) -> None:
 
 
 def series(evaluation: Evaluation, order: int) -> Array:
-    """Return the Taylor coefficients of the output in the one variable of an evaluation, the order as the first dimension.
+    """Return the Taylor coefficients of the output in the single variable of an evaluation, with the order as the first dimension.
 
     Raises:
-        NoSeriesError: if an operation has no rule for power series.
+        NoSeriesError: if an operation does not have a power-series rule.
     """
     ((name, leaf),) = evaluation.variables.items()
     expansion = Expansion(order)
@@ -160,13 +160,13 @@ def series(evaluation: Evaluation, order: int) -> Array:
 
 
 def derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array] | None:
-    """Return the derivatives up to an order with respect to the one variable; ``None`` if reverse mode has to find them."""
+    """Return the derivatives up to ``order`` with respect to the single variable, or ``None`` if reverse mode must compute them."""
     ((name, leaf),) = evaluation.variables.items()
     if leaf.shape or order > MOST_EXACT:
         return None
     try:
         found = scaled(series(evaluation, order))
-    except AutodiffError:  # an error of the expression itself would have been raised before
+    except AutodiffError:  # errors in the expression were raised by the evaluation
         return None
     if order <= MOST_NESTED and np.isnan(found[1:]).any():
         return None
@@ -177,17 +177,17 @@ def derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array] | None
 
 
 def scaled(coefficients: Array) -> Array:
-    """Return each coefficient times the factorial of its order."""
+    """Multiply each coefficient by the factorial of its order."""
     result = np.empty_like(coefficients)
     for k, coefficient in enumerate(coefficients):
         factorial = math.factorial(k)
-        exponent = max(factorial.bit_length() - 64, 0)  # from 171! on a factorial is not a float
-        with np.errstate(all="ignore"):  # a derivative may be larger than any float
+        exponent = max(factorial.bit_length() - 64, 0)  # 171! and larger factorials exceed the range of floats
+        with np.errstate(all="ignore"):  # a derivative may overflow
             result[k] = np.ldexp(coefficient * float(factorial >> exponent), exponent)
     return result
 
 
 def _by_nested_reverse_mode(evaluation: Evaluation, name: str, order: int) -> Array:
-    """Return the coefficients of a scalar in a scalar by nested reverse mode."""
+    """Return the Taylor coefficients of a scalar output in a scalar variable, computed by nested reverse mode."""
     found = {(): evaluation.output._data, **partials(evaluation.output, evaluation.variables, order)}
     return np.array([found[(name,) * k] / math.factorial(k) for k in range(order + 1)], evaluation.output.dtype)

@@ -1,7 +1,7 @@
-"""What ``gradcheck`` compares derivatives with: three methods behind one protocol.
+"""Three methods that compute the reference for ``gradcheck``, with a common protocol.
 
-``HighPrecision`` computes the reference with many digits.  ``Extrapolated`` is for functions that cannot be computed so.
-``FixedStep`` takes central differences with a given step, and PyTorch's tolerances.
+``HighPrecision`` computes the reference in arbitrary precision.  ``Extrapolated`` uses float64, for functions without an
+arbitrary-precision implementation.  ``FixedStep`` uses central differences with a given step and PyTorch's tolerances.
 """
 
 from __future__ import annotations
@@ -25,32 +25,33 @@ from autodiff_cli.precise.reference import Reference
 
 Array = NDArray[np.float64]
 Verdicts = list[list[Verdict]]
-"""For each element of the variable a list, with one verdict for each element of the output."""
+"""The verdicts in nested lists: one list for each element of the variable, with one verdict for each element of the output."""
 
 
 class Method(Protocol):
-    """One way to judge the derivatives of an evaluation."""
+    """A method to check the derivatives of an evaluation."""
 
     def first(self, name: str, analytic: Array) -> Verdicts:
-        """Judge the derivatives with respect to a variable: (elements of the variable, elements of the output)."""
+        """Check the derivatives with respect to a variable, of shape (elements of the variable, elements of the output)."""
 
     def second(self, a: str, b: str, analytic: Array) -> Verdicts:
-        """Judge the derivatives of the gradient of ``a`` with respect to ``b``: (elements of ``b``, elements of ``a``)."""
+        """Check the derivatives of the gradient of ``a`` with respect to ``b``, of shape (elements of ``b``, elements of ``a``)."""
 
     def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
-        """Judge a claim about the gradient of a variable.
+        """Check a claim about the gradient of a variable.
 
         Args:
-            formula: the claim, an expression.
-            exact: the gradient that backward computes.
+            name: the variable.
+            formula: the claimed gradient, as an expression.
+            exact: the gradient that the backward pass computes.
 
         Returns:
-            the claimed numbers as floats, and a verdict for each.
+            the claimed numbers as floats, and a verdict for each number.
         """
 
 
 def gradient_of(output: Tensor, leaf: Tensor, start: Tensor | None, record: bool = False) -> Tensor:
-    """Return the gradient of an output with respect to a leaf, 0 where it does not depend on it."""
+    """Return the gradient of an output with respect to a leaf, or 0 if the output does not depend on the leaf."""
     if not output.requires_grad:
         return Tensor(np.zeros(leaf.shape))
     found: Tensor
@@ -62,15 +63,15 @@ def _require_shape(name: str, shape: tuple[int, ...], leaf: Tensor) -> None:
     if shape not in ((), leaf.shape):
         raise ShapeError(
             f"the claim for {name} has shape {list(shape)}, but {name} has shape {list(leaf.shape)}",
-            hint="a claim has one number for each element of its variable, or one for all",
+            hint="claim one number for each element of the variable, or one number for all elements",
         )
 
 
 class HighPrecision:
-    """The expression with many digits; see ``precise.reference``.
+    """The check in arbitrary precision; see ``precise.reference``.
 
     Raises:
-        NotPrecise: if it cannot be evaluated so.
+        NotPrecise: if the expression cannot be evaluated in arbitrary precision.
     """
 
     def __init__(self, evaluation: Evaluation, order: int, given: Tolerances | None = None) -> None:
@@ -100,7 +101,7 @@ class HighPrecision:
 
 
 def _moved(leaf: Tensor, i: int, compute: Callable[[], Tensor]) -> Callable[[float], Array]:
-    """Return a function that computes with an element of a leaf moved by a distance, and puts the leaf back."""
+    """Return a function of a distance that shifts one element of a leaf, computes the result and restores the leaf."""
     original = leaf._data
 
     def at(distance: float) -> Array:
@@ -116,10 +117,11 @@ def _moved(leaf: Tensor, i: int, compute: Callable[[], Tensor]) -> Callable[[flo
 
 
 class _InFloats:
-    """Differences of values and gradients in float64.
+    """The base class of checks by differences of values and gradients in float64.
 
     Args:
-        claims: the tolerances of claims.
+        evaluation: the evaluation to check.
+        claims: the tolerances for claims.
     """
 
     def __init__(self, evaluation: Evaluation, claims: Tolerances) -> None:
@@ -155,7 +157,7 @@ class _InFloats:
 
 
 class Extrapolated(_InFloats):
-    """Difference quotients that know their error; see ``gradcheck.ridders``."""
+    """The check by difference quotients with an error estimate; see ``gradcheck.ridders``."""
 
     def __init__(self, evaluation: Evaluation, given: Tolerances | None = None) -> None:
         super().__init__(evaluation, given or Tolerances(0.0, 1e-12))
@@ -170,7 +172,7 @@ class Extrapolated(_InFloats):
 
     def second(self, a: str, b: str, analytic: Array) -> Verdicts:
         verdicts = super().second(a, b, analytic)
-        # At a kink of the value the gradient jumps, and its differences mean nothing.
+        # At a kink of the value the gradient jumps, and its difference quotients are meaningless.
         if self._kinks & {a, b}:
             return [[one if one.verdict == "pass" else one._replace(verdict="kink", reason="") for one in row] for row in verdicts]
         return verdicts
@@ -191,7 +193,7 @@ class Extrapolated(_InFloats):
 
 
 class FixedStep(_InFloats):
-    """Central differences with the step ``eps``."""
+    """The check by central differences with the step ``eps``."""
 
     def __init__(self, evaluation: Evaluation, eps: float, atol: float | None, rtol: float | None) -> None:
         super().__init__(evaluation, Tolerances(0.0 if atol is None else atol, 1e-12 if rtol is None else rtol))

@@ -1,4 +1,4 @@
-"""Points for ``gradcheck``: lists of values, and ranges that are sampled, with the places where a program switches."""
+"""Points for ``gradcheck``: lists of values, and samples of ranges including the points at which a program switches branches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from autodiff_cli.limits import check_count
 
 MOST_POINTS = 10_000
 MOST_SWITCHES = 20
-"""Switches of a program that are searched in one range."""
+"""The largest number of branch switches located in one range."""
 _HALVINGS = 120
 _COMMA = re.compile(",")
 _AT = setting("at")
@@ -37,14 +37,14 @@ Point = dict[str, Any]
 
 
 class At:
-    """Values of variables: ``x=1``, ``x=1,2,3`` or ``x=-2:2``; lists of values may be given in several texts.
+    """The values of variables, parsed from ``x=1``, ``x=1,2,3`` or ``x=-2:2``; several texts may add values of one variable.
 
     Attributes:
-        values: the values of each variable.
-        ranges: the ends of each variable that is sampled.
+        values: the list of values of each variable.
+        ranges: the lower and the upper end of the range of each sampled variable.
 
     Raises:
-        UsageError: for a variable without a value, and one with a range and anything else.
+        UsageError: if a variable does not have a value, or has more than one range or both a range and values.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -53,11 +53,11 @@ class At:
         for text in texts:
             for name, given in named(text, "at"):
                 if not given:
-                    raise UsageError(f"{_AT} gives '{name}' no value", hint=f"write {setting('at', f'{name}=1')}")
+                    raise UsageError(f"{_AT} does not give '{name}' a value", hint=f"write {setting('at', f'{name}=1')}")
                 file = given.startswith("@")
                 is_range = not file and len(pieces(given, COLON)) > 1
                 if name in self.ranges or (is_range and name in self.values):
-                    raise UsageError(f"'{name}' is given twice with {_AT}", hint="give each variable one range, or values")
+                    raise UsageError(f"'{name}' is given twice with {_AT}", hint="give each variable either one range or values")
                 if is_range:
                     (found,) = ranges([f"{name}={given}"], "at")
                     self.ranges[name] = found.low, found.high
@@ -66,19 +66,19 @@ class At:
                     self.values.setdefault(name, []).extend(parts)
 
     def points(self, expression: str, const: Mapping[str, Any], samples: int, seed: int = 0) -> list[Point]:
-        """Return every combination of the values; of ranges ``samples`` points, with both ends and both sides of each switch.
+        """Return every combination of values, each with ``samples`` points of the ranges and both sides of each branch switch.
 
         Args:
-            expression: the program, whose switches are searched.
-            const: its constants.
-            samples: the least number of points in ranges.
-            seed: the seed of the samples.
+            expression: the program whose branch switches are located.
+            const: the constants of the program.
+            samples: the number of sampled points in the ranges, including both ends.
+            seed: the seed of the random samples.
 
         Raises:
-            LimitError: for more than 10,000 points.
+            LimitError: if there are more than 10,000 points.
         """
         count = math.prod(map(len, self.values.values())) * (samples if self.ranges else 1)
-        check_count(count, MOST_POINTS, "gradcheck would look at {} points, more than the limit of {}")
+        check_count(count, MOST_POINTS, "gradcheck would check {} points, more than the limit of {}")
         fixed = [dict(zip(self.values, chosen, strict=True)) for chosen in itertools.product(*self.values.values())]
         if not self.ranges:
             return fixed
@@ -90,7 +90,7 @@ class At:
         return found
 
     def _drawn(self, samples: int, seed: int) -> NDArray[np.float64]:
-        """Draw one number from each part of each range, in the order of the first one, and both ends: (samples, ranges)."""
+        """Draw a stratified sample of the ranges, sorted by the first range, with both ends; the shape is (samples, ranges)."""
         generator = np.random.default_rng(seed)
         columns = []
         for i, (low, high) in enumerate(self.ranges.values()):
@@ -101,7 +101,7 @@ class At:
 
 
 class _BranchEvaluator(Evaluator):
-    """Evaluates a program with the bodies of functions in the trace, and their user-written derivatives too."""
+    """An evaluator that traces the bodies of functions, including their user-written derivatives."""
 
     def within(self, function: UserFunction, body: Syntax, arguments: Iterable[Any]) -> Tensor:
         before, self._scope = self._scope, dict(zip(function.parameters, arguments, strict=True))
@@ -118,7 +118,10 @@ class _BranchEvaluator(Evaluator):
 
 
 def _signature(expression: str, const: Mapping[str, Any], tree: Syntax, point: Point) -> Any:
-    """Return the choices of a program at a point: they differ if a comparison, a sign or a step does; ``None`` for an error."""
+    """Return the branches that a program takes at a point, or ``None`` if the evaluation fails.
+
+    Signatures of two points differ if a comparison, a sign or a piecewise constant function differs.
+    """
     evaluator = _BranchEvaluator(expression, leaves(point, const, "float64"), np.dtype(np.float64), tree)
     evaluator.tensors.steps = []
     with no_grad(), np.errstate(all="ignore"):
@@ -143,13 +146,13 @@ def _choice(step: Step) -> Any:
         given = [np.asarray(raw(value)) for value in step.given]
         numbers = [number for number in given if number.dtype.kind in "bif"]
         chosen += [np.sign(number).tobytes() for number in numbers]
-        with contextlib.suppress(ValueError):  # shapes that do not fit together are not compared
+        with contextlib.suppress(ValueError):  # arrays whose shapes cannot be broadcast are not compared
             chosen += [np.sign(a - b).tobytes() for a, b in itertools.combinations([n.astype(float) for n in numbers], 2)]
     return (op.name, *chosen)
 
 
 def _around_switches(expression: str, const: Mapping[str, Any], sampled: Sequence[Point], names: Sequence[str]) -> list[Point]:
-    """Return both sides of each switch between neighbouring samples, and the middle between two switches."""
+    """Return both sides of each branch switch between neighbouring samples, and the midpoints between switches."""
     tree = parse(expression)
 
     def signature(point: Point) -> Any:
