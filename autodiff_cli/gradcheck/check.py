@@ -1,7 +1,8 @@
-"""``gradcheck`` for expressions: derivatives of backward, user-written derivatives and claims against an independent reference.
+"""``gradcheck``: a comparison of reverse-mode derivatives, user-written derivatives and claims with an independent reference.
 
-The reference is the expression itself, evaluated with many digits and differenced (``precise.reference``).  An expression that
-cannot be computed so is differenced in float64 (``gradcheck.ridders``), where the verdict may be ``undecided``.
+The reference consists of difference quotients of the expression in arbitrary precision (``precise.reference``).  If
+arbitrary precision is not available for the expression, the quotients are computed in float64 (``gradcheck.ridders``), and
+the verdict may be ``undecided``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from autodiff_cli.notes import rounding_trials
 from autodiff_cli.precise.reference import MOST_SECONDS, in_time
 
 MOST_CHECKED = 500
-"""Derivatives in one check; each takes a few evaluations of the expression."""
+"""The largest number of derivatives in one check; each derivative takes a few evaluations of the expression."""
 
 Point = Mapping[str, Any]
 Entry = dict[str, Any]
@@ -43,10 +44,10 @@ class Report(CommandResult):
     """The result of ``check_gradient``.
 
     Attributes:
-        expression: what was checked.
-        points: how many points there were.
-        checks: an entry for each derivative and claim at each point, as the JSON has it.
-        failure, hint: the message on the first entry that is wrong.
+        expression: the checked expression.
+        points: the number of points.
+        checks: an entry for each derivative and claim at each point, in the JSON format.
+        failure, hint: the message and the hint for the first entry that fails.
         notes: the notes on the points.
     """
 
@@ -61,17 +62,17 @@ class Report(CommandResult):
 
     @property
     def passed(self) -> bool:
-        """Whether nothing failed."""
+        """Whether all entries passed or were not decided."""
         return self.failure is None
 
     @property
     def undecided(self) -> Entry | None:
-        """The first entry that is neither pass nor fail, if there is one."""
+        """The first undecided entry, or ``None``."""
         return next((entry for entry in self.checks if entry["verdict"] == "undecided"), None)
 
     @property
     def doubt(self) -> str:
-        """What is undecided, and why."""
+        """A message with the first undecided derivative and the reason, or an empty string."""
         return "" if (entry := self.undecided) is None else f"{_derivative(entry)} is undecided: {entry['reason']}"
 
     def content(self) -> Record:
@@ -98,22 +99,22 @@ def check_gradient(
     atol: float | None = None,
     rtol: float | None = None,
 ) -> Report:
-    """Check every derivative of an expression, with ``order=2`` the second ones too, and claims about the first.
+    """Check every derivative of an expression, and claims about its first derivatives.
 
     Args:
         expression: a program of the language.
-        at: the variables; or several such points, each of which is checked.
-        const: values that are not differentiated.
-        wrt: the variables to check; all if left out.
-        order: 1 or 2.
-        claims: ``NAME=EXPR``, several of them in one text too.
-        dtype: ``float64``.
-        gradient: the weights of the elements of an output that is not a scalar, for claims.
-        eps: take central differences in float64 with this step, and PyTorch's tolerances.
-        atol, rtol: tolerances to use in place of the rounding error that is measured: ``atol + rtol*abs(numeric)``.
+        at: the values of the variables, or a sequence of such points, all of which are checked.
+        const: the values of constants, which are not differentiated.
+        wrt: the variables to check; by default, all variables.
+        order: 1 to check the first derivatives, or 2 to include the second derivatives.
+        claims: claims of the form ``NAME=EXPR``; one text may contain several claims.
+        dtype: the data type, which must be ``float64``.
+        gradient: the weights of the elements of a non-scalar output, for claims.
+        eps: the step of central differences in float64, with PyTorch's tolerances; by default, the reference is used.
+        atol, rtol: the tolerance ``atol + rtol*abs(numeric)``, which replaces the measured rounding error.
 
     Raises:
-        AutodiffError: for an expression that cannot be evaluated, and for the name of anything but a variable.
+        AutodiffError: if the expression cannot be evaluated, or if a name is not the name of a variable.
     """
     _require_valid(order, eps, atol, rtol)
     points = [at] if isinstance(at, Mapping) else at
@@ -125,7 +126,7 @@ def check_gradient(
         evaluation = Evaluation(expression, point, const, wrt, dtype, False, gradient)
         if not evaluation.variables:
             raise MissingValue("there is no variable to check", hint=f"give it a value with {setting('at', 'x=1')}")
-        # The derivatives of float32 have 7 digits: as PyTorch, the check is about float64.
+        # Derivatives in float32 have only 7 digits; like PyTorch's gradcheck, this check requires float64.
         if dtype != "float64":
             raise UsageError("gradcheck works in float64", hint=f"leave out {setting('dtype')}")
         elements = sum(leaf.numel() for leaf in evaluation.variables.values())
@@ -133,7 +134,7 @@ def check_gradient(
             (elements * max(evaluation.output.numel(), 1) + (elements**2 if order == 2 else 0)) * len(points),
             MOST_CHECKED,
             "gradcheck would compare {} numbers, more than the limit of {}",
-            hint="name fewer variables, or check a part of them: the rules are the same for all elements",
+            hint="name fewer variables, or check fewer elements: all elements share the same VJP rules",
         )
         check = _Check(evaluation, order, pairs, doubts=eps is None and given is None)
         with np.errstate(all="ignore"):
@@ -164,7 +165,7 @@ def _require_valid(order: int, eps: float | None, atol: float | None, rtol: floa
     if not all(0 <= value < math.inf for value in given) or not (eps is None or 0 < eps < math.inf):
         raise UsageError(
             f"{setting('eps')} must be positive, {setting('atol')} and {setting('rtol')} not negative, and all of them finite",
-            hint="without them the tolerance comes from the rounding at the point",
+            hint="leave them out to compute the tolerance from the rounding errors at the point",
         )
 
 
@@ -174,21 +175,21 @@ def _notes(evaluation: Evaluation, entries: Sequence[Entry], order: int) -> list
 
 
 def _names(entry: Entry) -> list[str]:
-    """The variables of a derivative, one for each order."""
+    """Return the variables of a derivative, one for each order."""
     wrt = entry["wrt"]
     return [wrt] if isinstance(wrt, str) else wrt
 
 
 def _derivative(entry: Entry) -> str:
-    """What an entry is about, with the point where there are several."""
+    """Return the name of the derivative of an entry, with the point if there are several points."""
     return f"the derivative with respect to {', '.join(_names(entry))}{_place(entry)}"
 
 
 def _claims(text: str) -> list[tuple[str, str]]:
-    """Split ``NAME=EXPR,NAME=EXPR``."""
+    """Split the text ``NAME=EXPR,NAME=EXPR`` into pairs of names and expressions."""
     name, equals, _ = text.partition("=")
     if not equals or not name.strip().isidentifier():
-        raise UsageError(f"a claim is NAME=EXPR, but got '{text}'", hint='for example x="3/x"')
+        raise UsageError(f"a claim is NAME=EXPR, but got '{text}'", hint='write a claim such as x="3/x"')
     return named(text, "claims", '"3/x"')
 
 
@@ -197,7 +198,10 @@ class _Check:
     """All checks at one point.
 
     Attributes:
-        doubts: whether rounding in backward excuses a derivative.
+        evaluation: the evaluation at the point.
+        order: the highest order of the checked derivatives.
+        claims: the claims, as pairs of a variable and an expression.
+        doubts: whether rounding errors of the backward pass may excuse a failed derivative.
     """
 
     evaluation: Evaluation
@@ -215,7 +219,7 @@ class _Check:
             self.evaluation.require_scalar(constant=True)
 
     def best(self, given: Tolerances | None, seconds: float) -> list[Entry]:
-        """Return the entries with many digits if that is possible in time, else in float64."""
+        """Return the entries checked in arbitrary precision, or in float64 if arbitrary precision fails or takes too long."""
         try:
             with in_time(max(0.1, seconds)):
                 return self.entries(HighPrecision(self.evaluation, self.order, given))
@@ -223,10 +227,10 @@ class _Check:
             return self.entries(Extrapolated(self.evaluation, given))
 
     def entries(self, method: Method) -> list[Entry]:
-        """Return an entry for each derivative, then one for each claim.
+        """Return an entry for each derivative, then an entry for each claim.
 
         Raises:
-            NotPrecise: if the method cannot judge them.
+            NotPrecise: if the method cannot compute a verdict.
         """
         found = []
         output, variables = self.evaluation.output, self.evaluation.variables
@@ -244,11 +248,12 @@ class _Check:
 
     @cached_property
     def _trials(self) -> list[tuple[Tensor, dict[str, Tensor]]]:
-        """Evaluations that round in other ways, for all derivatives that fail."""
+        """Evaluations with perturbed rounding errors, shared by all derivatives that fail."""
         return [rounding_trials.evaluated(self.evaluation, seed) for seed in range(1, 5)]
 
     def _doubted(self, verdicts: Verdicts, analytic: NDArray[np.float64], names: list[str]) -> Verdicts:
-        """Return verdicts without failures that rounding explains: backward's derivative moves by as much as it is off."""
+        """Replace failures that rounding errors explain, because perturbed rounding changes the derivative by as much as its
+        error."""
         failed = any(one.verdict == "fail" for row in verdicts for one in row)
         if not (failed and self.doubts and rounding_trials.fits(self.evaluation, len(names))):
             return verdicts
@@ -301,7 +306,7 @@ def _entry(wrt: str | list[str], order: int, analytic: NDArray[np.float64], verd
 
 
 def _failure(entry: Entry, evaluation: Evaluation, eps: float | None) -> tuple[str, str | None]:
-    """Return the message and the hint on an entry that is wrong."""
+    """Return the message and the hint for an entry that fails."""
     names = _names(entry)
     if "claim" in entry:
         said = f"the claim {names[0]}={entry['claim']} gives {_shown(entry['claimed'])}{_place(entry)}"
@@ -313,14 +318,14 @@ def _failure(entry: Entry, evaluation: Evaluation, eps: float | None) -> tuple[s
     message = mismatch(output, argument, numeric, analytic).rstrip()
     by = _derivative(entry)
     if eps is not None:
-        return message, f"the step {setting('eps')} may not fit {by}; without it a step that fits is chosen"
+        return message, f"leave out {setting('eps')} to choose a suitable step: this step may not suit {by}"
     if any(function.partials is not None for function in evaluation.evaluator.functions.values()):
-        return message, f"{by} used by backward does not match finite differences; check the 'with grad' rule"
-    return message, f"floating-point numbers lose {by} on the way; {setting('verify')} says how many digits are left"
+        return message, f"check the 'with grad' rule: {by} used by the backward pass does not match finite differences"
+    return message, f"use {setting('verify')} to count the correct digits: rounding errors destroy {by}"
 
 
 def _place(entry: Entry) -> str:
-    """`` at x=1``, where there are several points."""
+    """Return the point of an entry, such as `` at x=1``, or an empty string if there is only one point."""
     return " at " + ", ".join(f"{name}={_shown(value)}" for name, value in entry["at"].items()) if "at" in entry else ""
 
 

@@ -1,8 +1,8 @@
-"""Whether a number is the derivative: the judgement of ``gradcheck``, apart from where its numbers come from.
+"""The verdicts of ``gradcheck`` on computed derivatives, independent of the method that computes the reference.
 
-No constant here has the size of a derivative.  A number passes if it is the true derivative up to an error that
-floating-point numbers cannot avoid at that point.  That error is measured: by rounding every operation in other directions,
-and by moving the variables by half a unit in the last place wherever they are read.
+The verdicts do not use absolute tolerances.  A number passes if its error is at most the unavoidable floating-point error at the
+point.  This error is measured by perturbing the rounding of every operation, and by shifting the variables by half a unit in the
+last place wherever they are read.
 """
 
 from __future__ import annotations
@@ -14,40 +14,40 @@ from autodiff_cli.precise.arithmetic import Real
 from autodiff_cli.precise.differences import Differences, Index, Slope
 
 CLOSE = 1e-12
-"""A relative difference of derivatives that is always allowed: rules of special functions keep no more digits."""
+"""The relative error that is always allowed; the VJP rules of special functions are not more accurate."""
 _OPERATIONS, _INPUTS = 32, 8
-"""How many times the movement that rounding made in trials a derivative may be off."""
+"""The allowed error as a multiple of the change measured in rounding trials, for operations and for variables."""
 _SEEDS = (1, 2, 3)
 _LEAST = 2.0**-1072
 _MOST_LOST = 1e-3
-"""Relative to a derivative: with a larger error, agreement says nothing."""
+"""The relative error above which the agreement with the reference is not conclusive."""
 
-_NOISE = "rounding errors on the way are as large as the derivative"
+_NOISE = "rounding errors in the evaluation are as large as the derivative"
 
 _OPEN = "open"
 ORDER = ("pass", "kink", "undecided", "fail")
-"""Verdicts, the best first; inside of a ``Judge`` one may be ``_OPEN``."""
+"""The verdicts from best to worst; ``Judge`` uses ``_OPEN`` internally in addition."""
 
 
 class Tolerances(NamedTuple):
-    """Tolerances that a caller gives."""
+    """The tolerances specified by the caller."""
 
     atol: float
     rtol: float
 
     def of(self, numeric: float) -> float:
-        """Return the error that is allowed."""
+        """Return the allowed error for a reference value."""
         return self.atol + self.rtol * abs(numeric)
 
 
 class Verdict(NamedTuple):
-    """The judgement of one number.
+    """The verdict on one number.
 
     Attributes:
         verdict: ``pass``, ``fail``, ``kink`` or ``undecided``.
-        numeric: the true derivative as a float.
-        error, tolerance: how far the number is off, and how far it may be.
-        reason: why it is undecided.
+        numeric: the reference derivative as a float.
+        error, tolerance: the error of the number, and the allowed error.
+        reason: the reason for the verdict ``undecided``.
     """
 
     verdict: str
@@ -58,12 +58,12 @@ class Verdict(NamedTuple):
 
 
 class Judge:
-    """Judges derivatives by differences with many digits.
+    """A judge of derivatives that compares them with arbitrary-precision difference quotients.
 
     Args:
-        differences: the true derivatives.
-        names: the variable of each element of the inputs.
-        given: tolerances to use in place of the measured ones.
+        differences: the reference derivatives.
+        names: the name of the variable of each input element.
+        given: the tolerances that replace the measured rounding error.
     """
 
     def __init__(self, differences: Differences, names: list[str], given: Tolerances | None = None) -> None:
@@ -73,7 +73,7 @@ class Judge:
         self._spreads: dict[tuple[Index, bool], list[float]] = {}
 
     def derivative(self, value: float, index: Index, j: int) -> Verdict:
-        """Judge a derivative that was computed with floats."""
+        """Return the verdict on a derivative that was computed in float64."""
         slope = self._differences.slopes(index)[j]
         found = _without(slope, value) or self._compared(self._differences.math.mp.mpf(value), slope, value == float(slope.value))
         if found.verdict != _OPEN:
@@ -81,7 +81,7 @@ class Judge:
         size, floor = abs(found.numeric), _OPERATIONS * self._spread(index, False)[j]
         larger, tolerance = max(abs(value), size), found.tolerance + floor
         if not math.isfinite(tolerance):
-            return found._replace(verdict="undecided", reason="rounding alone may take it out of the domain here")
+            return found._replace(verdict="undecided", reason="rounding errors may move the evaluation out of the domain here")
         found = found._replace(tolerance=tolerance)
         if found.error <= tolerance:
             sure = floor <= _MOST_LOST * size or larger <= tolerance
@@ -93,11 +93,11 @@ class Judge:
         if moved <= 1e-6 * size:
             return found._replace(verdict="pass")
         where = " and ".join(dict.fromkeys(self._names[i] for i in index))
-        reason = _NOISE if larger <= tolerance + moved else f"the last digit of {where} decides about the derivative here"
+        reason = _NOISE if larger <= tolerance + moved else f"the derivative here depends on the last digit of {where}"
         return found._replace(verdict="undecided", reason=reason)
 
     def claim(self, claimed: Real, index: Index, j: int) -> Verdict:
-        """Judge a derivative that a user claims, computed with many digits."""
+        """Return the verdict on a claimed derivative that was computed in arbitrary precision."""
         slope, value = self._differences.slopes(index)[j], float(claimed)
         if slope.kind == "kink":
             return Verdict("kink", math.nan, 0.0, 0.0)
@@ -108,7 +108,7 @@ class Judge:
             return found
         larger = max(abs(value), abs(found.numeric))
         floor = found.tolerance + _OPERATIONS * self._spread(index, False)[j]
-        if larger <= floor:  # both are 0 as far as floats can tell
+        if larger <= floor:  # both are indistinguishable from 0 in float64
             return found._replace(verdict="pass", tolerance=floor)
         moved = floor + _INPUTS * self._spread(index, True)[j]
         if larger <= moved <= 1e-6 * self._differences.around(index, j, 1e-6):
@@ -116,10 +116,12 @@ class Judge:
         return found._replace(verdict="fail")
 
     def _compared(self, value: Real, slope: Slope, same: bool) -> Verdict:
-        """Return the verdict that needs no measurement of rounding, ``_OPEN`` if there is none.
+        """Return the verdict if it does not require a measurement of rounding errors, else ``_OPEN``.
 
         Args:
-            same: whether the number is the derivative.
+            value: the number to judge.
+            slope: the reference derivative.
+            same: whether the number equals the reference derivative.
         """
         numeric = float(slope.value)
         if not self._differences.math.finite(value) or math.isinf(numeric):
@@ -139,11 +141,11 @@ class Judge:
 
 
 def _without(slope: Slope, value: float) -> Verdict | None:
-    """Return the verdict where there is no derivative, else ``None``."""
+    """Return the verdict for a point at which the derivative does not exist, or ``None`` if it exists."""
     if slope.kind == "smooth":
         return None
     if slope.kind != "kink":
-        reasons = {"undefined": "the value is not finite here", "unclear": "the difference quotients have no limit here"}
+        reasons = {"undefined": "the value is not finite here", "unclear": "the difference quotients do not converge here"}
         return Verdict("undecided", math.nan, math.nan, 0.0, reasons[slope.kind])
     low, high = (float(side) for side in slope.sides)
     slack = CLOSE * max(abs(low), abs(high)) if math.isfinite(low) and math.isfinite(high) else 0.0
@@ -154,7 +156,7 @@ def _without(slope: Slope, value: float) -> Verdict | None:
 
 
 def rounded(verdict: Verdict, spread: float) -> Verdict:
-    """Return a failure as pass or undecided if rounding errors move the derivative by so much."""
+    """Change a failure to pass or undecided if the measured change under rounding errors explains the error."""
     tolerance = verdict.tolerance + 2 * spread
     if verdict.verdict != "fail" or not math.isfinite(tolerance) or not verdict.error <= tolerance:
         return verdict
@@ -164,7 +166,7 @@ def rounded(verdict: Verdict, spread: float) -> Verdict:
 
 
 def worst(verdicts: list[Verdict]) -> Verdict:
-    """Return the verdict of the worst kind that is farthest off; a pass if there is none."""
+    """Return the worst verdict, with ties broken by the largest ratio of error to tolerance; a pass for an empty list."""
 
     def excess(verdict: Verdict) -> tuple[int, float]:
         far = verdict.error / verdict.tolerance if verdict.tolerance else verdict.error
