@@ -1,4 +1,7 @@
-"""Code generation: instructions become statements of other languages, one for each that is used twice."""
+"""Code generation: translation of instructions to statements of a target language.
+
+An instruction that is used more than once becomes a statement of its own.
+"""
 
 from __future__ import annotations
 
@@ -27,33 +30,35 @@ from autodiff_cli.language.operators import (
 )
 
 MOST_INSIDE = 60
-"""A longer expression is given a name, even if it is used once."""
+"""The largest length of an expression that is inlined; a longer expression becomes a statement even if it is used once."""
 _ARITHMETIC = ("add", "sub", "mul", "div")
 
 Helpers = dict[tuple[Primitive, tuple[Any, ...]], str]
-"""The names of functions beside the code, by primitive and static arguments."""
+"""The names of helper functions by primitive and static arguments."""
 
 
 class Fragment(NamedTuple):
-    """An expression, and how tightly it binds: see ``language.operators``."""
+    """An expression and its operator precedence; see ``language.operators``."""
 
     text: str
     level: int = ATOM
 
 
 class Code:
-    """Straight-line code that computes results.
+    """Straight-line code that computes a set of results.
 
     Args:
-        target: the language.
-        results: instructions whose primitives the language has, or constants, by the names that they get.
-        variables: the names of the variables in the code, by their own.
-        helpers: the functions beside the code; those that it calls are added.
+        target: the target language.
+        results: the instructions or constants to compute, by result name; the target must support their primitives.
+        variables: the names of the variables in the code, by the name in the expression.
+        helpers: the helper functions; the helper functions that the code calls are added.
+        about: a description of the results, for a comment.
 
     Attributes:
-        statements: names and expressions, in order; ``flags`` are the names of those that are true or false.
-        results: the expression for each of the results: a name, or a number.
-        about: what it computes, for a comment.
+        statements: the pairs of name and expression, in order.
+        flags: the names of boolean statements.
+        results: the expression of each result: a name or a number.
+        about: the argument of the same name.
     """
 
     def __init__(
@@ -89,7 +94,7 @@ class Code:
         self.results = {name: self._fragment(operand).text for name, operand in results.items()}
 
     def _free_name(self, taken: set[str]) -> str:
-        """Return the next of ``v1``, ``v2``, ... that is not taken."""
+        """Return the next free name among ``v1``, ``v2``, ..."""
         self._count += 1
         while f"v{self._count}" in taken:
             self._count += 1
@@ -102,12 +107,12 @@ class Code:
         return self.fragments[operand] if type(operand) is Instruction else self.number(operand)
 
     def _text(self, operand: Operand, level: int = CONDITIONAL) -> str:
-        """Return an operand as text, in brackets if it binds less tightly than a level."""
+        """Return the text of an operand, in brackets if its precedence is lower than ``level``."""
         fragment = self._fragment(operand)
         return fragment.text if fragment.level >= level else f"({fragment.text})"
 
     def number(self, value: float) -> Fragment:
-        """Return a constant as the target writes it: with its names for infinity, nan and pi, in C with a point."""
+        """Return a literal of the target language, with its names for infinity, nan and pi, and with a decimal point in C."""
         if isinstance(value, bool):
             return Fragment(str(int(value)) if self.target.floats else str(value))
         if value < 0 or (value == 0 and math.copysign(1, value) < 0):
@@ -120,7 +125,8 @@ class Code:
         return Fragment(text if self.target.floats else text.removesuffix(".0"))
 
     def _as_tensor(self, operand: Operand) -> str:
-        """Return an operand where a function takes only tensors, as PyTorch's do."""
+        """Return the text of an operand, with constants converted to tensors for functions that take only tensors, as in
+        PyTorch."""
         if type(operand) is Instruction:
             return self._text(operand)
         tensor = next(iter(self.variables.values()), "")
@@ -135,7 +141,7 @@ class Code:
             return self._product(left, right) if name == "mul" else self._infix(name, left, right)
         if name == "neg":
             inner, level = self._fragment(operands[0])
-            # -(x % y) is not -x % y, also where that is the first of several factors.
+            # -(x % y) differs from -x % y, including as the first factor of a product.
             brackets = inner.startswith("-") or level < PRODUCT or (level == PRODUCT and self._rounds(inner))
             return Fragment(f"-({inner})", SIGN) if brackets else Fragment(f"-{inner}", min(level, SIGN))
         if name == "pow":
@@ -160,7 +166,7 @@ class Code:
         return self._guarded(text) if divides_by_zero and self._guards else Fragment(text, operator.level)
 
     def _product(self, x: Operand, y: Operand) -> Fragment:
-        """Return ``2*x`` with numbers first, ``x/y`` for an inverse of y, and no brackets that products do not need."""
+        """Return a product: ``2*x`` with numbers first, ``x/y`` for the inverse of y, without redundant brackets."""
         if type(y) is not Instruction or self._is_inverse(x):
             x, y = y, x
         left = self._text(x, PRODUCT)
@@ -171,21 +177,21 @@ class Code:
         return Fragment(f"{left}*{self._text(y, PRODUCT if flat else SIGN)}", PRODUCT)
 
     def _rounds(self, text: str) -> bool:
-        """Return whether there is an operator whose result changes with the order of factors."""
+        """Return whether a text contains an operator, such as ``%``, that is not associative with products."""
         return any(OPERATORS[name].text in text for name in self.target.operators)
 
     def _divides(self, text: str) -> bool:
         return "/" in text or self._rounds(text)
 
     def _is_inverse(self, operand: Operand) -> bool:
-        """Return whether an operand is ``1/x``, and not a name."""
+        """Return whether an operand is an inlined ``1/x``."""
         if type(operand) is not Instruction or operand.primitive is None:
             return False
         return operand.primitive.series == "power" and operand.statics[0] == -1 and self.fragments[operand].level != ATOM
 
     @property
     def _guards(self) -> bool:
-        """Whether errors must be caught: Python's arithmetic raises them in branches that are not chosen too."""
+        """Whether the code must catch errors, as Python arithmetic may raise errors in branches that are not selected."""
         return self.chooses and self.target.name == "python"
 
     @staticmethod
@@ -203,7 +209,7 @@ class Code:
         return Fragment(text)
 
     def _helped(self, primitive: Primitive, operands: Sequence[Operand], statics: tuple[Any, ...]) -> Fragment:
-        """Return the call of a function beside the code."""
+        """Return the call of a helper function."""
         digits = "".join(f"_{value}" for value in statics)
         name = self.helpers.setdefault((primitive, statics), f"{self.target.helper}{primitive.name}{digits}")
         return Fragment(f"{name}({', '.join(map(self._as_tensor, operands))})")
@@ -229,7 +235,7 @@ class Code:
 
     def _choice(self, condition: Operand, x: Operand, y: Operand) -> Fragment:
         if self.target.where.startswith("{"):
-            # An operator: a choice inside needs no brackets on the right.
+            # The conditional is an operator; a nested conditional on the right does not need brackets.
             parts = {"c": self._condition(condition, OR), "x": self._text(x, OR), "y": self._text(y, CONDITIONAL)}
             return Fragment(self.target.where.format(**parts), CONDITIONAL)
         of_numbers = type(x) is not Instruction and type(y) is not Instruction
@@ -237,7 +243,7 @@ class Code:
         return Fragment(self.target.where.format(c=self._condition(condition, CONDITIONAL), x=branches[0], y=branches[1]))
 
     def _condition(self, operand: Operand, level: int) -> str:
-        """Return an operand as a condition: of a number, whether it is not 0."""
+        """Convert an operand to a condition; a number is compared with 0."""
         operand = resolved(operand)
         if type(operand) is Instruction and operand.dtype.kind != "b":
             text = f"{self._text(operand, SUM)} != {self._text(0)}"
@@ -248,10 +254,10 @@ class Code:
         assert self.target.logic is not None
         both, either, no = self.target.logic
         if name == "logical_not":
-            # Written in C, the sign binds more tightly than a comparison.
+            # In C, the operator ! binds more tightly than a comparison.
             inner = self._condition(operands[0], ATOM if no == "!" else NOT)
             return Fragment(f"!{inner}", SIGN) if no == "!" else Fragment(f"not {inner}", NOT)
         sign, level = (both, AND) if name == "logical_and" else (either, OR)
-        # Compilers warn of && within || without brackets.
+        # Compilers warn about && inside || without brackets.
         inside = NOT if no == "!" else level + 1
         return Fragment(f" {sign} ".join(self._condition(operand, inside) for operand in operands), level)

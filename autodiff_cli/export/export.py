@@ -1,4 +1,4 @@
-"""A function in another language that returns the value of an expression and its derivatives."""
+"""Export of an expression and its derivatives as a function in another language."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from autodiff_cli.symbolic.scalars import ScalarTracingEvaluator
 from autodiff_cli.wording import listed
 
 MOST_INLINE = 160
-"""A longer decomposition becomes a function of its own."""
+"""The largest length of a decomposition that is inlined; a longer decomposition becomes a helper function."""
 
 
 class NotInTarget(NotRecordable):
-    """A function that the target language does not have."""
+    """The error for a function that the target language does not have."""
 
 
 def export(
@@ -40,21 +40,21 @@ def export(
     order: int = 1,
     const: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the source of a function that computes the value and the gradient, with ``order=2`` the Hessian too.
+    """Return the source of a function that computes the value and the gradient, including the Hessian for ``order=2``.
 
     Args:
-        expression: a program of the language whose result is one number; names without a value are arguments.
-        to: ``python``, ``numpy``, ``torch``, ``jax``, ``c`` or ``latex``.
-        name: of the function.
-        wrt: the arguments to differentiate with respect to; all if left out.
-        order: 1 or 2.
-        const: values of names that are not arguments.
+        expression: a program of the language with a scalar result; names without a value become arguments.
+        to: the target: ``python``, ``numpy``, ``torch``, ``jax``, ``c`` or ``latex``.
+        name: the name of the function.
+        wrt: the arguments to differentiate with respect to; by default, all arguments.
+        order: the highest order of the derivatives, 1 or 2.
+        const: the values of constants, which do not become arguments.
 
     Raises:
-        UsageError: for another target or order, or a name that the target does not allow.
-        NotInTarget: for a function that the target does not have.
-        NotRecordable: if a derivative has no formula.
-        AutodiffError: of any other kind, with its place in the expression.
+        UsageError: if the target or the order is not supported, or if the target does not allow the name.
+        NotInTarget: if the expression uses a function that the target does not have.
+        NotRecordable: if a derivative does not have a formula.
+        AutodiffError: if the expression is invalid; the error contains the position in the expression.
     """
     if to not in NAMES:
         raise UsageError(f"cannot export to '{to}'", hint=suggestion(to, NAMES) or f"use one of {', '.join(NAMES)}")
@@ -66,7 +66,7 @@ def export(
         return document(expression, name, wrt, order, const)
     target = TARGETS[to]
     if not name.isidentifier() or name in target.reserved:
-        raise UsageError(f"'{name}' cannot be the name of a function in {target.title}")
+        raise UsageError(f"'{name}' is not a valid function name in {target.title}")
     return source(_derived(target, expression, name, wrt, order, const))
 
 
@@ -108,10 +108,10 @@ def _derived(
 
 
 def _stays(primitive: Primitive, statics: Sequence[Any], target: Target) -> bool:
-    """Return whether a primitive is a function of the target, or becomes one beside the code.
+    """Return whether a primitive is a function of the target or becomes a helper function, so that it is not decomposed inline.
 
     Raises:
-        NotInTarget: if it is neither, and has no decomposition.
+        NotInTarget: if the target does not have the primitive and the primitive does not have a decomposition.
     """
     if target.has(primitive.name):
         return True
@@ -124,7 +124,7 @@ def _stays(primitive: Primitive, statics: Sequence[Any], target: Target) -> bool
 
 
 def _beside(target: Target, helpers: Helpers) -> dict[str, Code]:
-    """Return the functions beside the code, each after those that it calls."""
+    """Return the helper functions in order of definition, each after the helper functions that it calls."""
     found: dict[str, Code] = {}
     while len(found) < len(helpers):
         (primitive, statics), name = next(item for item in helpers.items() if item[1] not in found)
@@ -141,7 +141,7 @@ def _beside(target: Target, helpers: Helpers) -> dict[str, Code]:
 
 
 def _unused(name: str, taken: Collection[str]) -> str:
-    """Return a name with as many underscores behind it as make it different from others."""
+    """Append underscores to a name until it differs from all taken names."""
     while name in taken:
         name += "_"
     return name

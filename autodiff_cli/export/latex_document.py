@@ -1,4 +1,4 @@
-"""An expression and its derivatives as a LaTeX document."""
+"""Export of an expression and its derivatives as a LaTeX document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autodiff_cli.symbolic.differentiate import differentiate
 
 
 def document(expression: str, name: str, wrt: Sequence[str] | None, order: int, const: Mapping[str, Any] | None) -> str:
-    """Return the text of the document; see ``export``."""
+    """Return the text of the LaTeX document; ``export`` describes the arguments."""
     names, _, _ = names_and_values(expression, wrt, const, "float64")
     of = ", ".join(map(_symbol, names))
     lines = _equations(f"{_symbol(name)}({of})", parse(expression))
@@ -47,7 +47,7 @@ def _derivative(symbol: str, term: Sequence[str]) -> str:
 
 
 def _equations(left: str, program: Syntax) -> list[str]:
-    """Return an equation, and one for each statement in front of it."""
+    """Return the equations of a program: one for each assignment, then one for the result."""
     *before, last = program.children
     if last.kind == "assignment":
         last = last.children[1]

@@ -1,4 +1,4 @@
-"""Source files: the text around straight-line code, as a programmer of that language writes it."""
+"""Source files: idiomatic modules and functions around generated straight-line code."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ class SourceFile:
     """The contents of a source file.
 
     Attributes:
-        code: the statements.
-        beside: functions that the code calls, each after those that it calls itself.
-        name: of the function; ``expression`` is the expression that it computes.
-        wrt: the variables of its derivatives; ``order`` is 1 or 2.
-        results: the expression of the value ``()`` and of each derivative.
-        constants: those of them that are numbers.
+        code: the code of the function.
+        beside: the helper functions by name, each after the helper functions that it calls.
+        name: the name of the function.
+        expression: the expression that the function computes.
+        wrt: the variables of the derivatives.
+        order: the highest order of the derivatives, 1 or 2.
+        results: the code of the value, with the key ``()``, and of each derivative.
+        constants: the keys of the results that are constants.
     """
 
     code: Code
@@ -36,38 +38,38 @@ class SourceFile:
 
     @property
     def arguments(self) -> list[str]:
-        """The names of the arguments in the code."""
+        """The argument names in the code."""
         return list(self.code.variables.values())
 
     @property
     def gradient(self) -> list[str]:
-        """The entries of the gradient."""
+        """The code of the entries of the gradient."""
         return [self.results[(name,)] for name in self.wrt]
 
     @property
     def hessian(self) -> list[str]:
-        """The entries of the Hessian, row by row."""
+        """The code of the entries of the Hessian, in row-major order."""
         place = list(self.wrt).index
         return [self.results[(a, b) if place(a) <= place(b) else (b, a)] for a in self.wrt for b in self.wrt]
 
     @property
     def shown(self) -> str:
-        """The expression for a comment."""
+        """The expression, shortened for a comment."""
         text = self.expression
         return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 4]} ..."
 
     @property
     def about(self) -> str:
-        """What the function returns."""
+        """The description of the results of the function."""
         return "value, gradient and Hessian" if self.order == 2 else "value and gradient"
 
     @property
     def chooses(self) -> bool:
-        """Whether there is a choice somewhere."""
+        """Whether the code contains a conditional."""
         return any(code.chooses for code in (self.code, *self.beside.values()))
 
     def used(self, names: Sequence[str]) -> list[str]:
-        """Return those of some prefixes and names that occur in the code."""
+        """Return the names and prefixes that occur in the code."""
         texts = [text for code in (self.code, *self.beside.values()) for _, text in code.statements]
         texts += [*self.results.values(), *(text for code in self.beside.values() for text in code.results.values())]
         return [name for name in names if any(name in text for text in texts)]
@@ -79,7 +81,7 @@ def source(parts: SourceFile) -> str:
     return writers.get(parts.code.target.name, _arrays)(parts)
 
 
-# The languages that are Python
+# Python and its array libraries
 
 
 def _python(parts: SourceFile) -> str:
@@ -99,7 +101,7 @@ def _python(parts: SourceFile) -> str:
 
 
 def _arrays(parts: SourceFile) -> str:
-    """Return a function of NumPy's or JAX's arrays, or of PyTorch's tensors."""
+    """Return the module for a function of NumPy arrays, JAX arrays or PyTorch tensors."""
     target = parts.code.target
     module = {"numpy": "np", "jax": "jnp"}.get(target.name, target.name)
     of_tensors = target.name == "torch"
@@ -133,15 +135,15 @@ def _module(
     start: Sequence[str] = (),
     decorator: str = "",
 ) -> str:
-    """Return a module of Python with one function.
+    """Return a Python module with one function.
 
     Args:
-        parts: its contents.
-        arguments: what the arguments are, for the docstring.
-        notes: what it returns, for the docstring.
-        returned: the expressions that it returns.
-        start: statements in front of the others.
-        decorator: a line in front of the function.
+        parts: the contents of the source file.
+        arguments: the description of the arguments for the docstring.
+        notes: the description of the returned values for the docstring, one line each.
+        returned: the returned expressions.
+        start: the statements at the start of the body.
+        decorator: the decorator line of the function, or an empty string.
     """
     target = parts.code.target
     shown = parts.shown.replace("\\", "\\\\").replace('"', "'")
@@ -177,7 +179,7 @@ def _defined(name: str, code: Code) -> str:
 
 
 def _value(code: Code) -> str:
-    """Return the expression that a function beside the code returns."""
+    """Return the expression that a helper function returns."""
     return next((text for own, text in code.statements if own == "value"), code.results["value"])
 
 

@@ -1,6 +1,6 @@
-"""The target languages: their names of functions, and how they write numbers, choices and powers.
+"""The target languages: their function names and their syntax of numbers, conditionals and powers.
 
-A function that a target does not have is replaced by its declared decomposition (``evaluation.lowering``).
+A function that the target does not have is replaced by its declared decomposition (``evaluation.lowering``).
 """
 
 from __future__ import annotations
@@ -14,26 +14,27 @@ from autodiff_cli.language.operators import COMPARISONS, LOGIC
 NAMES = ("python", "numpy", "torch", "jax", "c", "latex")
 
 _EVERYWHERE = frozenset(["add", "sub", "mul", "div", "neg", "pow", "where", *COMPARISONS])
-"""Primitives that every target has, as an operator or by the fields of ``Target``."""
+"""The primitives that every target supports, as operators or by fields of ``Target``."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A language.
+    """A target language.
 
     Attributes:
-        name: its name as an argument of ``export``; ``title`` is its name in a sentence.
-        functions: the function for each primitive, with ``{0}`` for the first argument.
-        where: a choice, with ``{c}``, ``{x}`` and ``{y}``.
-        infinity, nan, pi: the constants.
-        reserved: names that no variable can have.
-        helpers: functions that are written in front, by name.
-        imports: the line for each prefix that occurs.
-        operators: further primitives that it writes with the operators of the language of expressions.
-        logic: ``and``, ``or`` and ``not`` as operators; ``None`` if they are functions.
-        floats: whether whole numbers need a point.
-        number: a number, where a function takes only tensors.
-        helper: the prefix of functions beside the code; no variable has it.
+        name: the name as an argument of ``export``.
+        title: the name in messages.
+        functions: the template of the call for each primitive, with ``{0}`` for the first argument.
+        where: the template of a conditional, with ``{c}``, ``{x}`` and ``{y}``.
+        infinity, nan, pi: the names of the constants.
+        reserved: the names that variables must not have.
+        helpers: the source of predefined helper functions, by name.
+        imports: the import line for each prefix that the code may contain.
+        operators: the additional primitives that are written with the operators of the expression language.
+        logic: the operators for ``and``, ``or`` and ``not``; ``None`` if they are functions.
+        floats: whether integers need a decimal point.
+        number: the template of a constant argument of functions that take only tensors.
+        helper: the prefix of generated helper functions, which variables must not have.
     """
 
     name: str
@@ -53,7 +54,7 @@ class Target:
     helper: str = "_"
 
     def has(self, name: str) -> bool:
-        """Return whether it can write a primitive."""
+        """Return whether the target supports a primitive."""
         return name in _EVERYWHERE or name in self.functions or name in self.operators or (self.logic is not None and name in LOGIC)
 
 
@@ -84,7 +85,7 @@ PYTHON = Target(
     imports={"math.": "import math"},
     helpers={
         "_sign": "def _sign(x):\n    return (x > 0) - (x < 0)\n",
-        # With exp of negative numbers only: Python raises an error where it overflows.
+        # exp is called only with negative numbers, as Python raises an error on overflow.
         "_sigmoid": ("def _sigmoid(x):\n    small = math.exp(-abs(x))\n    return (1 if x >= 0 else small)/(1 + small)\n"),
         "_tanh_slope": (
             'def _tanh_slope(x):\n    """1/cosh(x)**2."""\n    small = math.exp(-2*abs(x))\n    return 4*small/(1 + small)**2\n'
@@ -186,7 +187,7 @@ C = Target(
             "static double modulo(double x, double y)\n{\n    const double rest = fmod(x, y);\n\n"
             "    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;\n}\n"
         ),
-        # As NumPy does: floor(x/y) is 10 at (1, 0.1), where the quotient is just below.
+        # This matches NumPy: floor(x/y) is 10 at (1, 0.1), but the exact quotient is slightly below 10.
         "floor_divide": (
             "static double floor_divide(double x, double y)\n{\n    const double rest = fmod(x, y);\n"
             "    const double below = rest != 0 && (rest < 0) != (y < 0);\n"

@@ -1,7 +1,7 @@
-"""Recognition of floating-point constants: 1/3, pi/2, log(2), sqrt(2*pi).
+"""Recognition of floating-point constants such as 1/3, pi/2, log(2) and sqrt(2*pi).
 
-A rule multiplies by 0.6931471805599453, which stands for log(2).  A number is recognized only if it is the float nearest
-to the constant, or next to that, so that the printed formula evaluates to the same number.
+A VJP rule may contain a float such as 0.6931471805599453, which approximates log(2).  A number is recognized only if it is the
+float nearest to the constant or an adjacent float, so that the printed formula evaluates to the same number.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from fractions import Fraction
 from math import isqrt
 
 Coefficient = Fraction | float
-"""A coefficient: exact, infinite or nan."""
+"""A coefficient: an exact fraction, or an infinite or nan float."""
 
 _PARTS = 360
 _MOST_ROOTS = 1_000
 _MOST_SQUARE = 1_000_000
-"""The largest number whose square factors are searched, which takes as many steps as its root."""
+"""The largest number whose square factors are searched; the search takes as many steps as its square root."""
 _BITS = 256
 
 
 def exact(value: float) -> Coefficient:
-    """Return a number as a fraction: a simple one next to it, else the decimal number that it is printed as.
+    """Convert a number to a fraction: a simple adjacent fraction, or else its printed decimal representation.
 
-    A rule may have rounded: the exponent ``1/3 - 1`` stands for -2/3.
+    Allowing an adjacent fraction compensates for rounding in VJP rules: the exponent ``1/3 - 1`` becomes -2/3.
     """
     if isinstance(value, int):
         return Fraction(value)
@@ -34,7 +34,7 @@ def exact(value: float) -> Coefficient:
 
 
 def to_float(value: Coefficient) -> float:
-    """Return a number as a float: infinite if it is larger than any float."""
+    """Convert a number to a float, which is infinite if the number exceeds the range of floats."""
     try:
         return float(value)
     except OverflowError:
@@ -42,7 +42,7 @@ def to_float(value: Coefficient) -> float:
 
 
 def tidy(value: Coefficient) -> Coefficient:
-    """Return a number without digits beyond those of a float, if it has very many."""
+    """Round a fraction with more than 256 bits to float precision; return any other number unchanged."""
     if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() > _BITS:
         short = to_float(value)
         return Fraction(repr(short)) if short and math.isfinite(short) else value
@@ -50,7 +50,7 @@ def tidy(value: Coefficient) -> Coefficient:
 
 
 def power(base: Coefficient, exponent: Fraction) -> Coefficient | None:
-    """Return a number to a power, if that is a fraction, infinite or nan; else ``None``."""
+    """Return a power of a number if the result is a fraction, infinite or nan, else ``None``."""
     if isinstance(base, float):
         return base ** to_float(exponent) if base != 0 else None
     if base == 0:
@@ -78,13 +78,13 @@ def _near(value: float, other: float) -> bool:
 
 
 def _simple(value: float) -> Fraction | None:
-    """Return the simple fraction that a number with rounding errors stands for."""
+    """Return the simple fraction that a number approximates within rounding errors, or ``None``."""
     found = Fraction(value).limit_denominator(_PARTS)
     return found if found and math.isclose(float(found), value, rel_tol=2e-15) else None
 
 
 def _without_squares(value: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the square-free part of a fraction, and the root of the rest."""
+    """Return the square-free part of a fraction and the square root of the remaining factor."""
     parts, roots = [value.numerator, value.denominator], [1, 1]
     for i, part in enumerate(parts):
         for factor in range(isqrt(part), 1, -1):
@@ -95,10 +95,10 @@ def _without_squares(value: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def recognized(value: float) -> tuple[Fraction, str, Fraction, Fraction] | None:
-    """Return the constant that a float stands for: a factor, and a constant with a power; ``None`` if it is not one.
+    """Return the symbolic constant that a float approximates, or ``None``.
 
     Returns:
-        ``(factor, kind, argument, power)`` for ``factor * constant**power``, where the kinds of constants are ``pi`` for
+        ``(factor, kind, argument, power)`` for ``factor * constant**power``.  The kinds of constants are ``pi`` for
         ``argument*pi``, ``over pi`` for ``argument/pi``, ``e``, ``log`` for ``log(argument)`` and ``number`` for the
         argument itself.
     """

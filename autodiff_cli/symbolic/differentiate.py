@@ -1,4 +1,4 @@
-"""Derivatives as expressions of the language."""
+"""Symbolic derivatives, as expressions of the language."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from autodiff_cli.symbolic.to_trace import retraced
 from autodiff_cli.symbolic.to_tree import to_tree
 
 MOST_ORDERS, MOST_OPERATIONS = 100, 5_000
-"""Limits of derivatives as formulas; it takes some seconds to differentiate 5,000 operations once more."""
+"""The limits of symbolic derivatives; differentiating 5,000 operations takes a few seconds."""
 
 
 class Derivatives(CommandResult):
-    """The derivatives of one order of an expression.
+    """The symbolic derivatives of an expression of one order.
 
     Attributes:
-        expression: the expression.
-        order: the order.
-        trees: the formula of each derivative, such as ``("x", "y")``, as a syntax tree; ``texts`` has them as text.
-        at: the point at which they are evaluated; ``None`` if they are not.
-        values: the numbers there.
+        expression: the differentiated expression.
+        order: the order of the derivatives.
+        trees: the syntax trees of the derivatives, by derivative, such as ``("x", "y")``; ``texts`` contains them as text.
+        at: the point at which the derivatives are evaluated, or ``None``.
+        values: the values of the derivatives at the point.
     """
 
     command = "diff"
@@ -60,11 +60,11 @@ class Derivatives(CommandResult):
         }
 
     def records(self) -> list[dict[str, object]]:
-        """Return a record for each derivative, named as ``d_x_y``."""
+        """Return a record for each derivative, with names such as ``d_x_y``."""
         return [{"name": output_name(term), **self._shown(term)} for term in self.texts]
 
     def bare(self) -> list[object]:
-        """Return the values at the point, without one the formulas."""
+        """Return the values at the point, or the formulas if there is no point."""
         return list(self.values.values() or self.texts.values())
 
     def _shown(self, term: Term) -> dict[str, object]:
@@ -89,25 +89,25 @@ def differentiate(
     """Return all derivatives of one order as expressions of the language.
 
     Args:
-        expression: a program of the language whose result is one number; names without a value are variables.
-        wrt: the variables to differentiate with respect to; all if left out.
-        order: 1 or more.
-        const: values of names; they may be arrays.
-        simplify: whether SymPy simplifies the result.
-        at: a number for each variable, to evaluate the formulas there.
+        expression: a program of the language with a scalar result; names without a value are variables.
+        wrt: the variables to differentiate with respect to; by default, all variables.
+        order: the order of the derivatives, 1 or more.
+        const: the values of constants, which may be arrays.
+        simplify: whether to simplify the result with SymPy.
+        at: a number for each variable, at which to evaluate the derivatives.
 
     Raises:
-        UsageError: for an order below 1, or a value that is not one number.
-        MissingValue: if a variable has no value in ``at``.
-        UnknownName: if ``at`` or ``wrt`` names something that is not a variable.
-        LimitError: for an order above 100, or formulas that get too long on the way.
-        NotRecordable: if a derivative has no formula.
-        MissingPackage: without SymPy, if that is to simplify.
-        AutodiffError: of any other kind, with its place in the expression.
+        UsageError: if the order is below 1, or if a value is not a scalar.
+        MissingValue: if ``at`` does not contain a value for each variable.
+        UnknownName: if a name in ``at`` or ``wrt`` is not a variable.
+        LimitError: if the order is above 100, or if the derivatives of a lower order are too long.
+        NotRecordable: if a derivative does not have a formula.
+        MissingPackage: if ``simplify`` is set and SymPy is not installed.
+        AutodiffError: if the expression is invalid; the error contains the position in the expression.
     """
     if order < 1:
         raise UsageError(f"the order must be 1 or more, not {order}")
-    check_count(order, MOST_ORDERS, "order {} is more than the limit of {}", hint="taylor gives numbers for higher orders")
+    check_count(order, MOST_ORDERS, "order {} is more than the limit of {}", hint="use 'autodiff taylor' for higher orders")
     names, by, leaves = names_and_values(expression, wrt, const, "float64")
     if not by:
         raise UsageError("the expression has no variable to differentiate by", hint="every name without a value is one")
@@ -125,40 +125,41 @@ def differentiate(
 
 
 def _point(names: Sequence[str], at: Mapping[str, Any]) -> dict[str, float]:
-    """Return ``at`` with a float for each variable."""
+    """Validate ``at`` and convert its values to floats."""
     for name, value in at.items():
         if name not in names:
             raise UnknownName(
-                f"the expression has no variable '{name}'", hint=suggestion(name, names) or f"it has {', '.join(names)}"
+                f"the expression has no variable '{name}'",
+                hint=suggestion(name, names) or f"use one of its variables: {', '.join(names)}",
             )
         if np.shape(value):
             raise UsageError(
                 f"the value of '{name}' has shape {list(np.shape(value))}, but diff takes numbers",
-                hint="grad and jacobian take arrays",
+                hint="use grad or jacobian for arrays",
             )
     missing = [name for name in names if name not in at]
     if missing:
         raise MissingValue(
             f"no value for '{missing[0]}'",
-            hint=f"add {setting('at', f'{missing[0]}=1')}; without values the formula alone is computed",
+            hint=f"add {setting('at', f'{missing[0]}=1')}, or leave out all values to compute only the formula",
         )
     return {name: float(at[name]) for name in names}
 
 
 def without_formula(error: NotRecordable | NoSeriesError, variable: str) -> NotRecordable:
-    """Return the error for an expression that has no formula, with the command that computes numbers."""
+    """Return the error for an expression without a formula, with a hint to the command that computes numbers."""
     if isinstance(error, NoSeriesError):
-        error = NotRecordable("this has no elementwise formula", span=error.span, source=error.source)
+        error = NotRecordable("this operation does not have an elementwise formula", span=error.span, source=error.source)
     if error.hint is None:
-        error.hint = f"for numbers use 'autodiff grad' with {setting('at', f'{variable}=1')}"
+        error.hint = f"use 'autodiff grad' with {setting('at', f'{variable}=1')} to compute numbers"
     return error
 
 
 def _of_order(algebra: Algebra, traced: Traced, by: Sequence[str], order: int) -> dict[Term, Formula]:
     """Return the derivatives of one order as formulas.
 
-    Those of each lower order become formulas first, so that collected terms are not differentiated one by one.  The guards
-    of their rules are left out there too; primitives that are not functions of the language stay.
+    The derivatives of each lower order are first converted to formulas, so that collected terms are differentiated only once.  This
+    conversion also removes the guards of VJP rules, but keeps primitives that are not functions of the language.
     """
     lower: dict[Term, Traced] = {(): traced}
     for step in range(1, order + 1):
@@ -181,6 +182,6 @@ def _of_order(algebra: Algebra, traced: Traced, by: Sequence[str], order: int) -
                     count,
                     MOST_OPERATIONS,
                     f"the derivatives of order {step} have {{}} operations or more, above the limit of {{}}",
-                    hint="use a lower order; 'autodiff taylor' and 'autodiff grad' compute numbers",
+                    hint="use a lower order, or compute numbers with 'autodiff taylor' or 'autodiff grad'",
                 )
     return found

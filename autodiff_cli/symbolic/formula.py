@@ -1,4 +1,4 @@
-"""Formulas: symbols, calls, sums and products, as ``normal_form`` makes them."""
+"""The data structure of formulas: symbols, calls, sums and products, which ``normal_form`` constructs."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.constants import Coefficient
 
 NOWHERE = 10**9
-"""The place of a formula without variables."""
+"""The value of ``Formula.place`` for a formula without variables."""
 _LONG = 10**9
 
 
 @final
 @dataclass(slots=True, eq=False)
 class Formula:
-    """A formula; equal formulas of one ``Algebra`` are one object.
+    """A formula; equal formulas of one ``Algebra`` are the same object.
 
     Attributes:
         kind: ``symbol``, ``call``, ``product`` or ``sum``; a number is a product without factors.
-        name: of a symbol or a function.
-        coefficient: of a product.
-        parts: the arguments of a call; the factors of a product as pairs with their exponents, which are fractions or
-            formulas; the terms of a sum as pairs with their coefficients.
-        number: the position of the formula among all of its algebra.
-        place: the position of its first variable among the variables.
-        size: approximately its length as text.
+        name: the name of the symbol or function.
+        coefficient: the coefficient of the product.
+        parts: the arguments of a call; the pairs of factor and exponent of a product, where an exponent is a fraction or a formula;
+            or the pairs of term and coefficient of a sum.
+        number: the creation index of the formula in its algebra.
+        place: the smallest index of its variables in the list of variables.
+        size: the approximate length of the formula as text.
     """
 
     kind: str
@@ -46,12 +46,12 @@ class Formula:
         self.size = min(own + sum(child.size for child in inside), _LONG)
 
     def is_call(self, *names: str) -> bool:
-        """Return whether it is a call of one of these functions."""
+        """Return whether the formula is a call of one of the named functions."""
         return self.kind == "call" and self.name in names
 
     @property
     def value(self) -> Coefficient | None:
-        """The number, if it is one."""
+        """The value if the formula is a number, else ``None``."""
         return self.coefficient if self.kind == "product" and not self.parts else None
 
 
@@ -59,7 +59,7 @@ Exponent: TypeAlias = Fraction | Formula
 
 
 def children(formula: Formula) -> list[Formula]:
-    """Return the formulas that one is made of, in order; one that occurs twice is there twice."""
+    """Return the direct subformulas in order, including repeated ones."""
     if formula.kind == "call":
         return [part for part in formula.parts if type(part) is Formula]
     if formula.kind == "sum":
@@ -70,5 +70,5 @@ def children(formula: Formula) -> list[Formula]:
 
 
 def in_order(formulas: Iterable[Formula]) -> list[Formula]:
-    """Return formulas and all that they are made of, parts first."""
+    """Return formulas and all their subformulas in postorder."""
     return postorder(formulas, children)

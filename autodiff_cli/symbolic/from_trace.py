@@ -1,7 +1,7 @@
-"""Conversion of a tape to formulas in normal form, from its first instruction to the last.
+"""Conversion of the instructions of a tape to formulas in normal form, in execution order.
 
-A chain of additions becomes one sum at once, and a chain of multiplications one product: a sum for each step of the chain
-would take quadratic time.
+A chain of additions is converted to a single sum, and a chain of multiplications to a single product: building a sum for each
+addition in the chain would take quadratic time.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from autodiff_cli.symbolic.formula import Formula
 from autodiff_cli.symbolic.normal_form import Algebra
 
 _SUMS = {"add": (1, 1), "sub": (1, -1), "rsub": (-1, 1), "neg": (-1,)}
-"""The sign of each operand."""
+"""The primitives that belong to sums, with the sign of each operand."""
 _PRODUCTS = {"mul": (1, 1), "div": (1, -1), "reciprocal": (-1,), "neg": (1,)}
-"""The exponent of each operand; of a negation there is a sign too."""
+"""The primitives that belong to products, with the exponent of each operand; a negation also changes the sign."""
 _LOGIC = {
     "logical_and": "logical_and",
     "bitwise_and": "logical_and",
@@ -33,13 +33,13 @@ _LOGIC = {
 
 
 def formulas(algebra: Algebra, results: Sequence[Operand], guards_from: int | None = None) -> list[Formula]:
-    """Return results of a tape as formulas.
+    """Convert results of a tape to formulas.
 
     Args:
-        algebra: makes them.
-        results: instructions, or constants.
-        guards_from: the index from which instructions belong to rules.  Their guards, which state the answer at a single
-            point where the formula of the rule is 0/0, are left out; conditions of the program stay.
+        algebra: the algebra that constructs the formulas.
+        results: the instructions or constants to convert.
+        guards_from: the index of the first instruction that belongs to a VJP rule.  The guards of VJP rules, which replace the
+            value at single points at which the formula is 0/0, are removed; the conditions of the program are kept.
     """
     return _Conversion(algebra, results, guards_from).formulas
 
@@ -60,12 +60,13 @@ class _Conversion:
         self.formulas = [self.of(result) for result in results]
 
     def of(self, operand: Operand) -> Formula:
-        """Return the formula of a constant, or of an instruction that is converted already."""
+        """Return the formula of a constant or of a converted instruction."""
         operand = resolved(operand)
         return self.done[operand] if type(operand) is Instruction else self.algebra.number(operand)
 
     def _kind(self, instruction: Instruction) -> str:
-        """Return ``sum`` or ``product`` for a part of such a chain; a negation belongs to the chain of its operand."""
+        """Return ``sum`` or ``product`` for a link of a chain, else an empty string; a negation belongs to the chain of its
+        operand."""
         primitive = instruction.primitive
         name = "" if primitive is None else primitive.name
         if name == "neg":
@@ -74,7 +75,7 @@ class _Conversion:
         return "sum" if name in _SUMS else "product" if name in _PRODUCTS else ""
 
     def _inside(self, instructions: Sequence[Instruction], results: Sequence[Instruction]) -> set[Instruction]:
-        """Return the instructions that are part of another chain: the only one that uses them, and of the same kind."""
+        """Return the instructions that are links of another chain: their only user is of the same kind."""
         uses = Counter(results)
         user: dict[Instruction, Instruction] = {}
         for instruction in instructions:
@@ -109,7 +110,7 @@ class _Conversion:
         return self._call(primitive, operands, instruction.statics)
 
     def _chain(self, root: Instruction, factors: Mapping[str, Sequence[int]]) -> tuple[list[tuple[Formula, Fraction]], bool]:
-        """Return the parts of a chain with their signs or exponents, and whether the number of its negations is odd."""
+        """Return the operands of a chain with their signs or exponents, and whether the chain has an odd number of negations."""
         parts: list[tuple[Formula, Fraction]] = []
         negative = False
         work: list[tuple[Operand, int]] = [(root, 1)]
@@ -131,14 +132,14 @@ class _Conversion:
         return self.algebra.product(factors, Fraction(-1 if negative else 1))
 
     def _is_guard(self, condition: Operand, value: Operand) -> bool:
-        """Return whether a choice is the answer of a rule at a single point."""
+        """Return whether a ``where`` instruction is a guard, which a VJP rule uses to set its value at single points to 0."""
         condition = resolved(condition)
         if self.guards_from is None or type(condition) is not Instruction or condition.index < self.guards_from:
             return False
         return type(value) is not Instruction and value == 0 and _at_points(condition)
 
     def _call(self, primitive: Primitive, operands: Sequence[Operand], statics: Sequence[Any]) -> Formula:
-        """Return a call of a function of the language, without arguments that have their default value."""
+        """Return the call of a function of the language, without trailing arguments equal to their defaults."""
         if not is_function(primitive):
             return self.algebra.call(primitive.name, *map(self.of, operands), *statics)
         function = FUNCTIONS[primitive.name]
@@ -153,7 +154,7 @@ class _Conversion:
 
 
 def _at_points(condition: Instruction) -> bool:
-    """Return whether a condition can hold at single points only."""
+    """Return whether a condition can hold only at isolated points."""
     work = [condition]
     while work:
         one = work.pop()

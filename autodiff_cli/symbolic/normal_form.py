@@ -1,13 +1,13 @@
 """The normal form of formulas: sums of products of powers, in which equal terms are collected.
 
-A sum has a coefficient for each of its terms, a product an exponent for each of its factors, and coefficients are
-fractions, so terms are collected as a formula is built.  Products of sums are not expanded, so nothing grows.  Equal
-formulas are one object.
+A sum has a coefficient for each term, a product has an exponent for each factor, and coefficients are fractions, so that equal
+terms are collected while a formula is built.  Products of sums are not expanded, so that formulas do not grow.  Equal formulas
+are the same object.
 
-This is algebra, for formulas that people read: a divisor is taken not to be zero (``x/x`` is 1), the argument of a root
-not to be negative where powers of it are collected, and the order of additions changes.  What is computed from numbers
-keeps to ``compiler.identities``, which are exact in floating point.  Functions are left alone: they may keep digits that
-an identity would lose.
+The transformations are algebraic, for readable formulas: they assume that divisors are not zero (``x/x`` is 1) and that the
+arguments of roots are not negative where powers are collected, and they change the order of additions.  Numerical programs use
+only ``compiler.identities``, which are exact in floating point.  Functions are not rewritten, as an identity may lose digits
+that a function preserves.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from autodiff_cli.symbolic.constants import Coefficient
 from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula
 
 MOST_FLAT = 12
-"""The most parts of a sum or product that is merged into others: each formula that uses it gets a copy."""
+"""The largest number of parts of a sum or product that is merged into its users, each of which copies the parts."""
 _MOST_STEPS = 4
-"""How often 1 may have been subtracted from the constant in an exponent."""
+"""The largest integer that VJP rules may have subtracted from a constant exponent such as pi."""
 
 
 class Algebra:
-    """Makes formulas.
+    """A factory of formulas in normal form.
 
     Args:
-        names: the variables, in the order in which they should appear.
+        names: the variables in the order in which they appear in formulas.
     """
 
     def __init__(self, names: Sequence[str] = ()) -> None:
@@ -51,18 +51,18 @@ class Algebra:
     # Numbers and names
 
     def symbol(self, name: str) -> Formula:
-        """Return a variable, or ``pi``, ``e``, ``inf``, ``nan``, ``true`` or ``false``."""
+        """Return the symbol of a variable or of ``pi``, ``e``, ``inf``, ``nan``, ``true`` or ``false``."""
         return self._node("symbol", name)
 
     def rational(self, value: Coefficient) -> Formula:
-        """Return a number as a formula, digit for digit."""
+        """Return the formula of an exact number."""
         return self._node("product", coefficient=value)
 
     def number(self, value: float) -> Formula:
-        """Return a constant: a fraction, or a multiple or power of ``pi``, ``e`` or a logarithm if it is one."""
+        """Return the formula of a constant: a recognized multiple or power of ``pi``, ``e`` or a logarithm, else a fraction."""
         if isinstance(value, (bool, np.bool_)):
             return self.symbol(str(value).lower())
-        value = value if isinstance(value, int) else float(value)  # NumPy's own has another repr
+        value = value if isinstance(value, int) else float(value)  # the repr of NumPy floats differs
         found = constants.recognized(value)
         if found is None:
             return self.rational(constants.exact(value))
@@ -80,7 +80,7 @@ class Algebra:
     # Sums
 
     def sum(self, pairs: Iterable[tuple[Formula, Coefficient]]) -> Formula:
-        """Return the sum of formulas with coefficients."""
+        """Return the sum of formulas multiplied by coefficients."""
         terms: dict[Formula, Coefficient] = {}
         work = list(pairs)[::-1]
         while work:
@@ -105,7 +105,7 @@ class Algebra:
         return self._node("sum", parts=tuple(sorted(kept, key=lambda pair: pair[0].number))) if kept else self.zero
 
     def _whole_exponentials(self, terms: dict[Formula, Coefficient]) -> None:
-        """Replace ``expm1(x) + 1`` by ``exp(x)``, which has the same digits."""
+        """Replace ``expm1(x) + 1`` by ``exp(x)``, which is equally accurate."""
         for term in [term for term in terms if term.is_call("expm1")]:
             if terms[term] == terms[self.one] != 0:
                 whole = self.call("exp", *term.parts)
@@ -113,7 +113,7 @@ class Algebra:
                 terms[self.one] = Fraction(0)
 
     def _together(self, terms: list[tuple[Formula, Coefficient]]) -> list[tuple[Formula, Coefficient]]:
-        """Merge choices by the same condition into one."""
+        """Merge ``where`` terms with equal conditions."""
         by_condition: dict[Any, list[tuple[Formula, Coefficient]]] = {}
         for term, count in terms:
             by_condition.setdefault(term.parts[0] if term.is_call("where") else term, []).append((term, count))
@@ -136,7 +136,7 @@ class Algebra:
     # Products
 
     def product(self, pairs: Iterable[tuple[Formula, Exponent]], coefficient: Coefficient = Fraction(1)) -> Formula:
-        """Return the product of formulas with exponents."""
+        """Return the product of powers of formulas."""
         factors: dict[Formula, Exponent] = {}
         work = list(pairs)[::-1]
         while work or any(self._opens(base, exponent) for base, exponent in factors.items()):
@@ -160,15 +160,15 @@ class Algebra:
         return self._choosing(factors, constants.tidy(coefficient))
 
     def _opens(self, base: Formula, exponent: Exponent) -> bool:
-        """Return whether a factor is a product whose factors can be merged, now that its exponents are added."""
+        """Return whether a factor is a product that can be merged, after its exponents were added."""
         if base.kind != "product" or type(exponent) is not Fraction or exponent.denominator != 1:
             return False
         return self._taken_apart(base, exponent) is not None
 
     def _taken_apart(self, base: Formula, exponent: Fraction) -> tuple[Coefficient, list[tuple[Formula, Exponent]]] | None:
-        """Return a power of a product as a coefficient and powers of its factors; ``None`` where that differs."""
+        """Split a power of a product into a coefficient and powers of its factors; return ``None`` if the two are not equal."""
         if exponent.denominator != 1:
-            # Roots of products are not products of roots for negative factors.
+            # The root of a product does not equal the product of roots if factors are negative.
             if not base.parts:
                 root = constants.power(base.coefficient, exponent)
                 return None if root is None else (root, [])
@@ -209,7 +209,7 @@ class Algebra:
         return self._node("product", coefficient=coefficient, parts=factors)
 
     def _choosing(self, factors: dict[Formula, Exponent], coefficient: Coefficient) -> Formula:
-        """Return a product; where a factor is 0 unless a condition holds, the condition is moved to the whole."""
+        """Return a product; if a factor is 0 unless a condition holds, apply the condition to the whole product."""
         for i in (1, 2):
             choices = [b for b, e in factors.items() if b.is_call("where") and e == 1 and b.parts[3 - i] is self.zero]
             if choices:
@@ -222,9 +222,9 @@ class Algebra:
         return self._balanced(factors, coefficient)
 
     def _balanced(self, factors: dict[Formula, Exponent], coefficient: Coefficient) -> Formula:
-        """Return a product; its coefficient is multiplied into its only sum where that clears denominators.
+        """Return a product; multiply its coefficient into its only sum if this clears denominators.
 
-        The sign of the first term is moved out of the sum.
+        If the first term of the sum is negative, move the sign out of the sum.
         """
         sums = [base for base, exponent in factors.items() if base.kind == "sum" and exponent == 1]
         if len(sums) == 1 and len(sums[0].parts) <= MOST_FLAT and isinstance(coefficient, Fraction):
@@ -241,7 +241,7 @@ class Algebra:
         return self._product(coefficient, tuple(sorted(factors.items(), key=lambda pair: pair[0].number)))
 
     def power(self, base: Formula, exponent: Formula) -> Formula:
-        """Return a formula to the power of another."""
+        """Return a power with a formula as the exponent."""
         if exponent.value is None and base is self.one:
             return base
         if exponent.value is not None:
@@ -249,7 +249,7 @@ class Algebra:
         return self.product([(base, self._exponent(exponent))])
 
     def _less_than_constant(self, exponent: Coefficient) -> Formula:
-        """Return an exponent, as ``pi - 1`` where a rule has subtracted from a constant: the derivative of ``x**pi`` has it."""
+        """Return an exponent, written as ``pi - 1`` if it is a constant minus an integer, as in the derivative of ``x**pi``."""
         value = constants.to_float(exponent)
         for less in range(1, _MOST_STEPS + 1):
             found = constants.recognized(value + less) if value + less - less == value else None
@@ -260,13 +260,13 @@ class Algebra:
     # Functions
 
     def call(self, name: str, *arguments: Any) -> Formula:
-        """Return the call of a function with formulas and static arguments."""
+        """Return a function call with formulas and static arguments."""
         if name == "polygamma" and arguments[0] is self.zero:
             return self.call("digamma", arguments[1])
         return self._node("call", name, parts=arguments)
 
     def compare(self, name: str, x: Formula, y: Formula) -> Formula:
-        """Return a comparison: ``lt``, ``le``, ``gt``, ``ge``, ``eq`` or ``ne``."""
+        """Return the comparison ``lt``, ``le``, ``gt``, ``ge``, ``eq`` or ``ne`` of two formulas."""
         if y is self.zero and x.is_call("relu") and name in ("gt", "le"):
             x = x.parts[0]
         if x.is_call("where") and y.value is not None and name in ("eq", "ne"):
@@ -282,11 +282,11 @@ class Algebra:
         return self.call(name, x, y)
 
     def both(self, one: Formula, other: Formula) -> Formula:
-        """Return the condition that two conditions hold."""
+        """Return the conjunction of two conditions."""
         return self.logic("logical_and", [one, other])
 
     def logic(self, name: str, conditions: Sequence[Formula]) -> Formula:
-        """Return ``logical_and`` or ``logical_or`` of conditions."""
+        """Combine conditions by ``logical_and`` or ``logical_or``."""
         parts: dict[Formula, None] = {}
         for condition in conditions:
             parts.update(
@@ -306,7 +306,7 @@ class Algebra:
         return self.call(name, *parts) if len(parts) > 1 else next(iter(parts))
 
     def negation(self, condition: Formula) -> Formula:
-        """Return the condition that another does not hold; nan is not considered."""
+        """Return the negation of a condition, assuming that no operand is nan."""
         if condition.is_call("logical_not"):
             inner: Formula = condition.parts[0]
             return inner
@@ -315,11 +315,11 @@ class Algebra:
         return self.call("logical_not", condition)
 
     def choice(self, condition: Formula, x: Formula, y: Formula) -> Formula:
-        """Return ``x if condition else y``."""
+        """Return the formula of ``x if condition else y``."""
         if condition.kind == "symbol" and condition.name in ("true", "false"):
             return x if condition.name == "true" else y
         if condition.is_call("logical_not", "le", "ge", "ne"):
-            # One form of each condition, so that equal ones are found.
+            # Use only one form of each condition, so that equal conditions are the same object.
             condition, x, y = self.negation(condition), y, x
         x, y = _within(condition, x, 1), self._otherwise(condition, _within(condition, y, 2))
         if x is y:
@@ -329,7 +329,7 @@ class Algebra:
         return self.call("where", condition, x, y)
 
     def _otherwise(self, condition: Formula, branch: Formula) -> Formula:
-        """Return a chain of choices, simplified for a condition that does not hold."""
+        """Simplify a chain of ``where`` calls under the assumption that a condition does not hold."""
         chain: list[Formula] = []
         while branch.is_call("where") and len(chain) < MOST_FLAT:
             chain.append(branch)
@@ -341,7 +341,7 @@ class Algebra:
 
 
 def _multiplied_out(terms: Sequence[tuple[Formula, Coefficient]]) -> list[tuple[Formula, Coefficient]] | None:
-    """Expand multiples of sums where fewer terms remain: ``2*(x - 1) - 2*(x + 1)`` is -4."""
+    """Expand multiples of sums if fewer terms remain, else return ``None``: ``2*(x - 1) - 2*(x + 1)`` is -4."""
     if not any(term.kind == "sum" for term, _ in terms):
         return None
     flat: dict[Formula, Coefficient] = {}
@@ -357,7 +357,7 @@ _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "
 
 
 def _within(condition: Formula, branch: Formula, side: int) -> Formula:
-    """Return a branch, simplified for a condition that holds (side 1) or does not hold (side 2)."""
+    """Simplify a branch under the assumption that a condition holds (side 1) or does not hold (side 2)."""
     while branch.is_call("where") and (
         branch.parts[0] is condition or (side == 1 and condition.is_call("logical_and") and branch.parts[0] in condition.parts)
     ):

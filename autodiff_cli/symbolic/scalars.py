@@ -1,4 +1,4 @@
-"""Tracing for ``diff`` and ``export``, whose variables are single numbers."""
+"""Tracing for ``diff`` and ``export``, whose variables are scalars."""
 
 from __future__ import annotations
 
@@ -12,27 +12,30 @@ from autodiff_cli.evaluation.compile import TracingEvaluator
 from autodiff_cli.language.tree import Syntax
 
 _OF_ARRAYS = ("reduce", "norms", "extremes", "sorting", "linalg", "contract", "loss", "matrices", "decompose", "determinants")
-"""Modules of functions of arrays; most of them return a single number unchanged."""
+"""The modules of array functions, most of which return a scalar unchanged."""
 
 _EXAMPLE = setting("at", '"x=[1, 2]"')
 _HINTS = {name: f"list the elements, as in {name}([x1, x2]); " for name in ("sum", "prod", "mean")}
-_HINTS["sum"] = "element by element, the derivative of sum(f(x)) is that of f(x); list the elements, as in sum([x1, x2]); "
+_HINTS["sum"] = "differentiate f(x) instead of sum(f(x)), or list the elements, as in sum([x1, x2]); "
 
 
 class ScalarTracingEvaluator(TracingEvaluator):
-    """Refuses the sum of a variable: it would be traced as the variable itself, which is wrong for an array."""
+    """A tracing evaluator for scalar variables.
+
+    It rejects array functions of variables: ``sum(x)``, for example, would be traced as ``x``, which is wrong for an array.
+    """
 
     def apply(self, op: FunctionInfo, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """Apply a function of the language.
 
         Raises:
-            NotRecordable: if it takes arrays, and here it gets tracers of single numbers only.
+            NotRecordable: if the function takes arrays, but its arguments are tracers of scalars.
         """
         if op.section in _OF_ARRAYS or (op.section == "activation" and "dim" in op.parameters):
             tensors = [value for value in (*given, *named.values()) if isinstance(value, Tensor)]
             if any(isinstance(tensor, Tracer) for tensor in tensors) and not any(tensor.shape for tensor in tensors):
                 raise NotRecordable(
-                    f"'{op.name}' takes an array, and a variable is a single number here",
-                    hint=f"{_HINTS.get(op.name, '')}grad and jacobian take arrays: {_EXAMPLE}",
+                    f"'{op.name}' takes an array, but variables are scalars here",
+                    hint=f"{_HINTS.get(op.name, '')}use grad or jacobian for arrays: {_EXAMPLE}",
                 )
         return super().apply(op, given, named, node)

@@ -1,6 +1,6 @@
-"""Simplification by SymPy: formulas are converted to its objects and back.
+"""Simplification by SymPy: conversion of formulas to SymPy expressions and back.
 
-Variables are real numbers; a function that SymPy does not have becomes an undefined function.
+Variables become real symbols, and functions that SymPy does not provide become undefined functions.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from autodiff_cli.symbolic.normal_form import Algebra
 
 if TYPE_CHECKING:
     Expression: TypeAlias = Any
-    """An object of SymPy, which has no types."""
+    """A SymPy object; SymPy itself does not declare types."""
 
 MOST_PARTS = 400
-"""Longer formulas take SymPy minutes, or exceed the depth of its recursion."""
+"""The largest number of parts of a formula; for longer formulas, SymPy takes minutes or exceeds the recursion limit."""
 MOST_SECONDS = 6.0
-"""Processor time for all formulas: their length does not tell how long SymPy takes."""
+"""The limit on the processor time for all formulas, as their length does not predict the time that SymPy takes."""
 
 _SAME = (
     *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
@@ -44,41 +44,43 @@ _SYMBOLS = {"pi": "pi", "e": "E", "inf": "oo", "nan": "nan", "true": "true", "fa
 
 
 def simplified(algebra: Algebra, formulas: Mapping[Term, Formula]) -> dict[Term, Formula]:
-    """Return formulas as SymPy simplifies them; a formula unchanged if the language cannot express SymPy's answer.
+    """Simplify formulas with SymPy, except those whose simplified form cannot be expressed in the language.
 
     Raises:
-        MissingPackage: without SymPy.
-        LimitError: for formulas that take SymPy too long.
+        MissingPackage: if SymPy is not installed.
+        LimitError: if a formula is too long or too deeply nested, or if SymPy takes too long.
     """
     sympy = library("sympy", setting("simplify"))
-    leave_out = "leave it out: the formula is collected without it too"
+    leave_out = "leave it out: equal terms are collected without it"
     for formula in formulas.values():
         parts = sum(1 + len(children(node)) for node in in_order([formula]))
-        too_long = f"{setting('simplify')} is for formulas of {{1}} parts or less, and this one has {{0}}"
+        too_long = f"{setting('simplify')} is limited to formulas of {{1}} parts, but this formula has {{0}}"
         check_count(parts, MOST_PARTS, too_long, hint=leave_out)
     try:
         with nullcontext() if lifted() else within(MOST_SECONDS):
             return {term: _simple(sympy, algebra, formula) for term, formula in formulas.items()}
     except RecursionError:
-        raise LimitError("this is nested too deeply for SymPy", hint=leave_out) from None
+        raise LimitError("the formula is nested too deeply for SymPy", hint=leave_out) from None
     except Late:
-        raise LimitError(f"SymPy has not simplified this in {MOST_SECONDS:g} seconds of processor time", hint=leave_out) from None
+        raise LimitError(
+            f"SymPy did not simplify the formula in {MOST_SECONDS:g} seconds of processor time", hint=leave_out
+        ) from None
 
 
 def _simple(sympy: ModuleType, algebra: Algebra, formula: Formula) -> Formula:
     there = _ToSymPy(sympy)
     try:
         simple = sympy.simplify(there.expression(formula))
-    except FOREIGN:  # SymPy does not compare nan, and refuses some infinities
+    except FOREIGN:  # SymPy does not compare nan, and rejects some infinities
         return formula
     return _FromSymPy(sympy, algebra, there.undefined).formula(simple) or formula
 
 
 class _ToSymPy:
-    """Converts formulas to objects of SymPy.
+    """A converter of formulas to SymPy expressions.
 
     Attributes:
-        undefined: for each undefined function the name and the arguments of its call, with ``None`` for formulas.
+        undefined: the function name and the arguments of the call for each undefined function, with ``None`` in place of formulas.
     """
 
     def __init__(self, sympy: ModuleType) -> None:
@@ -92,12 +94,12 @@ class _ToSymPy:
         return done[formula]
 
     def _counted(self, value: Expression) -> Expression:
-        """Return a condition as 1 or 0, and anything else as it is."""
+        """Convert a condition to 1 or 0; return any other expression unchanged."""
         is_condition = isinstance(value, self.sympy.logic.boolalg.Boolean) and not isinstance(value, self.sympy.Symbol)
         return self.sympy.Piecewise((1, value), (0, True)) if is_condition else value
 
     def _condition(self, value: Expression) -> Expression:
-        """Return a number as the condition that it is not 0, and a condition as it is."""
+        """Convert a number to the condition that it is not 0; return a condition unchanged."""
         return value if isinstance(value, self.sympy.logic.boolalg.Boolean) else self.sympy.Ne(value, 0)
 
     def _number(self, value: Coefficient) -> Expression:
@@ -131,7 +133,7 @@ class _ToSymPy:
 
 
 class _FromSymPy:
-    """Converts objects of SymPy to formulas."""
+    """A converter of SymPy expressions to formulas."""
 
     def __init__(self, sympy: ModuleType, algebra: Algebra, undefined: Mapping[str, tuple[Any, ...]]) -> None:
         self.sympy = sympy
@@ -143,7 +145,7 @@ class _FromSymPy:
         self.inverse = {sympy.sec: "cos", sympy.csc: "sin", sympy.cot: "tan"}
 
     def formula(self, expression: Expression) -> Formula | None:
-        """Return the formula, or ``None`` if the language lacks something in it."""
+        """Convert an expression to a formula; return ``None`` if the language lacks one of its functions."""
         done: dict[Expression, Formula] = {}
         for one in postorder([expression], lambda one: one.args):
             found = self._one(one, done)

@@ -1,4 +1,4 @@
-"""Retracing: put a formula on a tape again, to differentiate it once more."""
+"""Retracing of formulas on a tape, to differentiate them again."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def retraced(formula: Formula, names: Iterable[str]) -> Traced:
     """Trace a formula on a new tape.
 
     Args:
-        formula: the formula.
-        names: its variables, in order.
+        formula: the formula to trace.
+        names: the variables in order.
     """
     tape = Tape("float64")
     variables = {name: tape.variable(name) for name in names}
@@ -66,7 +66,7 @@ def _value(
 
 
 def _times(count: Coefficient, value: TracedValue) -> TracedValue:
-    if count == -1 and getattr(value, "dtype", None) != np.bool_:  # a condition has a product, but no negative
+    if count == -1 and getattr(value, "dtype", None) != np.bool_:  # conditions support products, but not negation
         return -value
     return value if count == 1 else to_float(count) * value
 

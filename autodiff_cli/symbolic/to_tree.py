@@ -1,4 +1,4 @@
-"""Conversion of formulas to syntax trees, as a person would write them; common subexpressions are named."""
+"""Conversion of formulas to readable syntax trees with named common subexpressions."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from autodiff_cli.symbolic.constants import Coefficient, to_float
 from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula, children, in_order
 
 LONG = 240
-"""A formula up to this length has no statements in front of it, even if parts of it occur twice."""
+"""The largest length of a formula whose common subexpressions are repeated instead of named."""
 SHORT = 16
-"""Parts up to this length are repeated instead of named."""
+"""The largest length of a subexpression that is repeated instead of named."""
 _MOST_EXACT = 10**15
 
 
 def to_tree(formula: Formula, taken: Iterable[str] = ()) -> Syntax:
-    """Return a formula as the tree of an expression, behind statements ``v1 = ...`` if it is long.
+    """Convert a formula to the syntax tree of an expression, preceded by statements ``v1 = ...`` if the formula is long.
 
     Args:
-        formula: the formula.
-        taken: names that the statements must not use.
+        formula: the formula to convert.
+        taken: the names that the statements must not assign.
     """
     return _Builder(formula, set(taken)).tree
 
 
 def text(formula: Formula, taken: Iterable[str] = ()) -> str:
-    """Return a formula as text; see ``to_tree``."""
+    """Convert a formula to text; ``to_tree`` describes the arguments."""
     return unparse(to_tree(formula, taken))
 
 
@@ -96,7 +96,7 @@ class _Builder:
     # Products
 
     def _product(self, coefficient: Coefficient, factors: Sequence[tuple[Formula, Exponent]]) -> Syntax:
-        """Return ``2*a*x/(3*b)``: factors in their natural order, those with negative exponents below the line."""
+        """Return a product such as ``2*a*x/(3*b)``, with ordered factors and negative exponents in the denominator."""
         above: list[Syntax] = []
         below: list[Syntax] = []
         turned = self._turned(factors) if coefficient < 0 else None
@@ -119,7 +119,7 @@ class _Builder:
         return new_tree("div", tree, _joined("mul", below)) if below else tree
 
     def _turned(self, factors: Sequence[tuple[Formula, Exponent]]) -> Formula | None:
-        """Return the sum that takes the minus: ``-(x - m)/s`` is ``(m - x)/s``."""
+        """Return the sum that absorbs a negative sign, or ``None``: ``-(x - m)/s`` becomes ``(m - x)/s``."""
         sums = [base for base, exponent in factors if base.kind == "sum" and exponent == 1]
         if len(sums) != 1 or self.trees[sums[0]].kind == "name" or not any(count < 0 for _, count in sums[0].parts):
             return None
@@ -143,7 +143,10 @@ class _Builder:
 
 
 def _factor_key(base: Formula, exponent: Exponent) -> tuple[int, int, int]:
-    """Sort names of constants first, then variables, then functions by their first variable, then constants such as log(2)."""
+    """Return the sort key of a factor.
+
+    The order is named constants, variables, functions by their first variable, and constants such as log(2).
+    """
     inside = exponent.place if isinstance(exponent, Formula) else NOWHERE
     place = min(base.place, inside)
     if place == NOWHERE:
@@ -152,7 +155,7 @@ def _factor_key(base: Formula, exponent: Exponent) -> tuple[int, int, int]:
 
 
 def _term_key(term: Formula) -> tuple[int, Fraction, int, int]:
-    """Sort higher powers first, numbers last."""
+    """Return the sort key of a term: higher powers first, numbers last."""
     factors = term.parts if term.kind == "product" else ((term, Fraction(1)),)
     powers = [e for base, e in factors if base.kind == "symbol" and base.place < NOWHERE and type(e) is Fraction]
     return (1 if term.value is not None else 0, -sum(powers, Fraction(0)), term.place, term.number)
@@ -162,7 +165,7 @@ def _term_key(term: Formula) -> tuple[int, Fraction, int, int]:
 
 
 def _as_fraction(value: Coefficient) -> tuple[Syntax | None, Syntax | None]:
-    """Return a coefficient above and below the line: 3/2 and 1/3 as fractions, 0.1 and 2.75 as decimal numbers."""
+    """Return the numerator and the denominator of a coefficient: 3/2 and 1/3 as fractions, 0.1 and 2.75 as decimal numbers."""
     if isinstance(value, float):
         return name_tree(repr(value)), None
     if _is_simple(value):
@@ -178,7 +181,7 @@ def _is_simple(value: Fraction) -> bool:
 
 
 def _decimal(value: Fraction) -> str:
-    """Return a fraction as a number of the language, which has no infinite literal; ``export`` writes those of its targets."""
+    """Return a fraction as a literal of the language, with 1e999 for infinity, as the language lacks an infinite literal."""
     short = to_float(value)
     return repr(short).removesuffix(".0") if math.isfinite(short) else "1e999"
 
@@ -195,7 +198,7 @@ def _literal(value: object) -> Syntax:
 
 
 def _joined(operator: str, parts: Sequence[Syntax]) -> Syntax:
-    """Return operands joined by one operator, from the left."""
+    """Combine operands by a left-associative operator."""
     if len(parts) == 1:
         return new_tree(operator, parts[0]) if OPERATORS[operator].arity == 1 else parts[0]
     return reduce(lambda left, right: new_tree(operator, left, right), parts)
