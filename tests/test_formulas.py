@@ -203,8 +203,8 @@ def test_an_array_is_refused_in_words(expression: str, capsys: pytest.CaptureFix
     for command in (["diff", expression], ["export", expression, "--to", "numpy"], ["export", expression, "--to", "latex"]):
         assert main(command) == 3
         shown = capsys.readouterr().err
-        assert "takes an array, and a variable is a single number here" in shown
-        assert "grad and jacobian take arrays" in shown.replace("\n", " ")
+        assert "takes an array, but variables are scalars here" in shown
+        assert "use grad or jacobian for arrays" in shown.replace("\n", " ")
 
 
 def test_lists_of_numbers_are_taken_apart(capsys: pytest.CaptureFixture[str]) -> None:

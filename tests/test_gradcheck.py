@@ -221,7 +221,7 @@ def test_second_derivatives_and_claims_are_about_one_number(expression: str, ask
 def test_rounding_on_the_way_back_is_not_a_failure() -> None:
     report = check("(tan(x) - sin(x))/x", {"x": 3.531684343267526e-12}, order=2)
     assert [(entry["verdict"], entry["reason"]) for entry in report.checks] == [
-        ("undecided", "rounding errors on the way are as large as the derivative")
+        ("undecided", "rounding errors in the evaluation are as large as the derivative")
     ] * 2
     wrong = "f(a) = (tan(a) - sin(a))/a with grad (1e9/a); f(x)"
     assert verdicts(check(wrong, {"x": 3.531684343267526e-12})) == ["fail"]

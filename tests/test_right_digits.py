@@ -135,7 +135,7 @@ def test_what_has_no_form_with_many_digits_is_named() -> None:
     out, err, code = streams('autodiff grad "svdvals(A)[0]" --at "A=[[1, 2], [3, 4]]" --verify')
     assert (out, code) == ("", 3)
     assert "not possible, because svd " in err
-    with pytest.raises(UsageError, match="not about the effects of hooks"):
+    with pytest.raises(UsageError, match="not to the effects of hooks"):
         ad.evaluate("x**2", at={"x": 1}, hooks=["x=2*grad"], verify=True)
     with pytest.raises(UsageError, match="digits must be from 1"):
         ad.evaluate("x**2", at={"x": 1}, digits=0)

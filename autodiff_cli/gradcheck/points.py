@@ -53,7 +53,7 @@ class At:
         for text in texts:
             for name, given in named(text, "at"):
                 if not given:
-                    raise UsageError(f"{_AT} does not give '{name}' a value", hint=f"write {setting('at', f'{name}=1')}")
+                    raise UsageError(f"{_AT} gives '{name}' no value", hint=f"write {setting('at', f'{name}=1')}")
                 file = given.startswith("@")
                 is_range = not file and len(pieces(given, COLON)) > 1
                 if name in self.ranges or (is_range and name in self.values):

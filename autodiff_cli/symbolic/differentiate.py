@@ -149,7 +149,7 @@ def _point(names: Sequence[str], at: Mapping[str, Any]) -> dict[str, float]:
 def without_formula(error: NotRecordable | NoSeriesError, variable: str) -> NotRecordable:
     """Return the error for an expression without a formula, with a hint to the command that computes numbers."""
     if isinstance(error, NoSeriesError):
-        error = NotRecordable("this operation does not have an elementwise formula", span=error.span, source=error.source)
+        error = NotRecordable("this operation has no elementwise formula", span=error.span, source=error.source)
     if error.hint is None:
         error.hint = f"use 'autodiff grad' with {setting('at', f'{variable}=1')} to compute numbers"
     return error
