@@ -75,7 +75,9 @@ def _derived(
 ) -> SourceFile:
     names, by, leaves = names_and_values(expression, wrt, const, "float64")
     if not by:
-        raise UsageError("the expression has no variable to differentiate by", hint="every name without a value is one")
+        raise UsageError(
+            "there is no variable to differentiate with respect to", hint="leave a name without a value to make it a variable"
+        )
     wanted = terms(by, order)
     try:
         traced = trace(expression, names, leaves, "float64", ScalarTracingEvaluator)

@@ -93,9 +93,9 @@ def _python(parts: SourceFile) -> str:
     notes = [
         f"the value, the derivatives with respect to {', '.join(parts.wrt)}"
         + (", and the rows of the Hessian." if parts.order == 2 else "."),
-        "inf where a function overflows, nan where it is not defined."
+        "The results are inf where a function overflows and nan where it is undefined."
         if parts.chooses
-        else "ValueError, ZeroDivisionError or OverflowError is raised where Python's functions do.",
+        else "ValueError, ZeroDivisionError or OverflowError is raised if a Python function raises it.",
     ]
     return _module(parts, "numbers", notes, returned)
 
@@ -115,11 +115,11 @@ def _arrays(parts: SourceFile) -> str:
         return f"{module}.stack({broadcast}({', '.join([value, *entries])})[1:])"
 
     returned = [value, stacked(parts.gradient)]
-    notes = [f"the value; the gradient, along a first dimension: the derivatives with respect to {', '.join(parts.wrt)}."]
+    notes = [f"the value; the gradient, with the derivatives with respect to {', '.join(parts.wrt)} along the first dimension."]
     if parts.order == 2:
         shape = f"{value}.shape" if of_tensors else f"{module}.shape({value})"
         returned.append(f"{stacked(parts.hessian)}.reshape({count}, {count}, *{shape})")
-        notes.append("The Hessian, along the first two.")
+        notes.append("The Hessian, along the first two dimensions.")
     if of_tensors:
         return _module(parts, "tensors of one floating-point type", notes, returned)
     start = [f"{name} = {module}.asarray({name}, dtype=float)" for name in parts.arguments]
@@ -202,7 +202,9 @@ def _c(parts: SourceFile) -> str:
     if parts.order == 2:
         body += [f"hess[{i}] = {text};" for i, text in enumerate(parts.hessian)]
     body.append(f"return {parts.results[()]};")
-    order = f"grad: with respect to {', '.join(parts.wrt)}." + ("  hess: row by row." if parts.order == 2 else "")
+    order = f"grad: the gradient with respect to {', '.join(parts.wrt)}." + (
+        "  hess: the Hessian, row by row." if parts.order == 2 else ""
+    )
     arguments = [f"const double {name}" for name in parts.arguments] + [f"double *{name}" for name in arrays]
     lines = [
         f"/* {parts.shown.replace('*/', '* /')}: {parts.about}, written by autodiff {__version__}.",

@@ -92,7 +92,7 @@ PYTHON = Target(
         ),
         "_defined": (
             "def _defined(function, *arguments):\n"
-            '    """The result of a function; inf or nan where Python raises: a choice may leave it unused."""\n'
+            '    """Call a function; return inf or nan if it raises, as a conditional may not use the result."""\n'
             "    try:\n"
             "        return function(*arguments)\n"
             "    except OverflowError:\n"

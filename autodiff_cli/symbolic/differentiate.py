@@ -110,7 +110,9 @@ def differentiate(
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}", hint="use 'autodiff taylor' for higher orders")
     names, by, leaves = names_and_values(expression, wrt, const, "float64")
     if not by:
-        raise UsageError("the expression has no variable to differentiate by", hint="every name without a value is one")
+        raise UsageError(
+            "there is no variable to differentiate with respect to", hint="leave a name without a value to make it a variable"
+        )
     point = None if at is None else _point(names, at)
     algebra = Algebra(names)
     try:
