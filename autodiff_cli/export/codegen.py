@@ -51,7 +51,7 @@ class Code:
         target: the target language.
         results: the instructions or constants to compute, by result name; the target must support their primitives.
         variables: the names of the variables in the code, by the name in the expression.
-        helpers: the helper functions; the helper functions that the code calls are added.
+        helpers: the dictionary of helper functions, to which the helper functions that the code calls are added.
         about: a description of the results, for a comment.
 
     Attributes:
@@ -125,8 +125,7 @@ class Code:
         return Fragment(text if self.target.floats else text.removesuffix(".0"))
 
     def _as_tensor(self, operand: Operand) -> str:
-        """Return the text of an operand, with constants converted to tensors for functions that take only tensors, as in
-        PyTorch."""
+        """Return the text of an operand, with constants converted to tensors for functions that take only tensors."""
         if type(operand) is Instruction:
             return self._text(operand)
         tensor = next(iter(self.variables.values()), "")

@@ -62,7 +62,7 @@ class Report(CommandResult):
 
     @property
     def passed(self) -> bool:
-        """Whether all entries passed or were not decided."""
+        """Whether no entry failed."""
         return self.failure is None
 
     @property
@@ -110,7 +110,8 @@ def check_gradient(
         claims: claims of the form ``NAME=EXPR``; one text may contain several claims.
         dtype: the data type, which must be ``float64``.
         gradient: the weights of the elements of a non-scalar output, for claims.
-        eps: the step of central differences in float64, with PyTorch's tolerances; by default, the reference is used.
+        eps: the step of central differences in float64, with PyTorch's tolerances; by default, the arbitrary-precision reference is
+            used.
         atol, rtol: the tolerance ``atol + rtol*abs(numeric)``, which replaces the measured rounding error.
 
     Raises:
@@ -252,8 +253,7 @@ class _Check:
         return [rounding_trials.evaluated(self.evaluation, seed) for seed in range(1, 5)]
 
     def _doubted(self, verdicts: Verdicts, analytic: NDArray[np.float64], names: list[str]) -> Verdicts:
-        """Replace failures that rounding errors explain, because perturbed rounding changes the derivative by as much as its
-        error."""
+        """Replace the failures whose error is at most the change of the derivative under perturbed rounding errors."""
         failed = any(one.verdict == "fail" for row in verdicts for one in row)
         if not (failed and self.doubts and rounding_trials.fits(self.evaluation, len(names))):
             return verdicts

@@ -1,7 +1,7 @@
 """Difference quotients in float64 with an error estimate, for functions without an arbitrary-precision implementation.
 
 C. J. F. Ridders, Accurate computation of F'(x) and F'(x) F''(x), Advances in Engineering Software 4 (1982): quotients with
-decreasing steps are extrapolated to the step 0, and the differences of the last extrapolations estimate the error. This
+decreasing steps are extrapolated to the step 0, and the differences of the last extrapolations estimate the error.  This
 implementation starts from several initial steps, adds the rounding error of the function to the estimate, and selects the result
 with the smallest error.
 """
@@ -62,7 +62,7 @@ class Quotient:
             self.value, self.error = np.where(better, value, self.value), np.where(better, error, self.error)
 
     def _kink(self, j: int) -> bool:
-        """Whether the one-sided derivatives differ by more than their errors."""
+        """Return whether the one-sided derivatives differ by more than their errors."""
         (left, of_left), (right, of_right) = ((value[j], error[j]) for value, error in (self.left, self.right))
         size = np.maximum(abs(left), abs(right))
         sure = of_left <= _KNOWN * size and of_right <= _KNOWN * size

@@ -46,7 +46,7 @@ def notes_on(
     """
     with np.errstate(all="ignore"), enable_grad():
         lost = _tried(lambda: lost_digits.lost(evaluation, numbers, order, shows_value))
-        # An underflow looks like a kink to the search for kinks.
+        # The search for kinks would mistake an underflow for a kink.
         ended = any(one["kind"] in ("overflow", "underflow") for one in lost)
         bent = _tried(lambda: kinks.kinks(evaluation, order)) if numbers and not ended else []
         values = _tried(lambda: nonfinite_value.of_value(evaluation))

@@ -31,7 +31,7 @@ Sample = tuple[NDArray[np.int64], ...] | None
 """The indices of a sample of a large tensor, or ``None`` if all elements are examined."""
 
 MOST_STEPS = 2_000
-"""The largest number of steps for notes on digits, which would take longer than the evaluation of a longer program."""
+"""The largest number of steps of a program that has notes on digits; for more steps, the notes would be too slow."""
 MOST_ELEMENTS, SAMPLE = 10_000, 1_000
 """The largest tensor that is examined completely, and the size of the sample of a larger tensor."""
 
@@ -99,7 +99,7 @@ class _Errors:
         return self._plain.get(value, 0.0) if isinstance(value, float) else 0.0
 
     def made(self, value: object) -> bool:
-        """Whether a step made a value."""
+        """Return whether a step made a value."""
         return id(value) in self._made
 
     def add(self, step: Step) -> None:
@@ -223,7 +223,7 @@ class _Errors:
 
 
 def _is_operand(op: FunctionInfo, key: Key) -> bool:
-    """Whether an argument is a tensor operand of a function rather than an option."""
+    """Return whether an argument is a tensor operand of a function rather than an option."""
     return (op.parameters[min(key, len(op.parameters) - 1)] if isinstance(key, int) else key) in op.tensors
 
 
@@ -311,7 +311,7 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _is_product(a: Array, b: Array, result: Array) -> Mask:
-    """Whether ``a*b`` is exactly ``result``; the products of half-width parts are not rounded."""
+    """Return whether ``a*b`` is exactly ``result``; the products of half-width parts are not rounded."""
     product = a * b
     (a1, a2), (b1, b2) = _halves(a), _halves(b)
     rest = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2

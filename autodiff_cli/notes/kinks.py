@@ -165,7 +165,7 @@ def _worded(evaluation: Evaluation, switches: list[Switch], felt: dict[str, _Fel
 
 
 def _with_gradient(evaluation: Evaluation, group: list[Switch]) -> list[Switch]:
-    """Return the switches whose gradient is not 0, or all switches if there are none; a comparison has no gradient."""
+    """Return the switches whose gradient is not 0, or all switches if there are none; a comparison does not have a gradient."""
     trace, gradients = step_gradients(evaluation)
     kept = []
     for switch in group:

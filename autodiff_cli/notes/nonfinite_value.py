@@ -26,7 +26,7 @@ _CHOOSING = {
     *("where", "lt", "le", "gt", "ge", "eq", "ne", "isnan", "isfinite", "isinf", "maximum", "minimum", "clamp"),
     *("atan", "tanh"),
 }
-"""Functions whose finite result for an infinite argument is regular, or may not depend on that argument."""
+"""Functions with regular finite results for infinite arguments, through which the search does not continue."""
 
 
 class _Origin(NamedTuple):
@@ -63,7 +63,7 @@ def of_value(evaluation: Evaluation) -> list[Note]:
 
 
 def is_finite(value: ArrayLike) -> bool:
-    """Whether all elements are finite."""
+    """Return whether all elements are finite."""
     # The sum takes one pass less, and is finite only if all elements are finite.
     return bool(np.isfinite(np.add.reduce(np.ravel(value)))) or bool(np.all(np.isfinite(value)))
 
@@ -214,7 +214,7 @@ def _outside(origin: _Origin, evaluation: Evaluation) -> Note | None:
 
 
 def _is_pole(op: FunctionInfo, numbers: tuple[list[Any], dict[str, Any]], place: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Whether the function is defined on both sides of the argument."""
+    """Return whether the function is defined on both sides of the argument."""
     assert op.inside is not None
     for direction in (-math.inf, math.inf):
 

@@ -47,7 +47,7 @@ class Line(NamedTuple):
     def look(self, shift: float, order: int) -> list[Array]:
         """Return the value and the derivatives along the line, including the mixed second derivatives with the other variables.
 
-        All of them are nan if the expression has no value at the shifted point.
+        All of them are nan if the expression is undefined at the shifted point.
         """
         evaluation = self.evaluation
         leaves = {name: leaf.detach().requires_grad_() for name, leaf in evaluation.variables.items()}
@@ -86,7 +86,7 @@ class Change(NamedTuple):
     Attributes:
         order, component: the order, and the index among the derivatives of that order.
         used: the derivative that the answer contains.
-        left, right: the one-sided limits; nan if the expression has no value on that side.
+        left, right: the one-sided limits; nan if the expression is undefined on that side.
         loose: the estimated error of the one-sided limits.
     """
 

@@ -58,7 +58,7 @@ def ends(trace: Trace) -> Iterator[End]:
 
 
 def absorbs(trace: Trace) -> bool:
-    """Whether a sum equals one of its terms, so that the other term does not affect later results."""
+    """Return whether a sum equals one of its terms, so that the other term does not affect later results."""
     for step in trace:
         if step.op is not None and step.op.name in ("add", "sub") and len(step.arguments) == 2 and np.ndim(raw(step.result)) == 0:
             a, b, total = map(raw, (*step.arguments, step.result))
@@ -68,8 +68,7 @@ def absorbs(trace: Trace) -> bool:
 
 
 def is_far(trace: Trace) -> bool:
-    """Whether the square of a result is outside the range of floats: the backward pass may overflow when the forward pass does
-    not."""
+    """Return whether the square of a result is outside the range of floats, so that the backward pass may overflow."""
     for step in trace:
         if step.op is not None and _is_float(step):
             sizes = np.abs(raw(step.result))

@@ -114,7 +114,7 @@ def _places(evaluation: Evaluation) -> Iterator[Place]:
 
 
 def fits(evaluation: Evaluation, order: int) -> bool:
-    """Whether an evaluation is small enough to repeat a few times."""
+    """Return whether an evaluation is small enough to repeat a few times."""
     count = sum(leaf.numel() for leaf in evaluation.variables.values())
     sizes = (np.size(raw(step.result)) for step in evaluation.trace if not isinstance(step.result, tuple))
     return len(evaluation.trace) <= MOST_STEPS and count <= MOST_VARIABLES[order] and max(sizes, default=0) <= MOST_ELEMENTS
@@ -128,7 +128,7 @@ def uncertain(evaluation: Evaluation, order: int, found: Found, limit: float, mo
         order: the highest order of the derivatives.
         found: the derivatives of the evaluation.
         limit: the largest relative change of an accurate derivative.
-        moves: whether to include trials with shifted variables, which reveal derivatives that are far from locally linear.
+        moves: whether to include trials with shifted variables, which reveal derivatives that do not vary linearly near the point.
     """
     trials = [derivatives(evaluation, order, seed) for seed in SEEDS]
     around = [derivatives(evaluation, order, seed, moves=True) for seed in SEEDS] if moves else []

@@ -1,8 +1,8 @@
 """Arbitrary-precision real numbers that treat infinities and nan as IEEE arithmetic does.
 
 A ``Number`` wraps an mpmath number, so that NumPy can add and multiply arrays of numbers, and so that every operation passes
-through ``Arithmetic``.  ``Arithmetic.rounding`` can add float64 rounding errors to every result: if half a unit in the last
-place of every operation changes a derivative, a float64 evaluation cannot compute that derivative more exactly.
+through ``Arithmetic``.  ``Arithmetic.rounding`` can add float64 rounding errors to every result: the change
+that they cause in a derivative limits the accuracy of any float64 evaluation of that derivative.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Arithmetic:
         return Number(self, value)
 
     def finite(self, x: Real) -> bool:
-        """Whether a number is neither nan nor infinite."""
+        """Return whether a number is neither nan nor infinite."""
         return not (self.mp.isnan(x) or self.mp.isinf(x))
 
     def add(self, x: Real, y: Real) -> Number:

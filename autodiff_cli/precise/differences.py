@@ -34,7 +34,7 @@ class Slope(NamedTuple):
     """A derivative of one output element, estimated from function values.
 
     Attributes:
-        kind: ``smooth``; ``kink`` if the sides disagree or the function jumps; ``undefined`` if the function has no value;
+        kind: ``smooth``; ``kink`` if the sides disagree or the function jumps; ``undefined`` if the function is undefined;
             ``unclear`` if the quotients do not converge.
         value: the derivative; infinite if the quotients grow without bound, and nan if it does not exist.
         central: the central difference quotient, even if the derivative does not exist.
@@ -124,8 +124,7 @@ class Differences:
         return most
 
     def around(self, index: Index, j: int, distance: float) -> float:
-        """Return the largest magnitude of a derivative of element ``j`` with its variables scaled by ``1 - distance`` and ``1 +
-        distance``."""
+        """Return the largest magnitude of a derivative of element ``j`` with its variables scaled by ``1 ± distance``."""
         moved = ([x * (1 + side * distance) if i in index else x for i, x in enumerate(self._inputs)] for side in (-1, 1))
         sizes = [abs(self._made(self._enough, inputs=inputs).central(index)[j]) for inputs in moved]
         return max((float(size) for size in sizes if not self.math.mp.isnan(size)), default=0.0)

@@ -23,7 +23,7 @@ from autodiff_cli.precise.evaluator import PreciseEvaluator, numbers
 from autodiff_cli.precise.tensor import precise
 
 MOST_OPERATIONS = 200_000
-"""The limit on arbitrary-precision operations; this many take a few seconds."""
+"""The limit on the number of arbitrary-precision operations, which corresponds to a few seconds."""
 MOST_SECONDS = 3.0
 """The limit on the processor time for one answer."""
 
@@ -56,7 +56,7 @@ class Reference:
         elements: the indices of the elements of each variable.
 
     Raises:
-        NotPrecise: if a function has no arbitrary-precision implementation, or if the expression is too large.
+        NotPrecise: if a function does not have an arbitrary-precision implementation, or if the expression is too large.
     """
 
     def __init__(self, evaluation: Evaluation, order: int = 1, digits: int = 50, evaluations: int | None = None) -> None:

@@ -60,7 +60,8 @@ class Verified:
     def __init__(self, evaluation: Evaluation, order: int, digits: int | None, entries: int = 1) -> None:
         if digits is not None and not 1 <= digits <= MOST_DIGITS:
             raise UsageError(
-                f"{setting('digits')} must be from 1 to {MOST_DIGITS}, not {digits}", hint=f"{setting('digits', '30')}, for example"
+                f"{setting('digits')} must be from 1 to {MOST_DIGITS}, not {digits}",
+                hint=f"use {setting('digits', '30')}, for example",
             )
         self.digits = digits
         self.right: dict[Path, Any] = {}

@@ -75,7 +75,7 @@ def _hazard(m: Arithmetic, x: Real) -> Real:
     return mp.npdf(x) / (mp.erfc(-x / mp.sqrt(2)) / 2)
 
 
-# Factorials
+# Gamma and related functions
 
 
 def _pole(m: Arithmetic, x: Real) -> bool:

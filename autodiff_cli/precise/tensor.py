@@ -49,7 +49,7 @@ class Precise(Tensor):
         """Apply a primitive.
 
         Raises:
-            NotPrecise: if the primitive has no arbitrary-precision implementation.
+            NotPrecise: if the primitive does not have an arbitrary-precision implementation.
         """
         return applied(self.math, primitive, given)
 

@@ -149,7 +149,7 @@ def _point(names: Sequence[str], at: Mapping[str, Any]) -> dict[str, float]:
 
 
 def without_formula(error: NotRecordable | NoSeriesError, variable: str) -> NotRecordable:
-    """Return the error for an expression without a formula, with a hint to the command that computes numbers."""
+    """Return the error for an expression without a formula, with a hint that names the command for numbers."""
     if isinstance(error, NoSeriesError):
         error = NotRecordable("this operation has no elementwise formula", span=error.span, source=error.source)
     if error.hint is None:

@@ -65,8 +65,7 @@ class _Conversion:
         return self.done[operand] if type(operand) is Instruction else self.algebra.number(operand)
 
     def _kind(self, instruction: Instruction) -> str:
-        """Return ``sum`` or ``product`` for a link of a chain, else an empty string; a negation belongs to the chain of its
-        operand."""
+        """Return ``sum`` or ``product`` for a link of a chain, else ``""``; a negation belongs to the chain of its operand."""
         primitive = instruction.primitive
         name = "" if primitive is None else primitive.name
         if name == "neg":

@@ -14,9 +14,9 @@ from autodiff_cli.symbolic.constants import Coefficient, to_float
 from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula, children, in_order
 
 LONG = 240
-"""The largest length of a formula whose common subexpressions are repeated instead of named."""
+"""The largest length of a formula whose common subexpressions are written repeatedly instead of assigned to names."""
 SHORT = 16
-"""The largest length of a subexpression that is repeated instead of named."""
+"""The largest length of a common subexpression that is written repeatedly instead of assigned to a name."""
 _MOST_EXACT = 10**15
 
 
