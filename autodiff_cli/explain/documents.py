@@ -1,4 +1,4 @@
-"""An explanation as a page of Markdown, or as a complete LaTeX document."""
+"""An explanation as a Markdown page or a complete LaTeX document."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _WIDEST = 64
 
 
 def page(style: str, result: Explanation, precision: int) -> str:
-    """Return the whole page, for ``markdown`` or ``latex``."""
+    """Return the whole page in a style, ``markdown`` or ``latex``."""
     writer = _Page(precision) if style == "markdown" else _LatexPage(precision)
     writer.write(result)
     return "\n".join(writer.lines).rstrip("\n") + "\n"
 
 
 class _Page:
-    """A page of Markdown; other formats have the same parts in the same order."""
+    """A Markdown page.  Subclasses write other formats, with the same parts in the same order."""
 
     none = "None"
     end = ""
@@ -60,13 +60,13 @@ class _Page:
         self.heading(f"Second derivatives with respect to {self.name(second.variable)}")
         value = self.math(f"{self.notation.name(second.symbol)} = {first} = {self.notation.number(second.value)}")
         if not second.sweeps:
-            self.paragraph(f"{value} depends on no variable: its derivatives are 0.")
+            self.paragraph(f"{value} does not depend on any variable, so its derivatives are 0.")
             return
         if second.lines:
-            self.paragraph(f"The backward pass for {value} consists of operations too. Recorded, they are:")
+            self.paragraph(f"The backward pass for {value} consists of operations itself. The recorded operations are:")
             self.table(second.lines, None, result.symbol)
         else:
-            self.paragraph(f"The operations of {value} are among those above.")
+            self.paragraph(f"All operations of {value} are listed above.")
         for sweep in second.sweeps:
             self.paragraph(f"A backward pass through these operations, from {self.name(sweep.of)}:")
             self.sweep(sweep)
@@ -87,7 +87,7 @@ class _Page:
     def derivative(self, of: str, by: str) -> str:
         return self.notation.derivative(of, by)
 
-    # The parts in Markdown
+    # The parts of the page in Markdown
 
     def opening(self, result: Explanation) -> None:
         self.lines.append(f"# {self.code(result.expression)}")
@@ -102,8 +102,8 @@ class _Page:
         self.lines += ["", text]
 
     def table(self, lines: Sequence[ForwardLine], conditions: Mapping[str, float | None] | None, of: str) -> None:
-        """Write lines of a forward pass; in a recorded backward pass these are derivatives of ``of``."""
-        heads = ["name", "operation", "value", *["condition"] * (conditions is not None), *["which is"] * bool(of)]
+        """Write the table of a forward pass, or of a recorded backward pass, whose lines are derivatives of ``of``."""
+        heads = ["name", "operation", "value", *["condition"] * (conditions is not None), *["derivative"] * bool(of)]
         self.lines += ["", f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
         for line in lines_of(lines):
             if isinstance(line, int):
@@ -145,7 +145,10 @@ class _Page:
 
 
 class _LatexPage(_Page):
-    """LaTeX with amsmath: tensors without a name are ``v_1``, ``v_2``; the letter is another one if the program uses it."""
+    """A LaTeX page with amsmath.
+
+    Unnamed tensors are written ``v_1``, ``v_2``; if the program uses the name ``v``, another letter replaces it.
+    """
 
     none = r"\texttt{None}"
     end = r"\end{document}"
@@ -164,7 +167,7 @@ class _LatexPage(_Page):
         ]
         try:
             shown = latex(result.expression)
-        except AutodiffError:  # a program of statements that a formula cannot contain
+        except AutodiffError:  # the program contains statements that a formula cannot represent
             shown = rf"\text{{{escaped(result.expression)}}}"
         at = ", ".join(f"{self.notation.name(name)} = {self.notation.number(value)}" for name, value in result.given.items())
         self.lines += [r"\[", shown + (rf"\quad\text{{at}}\quad {at}" if at else ""), r"\]"]
@@ -202,7 +205,7 @@ class _LatexPage(_Page):
         self._aligned(rows)
 
     def _rows(self, said: Equation) -> list[str]:
-        """Return the rows of an equation: one, or one for each side if they are long."""
+        """Return the rows of an equation: a single row if the sides fit, else one row for each side."""
         sign = r"\mathrel{+}=" if said.adds else "="
         remark = rf" \quad \text{{{self._words(said.remark)}}}" if said.remark else ""
         first, *others = said.sides
@@ -212,7 +215,7 @@ class _LatexPage(_Page):
         return [f"{said.left} &{sign} {first}{remark}", *(f"&= {side}" for side in others)]
 
     def _words(self, text: str) -> str:
-        """Return a sentence as text, with names between backticks in math."""
+        """Return a sentence in LaTeX, with the names between backticks in math mode."""
         parts = text.split("`")
         return "".join(self.name(part) if i % 2 else self._prose(part) for i, part in enumerate(parts))
 

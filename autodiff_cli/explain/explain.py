@@ -1,7 +1,7 @@
-"""The chain rule in numbers: a backward pass node by node, with the formula of each local derivative.
+"""The chain rule in numbers: a backward pass, node by node, with the formula of each local derivative.
 
-All numbers are those of the engine: hooks record a backward pass, and a local derivative is the rule of the node applied to
-a gradient of ones.
+All numbers come from the autograd engine: hooks record a backward pass, and a local derivative is the VJP rule of the node
+applied to a gradient of ones.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, un
 from autodiff_cli.limits import lifted
 
 MOST_SWEEPS = 24
-"""Order 2 takes one backward pass for each element of the gradient."""
+"""The maximum number of backward passes for order 2, which takes one for each element of the gradient."""
 
 
 def explain(evaluation: Evaluation, order: int = 1, conditions: bool = False) -> Explanation:
     """Explain the forward and the backward pass of an evaluation, step by step.
 
     Args:
-        evaluation: the expression, evaluated; its variables have no gradient yet.
-        order: 1, or 2 to add backward passes through the recorded backward pass.
+        evaluation: the evaluated expression; the gradients of its variables must not have been computed yet.
+        order: 1 for the first derivatives, 2 to include the second derivatives.
         conditions: whether to compute the condition number of every operation.
 
     Raises:
-        UsageError: for another order.
-        ShapeError: if the output has several elements and no gradient to start from.
-        LimitError: if order 2 would take too many backward passes.
+        UsageError: if the order is not 1 or 2.
+        ShapeError: if the output has several elements and the evaluation does not have an initial gradient.
+        LimitError: if order 2 takes too many backward passes.
     """
     if order not in (1, 2):
-        raise UsageError(f"explain shows the orders 1 and 2, not {order}", hint="eval and taylor compute higher orders")
+        raise UsageError(f"explain shows the orders 1 and 2, not {order}", hint="use eval or taylor for higher orders")
     evaluation.require_scalar()
     with np.errstate(all="ignore"):
         result = _Explainer(evaluation).explained(order, conditions)
@@ -62,11 +62,11 @@ def explain(evaluation: Evaluation, order: int = 1, conditions: bool = False) ->
 
 
 class _Explainer:
-    """Explains one evaluation.
+    """The explanation of one evaluation in progress.
 
     Attributes:
-        shown: the operation of each node that has a line.
-        meanings: the tensor whose gradient a recorded tensor is, by edge.
+        shown: the operation of each node in the lines so far.
+        meanings: for the edge of each recorded gradient, the name of the differentiated tensor.
     """
 
     def __init__(self, evaluation: Evaluation) -> None:
@@ -107,17 +107,21 @@ class _Explainer:
         result.seconds = [self.second(n, gradient, result.hessian[n]) for n, gradient in recorded.items()]
         return result
 
-    # The backward pass once more, recorded, and the backward passes through its operations
+    # Order 2: a recorded backward pass, and the backward passes through its operations
 
     def recorded(self) -> dict[str, Tensor]:
-        """Return the gradients as tensors with a graph."""
+        """Return the gradients, recorded for a second differentiation.
+
+        Raises:
+            LimitError: if the gradient has more than ``MOST_SWEEPS`` elements.
+        """
         evaluation = self.evaluation
         elements = sum(leaf.numel() for leaf in self.leaves.values())
         if elements > MOST_SWEEPS and not lifted():
             raise LimitError(
                 f"order 2 takes a backward pass for each of the {elements:,} elements of the gradient, more than the limit of "
                 f"{MOST_SWEEPS}",
-                hint=f"name fewer variables with {setting('wrt')}, or allow it with {setting('no_limits')}",
+                hint=f"select fewer variables with {setting('wrt')}, or lift the limit with {setting('no_limits')}",
             )
         with watching(evaluation.output) as visits:
             found = grad(evaluation.output, list(self.leaves.values()), evaluation.gradient, create_graph=True, allow_unused=True)
@@ -130,12 +134,12 @@ class _Explainer:
         return {n: tensor_on(self.zeros[n], None) if g is None else g for n, g in zip(self.leaves, found, strict=True)}
 
     def second(self, variable: str, gradient: Tensor, hessian: dict[str, Array]) -> SecondDerivatives:
-        """Return the second derivatives with respect to a variable and each other one.
+        """Return the second derivatives with respect to one variable and each of the variables.
 
         Args:
-            variable: the first variable.
-            gradient: the recorded gradient with respect to it.
-            hessian: for each other variable the array for the second derivatives.
+            variable: the variable of the first derivative.
+            gradient: the recorded gradient with respect to ``variable``.
+            hessian: for each of the variables, the array that receives the second derivatives.
         """
         symbol = f"g_{variable}"
         while self.names.known(symbol):
@@ -165,10 +169,17 @@ class _Explainer:
             second.sweeps.append(self.followed(Sweep(symbol, start[()], element), gradient, visits, row))
         return second
 
-    # A backward pass as it was recorded
+    # The steps of a backward pass, from the visits that hooks recorded
 
     def followed(self, sweep: Sweep, output: Tensor, visits: Sequence[Visit], found: Mapping[str, Array]) -> Sweep:
-        """Fill in the steps of a backward pass, and the gradients that it accumulates."""
+        """Fill in the steps and the accumulated gradients of a backward pass.
+
+        Args:
+            sweep: the backward pass to fill in.
+            output: the tensor that the backward pass starts from.
+            visits: the visited nodes, with their gradients.
+            found: the gradient of each variable.
+        """
         arrived: dict[Edge, Array] = {}
         parts: dict[str, list[tuple[str, Array]]] = {
             n: [("", sweep.start)] if leaf is output else [] for n, leaf in self.leaves.items()
@@ -191,7 +202,7 @@ class _Explainer:
         return sweep
 
     def contribution(self, visit: Visit, i: int, edge: Edge, part: Array, before: Array | None) -> CotangentContribution:
-        """Return the contribution to the ``i``-th input of a node, with its formula or rule."""
+        """Return the contribution of a node to the gradient of its ``i``-th input, with the formula or the rule in words."""
         node, primitive = visit.node, visit.node.primitive
         target: Any = edge[0]
         shape, dtype = (target._shape, target._dtype) if target._outputs == 1 else (target._shape[edge[1]], target._dtype[edge[1]])
@@ -206,7 +217,7 @@ class _Explainer:
         return made
 
     def as_factor(self, made: CotangentContribution, visit: Visit, i: int, formula: Formula | None) -> bool:
-        """Fill in the local derivative, and return whether the rule is a product with it."""
+        """Return whether the VJP rule multiplies by a local derivative; if so, fill in the local derivative."""
         node, gradient = visit.node, visit.gradients[0]
         same_shape = np.shape(made.part) == node._shape
         elementwise = node.primitive.elementwise if node.primitive is not None else same_shape
@@ -228,7 +239,7 @@ class _Explainer:
         return True
 
     def custom(self, node: Node, i: int, local: Array) -> Syntax | None:
-        """Return the derivative that the program defines for a function, if it equals the local derivative."""
+        """Return the derivative that the program declares for its function; ``None`` if it differs from the local derivative."""
         step = self.names.steps.get(node)
         function = self.evaluation.evaluator.functions.get(node.name().removesuffix("Backward"))
         if step is None or function is None or function.partials is None or len(step.arguments) != len(function.parameters):
@@ -238,7 +249,7 @@ class _Explainer:
         return _complete(filled_in(tree, shown)) if holds(tree, values, local) else None
 
     def as_rule(self, made: CotangentContribution, visit: Visit, i: int, formula: Formula | None) -> None:
-        """Fill in the rule, in words or as a formula of the upstream gradient."""
+        """Fill in the VJP rule, in words or as a formula of the upstream gradient."""
         node = visit.node
         if node.primitive is None and len(visit.gradients) == 1 and node._outputs == 1:
             derivative = self.custom(node, i, _local_derivative(node, i))
@@ -255,7 +266,7 @@ class _Explainer:
             if made.formula is not None:
                 return
         text = "" if formula is None else formula.text if tree is None else unparse(tree)
-        made.words = renamed(text, {key: unparse(tree) for key, tree in shown.items()}) or f"the rule of {node.name()}"
+        made.words = renamed(text, {key: unparse(tree) for key, tree in shown.items()}) or f"the VJP rule of {node.name()}"
 
 
 def _local_derivative(node: Node, i: int) -> Array:
@@ -265,12 +276,12 @@ def _local_derivative(node: Node, i: int) -> Array:
 
 
 def _complete(tree: Syntax) -> Syntax | None:
-    """Return a formula if all of its operands are known."""
+    """Return a formula if all of its operands are known, else ``None``."""
     return None if any(is_unknown(part) for part in walk(tree)) else tree
 
 
 def _times(first: Syntax, second: Syntax) -> Syntax:
-    """Return the product of a factor and a product, without brackets."""
+    """Return the product of a factor and a product, without parentheses."""
     factors = []
     while second.kind == "mul":
         factors.append(second.children[1])

@@ -1,7 +1,8 @@
 """Local derivatives as formulas: the formulas of the declarations, with operands in place of parameters.
 
-A declaration has the formula of a derivative as text: mostly an expression of the language, ``y*x**(y - 1)``, sometimes prose.
-It is parsed, split into one formula for each parameter, and constants are folded: the derivative of ``x**3`` is ``3*x**2``.
+A declaration contains the derivative as text: usually an expression of the language, ``y*x**(y - 1)``, sometimes prose.
+This module splits the text into one formula for each parameter, parses the formulas and folds constants: the derivative of
+``x**3`` is ``3*x**2``.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, nu
 from autodiff_cli.postorder import postorder
 
 GRADIENT = "g"
-"""The name of the upstream gradient in declared formulas of rules that are not products with a local derivative."""
+"""The upstream gradient in the declared formula of a VJP rule that does not multiply by a local derivative."""
 ARRIVING = "%gradient"
-"""Its name in formulas with the names of tensors, one of which may be ``g``."""
+"""The upstream gradient in a formula that contains names of tensors, which may include ``g``."""
 _OTHERS = {
-    "PowBackward2": "y**x*log(y)",  # a number to the power x
+    "PowBackward2": "y**x*log(y)",  # a number raised to the power x
     "RsubBackward1": "-1",
     "where": "1 where condition else 0, 0 where condition else 1",
     "tanh_slope": "-2*t*(1 - t**2)",
@@ -47,7 +48,7 @@ _OTHERS = {
     "one_minus_square": "-2*x",
     "square_minus_one": "2*x",
 }
-"""Formulas of primitives or nodes without a declared formula that can be computed."""
+"""Formulas of primitives and nodes whose declaration does not contain a formula that can be evaluated."""
 _WITH = re.compile(r"(?:with (?P<a>\w+) = (?P<b>[^:]*): (?P<c>.*))|(?:(?P<d>.*) with (?P<e>\w+) = (?P<f>.*))")
 
 
@@ -56,8 +57,8 @@ class Formula:
     """The derivative with respect to one parameter.
 
     Attributes:
-        tree: an expression of the parameters and ``g``; ``None`` if the derivative is prose.
-        text: the prose.
+        tree: an expression of the parameters and ``g``; ``None`` if the derivative is declared as prose.
+        text: the prose; empty if the derivative is an expression.
     """
 
     tree: Syntax | None
@@ -66,7 +67,7 @@ class Formula:
 
 @cache
 def formulas(primitive: Primitive, node_name: str) -> dict[str, Formula]:
-    """Return the declared derivatives by parameter; parameters without a declaration are missing."""
+    """Return the declared derivative for each parameter; parameters without a declaration are missing."""
     by = [primitive.parameters[i] for i in primitive.differentiable_args]
     declared = FUNCTIONS[primitive.name].formula if primitive.name in FUNCTIONS else ""
     text = _OTHERS.get(node_name, _OTHERS.get(primitive.name, declared))
@@ -81,7 +82,10 @@ def formulas(primitive: Primitive, node_name: str) -> dict[str, Formula]:
 
 
 def _by_parameter(text: str, by: list[str], primitive: Primitive) -> dict[str, str]:
-    """Split a list of formulas, one for each tensor of the function; the primitive may have fewer tensors."""
+    """Split a list of formulas, one for each tensor of the function, and assign them to the parameters of the primitive.
+
+    The primitive may take fewer tensors than the function.
+    """
     parts = pieces(text)
     if len(parts) == len(by):
         return dict(zip(by, parts, strict=True))
@@ -101,14 +105,14 @@ def _formula(text: str, primitive: Primitive) -> Formula:
 
 
 def holds(tree: Syntax, values: Mapping[str, Any], local: Array) -> bool:
-    """Return whether a formula, evaluated for the arguments, equals the local derivative of the rule.
+    """Return whether a formula, evaluated at the arguments, equals the local derivative of the VJP rule.
 
-    It may not: a declaration can cover several operations under one name, and kinks have conventions.
+    The two differ if the declaration describes several operations with the same name, and at kinks with a convention.
 
     Args:
         tree: the formula.
-        values: the arguments by parameter; ``None`` if the value is not known.
-        local: the derivative of the rule.
+        values: the arguments by parameter; ``None`` for an unknown value.
+        local: the local derivative of the VJP rule.
     """
     given = {name: value for name, value in values.items() if name in names_in(tree)}
     if any(value is None for value in given.values()):
@@ -126,14 +130,14 @@ def holds(tree: Syntax, values: Mapping[str, Any], local: Array) -> bool:
 
 
 def convention(node: Node, values: Mapping[str, Any]) -> str | None:
-    """Return the convention of a node at a kink, if an argument is at one."""
+    """Return the convention of a node for its kinks if an argument is at a kink, else ``None``."""
     op = None if node.primitive is None else FUNCTIONS.get(node.primitive.name)
     if op is None or op.kink is None or not op.convention:
         return None
     kept = {key: raw(value) for key, value in values.items() if value is not None}
     try:
         at_kink = np.any(op.mask(op.kink, [], kept))
-    except (ValueError, KeyError):  # an argument of the predicate is not known
+    except (ValueError, KeyError):  # an argument of the predicate is unknown
         return None
     return op.convention if at_kink else None
 
@@ -145,9 +149,12 @@ def _plain(value: object) -> object:
 
 @cache
 def decomposition(primitive: Primitive, statics: tuple[object, ...]) -> Syntax | None:
-    """Return the decomposition of a primitive as an expression of its parameters; ``None`` if it needs several statements.
+    """Return the decomposition of a primitive as an expression of its parameters.
+
+    The result is ``None`` if the primitive does not have a decomposition, or if the decomposition takes several statements.
 
     Args:
+        primitive: the primitive.
         statics: the arguments that are not tensors.
     """
     text = primitive.decomposition
@@ -164,7 +171,7 @@ def decomposition(primitive: Primitive, statics: tuple[object, ...]) -> Syntax |
 
 
 def filled_in(tree: Syntax, operands: Mapping[str, Syntax]) -> Syntax:
-    """Return a formula with operands in place of its parameters, and with constants folded."""
+    """Return a formula with its parameters replaced by operands, and with constants folded."""
     made: dict[Syntax, Syntax] = {}
     for part in postorder([tree], lambda part: part.children):
         if part.kind == "name":
@@ -177,7 +184,7 @@ def filled_in(tree: Syntax, operands: Mapping[str, Syntax]) -> Syntax:
 
 
 def _shorter(tree: Syntax) -> Syntax:
-    """Fold numbers, and remove factors, exponents and divisors of 1."""
+    """Fold numbers, remove factors, exponents and divisors equal to 1, and remove terms equal to 0."""
     parts = tree.children
     numbers = [number_of(part) for part in parts]
     if tree.kind == "neg" and numbers[0] is not None:
@@ -191,7 +198,7 @@ def _shorter(tree: Syntax) -> Syntax:
     row = exact(tree.kind, pattern(first), pattern(second))
     if row is not None and not isinstance(row[1], tuple):
         return parts["xy".index(row[1])] if isinstance(row[1], str) else number(row[1])
-    # A formula for reading leaves out more than is exact: a sum with 0, and a product with 0.
+    # x + 0 = x and x*0 = 0 do not hold for all floats, but they make a formula easier to read.
     if tree.kind == "add" and 0 in numbers:
         return parts[1 if first == 0 else 0]
     return number(0.0) if tree.kind == "mul" and 0 in numbers else tree
@@ -207,7 +214,7 @@ _FOLD: dict[str, Callable[[float, float], Any]] = {
 
 
 def _folded(kind: str, a: float, b: float) -> float | None:
-    """Return the result of an operation on numbers if it is as short as its operands."""
+    """Return the result of an operation on numbers; ``None`` if it is undefined, complex or infinite, or has too many digits."""
     try:
         value = _FOLD[kind](a, b)
     except ArithmeticError:
@@ -219,7 +226,7 @@ def _folded(kind: str, a: float, b: float) -> float | None:
 
 
 def number_of(tree: Syntax) -> float | None:
-    """Return the number of a literal with or without signs; ``None`` for other trees."""
+    """Return the value of a literal with any number of signs; ``None`` for other trees."""
     if tree.kind == "neg":
         inner = number_of(tree.children[0])
         return None if inner is None else -inner
@@ -227,7 +234,7 @@ def number_of(tree: Syntax) -> float | None:
 
 
 def number(value: float) -> Syntax:
-    """Return a number as a tree."""
+    """Return the syntax tree of a number."""
     size = abs(value)
     if math.isfinite(value):
         shown = number_tree(str(int(size)) if size == int(size) and size < 1e15 else repr(float(size)))
@@ -237,12 +244,12 @@ def number(value: float) -> Syntax:
 
 
 def renamed(text: str, operands: Mapping[str, str]) -> str:
-    """Replace parameters in prose by operands."""
+    """Replace the parameters in prose with operands."""
     if not operands:
         return text
     return re.sub(rf"\b({'|'.join(map(re.escape, operands))})\b", lambda match: operands[match[1]], text)
 
 
 def of_node(node: Node) -> dict[str, Formula]:
-    """Return the formulas of the primitive of a node."""
+    """Return the formulas of a node's primitive; an empty dict if the node does not have a primitive."""
     return {} if node.primitive is None else formulas(node.primitive, node.name())

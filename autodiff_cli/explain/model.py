@@ -1,4 +1,5 @@
-"""The model of ``autodiff explain`` as plain data: a forward pass, a backward pass and, for order 2, backward passes after it."""
+"""The data model of ``autodiff explain``: a forward pass, a backward pass and, for order 2, one backward pass for each element of
+the gradient."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ class ForwardLine:
     """One line of a forward pass.
 
     Attributes:
-        name: of the tensor.
-        operation: the operation in terms of earlier tensors; the name itself for a leaf.
-        value: ``None`` if it is not known.
-        node: the node of the tensor; ``None`` for leaves, and where nothing is recorded.
-        expression: the text in the program; empty for an operation inside of a function.
-        meaning: in a recorded backward pass, the tensor whose gradient this is.
+        name: the name of the tensor.
+        operation: the operation as an expression of earlier tensors; for a leaf, its name.
+        value: the value of the tensor; ``None`` if it is unknown.
+        node: the node of the tensor; ``None`` for leaves and for operations that are not recorded.
+        expression: the text in the program; empty for an operation inside a function.
+        meaning: in a recorded backward pass, the name of the tensor whose gradient this line computes.
     """
 
     name: str
@@ -57,14 +58,14 @@ class CotangentContribution:
 
     Attributes:
         to: the name of the input.
-        place: the position among arguments that are the same tensor, from 1; ``None`` for the only one.
+        place: if several arguments are the same tensor, the position among them, from 1; otherwise ``None``.
         part: the result of the VJP rule; it has the shape of the output if the input was broadcast.
-        value: the same in the shape of the input.
+        value: the result of the VJP rule, summed to the shape of the input.
         before: the gradient accumulated at the input so far; ``None`` for the first contribution.
-        formula: the local derivative; or the rule itself, with the upstream gradient as the name ``%gradient``.
-        words: the rule in words if there is no formula, or the convention at a kink; names stand between backticks.
-        local: the local derivative as numbers if the rule is a product with it, else ``None``.
-        masked: whether some elements are not selected, and contribute nothing whatever their derivative is.
+        formula: the local derivative; or the VJP rule itself, in which ``%gradient`` is the upstream gradient.
+        words: the VJP rule in words if it does not have a formula, or the convention at a kink; names are between backticks.
+        local: the local derivative as numbers if the VJP rule multiplies by it, else ``None``.
+        masked: whether some elements are not selected; they contribute 0 even if their derivative is inf or nan.
     """
 
     to: str
@@ -84,7 +85,7 @@ class CotangentContribution:
 
     @property
     def summed(self) -> tuple[int, ...]:
-        """The dimensions that ``part`` is summed over to have the shape of the input."""
+        """The dimensions over which ``part`` is summed to get the shape of the input."""
         shape, wanted = np.shape(self.part), np.shape(self.value)
         new = len(shape) - len(wanted)
         return tuple(d for d in range(len(shape)) if d < new or shape[d] != wanted[d - new])
@@ -107,11 +108,11 @@ class ExplainedStep:
     """One node of a backward pass.
 
     Attributes:
-        names: of the outputs that a gradient arrives at.
-        operation: in terms of its inputs.
-        grad_fn: PyTorch's name of the node.
-        gradients: the upstream gradients of ``names``.
-        contributions: to the gradients of its inputs.
+        names: the names of the outputs that receive a gradient.
+        operation: the operation as an expression of its inputs.
+        grad_fn: the name of the node in PyTorch.
+        gradients: the upstream gradients, in the order of ``names``.
+        contributions: the contributions to the gradients of the inputs.
     """
 
     names: list[str]
@@ -133,7 +134,7 @@ class ExplainedStep:
 
 @dataclass(slots=True, eq=False)
 class AccumulatedGradient:
-    """The gradient of one variable: the sum of ``parts``, each with the name of the tensor that it comes from."""
+    """The gradient of one variable: the sum of ``parts``, each with the name of its source tensor."""
 
     name: str
     parts: list[tuple[str, Array]]
@@ -149,9 +150,9 @@ class Sweep:
 
     Attributes:
         symbol: the symbol of the tensor in derivatives: ``z`` in ``dz/dx``.
-        start: the gradient at the start.
-        element: for order 2 the element of the gradient; ``()`` for a number.
-        steps: the nodes in order.
+        start: the initial gradient.
+        element: for order 2, the index of the differentiated element of the gradient; ``()`` for a number.
+        steps: the nodes, in the order of the backward pass.
         accumulated: the gradient of each variable.
     """
 
@@ -163,7 +164,7 @@ class Sweep:
 
     @property
     def of(self) -> str:
-        """The symbol with the element: ``g_x[0]``."""
+        """The symbol with the index of the element: ``g_x[0]``."""
         return f"{self.symbol}[{', '.join(map(str, self.element))}]" if self.element else self.symbol
 
     def to_dict(self) -> dict[str, object]:
@@ -180,11 +181,11 @@ class SecondDerivatives:
     """The second derivatives with respect to one variable and each other variable.
 
     Attributes:
-        variable: the first of the two.
+        variable: the variable of the first derivative.
         symbol: the symbol of the first derivative.
         value: the first derivative.
-        lines: the operations that compute it, without those shown before.
-        sweeps: one for each element; none if it depends on no variable.
+        lines: the operations of the first derivative that are not yet listed.
+        sweeps: one backward pass for each element of the first derivative; empty if it does not depend on any variable.
     """
 
     variable: str
@@ -210,15 +211,15 @@ class Explanation(CommandResult):
     Attributes:
         value: the result.
         output: the name of the result.
-        symbol: its symbol in derivatives.
+        symbol: the symbol of the result in derivatives.
         given: the values of the variables and constants.
         forward: the lines of the forward pass.
-        conditions: the condition number of each line by its name, if wanted.
-        sweep: the backward pass; ``None`` if there is nothing to differentiate.
+        conditions: the condition numbers, by the name of the line; ``None`` if they were not requested.
+        sweep: the backward pass; ``None`` if the result does not depend on any variable.
         grad: the gradient with respect to each variable.
-        seconds: for order 2, the second derivatives with respect to each variable.
-        hessian: the same as numbers.
-        noted: what the user should know.
+        seconds: for order 2, the second derivatives with respect to each variable, step by step.
+        hessian: for order 2, the second derivatives as arrays.
+        noted: the notes on the result.
     """
 
     command = "explain"

@@ -1,7 +1,7 @@
-"""Names and values of the tensors behind an evaluation: those of the program, and those inside of its functions.
+"""Names and values of the tensors of an evaluation: the tensors of the program, and the intermediate tensors of its functions.
 
-The tensors of the program have the names of its table.  A function may consist of several operations: the tensors inside of
-``%2`` are named ``%2.1``, ``%2.2``.
+The tensors of the program keep their names from the tensor table.  A function may consist of several operations: the
+intermediate tensors of ``%2`` are named ``%2.1``, ``%2.2``.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from autodiff_cli.evaluation.trace import Step
 
 
 class Names:
-    """Names and values of everything behind the output of an evaluation.
+    """The names and values of all tensors that the output of an evaluation depends on.
 
     Attributes:
-        rows: the rows of the table, each with its tensor.
-        steps: the step of each tensor of the program by its identity, and of each node of the program.
+        rows: the rows of the tensor table, each with its tensor.
+        steps: the step of the program that recorded each node.
     """
 
     def __init__(self, evaluation: Evaluation) -> None:
@@ -52,34 +52,34 @@ class Names:
         return text in evaluator.names or text in evaluator.functions or text in self._evaluation.leaves
 
     def step(self, tensor: Tensor) -> Step | None:
-        """Return the step of the program that made a tensor."""
+        """Return the step of the program that computed a tensor; ``None`` for a leaf."""
         return self._steps.get(id(tensor))
 
     def of(self, edge: Edge) -> str:
-        """Return the name of the tensor behind an edge; empty if it has none."""
+        """Return the name of the tensor behind an edge; empty if the tensor does not have a name."""
         variable = getattr(edge[0], "variable", None)
         return self._of_tensor.get(id(variable), "") if variable is not None else self._of_edge.get(edge, "")
 
     def of_tensor(self, tensor: Tensor) -> str:
-        """Return the name of a tensor; empty if it has none."""
+        """Return the name of a tensor; empty if it does not have a name."""
         return self._of_tensor.get(id(tensor)) or (self.of(tensor._edge) if tensor._edge is not None else "")
 
     def value(self, edge: Edge) -> Array | None:
-        """Return the value of the tensor behind an edge; ``None`` if it is not known."""
+        """Return the value of the tensor behind an edge; ``None`` if it is unknown."""
         variable = getattr(edge[0], "variable", None)
         return variable._data if variable is not None else self._values.get(edge)
 
     def keep(self, edge: Edge, value: Any) -> None:
-        """Remember the value of the tensor behind an edge, unless it is known."""
+        """Store the value of the tensor behind an edge, unless a value is already stored."""
         self._values.setdefault(edge, value)
 
     def keep_tensor(self, tensor: Tensor | None) -> None:
-        """Remember the value of a tensor."""
+        """Store the value of a tensor, unless a value is already stored."""
         if tensor is not None and tensor._edge is not None:
             self.keep(tensor._edge, tensor._data)
 
     def name(self, node: Node, name: str = "") -> str:
-        """Name the outputs of a node, by default with the next number; return the name."""
+        """Name the outputs of a node, and return the name; the default is the next number."""
         if not name:
             self._unnamed += 1
             name = f"%{self._unnamed}"
@@ -95,10 +95,10 @@ class Names:
         self._of_edge[edge] = name
 
     def name_inside(self, nodes: Iterable[Node]) -> dict[str, list[tuple[str, Node]]]:
-        """Name the nodes inside of functions, and return names and nodes by the name of the function's result.
+        """Name the nodes inside functions; return the names and nodes, by the name of the function's result.
 
         Args:
-            nodes: all nodes of the output, the oldest first.
+            nodes: all nodes that the output depends on, in the order in which they were recorded.
         """
         own = sorted((tensor._edge[0].sequence_nr, row.name) for row, tensor in self.rows if tensor._edge is not None)
         numbers = [sequence for sequence, _ in own]

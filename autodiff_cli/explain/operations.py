@@ -1,6 +1,6 @@
 """The operations of an evaluation as text, ``%2 = log(%1)``, from the program or from nodes of the graph.
 
-A node knows its inputs and the values that it saved; other operands of an operation are not known.
+A node stores its inputs and its saved values; the other operands of its operation are unknown.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ UNKNOWN = "constant"
 """The placeholder for an operand that was not saved."""
 _MOST_ELEMENTS, _MOST_TEXT = 4, 40
 _PRODUCTS = ("mm", "mv", "bmm", "dot")
-"""Primitives that are written with the operator of ``matmul``."""
+"""Primitives that are written with the operator ``@``, as ``matmul`` is."""
 
 
 class Operations:
-    """Operations in terms of the names of tensors."""
+    """The operations of nodes and steps as expressions of named tensors."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
@@ -38,7 +38,11 @@ class Operations:
     # The forward pass
 
     def learn(self, nodes: Sequence[Node]) -> None:
-        """Find the values of the outputs of nodes, the oldest first: nodes saved them, or they are computed again."""
+        """Find the values of the outputs of nodes: take saved values, and recompute the others.
+
+        Args:
+            nodes: the nodes, in the order in which they were recorded.
+        """
         names = self.names
         for node in nodes:
             for value in saved(node).values():
@@ -65,10 +69,10 @@ class Operations:
                 names.keep((node, 0), made)
 
     def forward(self, nodes: Sequence[Node]) -> list[ForwardLine]:
-        """Return the lines of the program, with the operations inside of its functions.
+        """Return the lines of the program, including the operations inside its functions.
 
         Args:
-            nodes: all nodes of the output, the oldest first.
+            nodes: all nodes that the output depends on, in the order in which they were recorded.
         """
         inside = self.names.name_inside(nodes)
         lines = []
@@ -85,7 +89,7 @@ class Operations:
         return lines
 
     def appended(self, nodes: Sequence[Node], output: Edge, symbol: str) -> list[ForwardLine]:
-        """Return lines for further nodes, with further numbers as names; the name of ``output`` is ``symbol``."""
+        """Return lines for additional nodes, named with the next numbers; ``symbol`` becomes the name of ``output``."""
         self.names.name_edge(output, symbol)
         for node in nodes:
             if node is not output[0]:
@@ -96,7 +100,7 @@ class Operations:
         return ForwardLine(name, self.of(node), self.names.value((node, 0)), node)
 
     def _of_step(self, step: Step) -> Syntax:
-        """Return the expression of a step, with the names of its operands."""
+        """Return the expression of a step, with its operands replaced by their names."""
         tree = step.tree
         trees, values = phrasing.operands(step), _flat(step)
         if tree.kind in ("index", "attribute"):
@@ -125,7 +129,7 @@ class Operations:
         return {key: shown for key, (shown, _) in self._given(node).items()}
 
     def arguments(self, node: Node) -> dict[str, Any]:
-        """Return the arguments of a node by parameter; ``None`` where the value is not known."""
+        """Return the arguments of a node by parameter; ``None`` for an unknown value."""
         return {key: value for key, (_, value) in self._given(node).items()}
 
     def _given(self, node: Node) -> dict[str, tuple[Syntax, Any]]:
@@ -138,7 +142,7 @@ class Operations:
         step = self.names.steps.get(node)
         if step is not None and step.op is not None and PRIMITIVES.get(step.op.function) is primitive:
             called = {**dict(zip(step.op.parameters, step.arguments, strict=False)), **step.keywords}
-            # The reflected form of an operator may have swapped its operands.
+            # A reflected operator may have swapped its operands.
             if any(edge is not None and _edge(called.get(primitive.parameters[i])) != edge for i, edge in edges.items()):
                 called = {}
         given: dict[str, tuple[Syntax, Any]] = {}
@@ -155,7 +159,7 @@ class Operations:
         return given
 
     def constant(self, value: object) -> Syntax:
-        """Return the text of an operand that is not differentiated."""
+        """Return the tree of an operand that is not differentiated."""
         called = self.names.of_tensor(value) if isinstance(value, Tensor) else ""
         if called:
             return name_tree(called)
@@ -171,7 +175,7 @@ class Operations:
         return name_tree(str(array.tolist()))
 
     def of(self, node: Node) -> Syntax:
-        """Return the operation of a node."""
+        """Return the operation of a node as an expression of named tensors."""
         primitive = node.primitive
         if primitive is None or primitive.of_sequence:
             function = node.name().rstrip("0123456789").removesuffix("Backward") if primitive is None else primitive.name
@@ -199,7 +203,7 @@ class Operations:
         return call_tree(primitive.name, *parts, *statics)
 
     def _decomposed(self, node: Node, primitive: Primitive, shown: Mapping[str, Syntax]) -> Syntax | None:
-        """Return the decomposition of an operation without a public name, if its operands are known."""
+        """Return the decomposition of an operation that is not public; ``None`` if one of its operands is unknown."""
         if not primitive.elementwise:
             return None
         given, kept = self.arguments(node), saved(node)
@@ -214,7 +218,7 @@ class Operations:
         return filled_in(tree, shown)
 
     def _rest(self, node: Node) -> Syntax:
-        """Return the unknown operand of a sum or a difference, if the other and the result show that it is one number."""
+        """Return the unknown operand of a sum or a difference, if it follows from the result and is a single number."""
         assert node.primitive is not None
         is_first = node._edges[0] is None or node.primitive.name == "rsub"
         known = next((self.names.value(edge) for edge in node._edges if edge is not None), None)
@@ -236,12 +240,15 @@ def is_unknown(tree: Syntax) -> bool:
 
 
 def saved(node: Node) -> Mapping[str, Any]:
-    """Return the saved values of a node by the names that its rule has for them."""
+    """Return the saved values of a node, by the parameter names of its VJP rule."""
     return {} if node._saved is None else node.saved_values()
 
 
 def _selected(node: Node) -> Edge | None:
-    """Return the input that ``where`` selects for all elements: rules contain it as a guard against zeros."""
+    """Return the input that a ``where`` node selects for all elements.
+
+    VJP rules contain such nodes as guards against division by zero.
+    """
     if node.primitive is None or node.primitive.name != "where":
         return None
     condition = saved(node).get("condition")
@@ -252,7 +259,10 @@ def _selected(node: Node) -> Edge | None:
 
 
 def _unchanged(node: Node) -> Edge | None:
-    """Return the input of a product with 1: rules multiply with the gradient, and a backward pass starts with 1."""
+    """Return the input that a ``mul`` node multiplies by 1.
+
+    VJP rules multiply by the upstream gradient, and a backward pass starts with the gradient 1.
+    """
     if node.primitive is None or node.primitive.name != "mul" or None not in node._edges:
         return None
     factor = next((value for value in saved(node).values() if value is not None), None)
@@ -265,13 +275,13 @@ def _edge(value: object) -> Edge | None:
 
 
 def _is_one(step: Step, node: Node) -> bool:
-    """Return whether a step of the program consists of one operation, that of its node."""
+    """Return whether a step of the program recorded a single node."""
     given = {_edge(value) for value in _flat(step) if isinstance(value, Tensor) and value.requires_grad}
     return given == {edge for edge in node._edges if edge is not None}
 
 
 def _flat(step: Step) -> list[Any]:
-    """Return the arguments of a step, with the items of sequences of tensors."""
+    """Return the arguments of a step, with each sequence of tensors replaced by its items."""
     values: list[Any] = []
     for value in step.given:
         is_sequence = isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value)
@@ -280,7 +290,13 @@ def _flat(step: Step) -> list[Any]:
 
 
 def _replaced(tree: Syntax, shown: Mapping[int, Syntax], depth: int) -> Syntax:
-    """Replace parts of a tree near its root; ``shown`` has them by identity."""
+    """Replace subtrees down to a depth.
+
+    Args:
+        tree: the tree.
+        shown: the replacements, by the ``id`` of the subtree.
+        depth: the number of levels below the root.
+    """
     if id(tree) in shown:
         return shown[id(tree)]
     if not depth or not tree.children:

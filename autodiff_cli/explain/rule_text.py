@@ -1,4 +1,4 @@
-"""Prose for VJP rules that are not products with a local derivative, and the condition numbers of operations."""
+"""Descriptions of VJP rules that do not multiply by a local derivative, and condition numbers of operations."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from autodiff_cli.autograd.node import Node
 from autodiff_cli.explain.names import Names
 
 MOST_OUTPUTS = 64
-"""The condition number of an operation that is not elementwise needs its VJP for each element of the result."""
+"""The maximum number of outputs of an operation that is not elementwise: its condition number takes one VJP for each output."""
 
 _SHARED = "; equal elements share it evenly by convention (PyTorch)"
 _COPIES = "{x} was repeated: its gradient is the sum over the copies"
-_SHAPE = "the gradient in the shape of {x}, {shape}"
+_SHAPE = "the gradient is reshaped to the shape of {x}, {shape}"
 _ADDED = "the gradient is added up at the selected positions"
-_SELECTED = "the gradient goes back to the selected {0}, all other elements of {{x}} receive 0"
+_SELECTED = "the selected {0} of {{x}} receive the gradient, all other elements receive 0"
 _EXTREME = "the {0} element receives the gradient, all others receive 0" + _SHARED
 _WORDS = {
-    "sum": "every element of {x} receives the gradient of the sum that it is part of",
-    "mean": "every element of {x} receives its share of the gradient: 1/{n} of it",
+    "sum": "every element of {x} receives the gradient of its sum",
+    "mean": "every element of {x} receives 1/{n} of the gradient",
     "sum_to": "the gradient is broadcast to the shape of {x}, {shape}",
     **dict.fromkeys(("expand", "repeat"), _COPIES),
     **dict.fromkeys(("reshape", "squeeze", "squeeze_", "unsqueeze"), _SHAPE),
-    **dict.fromkeys(("alias", "clone"), "the gradient is passed on unchanged"),
+    **dict.fromkeys(("alias", "clone"), "the gradient propagates unchanged"),
     "to": "the gradient is converted to the type of {x}",
-    "permute": "the dimensions of the gradient are put back in order",
+    "permute": "the dimensions of the gradient are permuted back to their original order",
     **dict.fromkeys(("transpose", "t"), "the gradient is transposed"),
-    "select": _SELECTED.format("place"),
-    "slice": _SELECTED.format("places"),
-    "index": _SELECTED.format("places") + "; a place that is selected twice receives the sum",
-    "unindex": "the gradient at the places that were filled",
+    "select": _SELECTED.format("elements"),
+    "slice": _SELECTED.format("elements"),
+    "index": _SELECTED.format("elements") + "; an element that is selected several times receives the sum",
+    "unindex": "the gradient at the filled positions",
     **dict.fromkeys(("gather", "take", "index_select"), _ADDED),
-    "masked_select": "the gradient goes back to where the mask is true, all other elements receive 0",
+    "masked_select": "the elements where the mask is true receive the gradient, all others receive 0",
     "masked_fill": "the gradient where the mask is false, 0 elsewhere",
-    **dict.fromkeys(("stack", "cat"), "the part of the gradient at the place of {x}"),
-    "dot": "the gradient, a number, times the other vector",
+    **dict.fromkeys(("stack", "cat"), "the part of the gradient at the position of {x}"),
+    "dot": "the gradient (a number) times the other vector",
     **dict.fromkeys(("trace", "diagonal"), "the gradient on the diagonal, 0 elsewhere"),
-    "cumsum": "each element receives the sum of the gradients from its position on",
+    "cumsum": "each element receives the sum of the gradients from its position to the end",
     "prod": "the gradient times the product of the other elements",
     "cumprod": "the gradients times the products of the other elements",
     **dict.fromkeys(("amax", "max"), _EXTREME.format("largest")),
@@ -50,7 +50,7 @@ _WORDS = {
 
 
 def in_words(node: Node, to: str) -> str | None:
-    """Return the rule of a node for its input ``to`` in words, with names between backticks; ``None`` if there are none."""
+    """Return the VJP rule of a node for its input ``to`` in words, with names between backticks, or ``None``."""
     if node.primitive is None or node.primitive.name not in _WORDS:
         return None
     edge = next((edge for edge in node._edges if edge is not None), None)
@@ -60,10 +60,11 @@ def in_words(node: Node, to: str) -> str | None:
 
 
 def condition(node: Node | None, names: Names) -> float | None:
-    """Return the condition number of a node: by how much it magnifies relative errors of its inputs, at worst.
+    """Return the condition number of a node: the largest factor by which it amplifies relative errors of its inputs.
 
-    This is the largest value, over the elements of the result ``f``, of the sum of ``abs(x*df/dx)`` over all elements of the
-    inputs, divided by ``abs(f)``.  It is ``None`` for leaves, and if it takes too long or a value is not known.
+    For each element ``f`` of the result, sum ``abs(x*df/dx)`` over all elements ``x`` of the inputs and divide by ``abs(f)``;
+    the condition number is the largest quotient.  It is ``None`` for leaves, for more than ``MOST_OUTPUTS`` outputs of an
+    operation that is not elementwise, and if a value is unknown.
     """
     if node is None or node._outputs != 1 or node.primitive is None or node._saved is None:
         return None

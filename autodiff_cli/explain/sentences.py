@@ -1,4 +1,4 @@
-"""A backward pass as sentences: equations and words, in a notation for the terminal or for LaTeX."""
+"""A backward pass as sentences and equations, in the notation of the terminal, of Markdown or of LaTeX."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """An equation ``left = one = other = last``, or ``left += ...`` if ``adds`` is true."""
+    """An equation ``left = one = other = last``, or ``left += one = other = last`` if ``adds`` is true."""
 
     left: str
     right: Sequence[str]
@@ -41,22 +41,22 @@ class Equation:
 
     @property
     def sides(self) -> list[str]:
-        """The right sides without repetitions."""
+        """The right sides, without consecutive duplicates."""
         return [text for text, _ in groupby(self.right)]
 
 
 Sentence = Equation | str
-"""An equation, or a sentence in which names stand between backticks."""
+"""An equation, or a sentence with names between backticks."""
 
 
 def unsigned_zeros(value: Array | float) -> Array | float:
-    """Return numbers with 0 for -0."""
+    """Replace -0 with 0."""
     array = np.asarray(value)
     return value if array.dtype == np.bool_ else np.where(array == 0, np.zeros((), array.dtype), array)
 
 
 class Plain:
-    """The notation of the terminal and of Markdown."""
+    """The notation of the terminal and Markdown."""
 
     times = " * "
     dots = "..."
@@ -118,23 +118,23 @@ class Latex(Plain):
 
 
 def _abbreviated(items: Sequence[Item], most: int) -> list[Item | int]:
-    """Return items; the number of items left out in the middle if there are too many."""
+    """Return the items; if there are more than ``most``, replace the items in the middle with their number."""
     half = most // 2
     return list(items) if len(items) <= most else [*items[:half], len(items) - most, *items[-half:]]
 
 
 def lines_of(lines: Sequence[ForwardLine]) -> list[ForwardLine | int]:
-    """Return the lines of a table; a number for lines that are left out."""
+    """Return the lines of a table; in a long table, the lines in the middle are replaced with their number."""
     return _abbreviated(lines, MOST_ROWS)
 
 
 def steps_of(sweep: Sweep) -> list[tuple[int, ExplainedStep] | int]:
-    """Return the steps with their numbers; a single number for steps that are left out."""
+    """Return the numbered steps; in a long backward pass, the steps in the middle are replaced with their count."""
     return _abbreviated(list(enumerate(sweep.steps, 1)), MOST_STEPS)
 
 
 def sentences(sweep: Sweep, step: ExplainedStep, notation: Plain) -> list[Sentence]:
-    """Return the sentences about one node: its upstream gradients, then the contribution to each input."""
+    """Return the sentences about one node: the upstream gradients, then the contribution to each input."""
     of = sweep.of
     said: list[Sentence] = [
         Equation(notation.derivative(of, called), [notation.number(gradient)])
@@ -155,7 +155,7 @@ def _contribution(of: str, step: ExplainedStep, made: CotangentContribution, not
         number = notation.number(_alike(made.local))
         formula = [notation.formula(made.formula)] if made.formula else []
         if step.names[0] == of and np.all(step.gradients[0] == 1) and not (made.is_broadcast or made.place or made.words):
-            return [Equation(total, [*formula, value], adds)]  # no factor: this is the derivative of the result itself
+            return [Equation(total, [*formula, value], adds)]  # the upstream gradient is 1
         remark = f"for the {_nth(made.place)} `{made.to}`" if made.place else ""
         said.append(Equation(local, [*formula, number], remark=remark))
         if made.words:
@@ -167,7 +167,7 @@ def _contribution(of: str, step: ExplainedStep, made: CotangentContribution, not
         else:
             said.append(Equation(total, [f"{arriving}{notation.times}{local}", product, value], adds))
         if made.masked:
-            said.append("elements that are not selected contribute 0, whatever their derivative is")
+            said.append("elements that are not selected contribute 0, even if their derivative is inf or nan")
     elif made.formula is not None:
         said.append(Equation(total, [notation.formula(made.formula, arriving), value], adds))
     else:
@@ -185,7 +185,7 @@ def _nth(place: int) -> str:
 
 
 def _alike(value: Array) -> Array:
-    """Return a single number if all elements of an array are equal."""
+    """Return the first element if all elements of an array are equal, else the array."""
     array = np.asarray(value)
     return array.flat[0] if array.size and np.all(array == array.flat[0]) else value
 
@@ -216,10 +216,11 @@ def accumulated(left: str, of: str, gradient: AccumulatedGradient, notation: Pla
     """Return the gradient of a variable as the sum of its contributions.
 
     Args:
-        left: the left side.
-        of: the tensor that is differentiated.
-        gradient: of the variable.
-        none: the right side if there is no contribution.
+        left: the left side of the equation.
+        of: the name of the differentiated tensor.
+        gradient: the gradient of the variable.
+        notation: the notation of the equation.
+        none: the right side of an equation without contributions.
     """
     if not gradient.parts:
         return Equation(left, [none], remark=f"no gradient arrives: `{of}` does not depend on `{gradient.name}`")

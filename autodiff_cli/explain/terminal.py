@@ -1,4 +1,4 @@
-"""An explanation in the terminal: the forward pass, the backward pass step by step, and the accumulated gradients."""
+"""An explanation on the terminal: the forward pass, the backward pass step by step, and the accumulated gradients."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from autodiff_cli.report.numbers import human
 from autodiff_cli.wording import plural
 
 WIDE, NARROW = 100, 80
-"""The longest lines in a wide terminal and in a pipe: longer lines are hard to read."""
+"""The maximum line lengths on a wide terminal and in a pipe.  Longer lines are hard to read."""
 _INDENT = 4
 MOST_LINES = 4
-"""The most lines of the program above a page; a longer program is shortened."""
+"""The maximum number of lines that show the program above a page; a longer program is shortened."""
 
 
 def pages(result: Explanation, precision: int, color: str) -> list[RenderableType]:
-    """Return the parts of the page in order."""
+    """Return the parts of the page, from top to bottom."""
     out = table.console(color)
     width = min(out.width, WIDE) if sys.stdout.isatty() else NARROW
     notation = Plain(precision)
@@ -62,11 +62,11 @@ def pages(result: Explanation, precision: int, color: str) -> list[RenderableTyp
 
 def _headline(result: Explanation, notation: Plain, width: int) -> list[Text]:
     at = ", ".join(f"{name} = {notation.number(value)}" for name, value in result.given.items())
-    shown = re.sub(r"; ?(?=\S)", "; ", " ".join(result.expression.split()))  # lines break between statements, not in names
+    shown = re.sub(r"; ?(?=\S)", "; ", " ".join(result.expression.split()))  # break between statements, not in names
     if len(shown) + len(at) + 5 <= width:
         return [Text.assemble((shown, "bold"), (f"  at {at}" if at else "", "dim"))]
     if len(shown) > MOST_LINES * width:
-        half = (MOST_LINES * width - 5 - width) // 2  # a line is lost to words that are not broken
+        half = (MOST_LINES * width - 5 - width) // 2  # unbroken words may waste up to one line
         shown = f"{shown[:half].rpartition(' ')[0] or shown[:half]} ... {shown[-half:].partition(' ')[2] or shown[-half:]}"
     lines = [Text(line, "bold") for line in wrap(shown, width, break_on_hyphens=False)]
     return [*lines, *_paragraph(f"at {at}" if at else "", width)]
@@ -79,7 +79,7 @@ def _paragraph(text: str, width: int) -> list[Text]:
 def _forward(
     lines: Sequence[ForwardLine], precision: int, conditions: Mapping[str, float | None] | None = None, of: str = ""
 ) -> Table:
-    """Return the table of a forward pass; in a recorded backward pass its lines are derivatives of ``of``."""
+    """Return the table of a forward pass, or of a recorded backward pass, whose lines are derivatives of ``of``."""
     made = table.empty_table()
     made.add_column("name", style="bold", overflow="fold")
     made.add_column("operation", overflow="fold")
@@ -87,7 +87,7 @@ def _forward(
     if conditions is not None:
         made.add_column("condition", justify="right")
     if of:
-        made.add_column("which is")
+        made.add_column("derivative")
     inside = {line.name.rpartition(".")[0] for line in lines if not line.expression}
     for line in lines_of(lines):
         if isinstance(line, int):
@@ -142,7 +142,7 @@ def _said(said: Sequence[Sentence], width: int) -> list[Text]:
 
 
 def equation(said: Equation, indent: int, left: int, width: int) -> list[Text]:
-    """Return the lines of an equation, broken before its equals signs, and within a side only if that is too long."""
+    """Return the lines of an equation: break it before equals signs, and inside a side only if the side is too long."""
     start = f"{' ' * indent}{said.left:<{left - said.adds}} {'+' * said.adds}= "
     remark = f"   {said.remark.replace('`', '')}" if said.remark else ""
     sides = said.sides
@@ -178,12 +178,12 @@ def _second(result: Explanation, second: SecondDerivatives, width: int, notation
     parts: list[RenderableType] = [Text(title, "bold italic")]
     value = notation.number(second.value)
     if not second.sweeps:
-        return [*parts, *_paragraph(f"{first} = {value} depends on no variable: its derivatives are 0.", width)]
+        return [*parts, *_paragraph(f"{first} = {value} does not depend on any variable, so its derivatives are 0.", width)]
     if second.lines:
-        parts += _paragraph(f"The backward pass for {first} consists of operations too. Recorded, they are:", width)
+        parts += _paragraph(f"The backward pass for {first} consists of operations itself. The recorded operations are:", width)
         parts += [Text(""), _forward(second.lines, notation.precision, of=result.symbol)]
     else:
-        parts += _paragraph(f"The operations of {first} = {value} are among those above.", width)
+        parts += _paragraph(f"All operations of {first} = {value} are listed above.", width)
     for sweep in second.sweeps:
         parts += [Text(""), *_paragraph(f"A backward pass through these operations, from {sweep.of}:", width)]
         parts += [*_sweep(sweep, width, notation), Text(""), *_accumulated(sweep, width, notation, f"d{sweep.of}/d{{}}")]

@@ -1,4 +1,4 @@
-"""The backward graph: the nodes of a backward pass, with the gradients that arrive at them."""
+"""The backward graph: the nodes of a backward pass, with the upstream gradient of each node."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 
 def run_backward(evaluation: Evaluation, output: Tensor) -> bool:
-    """Compute the gradients of all tensors that lead to the output, and return whether that is possible.
+    """Compute the gradients of all tensors that the output depends on; return whether a backward pass is possible.
 
-    It is not for an output that requires no grad, or has several elements and no gradient to start from.
+    A backward pass is not possible if the output does not require grad, or if it has several elements and the evaluation does
+    not have an initial gradient.
     """
     start = evaluation.gradient if output is evaluation.output else None
     if not output.requires_grad or (start is None and output.numel() != 1):
@@ -38,38 +39,38 @@ def run_backward(evaluation: Evaluation, output: Tensor) -> bool:
 
 
 def gradient_of(evaluation: Evaluation, name: str) -> Tensor:
-    """Return the gradient with respect to a variable, recorded, so that it has a graph.
+    """Return the recorded gradient with respect to a variable.
 
     Raises:
-        UnknownName: if there is no such variable.
-        ShapeError: if the output has several elements and no gradient to start from.
+        UnknownName: if the name is not a variable.
+        ShapeError: if the output has several elements and the evaluation does not have an initial gradient.
         GraphError: if the gradient does not depend on any variable.
     """
     variables = evaluation.variables
     if name not in variables:
         hint = f"the variables are {listed(variables)}" if variables else f"give one with {setting('at', 'x=1')}"
-        raise UnknownName(f"there is no gradient with respect to '{name}', which is not a variable", hint=hint)
+        raise UnknownName(f"cannot differentiate with respect to '{name}', which is not a variable", hint=hint)
     evaluation.require_scalar()
     with np.errstate(all="ignore"):
         (found,) = grad(evaluation.output, [variables[name]], evaluation.gradient, create_graph=True, materialize_grads=True)
     assert isinstance(found, Tensor)
     if not found.requires_grad:
-        raise GraphError(f"the gradient with respect to {name} has no graph: it does not depend on a variable")
+        raise GraphError(f"the gradient with respect to {name} does not have a graph, because it does not depend on any variable")
     return found
 
 
 def backward_graph(evaluation: Evaluation, output: Tensor) -> Graph:
-    """Return the graph of a backward pass from a tensor, with the gradient that arrives at each node.
+    """Return the graph of a backward pass from a tensor, with the upstream gradient of each node.
 
-    There are no gradients if the output has several elements and no gradient to start from.
+    The graph does not contain gradients if the output has several elements and the evaluation does not have an initial gradient.
 
     Raises:
-        GraphError: if the output depends on no variable.
+        GraphError: if the output does not depend on any variable.
     """
     if not output.requires_grad:
         raise GraphError(
-            "there is no backward graph: the output does not depend on a variable through recorded operations",
-            hint=f"give the variables with {setting('at')}; a constant requires no grad",
+            "the output does not have a backward graph, because no recorded operation connects it with a variable",
+            hint=f"give the variables with {setting('at')}; constants do not require grad",
         )
     root = get_gradient_edge(output).node
     nodes = sorted(postorder([root], _inputs), key=lambda node: node.sequence_nr)
@@ -105,7 +106,7 @@ def _inputs(node: Node) -> list[Node]:
 
 
 def _keeping(arrived: dict[Node, Value], node: Node) -> Callable[[Sequence[Tensor | None]], None]:
-    """Return a hook that keeps the first gradient that arrives at a node."""
+    """Return a hook that stores the first upstream gradient of a node in ``arrived``."""
 
     def hook(gradients: Sequence[Tensor | None]) -> None:
         first = next((gradient for gradient in gradients if gradient is not None), None)
@@ -116,7 +117,7 @@ def _keeping(arrived: dict[Node, Value], node: Node) -> Callable[[Sequence[Tenso
 
 
 def _names(evaluation: Evaluation) -> dict[Node, tuple[str, str]]:
-    """Return for each node the name and the expression of the first tensor that it made."""
+    """Return the name and the expression of the first output of each node."""
     names: dict[Node, tuple[str, str]] = {}
     for tensor, name, text in evaluation.evaluator.named():
         if tensor._edge is not None:
@@ -125,7 +126,7 @@ def _names(evaluation: Evaluation) -> dict[Node, tuple[str, str]]:
 
 
 def _calls(evaluation: Evaluation, nodes: Sequence[Node]) -> dict[Node, Call | None]:
-    """Return the call that each node was recorded in: a step records the nodes up to the node of its result."""
+    """Return the outermost call in which each node was recorded: a step records all nodes up to the node of its result."""
     found: dict[Node, Call | None] = {}
     waiting = iter([node for node in nodes if node.sequence_nr])
     node = next(waiting, None)

@@ -1,4 +1,4 @@
-"""Making graphs smaller: show several nodes as one, and leave out nodes that are far from the output."""
+"""Reduction of graphs: show several nodes as one, and hide nodes that are far from the output."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ _MOST_LABELS = 3
 
 
 def collapse(graph: Graph, ways: Sequence[str]) -> Graph:
-    """Show several nodes as one.
+    """Return a graph in which one node replaces several.
 
     Args:
-        ways: any of ``functions`` (a call of a function of the program becomes one node), ``names`` (only variables and
-            named results remain; other steps become part of the node that uses them) and ``chains`` (a sequence of
-            operations with one input each, apart from constants, becomes one node).
+        graph: the graph.
+        ways: any of ``functions`` (each call of a function that the program defines becomes one node), ``names`` (only variables
+            and named results remain; the node that uses any other step absorbs it) and ``chains`` (a sequence of operations with
+            one input each, not counting constants, becomes one node).
 
     Raises:
-        UsageError: for another way.
+        UsageError: if ``ways`` contains any other text.
     """
     for way in ways:
         if way not in WAYS:
@@ -74,7 +75,7 @@ def _chains(graph: Graph) -> Graph:
 
 
 def _with_users(graph: Graph, stays: Sequence[bool]) -> list[int]:
-    """Return the group of each node: that of the nodes that use it if they are in one group, else its own."""
+    """Return the group of each node: the group of its users if all of them are in one group, else a new group."""
     group = list(range(len(graph.nodes)))
     of_users: list[set[int]] = [set() for _ in graph.nodes]
     for i in range(len(graph.nodes) - 1, -1, -1):
@@ -98,7 +99,7 @@ def _take_constants(graph: Graph, group: list[int]) -> None:
 
 
 def _grouped(graph: Graph, group: Sequence[int], labels: dict[int, str]) -> Graph:
-    """Return a graph with one node for each group, named after the last member."""
+    """Return a graph with one node for each group, which has the name of the last member."""
     inputs: dict[int, list[int | None]] = {}
     counts: dict[int, int] = {}
     for i, node in enumerate(graph.nodes):
@@ -124,7 +125,7 @@ def _grouped(graph: Graph, group: Sequence[int], labels: dict[int, str]) -> Grap
 
 
 def cut(graph: Graph, depth: int) -> Graph:
-    """Return the nodes within ``depth`` steps of the output; a node for each branch counts the nodes left out behind it."""
+    """Return the nodes within ``depth`` steps of the output, and for each cut branch one node with the number of hidden nodes."""
     levels = graph.levels()
     if max(levels) <= depth:
         return graph
@@ -155,7 +156,7 @@ def cut(graph: Graph, depth: int) -> Graph:
 
 
 def _claim(graph: Graph, start: int, levels: Sequence[int], depth: int, owner: list[int]) -> int:
-    """Mark hidden nodes behind a node that have no owner yet, and return their number."""
+    """Make a node the owner of the hidden nodes behind it that do not have an owner; return the number of these nodes."""
     stack, count = [start], 0
     while stack:
         for given in graph.nodes[stack.pop()].inputs:
@@ -167,13 +168,13 @@ def _claim(graph: Graph, start: int, levels: Sequence[int], depth: int, owner: l
 
 
 def _flows(graph: Graph, i: int, levels: Sequence[int], depth: int) -> bool | None:
-    """Return whether a gradient flows to the hidden inputs of a node; ``None`` if that is unknown."""
+    """Return whether a gradient flows to the hidden inputs of a node; ``None`` if unknown."""
     flows = [graph.nodes[given].requires_grad for given in graph.nodes[i].inputs if given is not None and levels[given] > depth]
     return None if None in flows else any(flows)
 
 
 def readable(graph: Graph, most_edges: int, most_levels: int, most_length: int) -> Graph:
-    """Return the part of a graph that can be read: near the output, within limits of edges, levels and ``Graph.length``."""
+    """Return the part of a graph near the output that does not exceed the limits on edges, levels and ``Graph.length``."""
     depth = deepest(graph, most_edges, most_levels)
     small = cut(graph, depth)
     while depth > 1 and small.length() > most_length:
@@ -183,7 +184,7 @@ def readable(graph: Graph, most_edges: int, most_levels: int, most_length: int) 
 
 
 def deepest(graph: Graph, most_edges: int, most_levels: int) -> int:
-    """Return the greatest depth within limits of edges and levels, at least 1."""
+    """Return the greatest depth that does not exceed the limits on edges and levels, but at least 1."""
     below: dict[int, int] = {}
     for node, level in zip(graph.nodes, graph.levels(), strict=True):
         below[level] = below.get(level, 0) + len(node.inputs)

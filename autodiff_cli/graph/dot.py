@@ -1,4 +1,4 @@
-"""A graph in DOT, the language of Graphviz, and running Graphviz."""
+"""A graph in DOT, the language of Graphviz, and a call of the program ``dot``."""
 
 from __future__ import annotations
 
@@ -59,23 +59,25 @@ def run_graphviz(dot: str, style: str, *options: str) -> bytes:
     """Return the output of the program ``dot``.
 
     Args:
-        style: ``png``, ``plain``, ``json``, ...
+        dot: the graph in DOT.
+        style: the output format: ``png``, ``plain``, ``json``, ...
+        options: further command-line options of ``dot``.
 
     Raises:
         MissingPackage: if Graphviz is not installed.
-        ProgramError: if it fails.
+        ProgramError: if ``dot`` fails.
     """
     try:
         done = subprocess.run(["dot", f"-T{style}", *options], input=dot.encode(), capture_output=True, check=False)
     except OSError:
         raise MissingPackage(
             "a PNG needs Graphviz, the program 'dot', which is not installed",
-            hint="install Graphviz (graphviz.org), or write an .svg, which needs nothing",
+            hint="install Graphviz (graphviz.org), or write an .svg file, which does not need Graphviz",
         ) from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         raise ProgramError(
             f"Graphviz could not draw this graph{': ' + said[0] if said else ''}",
-            hint=f"show less of it with {setting('depth')} or {setting('collapse')}",
+            hint=f"reduce the graph with {setting('depth')} or {setting('collapse')}",
         )
     return done.stdout

@@ -1,4 +1,4 @@
-"""The forward graph, from the trace of an evaluation, or of an abstract evaluation without values."""
+"""The forward graph, built from the trace of an evaluation or of an abstract evaluation without values."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _MOST_TEXT = 32
 
 
 def graph_of_text(source: str) -> Graph:
-    """Return the graph of a program whose variables have no values.
+    """Return the graph of a program whose variables do not have values.
 
     Raises:
-        AutodiffError: for a syntax error, an unknown function, a wrong number of arguments.
+        AutodiffError: if the program has a syntax error, an unknown function, or a call with a wrong number of arguments.
     """
     evaluator = SymbolicEvaluator(source, np.dtype(np.float64))
     with np.errstate(all="ignore"):
@@ -34,7 +34,7 @@ def graph_of_text(source: str) -> Graph:
 
 
 def graph_of_values(evaluation: Evaluation, output: Tensor) -> Graph:
-    """Return the graph that leads to a tensor of an evaluation, with values, and with gradients after a backward pass."""
+    """Return the graph of a tensor of an evaluation, with values; after a backward pass, the graph includes gradients."""
     return _Builder(evaluation.evaluator, evaluated=True).graph(output)
 
 
@@ -87,7 +87,7 @@ class _Builder:
         return len(self._nodes) - 1
 
     def _of(self, value: Tensor | float, tree: Syntax | None) -> int:
-        """Return the position of the node of an argument; it is a leaf if no step made it."""
+        """Return the position of the node of an argument; an argument that is not the result of a step becomes a leaf."""
         if not isinstance(value, Tensor):
             return self._constant(value, tree)
         known = self._at.get(id(value))
@@ -100,7 +100,7 @@ class _Builder:
         return self._append(GraphNode("constant", name or text, name, text), value)
 
     def _constant(self, value: float, tree: Syntax | None) -> int:
-        """Return the position of a plain number: a name has one node, a literal one for each use."""
+        """Return the position of the node of a plain number: a named constant has one node, a literal has one node for each use."""
         name = tree.children[0].text if tree is not None and tree.kind == "name" else ""
         text = "" if tree is None or not self._is_constant(tree) else unparse(tree)
         name = name if text else ""
@@ -115,12 +115,12 @@ class _Builder:
         return len(self._nodes) - 1
 
     def _is_constant(self, tree: Syntax) -> bool:
-        """Return whether a text means the same outside of the function around it."""
+        """Return whether an expression has the same value outside the function that contains it."""
         known = self._evaluator.names
         return all(not isinstance(known[name], Tensor) if name in known else name in CONSTANTS for name in names_in(tree))
 
     def _label(self, op: FunctionInfo | None, tree: Syntax) -> str:
-        """Return the operation as text: a symbol, or a name with the arguments that are not tensors, ``sum(dim=0)``."""
+        """Return the label of an operation: a symbol, or a name with the arguments that are not tensors, ``sum(dim=0)``."""
         if op is None and tree.kind == "index":
             return unparse(new_tree("list", *tree.children[1].children))
         if op is None and tree.kind == "attribute":
@@ -135,11 +135,11 @@ class _Builder:
 
 
 _JOINED = "stack"
-"""The operation of a list of tensors."""
+"""The label of a list of tensors."""
 
 
 def _operands(step: Step, label: str) -> Iterator[tuple[Tensor | float, Syntax | None]]:
-    """Yield the arguments that become inputs, each with its tree if it is known; shapes and flags are part of the label."""
+    """Yield each argument that becomes an input, with its syntax tree or ``None``; shapes and flags are part of the label."""
     op, tree = step.op, step.tree
     trees: Sequence[Syntax | None] = [] if label == _JOINED and tree.kind != "list" else operands(step)
     if tree.kind == "comparison" and len(tree.children) == 3:
@@ -157,7 +157,7 @@ def _operands(step: Step, label: str) -> Iterator[tuple[Tensor | float, Syntax |
 
 
 def _static(op: FunctionInfo, tree: Syntax) -> str:
-    """Return the arguments of a call that are not tensors, as text."""
+    """Return the text of the arguments of a call that are not tensors."""
     given = arguments(tree)
     shown = []
     for i, argument in enumerate(given, start=tree.kind == "method"):

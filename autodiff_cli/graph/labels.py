@@ -1,4 +1,4 @@
-"""The labels of the nodes of a graph, independent of the drawing."""
+"""The labels of the nodes of a graph, independent of the output format."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from autodiff_cli.graph.model import Value
 
 MOST_ELEMENTS = 4
-"""A tensor with more elements is abbreviated."""
+"""A label abbreviates tensors with more elements."""
 WIDEST = 28
-"""A longer text on a node is shortened."""
+"""A label shortens longer texts."""
 LONGEST_TIP = 200
 
 
 class LabelLine(NamedTuple):
-    """One line on a node; its role is ``title``, ``detail``, ``value`` or ``grad``."""
+    """One line of a label; its role is ``title``, ``detail``, ``value`` or ``grad``."""
 
     text: str
     role: str
 
 
 def brief(value: Value | None, precision: int) -> str:
-    """Return a number or a short array as text; of a longer array only the ends and the shape."""
+    """Return a number or an array as text; a long array is reduced to its first and last elements and its shape."""
     array = np.asarray(value)
     if array.ndim == 0 or array.size <= MOST_ELEMENTS:
         return human(array, precision)
@@ -41,17 +41,17 @@ def brief(value: Value | None, precision: int) -> str:
 
 
 def fitted(text: str, most: int = WIDEST) -> str:
-    """Return a text on one line, with visible control characters, and without its middle if it is long."""
+    """Return a text with visible control characters; a long text loses its middle."""
     return shortened(visible(text), most, "...")
 
 
 def width(text: str) -> int:
-    """Return the number of columns of a text in a monospaced font."""
+    """Return the width of a text in columns of a monospaced font."""
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def literal(node: GraphNode) -> bool:
-    """Return whether the label of a node is its value."""
+    """Return whether the label of a node is the text of its value."""
     if node.kind != "constant":
         return False
     try:
@@ -62,14 +62,14 @@ def literal(node: GraphNode) -> bool:
 
 
 def constant_text(node: GraphNode, precision: int) -> str:
-    """Return the text of a constant: its label if that is short, else its value."""
+    """Return the text of a constant: the label if it is short, else the value."""
     if node.label and len(node.label) <= WIDEST:
         return node.label
     return brief(node.value, precision) if node.value is not None else fitted(node.label)
 
 
 def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
-    """Return the text on a node of a picture."""
+    """Return the lines of the label of a node."""
     if node.kind == "more":
         return [LabelLine(f"… {node.label}", "title")]
     if node.kind == "constant":
@@ -94,12 +94,12 @@ def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
 
 
 def printable(text: str) -> str:
-    """Return a text with spaces in place of control characters."""
+    """Replace control characters with spaces."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
 def flow(graph: Graph) -> Iterator[tuple[int, int, bool]]:
-    """Yield the arrows in the direction of values or gradients: start, end, and whether a gradient flows there."""
+    """Yield the arrows in the direction of the values or gradients: start, end, and whether a gradient flows along the arrow."""
     for given, user in graph.edges():
         start, end = (user, given) if graph.direction == "backward" else (given, user)
         yield start, end, graph.nodes[given].requires_grad is not False

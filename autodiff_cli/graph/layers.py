@@ -1,8 +1,8 @@
-"""The layers of a graph, and the order inside of each layer: the first half of a layered layout.
+"""The layers of a graph, and the order within each layer: the first half of a layered layout.
 
-The method is that of Sugiyama, Tagawa and Toda: give every box a layer so that edges go down, split long edges into lines of
-one layer each, and order the layers so that few edges cross.  The edges that leave a box share their lines, a trunk, and
-branch off at their ends.  So a variable that is used in a hundred layers has one line beside them rather than a hundred.
+The method is due to Sugiyama, Tagawa and Toda: assign every box to a layer so that edges go down, split long edges into lines
+of one layer each, and order the layers so that few edges cross.  All edges that leave a box share a trunk of lines; each edge
+branches off just above its end.  A variable that is used in a hundred layers thus has one long line rather than a hundred.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from collections.abc import Sequence
 
 Edges = Sequence[tuple[int, int]]
 _SHIFTS = 20
-"""The most passes over all layers for small improvements; few graphs need all."""
+"""The maximum number of passes over all layers for small improvements; few graphs need all of them."""
 _STARTS, _PATIENCE = 6, 4
-"""The number of orders that are improved, and of passes without an improvement after which that ends."""
+"""The number of initial orders, and the number of passes without an improvement after which the search stops."""
 _WORK = 60_000
-"""About the most slots that the passes over one graph visit."""
+"""The approximate maximum number of slots that the passes over one graph visit."""
 
 
 class Layers:
     """Boxes and lines in layers.
 
     Attributes:
-        rows: the slots of each layer from left to right.  Slot ``i < count`` is a box, any other a line.
+        rows: the slots of each layer from left to right.  Slots below ``count`` are boxes, the others are lines.
         orders: candidates for ``rows`` with the same number of crossings.
         layer: the layer of each slot.
-        upper, lower: the slots in the layers above and below that each slot is joined to.
-        trunks: the lines of each box, one for each layer below it that its edges pass.
+        upper, lower: for each slot, the adjacent slots in the layers above and below.
+        trunks: the lines that leave each box, one for each layer that its edges pass.
     """
 
     def __init__(self, count: int, edges: Edges, layer: Sequence[int]) -> None:
@@ -44,7 +44,7 @@ class Layers:
         self.rows = self.orders[0]
 
     def path(self, a: int, b: int) -> list[int]:
-        """Return the slots of an edge, from box to box."""
+        """Return the slots of the edge from box ``a`` to box ``b``."""
         return [a, *self.trunks[a][: self.layer[b] - self.layer[a] - 1], b]
 
     def _extend(self, a: int) -> None:
@@ -60,7 +60,7 @@ class Layers:
         self.upper[below].append(above)
 
     def _ordered(self) -> list[list[list[int]]]:
-        """Return the orders with the fewest crossings, from several starts; the first start is the order of the inputs."""
+        """Return the orders with the fewest crossings, found from several initial orders."""
         found: list[list[list[int]]] = []
         fewest, work = -1, 0
         for start in range(_STARTS):
@@ -75,10 +75,10 @@ class Layers:
         return found
 
     def _walked(self, start: int) -> list[list[int]]:
-        """Return the order of a walk from the last boxes up, in which the edges of a tree do not cross.
+        """Return an initial order from a depth-first walk upwards; in this order the edges of a tree do not cross.
 
         Args:
-            start: for 0, inputs come from left to right; for other numbers, in an arbitrary order.
+            start: 0 visits the inputs from left to right, any other number visits them in a pseudo-random order.
         """
         rows: list[list[int]] = [[] for _ in range(max(self.layer) + 1)]
         seen = [False] * len(self.layer)
@@ -92,10 +92,10 @@ class Layers:
         return rows
 
     def _improved(self, rows: list[list[int]]) -> tuple[list[list[int]], int, int]:
-        """Improve an order: sort each layer by the mean position of its neighbours above and below, in turn.
+        """Improve an order: alternately sort each layer by the mean position of the neighbours above and below.
 
         Returns:
-            the order, its crossings, and the number of passes.
+            The best order, its number of crossings, and the number of passes.
         """
         at = [0] * len(self.layer)
         for row in rows:
@@ -114,7 +114,7 @@ class Layers:
         return best, fewest, done
 
     def _transpose(self, rows: list[list[int]], at: list[int]) -> None:
-        """Swap neighbours while that removes crossings."""
+        """Swap adjacent slots while a swap removes crossings."""
         waiting = set(range(len(rows)))
         for _ in range(_SHIFTS):
             changed: set[int] = set()
@@ -131,7 +131,7 @@ class Layers:
                 return
 
     def _saved(self, left: int, right: int, at: Sequence[int]) -> int:
-        """Return the number of crossings that swapping two neighbours removes."""
+        """Return the number of crossings that are removed if two adjacent slots are swapped."""
         saved = 0
         for joined in (self.upper, self.lower):
             lefts, rights = joined[left], joined[right]
@@ -161,10 +161,13 @@ def _number(row: Sequence[int], at: list[int]) -> None:
 
 
 def _order_by_mean(row: list[int], at: list[int], joined: Sequence[Sequence[int]], last_first: bool) -> None:
-    """Sort the slots of a layer by the mean of ``joined``; slots without neighbours keep their places.
+    """Sort the slots of a layer by the mean position of their neighbours; slots without neighbours keep their positions.
 
     Args:
-        last_first: whether slots with the same mean change places, which leads to further orders.
+        row: the slots, sorted in place.
+        at: the position of each slot in its layer, updated in place.
+        joined: the neighbours of each slot.
+        last_first: whether to reverse slots with equal means, which generates additional orders.
     """
     free = [slot for slot in row if joined[slot]]
     mean = {slot: sum(at[other] for other in joined[slot]) / len(joined[slot]) for slot in free}
@@ -174,7 +177,7 @@ def _order_by_mean(row: list[int], at: list[int], joined: Sequence[Sequence[int]
 
 
 def layers_of(count: int, edges: Edges) -> list[int]:
-    """Return the layer of each box, so that edges go down and are short.
+    """Assign each box to a layer so that edges go down and are short.
 
     Raises:
         ValueError: if the edges have a cycle.
@@ -201,7 +204,7 @@ def _sorted(above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> l
     """Return the boxes in topological order."""
     missing = [len(boxes) for boxes in above]
     order = [i for i, number in enumerate(missing) if not number]
-    for i in order:  # grows while it is read
+    for i in order:  # the list grows during the loop
         for b in below[i]:
             missing[b] -= 1
             if not missing[b]:
@@ -212,7 +215,7 @@ def _sorted(above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> l
 
 
 def _shorten(layer: list[int], order: Sequence[int], above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> None:
-    """Move each box as far as possible to the side where it has more edges."""
+    """Move each box as far as possible up or down, towards the side with more edges."""
     for _ in range(_SHIFTS):
         before = list(layer)
         for i in reversed(order):
@@ -226,7 +229,7 @@ def _shorten(layer: list[int], order: Sequence[int], above: Sequence[Sequence[in
 
 
 def lines_needed(edges: Edges, layer: Sequence[int]) -> int:
-    """Return the number of lines of all edges, if the edges that leave a box share them."""
+    """Return the total number of lines if the edges that leave a box share their lines."""
     lowest: dict[int, int] = {}
     for a, b in edges:
         lowest[a] = max(lowest.get(a, layer[b]), layer[b])
@@ -234,7 +237,7 @@ def lines_needed(edges: Edges, layer: Sequence[int]) -> int:
 
 
 def components(count: int, edges: Edges) -> list[list[int]]:
-    """Return the connected components, each in order."""
+    """Return the connected components; each lists its boxes in ascending order."""
     parent = list(range(count))
 
     def root(i: int) -> int:
@@ -253,11 +256,11 @@ def components(count: int, edges: Edges) -> list[list[int]]:
 
 
 def straight_blocks(layers: Layers, rows: Sequence[Sequence[int]]) -> list[int]:
-    """Return the block of each slot; the slots of a block stand exactly below each other.
+    """Return the block of each slot.  All slots of a block have the same horizontal position.
 
-    Trunks are straight where possible.  A box stands below its input with the longest path behind it, and above its user with
-    the longest path ahead, so that the main line of a computation is straight; in case of a tie it is centred.  Straight edges
-    do not cross each other.
+    Trunks are straight where possible.  A box is aligned with the input at the end of the longest path from above, and with the
+    user at the start of the longest path down, so that the main line of a computation is straight.  In case of a tie the box is
+    centred.  Straight edges do not cross each other.
     """
     done, left = _longest(layers, layers.upper, 1), _longest(layers, layers.lower, -1)
     at = [0] * len(layers.layer)
@@ -285,12 +288,18 @@ def straight_blocks(layers: Layers, rows: Sequence[Sequence[int]]) -> list[int]:
             block[below] = above
     for row in rows:
         for slot in row:
-            block[slot] = block[block[slot]]  # the slot above has its block already
+            block[slot] = block[block[slot]]  # the block of the slot above is final
     return block
 
 
 def _longest(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list[int]:
-    """Return the most boxes on a path to each slot, including itself."""
+    """Return the maximum number of boxes on a path to each slot, including the slot itself.
+
+    Args:
+        layers: the boxes and lines.
+        joined: the neighbours of each slot that its paths come from.
+        step: 1 for paths from the top, -1 for paths from the bottom.
+    """
     length = [0] * len(layers.layer)
     for row in layers.rows[::step]:
         for slot in row:
@@ -299,7 +308,7 @@ def _longest(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list
 
 
 def _chief(slots: Sequence[int], length: Sequence[int]) -> int | None:
-    """Return the slot of the greatest length, or ``None`` in case of a tie."""
+    """Return the slot with the longest path, or ``None`` in case of a tie."""
     longest = max((length[slot] for slot in slots), default=0)
     chief = [slot for slot in slots if length[slot] == longest]
     return chief[0] if len(chief) == 1 else None

@@ -1,7 +1,7 @@
 """The positions of the boxes of a graph: the second half of a layered layout.
 
-This is geometry only: it takes the sizes of boxes, and returns positions and curves.  Boxes do not overlap, as the distance
-of neighbours is a constraint of the optimization; edges do not cross boxes by construction, see ``routes``.
+This module is pure geometry: it takes the sizes of boxes, and returns positions and curves.  Boxes do not overlap, as the minimum
+distance between neighbours is a constraint of the optimization.  Edges do not cross boxes by construction, see ``routes``.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from autodiff_cli.graph.layers import Edges, Layers, components, layers_of, line
 from autodiff_cli.graph.routes import Point, Routes
 
 _BESIDE = 26.0
-"""The distance between boxes."""
+"""The minimum distance between adjacent boxes."""
 _BESIDE_LINE = 16.0
 _BELOW, _FURTHEST_BELOW = 36.0, 64.0
-"""The distance between layers, at least and at most."""
+"""The minimum and the maximum distance between layers."""
 _STEEPNESS = 0.3
-"""The distance of two layers for each pixel that an edge between them goes to the side."""
+"""The distance between two layers, in pixels for each pixel of horizontal length of the edges between them."""
 _AS_SHORT = 1.1
-"""The order of the inputs is kept if that makes edges longer by at most this factor."""
+"""The first order is kept if its edges are longer than the shortest by at most this factor."""
 _STEPS, _STILL = 2_000, 0.005
-"""The most iterations for the columns, and the movement below which they have converged."""
+"""The maximum number of iterations for the columns, and the movement below which the iteration has converged."""
 
 
 class Layout(NamedTuple):
     """Positions in pixels from the upper left corner.
 
     Attributes:
-        width, height: of the picture.
+        width, height: the width and height of the picture.
         centers: the centers of the boxes.
-        curves: for each edge the ``3*k + 1`` points of ``k`` cubic Bezier curves.
+        curves: for each edge, the ``3*k + 1`` points of ``k`` cubic Bezier curves.
     """
 
     width: float
@@ -48,9 +48,9 @@ def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float] | None = 
     """Place boxes in layers so that edges go down, with connected components side by side.
 
     Args:
-        sizes: width and height of each box.
-        edges: from box to box.
-        flats: the width of the part of each box where edges may end; the default is the whole width.
+        sizes: the width and height of each box.
+        edges: the edges, as pairs of boxes.
+        flats: for each box, the width of the part that edges may end on; the default is the whole width.
 
     Raises:
         ValueError: if the edges have a cycle.
@@ -81,8 +81,8 @@ def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float] | None = 
 def _part(sizes: Sequence[Point], flats: Sequence[float], edges: Edges) -> Layout:
     """Return the layout of one connected component.
 
-    Edges that leave a box share their lines.  If sharing lines between the edges that arrive at a box needs fewer of them, as
-    in a graph of gradients that add up, the layout is made upside down.
+    Edges that leave a box share their lines.  In some graphs, such as a graph of accumulated gradients, fewer lines are needed if
+    the edges that arrive at a box share them; these graphs are laid out upside down.
     """
     layer = layers_of(len(sizes), edges)
     turned = [(b, a) for a, b in edges]
@@ -124,7 +124,10 @@ def _downward(sizes: Sequence[Point], flats: Sequence[float], edges: Edges, laye
 
 
 def _columns(layers: Layers, rows: Sequence[Sequence[int]], sizes: Sequence[Point]) -> list[float]:
-    """Return the middle of each slot for this order: the sum of squared horizontal lengths of edges is minimal."""
+    """Return the horizontal center of each slot for an order.
+
+    The centers minimize the weighted sum of the squared horizontal lengths of the edges.
+    """
     block = straight_blocks(layers, rows)
     number = {head: i for i, head in enumerate(dict.fromkeys(slot for row in rows for slot in (block[s] for s in row)))}
     of_slot = [number[block[slot]] for slot in range(len(block))]
@@ -147,15 +150,15 @@ def _apart(a: int, b: int, count: int, sizes: Sequence[Point]) -> float:
 
 
 def relaxed(count: int, apart: dict[tuple[int, int], float], pulls: dict[tuple[int, int], float]) -> list[float]:
-    """Minimize ``sum(pull*(x[a] - x[b])**2)`` with the constraints ``x[b] - x[a] >= apart``.
+    """Minimize ``sum(pull*(x[a] - x[b])**2)`` subject to the constraints ``x[b] - x[a] >= apart``.
 
-    This is a primal-dual iteration with a step for each variable (Condat and Vu): each constraint has a force that grows
-    while it is violated.  ``_pushed`` removes the last violations, hundredths of a pixel.
+    The method is the primal-dual iteration of Condat and Vu with a step size for each variable: each constraint has a force that
+    grows while the constraint is violated.  ``_pushed`` removes the remaining violations, which are hundredths of a pixel.
 
     Args:
         count: the number of variables.
-        apart: the least distance for pairs ``(a, b)``.
-        pulls: the weights of pairs ``(a, b)``.
+        apart: the minimum distance of each constrained pair ``(a, b)``.
+        pulls: the weight of each attracted pair ``(a, b)``.
     """
     start = _pushed(count, apart, [0.0] * count)
     if not (apart and pulls):
@@ -181,7 +184,7 @@ def relaxed(count: int, apart: dict[tuple[int, int], float], pulls: dict[tuple[i
 
 
 def _pushed(count: int, apart: dict[tuple[int, int], float], x: Sequence[float]) -> list[float]:
-    """Return positions that satisfy the constraints: the mean of pushing to the right and of pushing to the left."""
+    """Return positions that satisfy the constraints: the mean of the positions pushed to the right and pushed to the left."""
     after: list[list[tuple[int, float]]] = [[] for _ in range(count)]
     missing = [0] * count
     for (a, b), gap in apart.items():
@@ -189,7 +192,7 @@ def _pushed(count: int, apart: dict[tuple[int, int], float], x: Sequence[float])
         missing[b] += 1
     order = [i for i in range(count) if not missing[i]]
     to_right = list(x)
-    for a in order:  # grows while it is read
+    for a in order:  # the list grows during the loop
         for b, gap in after[a]:
             to_right[b] = max(to_right[b], to_right[a] + gap)
             missing[b] -= 1

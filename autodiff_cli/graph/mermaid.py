@@ -1,4 +1,4 @@
-"""A graph in the language of Mermaid, which many sites draw from a ``mermaid`` block."""
+"""A graph in the language of Mermaid, which many sites render from a ``mermaid`` code block."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def to_mermaid(graph: Graph, precision: int, theme: str = "auto") -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape every character that may have a meaning in Mermaid or Markdown."""
+    """Escape every character that Mermaid or Markdown may interpret."""
     return "".join(c if c in _PLAIN or ord(c) > 127 else f"#{ord(c)};" for c in printable(text))

@@ -1,4 +1,4 @@
-"""The graph of an expression as data, independent of how it is drawn.
+"""The graph of an expression as data, independent of any drawing.
 
 Nodes are in topological order: inputs come before the nodes that use them.
 """
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 LEAVES = ("variable", "constant")
 KINDS = (*LEAVES, "operation", "named", "group", "output", "more")
 """The kinds of nodes: a variable, a constant, an operation, an operation whose result has a name, several operations shown
-as one, the operation of the output, and the place of nodes that are left out."""
+as one, the operation of the output, and a placeholder for hidden nodes."""
 
 Call = tuple[int, str]
-"""The number and the text of a call of a function that the program defines."""
+"""A call of a function that the program defines: its number and its text."""
 
 
 @dataclass(slots=True, eq=False)
 class GraphNode:
-    """One node.
+    """One node of a graph.
 
     Attributes:
-        kind: one of ``KINDS``.
+        kind: the kind, one of ``KINDS``.
         label: the operation (``log``, ``**``, ``LogBackward0``), or the text of a constant.
-        name: the name of the result, ``%1`` and so on if the program gives it none; empty for a literal.
+        name: the name of the result, or ``%1``, ``%2``, ... if the program does not name it; empty for a literal.
         expression: the text of the node in the program.
-        inputs: the positions of its inputs, in order; ``None`` where no gradient flows (backward graphs).
-        value, grad: arrays or numbers; ``None`` if unknown.
-        requires_grad: whether a gradient flows through it; ``None`` without values.
-        count: the number of nodes that it stands for.
-        call: the outermost call of a function of the program around it.
+        inputs: the positions of the inputs, in order; in a backward graph, ``None`` for an input that does not receive a gradient.
+        value, grad: the value and its gradient, as arrays or numbers; ``None`` if unknown.
+        requires_grad: whether a gradient flows through the node; ``None`` in a graph without values.
+        count: the number of nodes that this node represents.
+        call: the outermost call of a function of the program that contains the node; ``None`` outside calls.
     """
 
     kind: str
@@ -57,21 +57,21 @@ class GraphNode:
 
     @property
     def has_name(self) -> bool:
-        """Whether the program gives it a name, rather than a number."""
+        """Whether the program names the result; other results have a number."""
         return self.name.isidentifier()
 
 
 @dataclass(slots=True, eq=False)
 class Graph(CommandResult):
-    """Nodes in topological order, the last of which is the output.
+    """A graph of nodes in topological order.
 
     Attributes:
-        nodes: in order.
+        nodes: the nodes; the output is the last one.
         expression: the program.
         direction: ``forward`` for values, ``backward`` for gradients.
-        evaluated: whether there are values.
-        hidden: the number of nodes that are left out.
-        notes: what the user should know.
+        evaluated: whether the nodes have values.
+        hidden: the number of hidden nodes.
+        notes: the notes on the graph.
     """
 
     command = "graph"
@@ -84,23 +84,23 @@ class Graph(CommandResult):
     notes: list[dict[str, Any]] = field(default_factory=list)
 
     def edges(self) -> Iterator[tuple[int, int]]:
-        """Yield every edge, from an input to the node that uses it, in the order of the arguments."""
+        """Yield every edge as a pair of positions: an input, and the node that uses it; edges are in the order of arguments."""
         for i, node in enumerate(self.nodes):
             yield from ((given, i) for given in node.inputs if given is not None)
 
     def uses(self) -> list[int]:
-        """Return how often each node is used."""
+        """Return the number of uses of each node."""
         counts = [0] * len(self.nodes)
         for given, _ in self.edges():
             counts[given] += 1
         return counts
 
     def levels(self) -> list[int]:
-        """Return the distance of each node from the output, along the shortest path."""
+        """Return the length of the shortest path from each node to the output."""
         levels = [-1] * len(self.nodes)
         reached = [len(self.nodes) - 1]
         levels[-1] = 0
-        for i in reached:  # grows while it is read
+        for i in reached:  # the list grows during the loop
             for given in self.nodes[i].inputs:
                 if given is not None and levels[given] < 0:
                     levels[given] = levels[i] + 1
@@ -108,9 +108,9 @@ class Graph(CommandResult):
         return levels
 
     def length(self) -> int:
-        """Return the number of layers that all edges span together, if each node stands next to the last node that uses it.
+        """Return the total number of layers that the edges span, if each node is one layer above the closest node that uses it.
 
-        The cost of a layout grows with this number, as each layer that an edge passes is work.
+        The cost of a layout grows with this number.
         """
         layers = [0] * len(self.nodes)
         for i in range(len(self.nodes) - 1, -1, -1):
@@ -155,7 +155,7 @@ class Graph(CommandResult):
 
 
 def leading_to(nodes: Sequence[GraphNode], output: int) -> list[GraphNode]:
-    """Return the nodes that lead to one of them, in order; that node is the last."""
+    """Return the nodes that ``output`` depends on, in order, with ``output`` as the last."""
     wanted = {output}
     for i in range(output, -1, -1):
         if i in wanted:
@@ -166,7 +166,7 @@ def leading_to(nodes: Sequence[GraphNode], output: int) -> list[GraphNode]:
 
 
 def outermost_calls(tensors: TensorLog) -> Iterator[Call | None]:
-    """Yield for each step of a trace the outermost call around it."""
+    """Yield the outermost call that contains each step of a trace; ``None`` for a step outside calls."""
     at = 0
     for number, (node, start, end) in enumerate(sorted(tensors.calls, key=lambda call: (call[1], -call[2]))):
         if start < at or start == end:

@@ -1,8 +1,8 @@
 """The routes of edges from box to box: the last step of a layered layout.
 
-In each layer that an edge passes, a stretch between its neighbours is free for it.  The edge is the shortest line through
-these stretches, with rounded corners.  Between two points, the curve stays in the range of their x positions, so that
-rounding cannot make it touch a box.
+In each layer that an edge passes, a free stretch lies between the adjacent slots.  The edge is the shortest line through these
+stretches, with rounded corners.  Between two points, the curve stays in the range of their x positions, so that a rounded
+corner cannot touch a box.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from autodiff_cli.graph.layers import Edges, Layers
 
 Point = tuple[float, float]
 Stretch = tuple[float, float, float]
-"""A height, and the left and right ends of the free range there."""
+"""A y position, and the left and right ends of the free range at this position."""
 _CLEAR = 9.0
-"""The distance from an edge to the boxes that it passes."""
+"""The minimum distance between an edge and the boxes that it passes."""
 _HALF_CLEAR = 4.0
-"""Half of the distance between two edges side by side."""
+"""Half of the minimum distance between two edges side by side."""
 _PORT = 14.0
-"""The distance between the ends of edges at one box."""
+"""The distance between the ends of adjacent edges at one box."""
 _FLATTEST = 1.6
-"""The most pixels to the side for each pixel down, at both ends of an edge."""
+"""The maximum slope at both ends of an edge: pixels to the side for each pixel down."""
 _NOTHING = 0.01
 _STRAIGHT, _FIRM = 0.5, 1e6
 """An edge that goes less than ``_STRAIGHT`` pixels to the side becomes vertical, with the weight ``_FIRM``."""
@@ -33,11 +33,11 @@ class Routes:
     """The curves of edges.
 
     Args:
-        layers: the boxes and lines in their order.
-        sizes: width and height of each box.
-        flats: the width of the part of each box where edges may end.
-        x: the middle of each slot.
-        edges: from box to box.
+        layers: the boxes and lines in their final order.
+        sizes: the width and height of each box.
+        flats: for each box, the width of the part that edges may end on.
+        x: the horizontal center of each slot.
+        edges: the edges, as pairs of boxes.
     """
 
     def __init__(self, layers: Layers, sizes: Sequence[Point], flats: Sequence[float], x: Sequence[float], edges: Edges) -> None:
@@ -52,7 +52,7 @@ class Routes:
         self._starts, self._ends = self._ports(flats)
 
     def aside(self) -> list[float]:
-        """Return the greatest horizontal length of edges below each layer."""
+        """Return, for each layer, the maximum horizontal length of the edges between this layer and the next."""
         aside = [0.0] * len(self._layers.rows)
         for (a, _), path, start, end in zip(self._edges, self._paths, self._starts, self._ends, strict=True):
             first, steps = self._layers.layer[a], len(path) - 1
@@ -67,7 +67,7 @@ class Routes:
         """Return the points of the cubic Bezier curves of each edge.
 
         Args:
-            bands: top and bottom of each layer.
+            bands: the top and bottom of each layer.
         """
         return [rounded(self._through(k, bands)) for k in range(len(self._edges))]
 
@@ -76,7 +76,7 @@ class Routes:
         (top_a, bottom_a), (top_b, bottom_b) = bands[layer[a]], bands[layer[b]]
         start, end = (top_a + bottom_a + self._sizes[a][1]) / 2, (top_b + bottom_b - self._sizes[b][1]) / 2
         found: list[Stretch] = [(start, self._starts[k], self._starts[k])]
-        if bottom_a > start + _NOTHING:  # below a box that is lower than its layer
+        if bottom_a > start + _NOTHING:  # the box is lower than its layer
             found.append((bottom_a, *self._stretch(a)))
         for slot in path[1:-1]:
             room = self._stretch(slot) if self._used[slot] == 1 else (self._x[slot], self._x[slot])
@@ -90,7 +90,7 @@ class Routes:
         return self._room[k][i]
 
     def _stretches(self, row: Sequence[int]) -> list[tuple[float, float]]:
-        """Return the free range of each slot of a layer; the ranges of two slots do not overlap."""
+        """Return the free horizontal range of each slot of a layer; the ranges do not overlap."""
         half = [self._sizes[slot][0] / 2 if slot < self._layers.count else 0.0 for slot in row]
         borders = []
         for i, (a, b) in enumerate(pairwise(row)):
@@ -105,7 +105,7 @@ class Routes:
         return list(zip([-inf, *(b for _, b in borders)], [*(a for a, _ in borders), inf], strict=True))
 
     def _ports(self, flats: Sequence[float]) -> tuple[list[float], list[float]]:
-        """Return the x positions where each edge leaves its box and where it arrives, apart from the other edges."""
+        """Return the x positions of the start and the end of each edge, separate from the other edges at the same box."""
         leaving: dict[int, dict[int, list[int]]] = {}
         arriving: dict[int, list[int]] = {}
         for k, ((a, b), path) in enumerate(zip(self._edges, self._paths, strict=True)):
@@ -124,7 +124,7 @@ class Routes:
         return starts, ends
 
     def _side_by_side(self, box: int, flat: float, towards: Sequence[float]) -> list[float]:
-        """Return places on one side of a box: as near as possible to ``towards``, in the same order, and apart."""
+        """Return separate x positions on one side of a box, as near as possible to ``towards`` and in the same order."""
         room = flat / 2
         aside = [min(max(x - self._x[box], -room), room) for x in towards]
         straight = [abs(x - self._x[box]) < _STRAIGHT for x in towards]
@@ -138,7 +138,7 @@ class Routes:
 
 
 def spread(wanted: Sequence[float], weights: Sequence[float], step: float) -> list[float]:
-    """Return the places nearest to ``wanted`` in the same order that are ``step`` apart: an isotonic regression."""
+    """Return the positions nearest to ``wanted``, in the same order and at least ``step`` apart, by isotonic regression."""
     pools: list[tuple[float, float, int]] = []
     for i, (place, weight) in enumerate(zip(wanted, weights, strict=True)):
         mean, total, size = place - i * step, weight, 1
@@ -152,10 +152,10 @@ def spread(wanted: Sequence[float], weights: Sequence[float], step: float) -> li
 
 
 def _tight(stretches: Sequence[Stretch]) -> tuple[list[Point], list[int]]:
-    """Return the shortest line through stretches, the first and the last of which are points.
+    """Return the shortest line through stretches; the first and the last stretch are points.
 
     Returns:
-        a point in each stretch, and the positions of the corners in that list.
+        The point of the line in each stretch, and the positions of the corners in that list.
     """
     xs, corners = [stretches[0][1]], [0]
     here, last = 0, len(stretches) - 1
@@ -179,7 +179,7 @@ def _tight(stretches: Sequence[Stretch]) -> tuple[list[Point], list[int]]:
 
 
 def rounded(stretches: Sequence[Stretch]) -> list[Point]:
-    """Return the shortest line with its corners rounded as far as the stretches allow."""
+    """Return the shortest line through stretches, with its corners rounded as far as the stretches allow."""
     points, corners = _tight(stretches)
     chosen = set(corners)
     while True:
@@ -195,14 +195,17 @@ def rounded(stretches: Sequence[Stretch]) -> list[Point]:
 
 
 def _at(curve: Sequence[Point], y: float) -> float:
-    """Return the x position of a Bezier curve at a height; the heights of its points are evenly spaced."""
+    """Return the x position of a Bezier curve at a y position; the y positions of its points are evenly spaced."""
     (x0, top), (x1, _), (x2, _), (x3, bottom) = curve
     t = (y - top) / (bottom - top)
     return (1 - t) ** 3 * x0 + 3 * t * (1 - t) ** 2 * x1 + 3 * t * t * (1 - t) * x2 + t**3 * x3
 
 
 def _monotone(points: Sequence[Point]) -> list[Point]:
-    """Return cubic curves through points that go down, by Fritsch and Carlson: between two points, x stays in their range."""
+    """Return monotone cubic curves through points in downward order, by the method of Fritsch and Carlson.
+
+    Between two points, the curve stays in the range of their x positions.
+    """
     slopes = [(to_x - x) / (to_y - y) for (x, y), (to_x, to_y) in pairwise(points)]
     tangents = [_limited(slopes[0])]
     for (_, y0), (_, y1), (_, y2), before, after in zip(points, points[1:], points[2:], slopes, slopes[1:], strict=False):

@@ -1,4 +1,4 @@
-"""How much of a large graph is shown by default."""
+"""The default limits on the size of a graph that is shown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ANY = 10**9
 
 
 class Limits(NamedTuple):
-    """The most edges, levels, and layers that all edges together span; see ``Graph.length``."""
+    """The maximum number of edges, number of levels, and ``Graph.length``."""
 
     edges: int = _ANY
     levels: int = _ANY
@@ -21,9 +21,9 @@ LIMITS = {
     "svg": Limits(edges=4_000, length=20_000),  # a few seconds of layout
     "png": Limits(edges=1_000, levels=100, length=20_000),  # a taller bitmap takes gigabytes
 }
-"""By format; data has no limits."""
+"""The limits of each format; formats for data are not limited."""
 LONGEST = 200_000
-"""The greatest length of an SVG with any option: ten seconds of layout, and megabytes of curves."""
+"""The maximum ``Graph.length`` of an SVG, even if the user lifts the limits: ten seconds of layout, and megabytes of curves."""
 LONG = 1_000
-"""Graphs above this length are drawn with ``HURRY``; without it, Graphviz takes minutes to straighten their edges."""
+"""Graphs above this ``Graph.length`` are drawn with ``HURRY``; without it, Graphviz takes minutes to straighten the edges."""
 HURRY = "nslimit=1; mclimit=0.2;"

@@ -1,4 +1,4 @@
-"""A graph as an SVG: one picture for dark and light pages, with the same bytes on every machine."""
+"""A graph as an SVG file: one picture for dark and light pages, with the same bytes on every machine."""
 
 from __future__ import annotations
 
@@ -16,32 +16,35 @@ from autodiff_cli.graph.theme import DARK, LIGHT, Theme
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _SIZE, _SMALL = 13.0, 11.5
 _CHARACTER = 0.62
-"""The width of a character relative to its height; in the fonts above it is 0.55 to 0.61."""
+"""The width of a character relative to its height; the fonts above have 0.55 to 0.61."""
 _LINE = 17.0
 _PAD_X, _PAD_Y = 12.0, 7.0
 _MARGIN = 12.0
 _STACK = 4.0
-"""The distance of the second sheet of a group, and of the second border of an output."""
+"""The offset of the second sheet of a group, and the distance between the two borders of an output."""
 _ARROW = 8.0
-"""The length of an arrowhead, and its least distance from the corners of a box."""
+"""The length of an arrowhead, and its minimum distance from the corners of a box."""
 _MOST_ARROWS = 40
-"""A box is wide enough for at most this number of arrows side by side."""
+"""The maximum number of arrows side by side for which a box is widened."""
 
 
 def to_svg(graph: Graph, precision: int, theme: str = "auto") -> str:
     """Return the text of an ``.svg`` file.
 
     Args:
-        theme: ``light`` or ``dark``; or ``auto``, without a background, for the colour scheme of the page.
+        graph: the graph.
+        precision: the number of significant digits.
+        theme: ``light``, ``dark``, or ``auto``, which follows the colour scheme of the page and leaves the background transparent.
 
     Raises:
-        LimitError: for a graph that is too large to be laid out.
+        LimitError: if the graph is too large for a layout.
     """
     length = graph.length()
     if length > LONGEST:
         raise LimitError(
-            f"a picture of {len(graph.nodes):,} nodes is too large: its edges span {length:,} layers, and {LONGEST:,} is the most",
-            hint=f"show less with {setting('depth', 'N')} or {setting('collapse')}; DOT, Mermaid and JSON have no limit",
+            f"a picture of {len(graph.nodes):,} nodes is too large: its edges span {length:,} layers, more than the limit of "
+            f"{LONGEST:,}",
+            hint=f"reduce the graph with {setting('depth', 'N')} or {setting('collapse')}, or write DOT, Mermaid or JSON",
         )
     labels = [lines(graph, node, precision) for node in graph.nodes]
     sizes = [_size(node, label) for node, label in zip(graph.nodes, labels, strict=True)]
@@ -59,7 +62,7 @@ def drawn(
     layout: Layout,
     theme: str,
 ) -> str:
-    """Return the picture of a layout."""
+    """Return the text of an ``.svg`` file for a layout."""
     wide, high = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
     text = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{high:.0f}" '
@@ -87,12 +90,12 @@ def _size(node: GraphNode, label: Sequence[LabelLine]) -> Point:
 
 
 def _corner(kind: str, height: float) -> float:
-    """Return the radius of the corners."""
+    """Return the radius of the corners of a box."""
     return {"variable": min(height / 2, 22.0), "operation": 7.0, "named": 7.0}.get(kind, 0.0)
 
 
 def _flat(kind: str, size: Point) -> float:
-    """Return the length of the straight part of the upper and lower sides of a box, where arrows may end."""
+    """Return the length of the straight part of the upper and lower sides of a box; arrows end only on this part."""
     return size[0] - 2 * max(_corner(kind, size[1]), _ARROW)
 
 

@@ -1,4 +1,4 @@
-"""The tree of a graph in the terminal, with values and gradients beside it."""
+"""A graph on the terminal: a tree with columns of values and gradients."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _STYLES = {
     "more": "dim",
 }
 _GAP = 3
-"""The gap between two columns of the table."""
+"""The number of blanks between two columns of the table."""
 _NARROWEST_EXPRESSION = 12
 
 
 class _Row(NamedTuple):
-    """The cells of a row; ``leaf`` is the name of a leaf, and ``start`` the place in the first cell where it may stand."""
+    """The cells of a row; ``leaf``, the name of a leaf, may be inserted into the first cell at the position ``start``."""
 
     head: Text
     expression: str = ""
@@ -52,12 +52,14 @@ class _Row(NamedTuple):
 
 
 def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = False) -> Table:
-    """Return the tree as a table, with values and gradients beside it.
+    """Return a table with the tree, the values and the gradients.
 
     Args:
-        columns: the width of the terminal.  Expressions are shortened to fit; if there is no room for them, only the names
-            of leaves remain.
-        ascii_only: for a terminal without other characters.
+        graph: the graph.
+        precision: the number of significant digits.
+        columns: the width of the terminal.  Expressions are shortened to fit; on a narrow terminal only the names of leaves
+            are shown.
+        ascii_only: whether the terminal supports only ASCII characters.
     """
     rows = list(_rows(graph, precision, min(MOST_GUIDES, max(columns // 6, 4)), ascii_only))
     titles = headers(graph)

@@ -1,4 +1,4 @@
-"""The colours of a graph on light and dark backgrounds; shapes show the same without colours."""
+"""The colours of a graph on light and dark backgrounds.  Shapes also distinguish the kinds of nodes."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ DARK = Theme(
 
 
 def theme_of(name: str) -> Theme:
-    """Return the colours of a theme; ``auto`` is light where the background is unknown."""
+    """Return the colours of a theme; ``auto`` has light colours, as the background is unknown."""
     return DARK if name == "dark" else LIGHT

@@ -1,4 +1,4 @@
-"""A graph as a tree in the terminal: the output first, its inputs below it; shared nodes are shown once."""
+"""A graph as a tree of text lines: the output first, its inputs below it; later uses of a node refer to the first one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autodiff_cli.graph.model import LEAVES, Graph, GraphNode
 from autodiff_cli.report.numbers import exact_array
 
 MOST_GUIDES = 30
-"""Deeper lines, and lines that would leave no room, begin with the number of their level."""
+"""The maximum number of guides before a line; a deeper line begins with the number of its level."""
 BARS = ("│  ", "   ", "├─ ", "└─ ")
 ASCII_BARS = ("|  ", "   ", "|- ", "`- ")
 WIDEST_EXPRESSION = 60
@@ -20,9 +20,9 @@ class Branch(NamedTuple):
     """One line of the tree.
 
     Attributes:
-        guides: the lines that connect it to its parent.
-        position: of the node in the graph; ``None`` where no gradient flows.
-        reference: whether it refers to a line above.
+        guides: the characters that connect the line with its parent.
+        position: the position of the node in the graph; ``None`` for an input that does not receive a gradient.
+        reference: whether the line refers to a node above.
     """
 
     guides: str
@@ -34,8 +34,9 @@ def branches(graph: Graph, most_guides: int = MOST_GUIDES, bars: tuple[str, str,
     """Yield the lines of the tree.
 
     Args:
-        most_guides: the most levels of guides before a line.
-        bars: the guides past a branch, past the last branch, at a branch, at the last branch.
+        graph: the graph.
+        most_guides: the maximum number of guides before a line.
+        bars: the guides next to a branch, below the last branch, at a branch, and at the last branch.
     """
     past, blank, at, last = bars
     shown: set[int] = set()
@@ -57,7 +58,7 @@ def branches(graph: Graph, most_guides: int = MOST_GUIDES, bars: tuple[str, str,
 
 
 def plain_tree(graph: Graph) -> str:
-    """Return the tree for logs and other programs: in ASCII, with kinds as words and all digits."""
+    """Return the tree for logs and other programs: in ASCII, with the kinds as words and with all digits."""
     node_title, *titles = headers(graph)
     rows = [[node_title, "kind", *titles]]
     for guides, position, reference in branches(graph, bars=ASCII_BARS):
@@ -83,17 +84,17 @@ def plain_tree(graph: Graph) -> str:
 
 
 def headers(graph: Graph) -> list[str]:
-    """Return the titles of the columns."""
+    """Return the headers of the columns."""
     return ["node", "tensor" if graph.direction == "backward" else "expression", "value", "grad"]
 
 
 def reference_to(node: GraphNode, position: int) -> str:
-    """Return the text of a reference to a node."""
+    """Return the text that refers to a node: its name, or else its position."""
     return "…" if node.kind == "more" else node.name or f"#{position}"
 
 
 def own_expression(node: GraphNode) -> str:
-    """Return the expression of a node, unless its label says the same."""
+    """Return the expression of a node; empty if it is the same as the label."""
     return "" if node.kind in ("constant", "more") or node.expression == node.label else node.expression
 
 
