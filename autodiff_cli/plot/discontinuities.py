@@ -1,8 +1,8 @@
-"""Discontinuities of curves: poles, jumps, kinks and ends of the domain are found to the last digits and classified.
+"""Detection of discontinuities: poles, jumps, kinks and ends of the domain are located to the last digits and classified.
 
-An interval whose samples contradict the slopes is bisected.  The limits from both sides say what is there: the curves are
-sampled at distances that shrink from a sample's step to the resolution of a float, and the differences between successive
-samples show whether a curve converges, grows without bound or oscillates.
+An interval whose samples contradict the slopes is bisected.  The limits from both sides then classify the discontinuity: the
+curves are sampled at distances that shrink from the sampling step to the resolution of a float, and the differences between
+successive samples show whether a curve converges, grows without bound or oscillates.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Curves = Callable[[Floats], Floats]
-"""Take points ``(n,)``, return ``(k, n)``: the value, the first derivative, ...; each row is the slope of the row before."""
+"""A function that takes points ``(n,)`` and returns the value, the first derivative, and so on, ``(k, n)``."""
 CENTRAL = (10, 90)
-"""Percentiles that enclose most of a curve."""
+"""The percentiles that enclose most values of a curve."""
 DISTANCES = 60
-"""The number of samples on each side that a limit is found from."""
+"""The number of samples on each side from which a limit is computed."""
 SLOWEST = 0.02
-"""Differences that shrink with a lower power of the distance belong to an unbounded curve; the power of log(x) is 0."""
+"""The minimum exponent of the distance at which differences shrink in a bounded curve; the exponent of log(x) is 0."""
 _TAIL = 10
 NEGLIGIBLE = 1e-3
-"""The smallest visible jump, relative to the size of the curve."""
+"""The size of the smallest visible jump, relative to the size of the curve."""
 DOUBTFUL = 1e-4
-"""A smaller mismatch, relative to the size of the curve, is left to the next derivative."""
+"""The smallest mismatch that counts, relative to the size of the curve; below it, bisection follows the next derivative."""
 LARGE = 1e290
-"""One float beside a pole the values are still smaller than this."""
+"""An upper bound on the values of a curve at the float next to a pole."""
 
 
 class Extent:
@@ -49,18 +49,18 @@ class Extent:
                 self._spans[k] = span if span > 1e-12 * largest else largest or 1.0
 
     def size(self, curve: int, y: Floats | float) -> Floats:
-        """Return the scale for differences near the values ``y``: the span of the curve, and more far away from its center."""
+        """Return the scale for differences near the values ``y``: the span of the curve, increased far from its center."""
         with np.errstate(all="ignore"):
             size: Floats = np.fmax(self._spans[curve], np.abs(y - self._centers[curve]) / 3)
             return np.where(np.isfinite(size), size, self._spans[curve])
 
     def between(self, ys: Floats, shown: int) -> Floats:
-        """Return the smaller size of both ends for each interval between samples, ``(shown, n - 1)``."""
+        """Return the smaller of the sizes at both ends of each interval between samples, ``(shown, n - 1)``."""
         sizes = np.stack([self.size(k, ys[k]) for k in range(shown)])
         return np.minimum(sizes[:, :-1], sizes[:, 1:])
 
     def meet(self, curve: int, a: float, b: float, doubt: float = 0.0) -> bool:
-        """Return whether two values look the same."""
+        """Return whether the difference between two values is invisible, up to a possible error ``doubt``."""
         return bool(abs(a - b) <= NEGLIGIBLE * self.size(curve, a) + doubt)
 
 
@@ -81,16 +81,16 @@ class Limit:
 
 @dataclass(frozen=True)
 class Discontinuity:
-    """A place where at least one of the curves is not continuous.
+    """A point where at least one of the curves is discontinuous.
 
     Attributes:
         kind: ``pole``, ``jump``, ``hole``, ``edge`` (of the domain), ``oscillation`` or ``overflow`` of the value;
-            ``kink`` or ``vertical tangent`` if the value is continuous and the first derivative is not;
-            ``bend`` if only the second derivative is not.
-        at: the place.
-        left, right: the closest samples.
-        limits: for each curve the limits from the left and from the right.
-        joined: for each curve whether both limits are equal.
+            ``kink`` or ``vertical tangent`` if the value is continuous and the first derivative is discontinuous;
+            ``bend`` if only the second derivative is discontinuous.
+        at: the position of the discontinuity.
+        left, right: the positions of the closest samples.
+        limits: for each curve, the limits from the left and from the right.
+        joined: for each curve, whether both limits are equal.
     """
 
     kind: str
@@ -101,19 +101,19 @@ class Discontinuity:
     joined: tuple[bool, ...]
 
     def unbounded(self, curve: int) -> bool:
-        """Return whether a curve grows without bound here, or oscillates."""
+        """Return whether a curve grows without bound or oscillates at this point."""
         return any(side.kind in ("infinite", "none") for side in self.limits[curve])
 
 
 def mismatch(xs: Floats, ys: Floats, shown: int) -> Floats:
-    """Return by how much neighbouring samples contradict the slopes between them.
+    """Return the amount by which the rise between adjacent samples contradicts the slopes.
 
     Args:
-        xs, ys: samples in order, ``(n,)`` and ``(k, n)``; or many pairs of samples, ``(2, m)`` and ``(k, 2, m)``.
+        xs, ys: the samples in ascending order, ``(n,)`` and ``(k, n)``; or pairs of samples, ``(2, m)`` and ``(k, 2, m)``.
         shown: the number of curves to test.
 
     Returns:
-        a number for each curve and interval, ``(shown, n - 1)``; ``inf`` where a curve begins, ends or is infinite.
+        A number for each curve and interval, ``(shown, n - 1)``; ``inf`` if exactly one end of the interval is finite.
     """
     steps = np.diff(xs, axis=0)
     found = np.empty((shown, *steps.shape))
@@ -122,8 +122,8 @@ def mismatch(xs: Floats, ys: Floats, shown: int) -> Floats:
             rise = np.diff(ys[k], axis=0)
             if k + 1 < len(ys):
                 fitted = rise - steps * (ys[k + 1][:-1] + ys[k + 1][1:]) / 2
-                rise = np.where(np.isfinite(fitted), fitted, rise)  # infinite slopes do not count
-            elif len(rise) > 2:  # without a slope: use the slopes of both neighbours
+                rise = np.where(np.isfinite(fitted), fitted, rise)  # ignore infinite slopes
+            elif len(rise) > 2:  # without a derivative: use the slopes of both neighbours
                 slopes = rise / steps
                 fitted = rise[1:-1] - steps[1:-1] * (slopes[:-2] + slopes[2:]) / 2
                 rise[1:-1] = np.where(np.isfinite(fitted), fitted, rise[1:-1])
@@ -133,7 +133,15 @@ def mismatch(xs: Floats, ys: Floats, shown: int) -> Floats:
 
 
 def bisected(function: Curves, left: Floats, right: Floats, extent: Extent, shown: int, resolution: float) -> tuple[Floats, Floats]:
-    """Bisect all intervals at once towards the half with the larger mismatch; return ends that are ``resolution`` apart."""
+    """Bisect all intervals at once, each towards the half with the larger mismatch, and return the ends.
+
+    Args:
+        function: the curves.
+        left, right: the ends of the intervals.
+        extent: the sizes of the curves.
+        shown: the number of curves to test.
+        resolution: the length of an interval that is not bisected any further.
+    """
     ends = np.stack([left, right])
     values = np.stack([function(left), function(right)], axis=1)
     while ends.shape[1] and np.max(ends[1] - ends[0]) > resolution:
@@ -149,7 +157,10 @@ def bisected(function: Curves, left: Floats, right: Floats, extent: Extent, show
 
 
 def _roughness(ends: Floats, values: Floats, shown: int) -> Floats:
-    """Return the mismatch and the change of the slope in each interval: only slopes show a pole with symmetric sides."""
+    """Return the sum of the mismatch and the change of the slope in each interval.
+
+    Only the slope reveals a pole between samples with equal values.
+    """
     found = mismatch(ends, values, shown)[:, 0]
     with np.errstate(all="ignore"):
         for k in range(min(shown, len(values) - 1)):
@@ -159,7 +170,7 @@ def _roughness(ends: Floats, values: Floats, shown: int) -> Floats:
 
 
 def _rougher(first: Floats, second: Floats) -> Bools:
-    """Return whether the first half of each interval is rougher, in the curve of the lowest order that is not smooth."""
+    """Return whether the first half of each interval is rougher than the second, in the first curve that is not smooth."""
     worst = np.maximum(first, second)
     curve = np.where((worst > DOUBTFUL).any(0), (worst > DOUBTFUL).argmax(0), worst.argmax(0))
     columns = np.arange(first.shape[1])
@@ -168,12 +179,12 @@ def _rougher(first: Floats, second: Floats) -> Bools:
 
 
 def approaches(left: Floats, right: Floats, low: Floats, high: Floats, resolution: float) -> tuple[Floats, Floats]:
-    """Return points that approach intervals geometrically, ``(n, DISTANCES)`` on each side, the closest last.
+    """Return points on both sides of intervals at geometrically shrinking distances, ``(n, DISTANCES)`` each, the closest last.
 
     Args:
-        left, right: the intervals.
-        low, high: the limits of the points on each side.
-        resolution: the smallest distance with a meaning.
+        left, right: the ends of the intervals.
+        low, high: the lowest and the highest point for each interval.
+        resolution: the smallest meaningful distance.
     """
     closest = 64 * resolution
     share = np.linspace(0.0, 1.0, DISTANCES)
@@ -188,10 +199,10 @@ def limit(distances: Floats, values: Floats, extent: Extent, curve: int, closest
     """Return the limit of a curve as the distances shrink.
 
     Args:
-        distances, values: samples on one side of a place, the closest last, ``(n,)`` each.
+        distances, values: the samples on one side of a point, the closest last, ``(n,)`` each.
         extent: the sizes of the curves.
         curve: the number of this curve.
-        closest: the smallest distance that is not dominated by rounding.
+        closest: the minimum distance of the samples that are used; rounding errors dominate closer samples.
     """
     if closest and np.count_nonzero(distances >= closest) > _TAIL:
         values, distances = values[distances >= closest], distances[distances >= closest]
@@ -214,13 +225,13 @@ def limit(distances: Floats, values: Floats, extent: Extent, curve: int, closest
     power = math.log(shrink) / math.log(distances[-1] / distances[-2])
     if power <= SLOWEST:
         return Limit("infinite", math.copysign(math.inf, steps[-1]))
-    # The rest of a geometric series after the last step.
+    # The remainder of a geometric series after the last step.
     rest = float(steps[-1]) * shrink / (1 - shrink)
     return Limit("finite", last + rest, abs(rest) / 10)
 
 
 def _plateau(values: Floats, extent: Extent, curve: int) -> Limit:
-    """Return the limit before rounding dominates, as it does in the derivatives of sin(x)/x at 0."""
+    """Return the limit suggested by the last constant stretch before rounding errors dominate, as they do for sin(x)/x near 0."""
     for end in range(len(values) - 1, 5, -1):
         last = float(values[end])
         if np.ptp(values[end - 5 : end + 1]) <= NEGLIGIBLE / 2 * extent.size(curve, last):
@@ -229,7 +240,7 @@ def _plateau(values: Floats, extent: Extent, curve: int) -> Limit:
 
 
 def joined(limits: Sequence[tuple[Limit, Limit]], extent: Extent) -> tuple[bool, ...]:
-    """Return for each curve whether the limits from both sides are equal."""
+    """Return whether the limits from both sides are equal, for each curve."""
     return tuple(
         left.kind == right.kind == "finite" and extent.meet(k, left.value, right.value, left.doubt + right.doubt)
         for k, (left, right) in enumerate(limits)
@@ -237,13 +248,13 @@ def joined(limits: Sequence[tuple[Limit, Limit]], extent: Extent) -> tuple[bool,
 
 
 def overflowed(sides: Sequence[Floats], inside: Sequence[bool]) -> bool:
-    """Return whether a curve leaves the range of floats: it is infinite along one side, and infinite or huge on the other.
+    """Return whether a curve leaves the range of floats: it is infinite on one side, and infinite or huge on the other.
 
-    Beside a pole, values are finite and smaller than ``LARGE``.
+    Next to a pole, values are finite and smaller than ``LARGE``.
 
     Args:
         sides: the values on the left and on the right, the closest last.
-        inside: whether each side is inside of the plotted interval.
+        inside: whether each side is inside the plotted interval.
     """
     if not all(inside):
         return False
@@ -256,9 +267,9 @@ def kind_of(limits: Sequence[tuple[Limit, Limit]], through: Sequence[bool], valu
     """Return the kind of a discontinuity; empty if every curve is continuous.
 
     Args:
-        limits: for each curve the limits from both sides.
-        through: for each curve whether they are equal.
-        value: the value at the place itself.
+        limits: for each curve, the limits from both sides.
+        through: for each curve, whether the limits are equal.
+        value: the value at the discontinuity itself.
         extent: the sizes of the curves.
     """
     kinds = [{left.kind, right.kind} for left, right in limits]

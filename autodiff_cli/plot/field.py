@@ -1,4 +1,4 @@
-"""A value over two variables on a terminal: bands of colours, or of shades, with the gradient as arrows."""
+"""A value over two variables on a terminal: bands of colours or shades, with arrows for the gradient."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from autodiff_cli.plot.terminal import size
 from autodiff_cli.report.table import console
 
 BLUES = (17, 18, 24, 25, 31, 32, 74, 110, 117, 153, 195)
-"""The colours of bands from dark to light, of 256."""
+"""The colours of bands from dark to light, in the palette of 256 colours."""
 LIGHT = 74
-"""On this colour and lighter ones, arrows are black."""
+"""The darkest colour on which arrows are black."""
 SHADES = "·░▒▓█"
 ARROWS = "→↗↑↖←↙↓↘"
 
 
 def drawn(field: Field, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> str:
-    """Return a field drawn for standard output."""
+    """Return the text of a field drawn for standard output."""
     colorless = console(color).no_color
     columns, rows = size(width, height)
     y_places, y_labels = ticks(field.y[0], field.y[-1], max(3, rows // 3))
@@ -44,12 +44,12 @@ def drawn(field: Field, width: int | None, height: int | None, y_range: tuple[fl
 
 
 def _at(points: Floats, count: int) -> NDArray[np.intp]:
-    """Return the positions of the samples in the middle of ``count`` cells."""
+    """Return the positions of the samples at the centers of ``count`` cells."""
     return np.floor((np.arange(count) + 0.5) / count * len(points)).astype(int)
 
 
 def _bands(field: Field, columns: int, rows: int, levels: list[float]) -> NDArray[np.intp]:
-    """Return the number of the band in each cell, the top row first; -1 where there is no value."""
+    """Return the number of the band in each cell, the top row first; -1 for a value that is not finite."""
     value = field.value[np.ix_(_at(field.y, rows)[::-1], _at(field.x, columns))]
     band = np.clip(np.searchsorted(levels, value, "right") - 1, 0, len(levels) - 2)
     return np.where(np.isfinite(value), band, -1)
@@ -72,7 +72,7 @@ def _blue(band: int, levels: list[float]) -> int:
 
 
 def _halves(above: int, below: int, levels: list[float]) -> str:
-    """Return one character for two cells, one above the other; a cell without a value is blank."""
+    """Return one character for two cells, one above the other; a cell whose value is not finite is blank."""
     if above < 0 and below < 0:
         return " "
     if below < 0:
@@ -83,7 +83,7 @@ def _halves(above: int, below: int, levels: list[float]) -> str:
 
 
 def _point(field: Field, cells: list[list[str]], colorless: bool, levels: list[float]) -> None:
-    """Put the arrows of the gradient into the cells."""
+    """Write the arrows of the gradient into the cells."""
     rows, columns = len(cells), len(cells[0])
     band = _bands(field, columns, rows, levels)
     for x, y, u, v in zip(*arrows(field, max(4, columns // 7), max(3, rows // 3), 2 * rows / columns), strict=True):
@@ -102,7 +102,7 @@ def _point(field: Field, cells: list[list[str]], colorless: bool, levels: list[f
 
 
 def _beside(places: list[float], labels: list[str], low: float, high: float, rows: int, margin: int) -> list[str]:
-    """Return the labels and the axis to the left of each row."""
+    """Return the label and the axis on the left of each row."""
     lines = [" " * margin + "│"] * rows
     for place, label in zip(places, labels, strict=True):
         row = rows - 1 - min(rows - 1, int((place - low) / (high - low) * rows))
@@ -111,7 +111,7 @@ def _beside(places: list[float], labels: list[str], low: float, high: float, row
 
 
 def _columns(field: Field, columns: int) -> list[tuple[int, str]]:
-    """Return the column and the text of each label below."""
+    """Return the column and the text of each label of the horizontal axis."""
     low, high = field.x[0], field.x[-1]
     places, labels = ticks(low, high, max(3, columns // 10))
     return [(min(columns - 1, int((p - low) / (high - low) * columns)), t) for p, t in zip(places, labels, strict=True)]
@@ -133,7 +133,7 @@ def _below(field: Field, columns: int) -> str:
 
 
 def _key(levels: list[float], labels: list[str], columns: int, colorless: bool) -> str:
-    """Return the legend: samples of the bands, with as many of their limits as fit."""
+    """Return the legend: a sample of each band, with as many limits between the bands as fit."""
     for every in range(1, len(levels) + 1):
         texts = [f" {label} " if k % every == 0 else "" for k, label in enumerate(labels)]
         if len("value") + 2 * (len(levels) - 1) + sum(map(len, texts)) <= columns:

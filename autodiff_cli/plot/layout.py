@@ -1,4 +1,4 @@
-"""The layout of plots, for terminals and pictures: which curves share axes, their ranges, ticks, labels and marks."""
+"""The layout of plots for terminals and pictures: axes, ranges, ticks, labels and marks."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from autodiff_cli.plot.discontinuities import Discontinuity, Floats
 from autodiff_cli.plot.model import Field, Plot
 
 CROWDED = 40
-"""If there are more discontinuities, none is marked."""
+"""The maximum number of discontinuities that are marked; if there are more, no discontinuity is marked."""
 TINY = 1e-290
 FLAT = 15
-"""A curve that spans less than 1/15 of the axes gets its own axes."""
+"""A curve that spans less than ``1/FLAT`` of the axes gets its own axes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Axes: the numbers of the curves, and the visible range of values."""
+    """One pair of axes: the numbers of its curves, and the visible range of values."""
 
     curves: tuple[int, ...]
     low: float
@@ -39,7 +39,7 @@ def panels(plot: Plot, y_range: tuple[float, float] | None) -> list[Panel]:
 
     Args:
         plot: the curves.
-        y_range: the visible range; if it is given, all curves share the axes.
+        y_range: the visible range of values; if it is given, all curves share the axes.
     """
     everything = tuple(range(len(plot.columns)))
     if y_range is not None:
@@ -56,7 +56,10 @@ def panels(plot: Plot, y_range: tuple[float, float] | None) -> list[Panel]:
 
 
 def _panel(plot: Plot, curves: tuple[int, ...]) -> Panel:
-    """Return axes that show bounded curves in full; unbounded curves extend the range by at most one half."""
+    """Return axes that show bounded curves completely.
+
+    Unbounded curves extend the range by at most half of its length in each direction.
+    """
     windows = [plot.samples.windows[k] for k in curves if np.isfinite(plot.samples.windows[k]).all()]
     free = [any(b.unbounded(k) for b in plot.samples.discontinuities) for k in curves if np.isfinite(plot.samples.windows[k]).all()]
     if not windows:
@@ -71,9 +74,9 @@ def _panel(plot: Plot, curves: tuple[int, ...]) -> Panel:
 
 
 def _opened(low: float, high: float) -> tuple[float, float]:
-    """Return a range, widened around a constant value."""
+    """Return a range; the range of a constant is widened."""
     if high - low > max(1e-9 * max(abs(low), abs(high)), TINY):
-        # A limit that is 0 but for rounding gets a tick at 0.
+        # A bound that differs from 0 only by rounding errors becomes 0.
         none = 1e-6 * (high - low)
         return 0.0 if abs(low) < none else low, 0.0 if abs(high) < none else high
     room = abs(low) / 2 if abs(low) > TINY else 1.0
@@ -81,7 +84,7 @@ def _opened(low: float, high: float) -> tuple[float, float]:
 
 
 def _legible(y: Floats, panel: Panel) -> bool:
-    """Return whether most of a curve is inside of the axes, and it is not flat there."""
+    """Return whether most of a curve is inside the axes and the visible part is not flat."""
     finite = y[np.isfinite(y)]
     if not len(finite):
         return True
@@ -93,18 +96,18 @@ def _legible(y: Floats, panel: Panel) -> bool:
 
 
 def margin(panel: Panel, share: float) -> tuple[float, float]:
-    """Return the range of a panel with a margin above and below."""
+    """Return the range of a panel, extended above and below by a share of its length."""
     room = (panel.high - panel.low) * share
     return panel.low - room, panel.high + room
 
 
 def clipped(xs: Floats, ys: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """Clip a curve to a range of values; it is nan outside."""
+    """Clip a curve to a range of values; values outside the range become nan."""
     for bound in (low, high):
         with np.errstate(all="ignore"):
             crosses = np.flatnonzero((ys[:-1] < bound) & (ys[1:] > bound) | (ys[:-1] > bound) & (ys[1:] < bound))
             share = (bound - ys[crosses]) / (ys[crosses + 1] - ys[crosses])
-        share[np.isnan(share)] = 1.0  # from a pole the bound is crossed as late as possible
+        share[np.isnan(share)] = 1.0  # next to a pole the curve crosses the bound as late as possible
         at = xs[crosses] + share * (xs[crosses + 1] - xs[crosses])
         xs, ys = np.insert(xs, crosses + 1, at), np.insert(ys, crosses + 1, bound)
     with np.errstate(all="ignore"):
@@ -112,13 +115,13 @@ def clipped(xs: Floats, ys: Floats, low: float, high: float) -> tuple[Floats, Fl
 
 
 def runs(ys: Floats) -> list[slice]:
-    """Return the pieces of a curve between nans."""
+    """Return the slices of a curve without nan."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], np.isfinite(ys), [False]]).astype(int)))
     return [slice(a, b) for a, b in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)]
 
 
 def thinned(xs: Floats, ys: Floats, low: float, high: float, columns: int) -> list[tuple[Floats, Floats]]:
-    """Return the pieces of a curve with its visible points: the first, last, lowest and highest of each column."""
+    """Return the pieces of a curve, reduced to the first, last, lowest and highest point of each column."""
     pieces = []
     for run in runs(ys):
         x, y = xs[run], ys[run]
@@ -133,7 +136,7 @@ def thinned(xs: Floats, ys: Floats, low: float, high: float, columns: int) -> li
 
 
 def ticks(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
-    """Return at most ``most`` round numbers in a range, and their labels: multiples of pi if the ends are fractions of pi."""
+    """Return at most ``most`` ticks and their labels: multiples of pi if the bounds are multiples of pi/4, else round numbers."""
     if high - low < 100 and all(abs(4 * end / math.pi - round(4 * end / math.pi)) < 1e-9 for end in (low, high)):
         for part in (0.25, 0.5, 1, 2, 5, 10, 20):
             places = _steps(low, high, part * math.pi)
@@ -161,7 +164,7 @@ def _of_pi(share: float) -> str:
 
 
 def tick_labels(values: Sequence[float]) -> list[str]:
-    """Return the labels of ticks with as few digits as distinguish them."""
+    """Return the labels of ticks, with the fewest digits that distinguish them."""
     apart = abs(values[1] - values[0]) / 1000 if len(values) > 1 else math.inf
     texts = [f"{v:g}" for v in values]
     for digits in range(7, 18):
@@ -181,19 +184,19 @@ def marks(plot: Plot) -> list[Discontinuity]:
 
 
 def vertical(found: Discontinuity) -> bool:
-    """Return whether a discontinuity is marked by a vertical line, as a pole is."""
+    """Return whether a discontinuity is marked with a vertical line, as a pole is."""
     return any(side.kind == "infinite" for side in found.limits[0])
 
 
 def circles(found: Discontinuity) -> list[tuple[float, float]]:
-    """Return the places of circles: one at a kink or a hole, two at a jump."""
+    """Return the positions of circles: one at a kink, a hole or a vertical tangent, two at a jump."""
     if found.kind == "jump":
         return [(found.at, side.value) for side in found.limits[0]]
     return [(found.at, found.limits[0][0].value)] if found.kind in ("kink", "hole", "vertical tangent") else []
 
 
 def shape_of(field: Field) -> float:
-    """Return the length of the vertical range relative to the horizontal one."""
+    """Return the ratio of the vertical range to the horizontal range."""
     return float((field.y[-1] - field.y[0]) / (field.x[-1] - field.x[0]))
 
 
@@ -206,7 +209,7 @@ def value_range(field: Field, given: tuple[float, float] | None) -> tuple[float,
 
 
 def bands(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
-    """Return the limits of at most ``most`` bands of values, round numbers around the range, and their labels."""
+    """Return the limits of at most ``most`` bands of values, and their labels; the limits are round numbers around the range."""
     power = 10.0 ** math.floor(math.log10((high - low) / most))
     for part in (1, 2, 2.5, 5, 10, 20):
         step = part * power
@@ -221,13 +224,13 @@ def arrows(field: Field, across: int, up: int, aspect: float) -> tuple[Floats, F
     """Return the arrows of the gradient, in the direction of steepest ascent on the screen.
 
     Args:
-        field: with a gradient.
-        across, up: the approximate numbers of arrows.
-        aspect: the height of the axes divided by the width, so that arrows are at right angles to contour lines.
+        field: the field; its order must be 1.
+        across, up: the approximate number of arrows in each row and in each column.
+        aspect: the ratio of the height of the axes to their width, which makes arrows perpendicular to contour lines.
 
     Returns:
-        positions x, y and directions u, v, ``(n,)`` each.  The longest arrows have the length 1; the length grows with the
-        third root of the steepness.
+        The positions x, y and the directions u, v, ``(n,)`` each.  The longest arrows have the length 1; the length is
+        proportional to the cube root of the length of the gradient.
     """
     assert field.gradient is not None
     column, row = _spaced(len(field.x), across), _spaced(len(field.y), up)
@@ -243,6 +246,6 @@ def arrows(field: Field, across: int, up: int, aspect: float) -> tuple[Floats, F
 
 
 def _spaced(count: int, wanted: int) -> NDArray[np.intp]:
-    """Return about ``wanted`` of ``count`` positions, in equal steps, away from the ends."""
+    """Return about ``wanted`` of ``count`` positions, equally spaced, with a margin at both ends."""
     step = max(1, round(count / wanted))
     return np.arange((count - 1) % step // 2 + step // 2, count - step // 4, step)

@@ -1,4 +1,4 @@
-"""The model of ``autodiff plot``: the samples of a curve over one variable, or of a field over two, as plain data."""
+"""The data model of ``autodiff plot``: the samples of curves over one variable, or of a field over two variables."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Plot(CommandResult):
 
     Attributes:
         expression: the program.
-        over: the range.
+        over: the range of the variable.
         order: the highest order of derivative.
-        points: points in equal steps, ``(m,)``.
-        table: the value and its derivatives there, ``(order + 1, m)``.
-        samples: the same curves for drawing; derivatives are nan where there is no value.
-        notes: what the user should know, ``{"kind", "span", "message"}``.
+        points: equally spaced points, ``(m,)``.
+        table: the value and its derivatives at ``points``, ``(order + 1, m)``.
+        samples: the curves for drawing, sampled adaptively; derivatives are nan where the value is nan.
+        notes: the notes on the plot, ``{"kind", "span", "message"}``.
     """
 
     command = "plot"
@@ -44,7 +44,7 @@ class Plot(CommandResult):
         return [output_name((self.over.name,) * k) for k in range(self.order + 1)]
 
     def data(self) -> dict[str, Floats]:
-        """Return the samples in equal steps by column."""
+        """Return the equally spaced samples by column."""
         return {self.over.name: self.points, **dict(zip(self.columns, self.table, strict=True))}
 
     def content(self) -> Record:
@@ -68,15 +68,15 @@ class Field(CommandResult):
 
     Attributes:
         expression: the program.
-        over: the two ranges, the horizontal one first.
-        order: 0, or 1 with the gradient.
-        x, y: points in equal steps, ``(m,)`` and ``(n,)``.
-        table: the value and the gradient there, ``(1, n, m)`` or ``(3, n, m)``.
+        over: the ranges of the two variables, the horizontal one first.
+        order: 0 for the value alone, 1 to include the gradient.
+        x, y: equally spaced points, ``(m,)`` and ``(n,)``.
+        table: the value and the gradient at these points, ``(1, n, m)`` or ``(3, n, m)``.
         value: the value for drawing, ``(n, m)``.
         gradient: the gradient for drawing, ``(2, n, m)``; ``None`` for order 0.
-        discontinuous: whether a neighbour contradicts the gradient, as beside jumps and poles, ``(n, m)``.
+        discontinuous: whether adjacent values contradict the gradient, as they do at jumps and poles, ``(n, m)``.
         window: the range of values to show.
-        notes: what the user should know, ``{"kind", "span", "message"}``.
+        notes: the notes on the plot, ``{"kind", "span", "message"}``.
     """
 
     command = "plot"
@@ -94,7 +94,7 @@ class Field(CommandResult):
     notes: list[dict[str, object]]
 
     def data(self) -> dict[str, Floats]:
-        """Return the samples by column; the second variable changes slowest."""
+        """Return the samples by column; the second variable varies slowest."""
         grid = np.meshgrid(self.x, self.y)
         named = {r.name: part.ravel() for r, part in zip(self.over, grid, strict=True)}
         columns = ["value", *(output_name((r.name,)) for r in self.over)]

@@ -1,4 +1,4 @@
-"""Plots as SVG, PNG and PDF files, drawn with matplotlib's figures: without a display, and reproducible to the byte."""
+"""Plots as SVG, PNG and PDF files: drawn with matplotlib figures, without a display, and reproducible byte for byte."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 800, 480
 MORE = 220
-"""Pixels that every panel after the first adds to the height."""
+"""The height in pixels of every panel after the first."""
 ALIKE = 1.6
-"""Two ranges are drawn to the same scale if neither is longer than the other by more than this factor."""
+"""Two ranges are drawn to the same scale if the ratio of their lengths is at most this factor."""
 DENSITY = {"png": 192, "svg": 96, "pdf": 96}
-"""Dots per inch.  A CSS pixel is 1/96 inch; a PNG has two dots for each, for screens of high resolution."""
+"""Dots per inch.  A CSS pixel is 1/96 inch; a PNG has two dots for each CSS pixel, for high-resolution screens."""
 DASHES: tuple[Literal["solid"] | tuple[float, tuple[float, float]], ...] = ("solid", (0, (5, 2)), (0, (1, 1.6)))
 
 
 class Theme(NamedTuple):
-    """The colours of a picture; ``bands`` are those of a field, from low to high values."""
+    """The colours of a picture; ``bands`` are the colours of a field from low to high values."""
 
     paper: str
     ink: str
@@ -78,13 +78,13 @@ THEMES = {
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """The look of a picture.
+    """The appearance of a picture.
 
     Attributes:
-        kind: ``svg``, ``png`` or ``pdf``.
-        width, height: in CSS pixels; ``None`` for the default.
-        theme: ``light`` or ``dark``.
-        transparent: whether to leave out the background.
+        kind: the file format, ``svg``, ``png`` or ``pdf``.
+        width, height: the size in CSS pixels; ``None`` for the default.
+        theme: the colours, ``light`` or ``dark``.
+        transparent: whether the background is transparent.
     """
 
     kind: str
@@ -95,7 +95,7 @@ class Looks:
 
 
 def drawn(plot: Plot | Field, looks: Looks, y_range: tuple[float, float] | None) -> bytes:
-    """Return the file with a picture.
+    """Return the contents of a picture file.
 
     Raises:
         MissingPackage: if matplotlib is not installed.
@@ -124,7 +124,7 @@ def drawn(plot: Plot | Field, looks: Looks, y_range: tuple[float, float] | None)
     }
     out = io.BytesIO()
     with mpl.rc_context(settings), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # matplotlib's, of labels that do not fit and letters that its font lacks
+        warnings.simplefilter("ignore")  # matplotlib warns of labels that do not fit and of missing glyphs
         width, height = looks.width or WIDTH, looks.height or HEIGHT
         figure = Figure(layout="constrained", facecolor=colors.paper)
         if isinstance(plot, Plot):
@@ -143,7 +143,7 @@ def drawn(plot: Plot | Field, looks: Looks, y_range: tuple[float, float] | None)
 
 
 def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: Theme) -> None:
-    """Draw one panel below the other, over the same range."""
+    """Draw the panels, one below the other, over the same range."""
     rows = figure.subplots(len(found), sharex=True, squeeze=False)[:, 0]
     called = names(plot)
     rows[0].set_title(shortened(visible(plot.expression)), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
@@ -170,7 +170,7 @@ def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: Theme) -> No
 def _curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], color: str, name: str) -> None:
     xs, ys = clipped(plot.samples.xs, plot.samples.ys[k], *window)
     pieces = thinned(xs, ys, plot.over.low, plot.over.high, 2000)
-    # One line for all pieces, with a gap after each, so that they share dashes and a legend.
+    # All pieces are one line with gaps of nan, so that they share a dash pattern and a legend entry.
     gap = np.array([np.nan])
     x = np.concatenate([part for piece, _ in pieces for part in (piece, gap)] or [gap])
     y = np.concatenate([part for _, piece in pieces for part in (piece, gap)] or [gap])
@@ -180,7 +180,7 @@ def _curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], color: s
 
 
 def _marks(axes: Axes, plot: Plot, panel: Panel, colors: Theme) -> None:
-    """Draw a dotted line at each pole, a circle at each kink, hole and end of a jump."""
+    """Draw a dotted line at each pole, and circles at kinks, holes and both ends of jumps."""
     shown = marks(plot)
     for found in shown:
         if vertical(found):
@@ -192,7 +192,7 @@ def _marks(axes: Axes, plot: Plot, panel: Panel, colors: Theme) -> None:
 
 
 def _field(figure: Figure, plot: Field, y_range: tuple[float, float] | None, alike: bool, colors: Theme) -> None:
-    """Draw the value in bands between contour lines, and the gradient as arrows."""
+    """Draw the value as bands between contour lines, and the gradient as arrows."""
     from matplotlib.colors import LinearSegmentedColormap
 
     axes = figure.subplots()
@@ -217,7 +217,7 @@ def _field(figure: Figure, plot: Field, y_range: tuple[float, float] | None, ali
     if alike:
         axes.set_aspect("equal")
     if plot.gradient is not None:
-        figure.draw_without_rendering()  # arrows depend on the size of the axes
+        figure.draw_without_rendering()  # the arrows depend on the size of the axes
         box = axes.get_window_extent()
         across = 22
         x, y, u, v = arrows(plot, across, max(6, round(across * box.height / box.width)), box.height / box.width)

@@ -1,4 +1,4 @@
-"""Sampling for ``autodiff plot``: a value and its derivatives over one variable, a value and its gradient over two."""
+"""Sampling for ``autodiff plot``: a value and its derivatives over one variable, or a value and its gradient over two variables."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ SAMPLES = 401
 SAMPLES_EACH_WAY = 161
 MOST_EACH_WAY = 2000
 MOST_ROWS = 250
-"""The most further points for a program that is evaluated point by point."""
+"""The maximum number of additional points for a program that is evaluated point by point."""
 HUGE = 1e306
-"""Larger values are drawn as infinite, as their differences may overflow."""
+"""The largest magnitude that is drawn as finite.  Differences of larger values may overflow."""
 MOST_NAMED = 8
 _KINDS = {
     "pole": ("pole", "poles"),
@@ -46,26 +46,28 @@ def plot(
     const: Mapping[str, object] | None = None,
     order: int = 1,
 ) -> Plot | Field:
-    """Sample an expression over one variable, or over two.
+    """Sample an expression over one or two variables.
 
     Args:
         expression: a program of the language whose result is one number.
-        over: one range or two.
-        at, const: values of all other variables.
+        over: the ranges of one or two variables.
+        at, const: the values of all other variables.
         order: the highest order of derivative that is shown: 0 to 2 over one variable, 0 or 1 over two.
 
     Raises:
-        AutodiffError: of any kind, with its place in the expression.
+        UsageError: if the number of ranges or the order is not supported, or if a variable has a range and a value.
+        MissingValue: if a variable does not have a range or a value.
+        AutodiffError: if the program cannot be parsed or evaluated.
     """
     fixed = {**(at or {}), **(const or {})}
     needed = free_names(parse(expression), fixed)
     _check(expression, [r.name for r in over], needed, at or {}, const or {})
     if not 0 <= order <= 2:
-        raise UsageError(f"the order must be 0, 1 or 2, not {order}", hint="autodiff taylor computes higher orders")
+        raise UsageError(f"the order must be 0, 1 or 2, not {order}", hint="use autodiff taylor for higher orders")
     if len(over) == 2 and order == 2:
         raise UsageError(
-            "over two variables the value and its gradient are drawn",
-            hint=f"leave out {setting('order', '2')}, or plot over one variable",
+            "a plot over two variables shows the value and its gradient, not second derivatives",
+            hint=f"remove {setting('order', '2')}, or plot over one variable",
         )
     used = {*needed, *free_names(parse(expression))}
     unused = [
@@ -74,7 +76,7 @@ def plot(
         if name not in used
     ]
     wrt = [r.name for r in over if r.name in needed]
-    # One order more than is shown: the slope of a curve shows its discontinuities.
+    # One additional order is computed, because the slope of a curve reveals its discontinuities.
     program = compile.compile(expression, wrt, min(order + 1, 2) if len(over) == 1 else 1, const=fixed)
     if len(over) == 1:
         return _plot(expression, over[0], order, program, unused)
@@ -89,10 +91,10 @@ def _plot(expression: str, over: Range, order: int, program: Compiled, notes: li
         samples = sample(lambda x: _defined(_curves(program, {over.name: x}, wanted)), points, order + 1, most)
     notes += described(over.name, samples.discontinuities)
     if samples.coarse:
-        hint = f"take {10 * len(points)} samples, or a shorter range"
-        notes.append(note("coarse", f"the curve changes faster than {len(points)} samples show: {hint}"))
+        hint = f"use {10 * len(points)} samples or a shorter range"
+        notes.append(note("coarse", f"the curve changes too fast for {len(points)} samples; {hint}"))
     if not np.isfinite(samples.ys[0]).any():
-        notes.append(note("domain", f"no value is finite for {over.name} from {over.low:g} to {over.high:g}"))
+        notes.append(note("domain", f"the expression is not finite anywhere for {over.name} from {over.low:g} to {over.high:g}"))
     table = _curves(program, {over.name: points}, wanted)[: order + 1]
     return Plot(expression, over, order, points, table, samples, notes)
 
@@ -108,19 +110,19 @@ def _field(expression: str, over: Sequence[Range], order: int, program: Compiled
         discontinuous, steep = _discontinuous(x, y, value, gradient)
         seen = window(value.ravel(), steep or bool(np.isinf(value).any()))
     if not np.isfinite(value).any():
-        notes.append(note("domain", f"no value is finite for these {listed(r.name for r in over)}"))
+        notes.append(note("domain", f"the expression is not finite anywhere in the ranges of {listed(r.name for r in over)}"))
     shown = np.stack(gradient) if order else None
     return Field(expression, over, order, x, y, table[: 3 if order else 1], value, shown, discontinuous, seen, notes)
 
 
 def _defined(curves: Floats) -> Floats:
-    """Remove derivatives where there is no value, as those of log(x) for negative x; make huge values infinite."""
+    """Set derivatives to nan where the value is nan, as for log(x) at negative x; replace huge values with infinity."""
     curves = np.where(np.isnan(curves[0]), np.nan, curves)
     return np.where(np.abs(curves) > HUGE, np.copysign(np.inf, curves), curves)
 
 
 def _curves(program: Compiled, columns: Mapping[str, Floats], wanted: Sequence[str]) -> Floats:
-    """Return the results of a program for columns, ``(k, n)``; a derivative with respect to an unused variable is 0."""
+    """Return the results of a program for columns of points, ``(k, n)``; derivatives with respect to unused variables are 0."""
     points = next(iter(columns.values()))
     found = program(**{name: column for name, column in columns.items() if name in program.variables})
     return np.stack([np.broadcast_to(found.get(name, 0.0), points.shape) for name in wanted])
@@ -129,17 +131,17 @@ def _curves(program: Compiled, columns: Mapping[str, Floats], wanted: Sequence[s
 def _check(
     expression: str, over: Sequence[str], needed: Mapping[str, Span], at: Mapping[str, object], const: Mapping[str, object]
 ) -> None:
-    """Refuse variables that do not have either a range or one value."""
+    """Raise an error unless there are one or two ranges, and every variable has either a range or a value."""
     if not over:
         name = next(iter(needed), "x")
-        raise MissingValue("there is no variable to plot over", hint=f"give one a range with {setting('over', f'{name}=-3:3')}")
+        raise MissingValue("a plot needs the range of a variable", hint=f"give a range with {setting('over', f'{name}=-3:3')}")
     if len(over) > 2:
-        hint = f"give the others a value: {setting('at', f'{over[-1]}=1')}"
-        raise UsageError(f"a plot is over one variable or two, not {len(over)}", hint=hint)
+        hint = f"give the other variables a value with {setting('at', f'{over[-1]}=1')}"
+        raise UsageError(f"a plot has a range for one or two variables, not {len(over)}", hint=hint)
     for name in over:
         for key, values in (("at", at), ("const", const)):
             if name in values:
-                hint = f"leave out {setting('over', name)} or {setting(key, name)}"
+                hint = f"remove {setting('over', name)} or {setting(key, name)}"
                 raise UsageError(f"'{name}' has a range and a value", hint=hint)
     missing = {name: span for name, span in needed.items() if name not in over}
     if missing:
@@ -147,7 +149,7 @@ def _check(
 
 
 def described(name: str, found: Sequence[Discontinuity]) -> list[dict[str, object]]:
-    """Return a note for each kind of discontinuity, with the places."""
+    """Return a note for each kind of discontinuity, with its positions."""
     places: dict[tuple[str, str, str], list[float]] = {}
     for one in found:
         singular, many = _KINDS[one.kind]
@@ -165,7 +167,7 @@ def described(name: str, found: Sequence[Discontinuity]) -> list[dict[str, objec
 
 
 def _discontinuous(x: Floats, y: Floats, value: Floats, gradient: Sequence[Floats]) -> tuple[Bools, bool]:
-    """Return where neighbours contradict the gradient, and whether some of these values are far from most others."""
+    """Return the points whose neighbours contradict the gradient, and whether the values at these points include outliers."""
     found = np.zeros(value.shape, bool)
     finite = value[np.isfinite(value)]
     if not len(finite):

@@ -1,7 +1,7 @@
 """Adaptive sampling of a curve and its derivatives: dense where the curve bends, interrupted at discontinuities.
 
-Sampling begins with equal steps.  Intervals whose ends contradict the exact slopes are halved a few times; the intervals that
-still do are searched for discontinuities, see ``discontinuities``.
+Sampling begins with equal steps.  An interval whose end points contradict the exact slopes is halved up to ``HALVINGS`` times.  If
+the contradiction remains, the interval is searched for discontinuities, see ``discontinuities``.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ from autodiff_cli.plot.discontinuities import (
 
 HALVINGS = 6
 SMOOTH = 1e-3
-"""The largest distance from a curve to the line between two samples, relative to the size of the curve."""
+"""The maximum distance between a curve and the line through two adjacent samples, relative to the size of the curve."""
 MOST_POINTS = 60_000
 MOST_DISCONTINUITIES = 4_000
-"""The most intervals that are searched, those with a mismatch of the value first."""
+"""The maximum number of intervals that are searched; intervals with a mismatch of the value come first."""
 CLOSEST = 1e-6
-"""Samples closer to a discontinuity, relative to the whole interval, would add only rounding errors to a picture."""
+"""The minimum distance between a sample and a discontinuity, relative to the whole interval.  Closer samples would add only
+rounding errors to a picture."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,12 @@ class Samples:
     """Curves that are ready to be drawn.
 
     Attributes:
-        xs: points, in order, ``(n,)``.
-        ys: the curves there, ``(k, n)``; nan where a curve is interrupted.
-        evenly: the curves at the first points, in equal steps, ``(k, m)``.
-        discontinuities: in order.
-        windows: for each curve the range of values to show, ``(k, 2)``; nan if it has no finite value.
-        coarse: whether the curves change faster than the samples, so that some discontinuities may be missing.
+        xs: the points in ascending order, ``(n,)``.
+        ys: the curves at ``xs``, ``(k, n)``; nan where a curve is interrupted.
+        evenly: the curves at the initial, equally spaced points, ``(k, m)``.
+        discontinuities: the discontinuities in ascending order.
+        windows: for each curve, the range of values to show, ``(k, 2)``; nan for a curve without finite values.
+        coarse: whether the curves change too fast for the samples, so that some discontinuities may be missing.
     """
 
     xs: Floats
@@ -63,11 +64,11 @@ def sample(function: Curves, xs: Floats, shown: int, most_points: int = MOST_POI
     """Sample curves over an interval.
 
     Args:
-        function: returns the value and its derivatives ``(k, n)`` at points ``(n,)``.  If there is one derivative more than
-            ``shown``, it is used as the slope of the last curve.
-        xs: the first points, in order, at least two.
+        function: a function that returns the value and its derivatives, ``(k, n)``, at points ``(n,)``.  If ``k`` is greater than
+            ``shown``, the additional derivative is the slope of the last curve.
+        xs: the initial points in ascending order, at least two.
         shown: the number of curves to draw.
-        most_points: the most points that may be sampled in between.
+        most_points: the maximum number of points after refinement.
     """
     evenly = ys = np.asarray(function(xs))
     extent = Extent(ys)
@@ -86,14 +87,14 @@ def sample(function: Curves, xs: Floats, shown: int, most_points: int = MOST_POI
         xs, ys = _interrupted(*_with(xs, ys, near, at_near), found, shown)
     free = [any(b.unbounded(k) for b in found) for k in range(shown)]
     windows = np.array([window(evenly[k] if free[k] else ys[k], free[k]) for k in range(shown)])
-    # The ends of the interval are not ends of the domain.
+    # The ends of the plotted interval are not ends of the domain.
     inner = [b for b in found if b.left > xs[0] and b.right < xs[-1]]
     told = [b for b in found if b.kind and (b in inner or b.unbounded(0))]
     return Samples(xs, ys[:shown], evenly[:shown], told, windows, coarse)
 
 
 def window(y: Floats, unbounded: bool) -> tuple[float, float]:
-    """Return the range of values to show: the whole of a bounded curve, most of an unbounded one, nan without values."""
+    """Return the range of values to show: all values of a bounded curve, most values of an unbounded one, nan if none is finite."""
     finite = y[np.isfinite(y)]
     if not len(finite):
         return math.nan, math.nan
@@ -106,7 +107,7 @@ def window(y: Floats, unbounded: bool) -> tuple[float, float]:
 
 
 def _refined(function: Curves, xs: Floats, ys: Floats, extent: Extent, shown: int, most: int) -> tuple[Floats, Floats]:
-    """Halve intervals until samples are close to the curve, or there are too many."""
+    """Halve intervals until the samples follow the curve closely, or the limit ``most`` is reached."""
     for _ in range(HALVINGS):
         allowed = SMOOTH * extent.between(ys, shown)
         rough = (mismatch(xs, ys, shown) > allowed).any(0)
@@ -121,7 +122,7 @@ def _refined(function: Curves, xs: Floats, ys: Floats, extent: Extent, shown: in
 
 
 def _with(xs: Floats, ys: Floats, more: Floats, at_more: Floats) -> tuple[Floats, Floats]:
-    """Insert further samples in order."""
+    """Insert additional samples in ascending order of ``xs``."""
     xs, first = np.unique(np.concatenate([xs, more]), return_index=True)
     return xs, np.concatenate([ys, at_more], axis=1)[:, first]
 
@@ -129,7 +130,7 @@ def _with(xs: Floats, ys: Floats, more: Floats, at_more: Floats) -> tuple[Floats
 def _searched(
     function: Curves, xs: Floats, rough: NDArray[np.intp], extent: Extent, shown: int
 ) -> tuple[list[Discontinuity], Floats, Floats]:
-    """Return the discontinuities in the intervals that begin at positions ``rough``, and the samples taken to find them."""
+    """Return the discontinuities in the intervals that begin at the positions ``rough``, and the additional samples."""
     low, high = float(xs[0]), float(xs[-1])
     resolution = 4 * float(np.spacing(max(abs(low), abs(high))))
     left, right = bisected(function, xs[rough], xs[rough + 1], extent, shown, resolution)
@@ -146,7 +147,7 @@ def _searched(
         inside = left[i] > low, right[i] < high
         limits = [_limits(sides, inside, extent, k) for k in range(shown)]
         kind = kind_of(limits, joined(limits, extent), float(at_middle[i]), extent)
-        if kind == "hole":  # 0/0: derivatives divide rounding errors by powers of the distance
+        if kind == "hole":  # 0/0: derivatives divide rounding errors by powers of the distance to the hole
             limits[1:] = [_limits(sides, inside, extent, k, CLOSEST * (high - low)) for k in range(1, shown)]
         through = joined(limits, extent)
         broken = through.index(False) if not all(through) else shown
@@ -163,10 +164,14 @@ def _searched(
 def _limits(
     sides: tuple[tuple[Floats, Floats], ...], inside: tuple[bool, bool], extent: Extent, curve: int, closest: float = 0.0
 ) -> tuple[Limit, Limit]:
-    """Return the limits of a curve from the left and from the right; beyond the ends of the interval the curve is not known.
+    """Return the limits of a curve from the left and from the right; a side beyond the plotted interval is ``outside``.
 
     Args:
-        sides: the distances ``(n,)`` and values ``(k, n)`` on the left and on the right.
+        sides: the distances ``(n,)`` and the values ``(k, n)`` on the left and on the right.
+        inside: whether each side is inside the plotted interval.
+        extent: the sizes of the curves.
+        curve: the number of the curve.
+        closest: the minimum distance of the samples that are used.
     """
     left, right = (
         limit(distances, values[curve], extent, curve, closest) if there else Limit("outside")
@@ -180,15 +185,15 @@ def _merged(
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Merge intervals that touch.
 
-    A curve that ends and begins again at a single point, as 1/x does, was bisected from both sides.
+    A curve that is interrupted at a single point, as 1/x is, was bisected from both sides.
 
     Args:
         left, right: the ends of the intervals.
-        floor, ceiling: how far samples may be taken on each side.
-        close: the largest distance between intervals that touch.
+        floor, ceiling: the lowest and the highest point that may be sampled for each interval.
+        close: the maximum distance between two intervals that touch.
 
     Returns:
-        left and right ends, the places between, and the new floors and ceilings.
+        The left ends, right ends, positions of the discontinuities, floors and ceilings of the merged intervals.
     """
     begin = np.flatnonzero(np.concatenate([[True], left[1:] - right[:-1] > close]))
     end = np.concatenate([begin[1:], [len(left)]]) - 1
@@ -201,14 +206,14 @@ def _merged(
 
 
 def _interrupted(xs: Floats, ys: Floats, found: list[Discontinuity], shown: int) -> tuple[Floats, Floats]:
-    """Insert the limits on both sides of each discontinuity, with nan between in the curves that are not continuous."""
+    """Insert the limits on both sides of each discontinuity, separated by nan in the curves that are discontinuous."""
     places = np.array([[b.left, b.left + (b.right - b.left) / 2, b.right] for b in found]).reshape(-1)
     xs, ys = _with(xs, ys, places, np.full((len(ys), len(places)), np.nan))
     for b in found:
         first, last = np.searchsorted(xs, b.left, "left"), np.searchsorted(xs, b.right, "right") - 1
         for k in range(shown):
             left, right = b.limits[k]
-            # The value at the place itself, which may be a convention, is not drawn.
+            # The value at the discontinuity itself may be a convention, so it is not drawn.
             ys[k, first : last + 1] = left.value if b.joined[k] else np.nan
             ys[k, first] = left.value if left.kind == "finite" else np.nan
             ys[k, last] = right.value if right.kind == "finite" else np.nan
@@ -216,7 +221,7 @@ def _interrupted(xs: Floats, ys: Floats, found: list[Discontinuity], shown: int)
 
 
 def even(low: float, high: float, count: int) -> Floats:
-    """Return points in equal steps from one end to the other; a point near 0 is exactly 0."""
+    """Return equally spaced points from ``low`` to ``high``; a point next to 0 becomes exactly 0."""
     points = np.linspace(low, high, count)
     points[np.abs(points) < 1e-9 * (high - low) / count] = 0.0
     return points

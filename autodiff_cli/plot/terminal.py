@@ -1,4 +1,4 @@
-"""Curves on a terminal, drawn with plotext: solid, dashed and dotted lines of braille dots, legible without colour."""
+"""Curves on a terminal, drawn with plotext as solid, dashed and dotted lines of braille dots, distinguishable without colour."""
 
 from __future__ import annotations
 
@@ -16,16 +16,20 @@ from autodiff_cli.plot.model import Plot
 from autodiff_cli.report.table import console
 
 COLORS = (32, 166, 133)
-"""Blue, orange and purple, of 256: legible on black and on white."""
+"""Blue, orange and purple in the palette of 256 colours; they are legible on black and on white."""
 DASHES = ((1, 0), (6, 4), (1, 3))
-"""The dots that are drawn and the dots that are left out, in turn."""
+"""The line style of each curve: the number of dots drawn, and the number of dots skipped after them."""
 SAMPLES = ("━━━━", "━ ━ ", "· · ")
 WIDEST, NARROWEST = 120, 24
 DIM = 244
 
 
 def size(width: int | None, height: int | None) -> tuple[int, int]:
-    """Return columns and rows: the width of the terminal up to 120, 80 in a pipe; a quarter of it in height, if that fits."""
+    """Return the columns and rows of a plot.
+
+    The default width is the width of the terminal, at most 120 columns, or 80 in a pipe.  The default height is a quarter of the
+    width, reduced to the height of the terminal.
+    """
     columns, lines = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else (80, 24)
     columns = max(NARROWEST, min(columns, WIDEST) if width is None else width)
     rows = min(max(18, columns // 4), lines - 4) if height is None else height
@@ -33,7 +37,7 @@ def size(width: int | None, height: int | None) -> tuple[int, int]:
 
 
 def drawn(plot: Plot, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> str:
-    """Draw curves on standard output."""
+    """Return the text of curves drawn for standard output."""
     colorless = console(color).no_color
     columns, rows = size(width, height)
     found = panels(plot, y_range)
@@ -76,14 +80,14 @@ def _drawn(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -
     for x, y in (place for found in marks(plot) for place in circles(found)):
         if 0 in panel.curves and panel.low <= y <= panel.high:
             figure.draw(figure.signal([x], [y], marker=plotext.marker("○", COLORS[0])))
-    # plotext paints axes on white; remove the background.
+    # plotext gives axes a white background, which is removed here.
     return str(figure.build().string(colorless)).replace("\x1b[48;5;15m", "").rstrip("\n").split("\n")
 
 
 def _draw_curve(plotext: Any, plot: Plot, panel: Panel, k: int, inner: tuple[int, int]) -> None:
     low, high = plot.over.low, plot.over.high
     xs, ys = clipped(plot.samples.xs, plot.samples.ys[k], panel.low, panel.high)
-    # Braille dots per unit.
+    # Braille dots per unit of x and y.
     scale = np.array([2 * inner[0] / (high - low), 4 * inner[1] / (panel.high - panel.low)])
     marker = plotext.marker("braille", COLORS[k])
     for x, y in thinned(xs, ys, low, high, 2 * inner[0]):
@@ -93,11 +97,11 @@ def _draw_curve(plotext: Any, plot: Plot, panel: Panel, k: int, inner: tuple[int
 
 
 _LONGEST = 1e6
-"""A longer curve, in dots, is not dashed."""
+"""The maximum length of a dashed curve, in dots; a longer curve is drawn solid."""
 
 
 def _dashed(x: Floats, y: Floats, scale: Floats, drawn: int, left_out: int) -> list[tuple[Floats, Floats]]:
-    """Split a curve into dashes along its length in dots."""
+    """Split a curve into dashes; all lengths are in dots along the curve."""
     if not left_out or len(x) < 2:
         return [(x, y)]
     length = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x) * scale[0], np.diff(y) * scale[1]))])

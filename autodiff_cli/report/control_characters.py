@@ -1,20 +1,23 @@
-"""Text that is safe on a terminal.  Only this module decides what a control character looks like."""
+"""Text that is safe on a terminal, with control characters replaced by escape sequences."""
 
 from __future__ import annotations
 
 import re
 
-# C0 except tab and newline, DEL, C1; characters that change the direction of text or end a line invisibly; surrogates.
+# C0 except tab and newline, DEL and C1; characters that change the direction of text; invisible line separators; surrogates.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
-    r"""Return text with control characters as ``\x1b``: they come from names, cells and files, and a terminal would obey them."""
+    r"""Return text with control characters escaped, such as ``\x1b``.
+
+    Names, cells and files may contain control characters, which a terminal would execute.
+    """
     return text if text.isprintable() else _CONTROL.sub(_escaped, text)
 
 
 def visible_json(text: str) -> str:
-    r"""Return JSON with control characters as ``\u001b``, which means the same."""
+    r"""Return JSON with control characters escaped, such as ``\u001b``, which does not change its value."""
     return text if text.isprintable() else _CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 

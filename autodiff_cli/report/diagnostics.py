@@ -1,6 +1,6 @@
 """Errors and notes as text, for people and for programs.
 
-On a terminal sentences are wrapped between words, and the line of the source is cut around the place of the error.
+On a terminal, sentences are wrapped between words, and a long source line is reduced to the part around the error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _WIDEST = 76
 
 
 def for_people(error: AutodiffError) -> str:
-    """Return the message, the line of the source with carets under the place, and the hint."""
+    """Return the message, the source line with carets under the error, and the hint."""
     columns = _columns()
     lines = [folded(f"error: {error.message.rstrip()}", columns)]
     if error.path is not None and error.line is not None:
@@ -29,12 +29,12 @@ def for_people(error: AutodiffError) -> str:
 
 
 def note(text: str) -> str:
-    """Return a note, ended by a newline."""
+    """Return the text of a note, with a newline at the end."""
     return visible(folded(f"note: {text}", _columns())) + "\n"
 
 
 def folded(text: str, columns: int | None) -> str:
-    """Wrap a sentence to so many columns, if any; lines after the first are indented."""
+    """Wrap a sentence to a number of columns, and indent all lines but the first; ``None`` columns leave it unchanged."""
     if columns is None or len(text) <= columns:
         return text
     import textwrap
@@ -44,7 +44,7 @@ def folded(text: str, columns: int | None) -> str:
 
 
 def _columns() -> int | None:
-    """Return the width of the terminal that standard error goes to, or ``None`` if it does not go to one."""
+    """Return the width of the terminal on standard error, or ``None`` if standard error is not a terminal."""
     try:
         return max(20, os.get_terminal_size(sys.stderr.fileno()).columns)
     except (OSError, ValueError, AttributeError):
@@ -52,7 +52,7 @@ def _columns() -> int | None:
 
 
 def excerpt(source: str, span: Span, widest: int = _WIDEST) -> tuple[str, str]:
-    """Return the line that a span begins on, cut around it if it is long, and a line of carets."""
+    """Return the source line at the start of a span, and a line of carets; a long line is reduced to the part around the span."""
     start, end = span
     first = source.rfind("\n", 0, start) + 1
     last = source.find("\n", start)

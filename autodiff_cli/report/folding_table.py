@@ -1,14 +1,14 @@
-"""Tables that fit the terminal, from 40 columns on.
+"""Tables that fit terminals of at least 40 columns.
 
-No number is broken and no column is cut off, which columns of rich do at 80 columns already.  A table that is too wide
-shrinks in this order:
+Numbers are never broken and columns are never cut off; plain rich tables do both on 80 columns.  A table that is too wide is
+shrunk in this order:
 
-1. its columns move closer together;
-2. matrices take a line for each row, sentences are wrapped between words, long expressions lose their middle;
-3. columns of words that are the same in every row are replaced by a line below the table;
-4. the table is split into parts, each with the first column in front.
+1. the gaps between columns become smaller;
+2. each row of a matrix gets its own line, sentences are wrapped between words, and long expressions lose their middle;
+3. columns of words that are equal in all rows are replaced with a line below the table;
+4. the table is split into parts, each of which begins with the first column.
 
-In a pipe a table is as wide as it needs, and does not shrink.
+In a pipe, a table has its natural width.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from rich.text import Text
 from autodiff_cli.wording import shortened
 
 _LEAST = 20
-"""Characters of a shortened expression, or of a line of a sentence, at least."""
+"""The minimum width of a shortened expression and of a wrapped sentence."""
 _GAPS = (3, 2)
-"""Blanks between columns."""
+"""The number of blanks between columns: the default, and the minimum."""
 _INNER_ROW = re.compile(r"(\[*)\[([^\[\]]*)\](\]*)")
 
 
 class FoldingTable(Table):
-    """A table of rich that shrinks as described above.
+    """A rich table that shrinks to the width of the terminal.
 
-    A column with ``no_wrap=True`` contains words, which stay as they are; one with ``overflow="fold"`` numbers, arrays and
-    sentences; any other contains expressions, which may be shortened.
+    A column with ``no_wrap=True`` contains words, which do not change.  A column with ``overflow="fold"`` contains numbers, arrays
+    and sentences.  Any other column contains expressions, which may be shortened.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -71,7 +71,10 @@ class _Strip:
     """A column, its cells, and the width of its header.
 
     Attributes:
-        by_rows: whether matrices take a line for each row.
+        column: the column of the rich table.
+        cells: the cells of the column.
+        header: the width of the header; 0 if headers are hidden.
+        by_rows: whether each row of a matrix gets its own line.
     """
 
     column: Column
@@ -91,12 +94,12 @@ class _Strip:
 
     @property
     def widest(self) -> int:
-        """The width without shortening or wrapping."""
+        """The width of the column without shortening or wrapping."""
         return max([self.header, *(_width(self._by_rows(cell)) for cell in self.cells)])
 
     @property
     def least(self) -> int:
-        """The least width."""
+        """The minimum width of the column."""
         if self.column.no_wrap:
             return self.widest
         if self.column.overflow != "fold":
@@ -105,7 +108,7 @@ class _Strip:
         return min(self.widest, max([self.header, *stiff]))
 
     def fitted(self, width: int, dots: str) -> list[Text]:
-        """Return the cells in this width."""
+        """Return the cells, changed to fit a width."""
         if self.column.overflow != "fold" and not self.column.no_wrap:
             return [Text(shortened(cell.plain, width, dots), cell.style) if _width(cell) > width else cell for cell in self.cells]
         return [self._by_rows(cell, width if self.column.justify == "right" else 0) for cell in self.cells]
@@ -122,7 +125,7 @@ class _Strip:
 
 @dataclass
 class _Fit:
-    """A part of a table that fits: columns, the width of each, and the gap between them."""
+    """A part of a table that fits the terminal: its columns, their widths, and the gap between columns."""
 
     strips: list[_Strip]
     widths: list[int]
@@ -130,7 +133,7 @@ class _Fit:
 
 
 def _parts(strips: list[_Strip], room: int) -> tuple[list[_Fit], list[_Strip]]:
-    """Return the parts of a table, and the columns that a line below them replaces."""
+    """Return the parts of a table, and the columns that a line below the table replaces."""
     whole = _fit(strips, room)
     if whole is not None:
         return [whole], []
@@ -151,7 +154,7 @@ def _parts(strips: list[_Strip], room: int) -> tuple[list[_Fit], list[_Strip]]:
 
 
 def _fit(strips: list[_Strip], room: int) -> _Fit | None:
-    """Shrink columns as little as possible; return ``None`` if they do not fit."""
+    """Shrink columns as little as possible, and return the result; ``None`` if the columns do not fit."""
     for by_rows in (False, True):
         strips = [replace(strip, by_rows=by_rows) for strip in strips]
         widths = [strip.widest for strip in strips]
@@ -170,7 +173,7 @@ def _fit(strips: list[_Strip], room: int) -> _Fit | None:
 
 
 def _split(strips: list[_Strip], room: int) -> list[list[_Strip]]:
-    """Return as many columns in each part as fit in full, behind the first column, which every part has."""
+    """Split a table into parts that fit without further shrinking; every part begins with the first column."""
     first, *others = (replace(strip, by_rows=True) for strip in strips)
     parts: list[list[_Strip]] = []
     used = room
@@ -184,7 +187,7 @@ def _split(strips: list[_Strip], room: int) -> list[list[_Strip]]:
 
 
 def _forced(strips: list[_Strip], room: int) -> _Fit:
-    """Return a part with a column that is too wide: arrays are wrapped between elements, and only words inside."""
+    """Return a part with a column that is too wide: arrays are wrapped between elements, and only words may be broken."""
     gap = _GAPS[-1]
     if len(strips) == 1:
         return _Fit(strips, [room], gap)
@@ -195,7 +198,7 @@ def _forced(strips: list[_Strip], room: int) -> _Fit:
 
 
 def _hanging(cell: Text, width: int) -> Text:
-    """Return a text of the first column, wrapped so that it does not look like two rows."""
+    """Return a cell of the first column, wrapped with a hanging indent, so that it does not look like two rows."""
     if cell.spans or not _is_prose(cell.plain) or _width(cell) <= width:
         return cell
     import textwrap
@@ -212,7 +215,7 @@ def _is_prose(text: str) -> bool:
 
 
 def _matrix_lines(text: str, aligned: bool = True) -> list[str]:
-    """Return the rows of a matrix one below the other, their elements aligned, as NumPy prints them."""
+    """Return the lines of a matrix, one for each row, with aligned elements, as NumPy prints it."""
     rows = _INNER_ROW.findall(text)
     elements = [row.split(", ") for _, row, _ in rows]
     widths = [max(map(len, column)) if aligned else 0 for column in zip(*elements, strict=True)]

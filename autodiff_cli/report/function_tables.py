@@ -1,4 +1,4 @@
-"""The functions of the language for the eye."""
+"""Tables of the functions of the language, for people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LABELS = (
 
 
 def tables(result: FunctionList, _: int) -> list[RenderableType]:
-    """A table of the functions of each subject, or the whole description of one."""
+    """Return one table of functions for each subject, or the complete description of a single function."""
     if result.one:
         return [_card(result.functions[0])]
     parts: list[RenderableType] = []

@@ -1,4 +1,4 @@
-"""Functions of the language as the result of a command."""
+"""The result of the command ``functions``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class FunctionList(CommandResult):
 
     Args:
         functions: the functions.
-        one: whether a single function was asked for, by name.
+        one: whether the user named a single function.
     """
 
     command = "functions"

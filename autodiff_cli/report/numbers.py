@@ -1,4 +1,4 @@
-"""Numbers as text: with few digits for people, with as many as they need for programs."""
+"""Numbers as text: rounded for people, exact for programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Number = bool | float | np.generic
 
 LARGE = 12
-"""A tensor of more elements is abbreviated in tables."""
+"""The maximum number of elements of a tensor that a table shows completely."""
 
 
 def human(value: ArrayLike, precision: int = 6) -> str:
@@ -35,12 +35,12 @@ def human(value: ArrayLike, precision: int = 6) -> str:
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
-    """Return a shape such as ``(1000 x 3)``."""
+    """Return the text of a shape, such as ``(1000 x 3)``."""
     return f"({' x '.join(map(str, shape))})"
 
 
 def _nested(value: Any, spelled: Callable[[Any], str]) -> str:
-    """Return an array, or a list whose parts need not fit together, with each number as ``spelled`` writes it."""
+    """Return the text of an array or a nested list, which may be ragged; ``spelled`` formats each number."""
     if isinstance(value, (list, tuple)) or np.ndim(value):
         return f"[{', '.join(_nested(part, spelled) for part in value)}]"
     return spelled(value[()] if isinstance(value, np.ndarray) else value)
@@ -61,12 +61,12 @@ def exact(value: Number) -> str:
 
 
 def exact_array(value: ArrayLike | None) -> str:
-    """Return an array, or nested lists, with exact numbers; texts and ``None`` in it stay as they are."""
+    """Return the text of an array or a nested list with exact numbers; strings and ``None`` in it do not change."""
     return _nested(value, lambda part: str(part) if part is None or isinstance(part, str) else exact(part))
 
 
 def finite_or_text(value: object) -> Any:
-    """Return a JSON value in which numbers that are not finite are ``"nan"``, ``"inf"`` or ``"-inf"``."""
+    """Return a JSON value in which ``"nan"``, ``"inf"`` and ``"-inf"`` replace numbers that are not finite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""A progress bar on standard error for work that takes longer than two seconds."""
+"""A progress bar on standard error, for work that takes longer than two seconds."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 PATIENCE = 2.0
-"""Seconds without a bar."""
+"""The number of seconds before the bar appears."""
 
 
 class Progress:
-    """Rows, their rate and the remaining time, if standard error is a terminal.
+    """A progress bar with the number of rows, their rate and the remaining time, if standard error is a terminal.
 
     Args:
-        shown: whether nothing else is printed on the terminal.
+        shown: whether to show the bar; it must not be mixed with other output on the terminal.
     """
 
     def __init__(self, shown: bool = True) -> None:
@@ -35,11 +35,11 @@ class Progress:
             self._bar[0].stop()
 
     def __call__(self, rows: int, part: float | None) -> None:
-        """Show the progress.
+        """Update the bar.
 
         Args:
-            rows: number of rows that are done.
-            part: part of the input that is done, from 0 to 1, if it is known.
+            rows: the number of processed rows.
+            part: the processed fraction of the input, from 0 to 1; ``None`` if it is unknown.
         """
         if not self._shown:
             return
@@ -58,7 +58,7 @@ def _bar(known: bool) -> tuple[Bar, TaskID]:
 
     time_column = TimeRemainingColumn() if known else TimeElapsedColumn()
     words = TextColumn("left" if known else "so far")
-    console = Console(file=getattr(sys.stderr, "unescaped", sys.stderr))  # the bar moves the cursor by control characters
+    console = Console(file=getattr(sys.stderr, "unescaped", sys.stderr))  # the bar moves the cursor with control characters
     bar = Progress(TextColumn("{task.description}"), BarColumn(), time_column, words, console=console, transient=True)
     bar.start()
     return bar, bar.add_task("", total=1.0 if known else None)

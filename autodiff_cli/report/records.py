@@ -1,4 +1,4 @@
-"""Results as text for programs: JSON, NDJSON, CSV, TSV, Markdown, plain text, bare numbers."""
+"""Results as text for programs: JSON, NDJSON, CSV, TSV, Markdown, plain text and bare numbers."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 def to_json(value: object) -> str:
-    """Return one line of JSON."""
+    """Return a value as one line of JSON."""
     ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
     return visible_json(json.dumps(finite_or_text(value), ensure_ascii=ascii_only, allow_nan=False))
 
 
 def render(style: str, result: CommandResult) -> str:
-    """Return a result in one of the formats that all results have, except the table for people.
+    """Return the text of a result in one of the formats for programs, which all results support.
 
     Args:
         style: a name in ``WRITERS``, or a format with a delimiter.
-        result: what to write; a cell that a record lacks is empty.
+        result: the result; a column that is missing in a record has an empty cell.
     """
     if style in WRITERS:
         return WRITERS[style](result)
@@ -59,7 +59,7 @@ WRITERS: dict[str, Callable[[CommandResult], str]] = {"json": _json, "ndjson": _
 
 
 def _cells(result: CommandResult, nothing: str = "") -> list[list[str]]:
-    """The records as text, below the names of their columns."""
+    """Return the header row and one row of text for each record."""
     records = result.records()
     columns = list(dict.fromkeys(column for record in records for column in record))
     return [columns, *([_cell(record.get(column), nothing) for column in columns] for record in records)]
@@ -76,13 +76,13 @@ def _cell(value: ArrayLike | None, nothing: str = "") -> str:
 
 
 class _Lines(list[str]):
-    """A file for csv, which writes every row at once."""
+    """A file for ``csv.writer``, which calls ``write`` once for each row."""
 
     write = list[str].append
 
 
 def delimited(rows: Iterable[Iterable[object]], delimiter: str) -> str:
-    """Return rows as CSV; a cell with the end of a line in it, of either kind, is quoted."""
+    r"""Return rows as CSV; a cell that contains ``\n`` or ``\r`` is quoted."""
     import csv
 
     lines = _Lines()
@@ -91,21 +91,21 @@ def delimited(rows: Iterable[Iterable[object]], delimiter: str) -> str:
 
 
 def markdown(head: Sequence[str], *rows: Sequence[str]) -> str:
-    """Return a table in Markdown."""
+    """Return a Markdown table."""
     return f"{markdown_line(head)}|{' --- |' * len(head)}\n{''.join(map(markdown_line, rows))}"
 
 
 def markdown_line(cells: Iterable[str]) -> str:
-    """Return a row of a table in Markdown."""
+    """Return one row of a Markdown table."""
     texts = (visible(cell).replace("|", "\\|").replace("*", "\\*").replace("\n", " ") for cell in cells)
     return f"| {' | '.join(texts)} |\n"
 
 
 def bare(values: Iterable[object]) -> str:
-    """Return numbers alone, one on each line, elements of arrays in order.
+    """Return bare numbers, one on each line; the elements of an array are in row-major order.
 
     Raises:
-        LimitError: for more numbers than one output may have.
+        LimitError: if there are more numbers than an output may contain.
     """
     arrays = [np.asarray(value) for value in values if value is not None]
     check_printed(sum(array.size for array in arrays))

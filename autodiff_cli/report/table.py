@@ -1,4 +1,4 @@
-"""Results for the eye: tables drawn with rich.  Text of the user is never taken for markup."""
+"""Results for people: tables drawn with rich, which never interprets the text of the user as markup."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from autodiff_cli.derivatives.taylor import Taylor
 
 Renderable = RenderableType
-"""A part of the output that rich draws."""
+"""A part of the output that rich can render."""
 _WIDEST = 100_000
 MOST_ROWS = 60
 
 
 class _Console(Console):
-    """A console that shows control characters in text, and sends those of its own styles only."""
+    """A console that escapes control characters in text, and sends only the control sequences of its own styles."""
 
     def render(self, renderable: Renderable, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
@@ -41,10 +41,11 @@ class _Console(Console):
 
 
 def console(color: str = "auto") -> Console:
-    """Standard output: as wide as the terminal, or as wide as it takes in a pipe.
+    """Return the console of standard output, which has the width of the terminal, or practically no limit in a pipe.
 
     Args:
-        color: ``auto`` asks the terminal and the environment (``NO_COLOR`` wins over ``FORCE_COLOR``).
+        color: ``always``, ``never``, or ``auto``, which depends on the terminal and the environment (``NO_COLOR`` takes
+            precedence over ``FORCE_COLOR``).
     """
     terminal = sys.stdout.isatty()
     wanted = color == "always" or (color == "auto" and (terminal or bool(os.environ.get("FORCE_COLOR"))))
@@ -63,26 +64,26 @@ def console(color: str = "auto") -> Console:
 
 
 def drawn(parts: Sequence[Renderable], color: str = "auto") -> str:
-    """Tables one below the other as text."""
+    """Return the text of tables, one below the other."""
     out = console(color)
     with out.capture() as captured:
         out.print(Group(*parts))
-    # rich pads lines with blanks.
+    # rich pads lines with blanks, which are removed here.
     return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
 def empty_table() -> Table:
-    """A table in the house style: a line under the header only, and never wider than the terminal."""
+    """Return an empty table in the common style: a line below the header, and at most the width of the terminal."""
     return FoldingTable(box=box.SIMPLE_HEAD, header_style="bold")
 
 
 def title(text: str) -> Text:
-    """A line above a table that is not the first."""
+    """Return the title of a table that follows another table, with an empty line before it."""
     return Text(f"\n{text}", "bold italic")
 
 
 def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
-    """One row for each tensor: leaves in green, gradients in bold, a dim ``None`` where PyTorch has none."""
+    """Return a table with one row for each tensor: variables in green, gradients in cyan, missing values as a dim ``None``."""
     table = empty_table()
     table.add_column("name", style="bold", overflow="fold")
     table.add_column("expression")
@@ -122,13 +123,13 @@ def _flag(value: bool | None) -> Text:
 def rows_table(
     kept: Sequence[str], results: Sequence[str], rows: Sequence[Sequence[object]], left_out: int, precision: int
 ) -> Table:
-    """Rows of a file.
+    """Return a table of the rows of a file.
 
     Args:
-        kept, results: names of the columns that the input has, and of those that were computed.
-        rows: their values, in this order.
-        left_out: how many rows are missing in the middle.
-        precision: significant digits.
+        kept, results: the names of the columns of the input, and of the computed columns.
+        rows: the values of each row, the input columns first.
+        left_out: the number of rows that are missing in the middle.
+        precision: the number of significant digits.
     """
 
     def shown(value: object) -> str:
@@ -148,12 +149,12 @@ def rows_table(
 
 
 def _more(count: int) -> tuple[Text, Text]:
-    """Two cells in place of rows that are left out."""
+    """Return two cells that replace hidden rows."""
     return Text("...", "dim"), Text(f"{count:,} more", "dim")
 
 
 def gradient_table(gradient: Mapping[str, Any], precision: int) -> Table:
-    """The gradient alone."""
+    """Return a table of the gradient, with one row for each variable."""
     table = empty_table()
     table.add_column("variable", overflow="fold")
     table.add_column("gradient", justify="right", overflow="fold")
@@ -163,11 +164,14 @@ def gradient_table(gradient: Mapping[str, Any], precision: int) -> Table:
 
 
 def hessian_table(hessian: Mapping[str, Mapping[str, Any]], shapes: Mapping[str, tuple[int, ...]], precision: int) -> Table:
-    """The second derivatives as a matrix; its rows and columns are the elements of the variables."""
+    """Return the second derivatives as a matrix with one row and one column for each element of the variables.
+
+    A matrix with more than ``LARGE`` rows is replaced by a table of its blocks.
+    """
     names = [(name, position) for name, shape in shapes.items() for position in np.ndindex(*shape)]
     if len(names) > LARGE:
         table = empty_table()
-        for header in ("by", "then by", "shape", "values"):
+        for header in ("first variable", "second variable", "shape", "values"):
             table.add_column(header, overflow="fold")
         for a, row in hessian.items():
             for b, block in row.items():
@@ -191,7 +195,7 @@ def _element(name: str, position: tuple[int, ...]) -> str:
 
 
 def derivatives_table(derivatives: Sequence[Mapping[str, Any]], precision: int) -> Table:
-    """Derivatives above the second, one a line: ``d3/dx2 dy``."""
+    """Return a table of the derivatives of order 3 and higher, one on each line: ``d3/dx2 dy``."""
     table = empty_table()
     table.add_column("derivative")
     table.add_column("value", justify="right", overflow="fold")
@@ -201,24 +205,24 @@ def derivatives_table(derivatives: Sequence[Mapping[str, Any]], precision: int) 
 
 
 def symbol(wrt: Sequence[str]) -> str:
-    """``d3/dx2 dy`` for ``["x", "x", "y"]``."""
+    """Return the symbol of a derivative: ``d3/dx2 dy`` for ``["x", "x", "y"]``."""
     counts = {name: list(wrt).count(name) for name in wrt}
     below = " ".join(f"d{name}{count if count > 1 else ''}" for name, count in counts.items())
     return f"d{len(wrt) if len(wrt) > 1 else ''}/{below}"
 
 
 def evaluation_tables(result: Result, precision: int) -> list[Renderable]:
-    """Every tensor, then the second and higher derivatives."""
+    """Return the table of tensors, and the tables of second and higher derivatives."""
     return [tensor_table([row.record() for row in result.tensors], precision), *higher_tables(result, precision)]
 
 
 def gradient_tables(result: Result, precision: int) -> list[Renderable]:
-    """The gradient alone, then the second and higher derivatives."""
+    """Return the table of the gradient, and the tables of second and higher derivatives."""
     return [gradient_table(result.grad, precision), *higher_tables(result, precision)]
 
 
 def higher_tables(result: Result, precision: int) -> list[Renderable]:
-    """The tables of second and higher derivatives, with an empty line before each."""
+    """Return the tables of second and higher derivatives, with an empty line before each."""
     parts: list[Renderable] = []
     if result.hessian:
         parts += [title("second derivatives"), hessian_table(result.hessian, result.shapes, precision)]
@@ -229,7 +233,10 @@ def higher_tables(result: Result, precision: int) -> list[Renderable]:
 
 
 def verified_tables(verified: RightDigits | None) -> list[Renderable]:
-    """The right digits of each number, and the numbers themselves with ``--digits``, with an empty line before."""
+    """Return the table of the correct digits of each number, with an empty line before it.
+
+    If digits were requested, the table includes the numbers themselves with this number of digits.
+    """
     if verified is None:
         return []
     table = empty_table()
@@ -244,7 +251,7 @@ def verified_tables(verified: RightDigits | None) -> list[Renderable]:
 
 
 def product_tables(result: Product, precision: int) -> list[Renderable]:
-    """A Jacobian, a Hessian or a product: a matrix where it is one and small enough, else the numbers."""
+    """Return the table of a Jacobian, a Hessian or a product: a small matrix in full, any other result with one row for each block."""
     if result.command == "hessian" and np.ndim(result.value) == 0:
         return [hessian_table(result.found, result.shapes, precision)]
     if result.command == "jacobian" and np.ndim(result.value) <= 1:
@@ -273,14 +280,14 @@ def _jacobian_table(found: Mapping[str, Any], rows: Sequence[Any], columns: Sequ
 
 
 class Formulas(Protocol):
-    """Derivatives as expressions, with their values at a point if there is one."""
+    """A result that contains derivatives as expressions; ``values`` is empty unless a point was given."""
 
     texts: dict[tuple[str, ...], str]
     values: dict[tuple[str, ...], float]
 
 
 def formula_tables(result: Formulas, _: int) -> list[Renderable]:
-    """Derivatives as expressions, one a line, with their values where there are some."""
+    """Return a table of derivatives as expressions, one on each line, with their values if a point was given."""
     formulas, values = result.texts, result.values
     table = empty_table()
     table.add_column("derivative", no_wrap=True)
@@ -294,7 +301,7 @@ def formula_tables(result: Formulas, _: int) -> list[Renderable]:
 
 
 def taylor_tables(result: Taylor, precision: int) -> list[Renderable]:
-    """One row for each power of the distance from the point."""
+    """Return the table of a Taylor series, with one row for each power of the distance from the point."""
     table = empty_table()
     table.add_column("term", overflow="fold")
     table.add_column("coefficient", justify="right", overflow="fold")
@@ -308,14 +315,14 @@ def taylor_tables(result: Taylor, precision: int) -> list[Renderable]:
 
 
 class Checks(Protocol):
-    """Checks of derivatives and of claims at some points."""
+    """A result that contains checks of derivatives and claims at one or more points."""
 
     checks: list[Record]
     points: int
 
 
 def check_tables(result: Checks, precision: int) -> list[Renderable]:
-    """The checks of ``gradcheck``, and those of claims below; of several points the one that is worst for each."""
+    """Return the table of checks of ``gradcheck``, and the table of claims; for several points, each row is the worst point."""
     checks, points = result.checks, result.points
     own = [check for check in checks if "claim" not in check]
     claims = [check for check in checks if "claim" in check]
@@ -351,7 +358,7 @@ def _checks(checks: Sequence[Mapping[str, Any]], sides: tuple[str, str], points:
 
 
 def _worst(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Of each derivative the check at the point where it fares worst."""
+    """Return the check with the worst verdict for each derivative and claim."""
     found: dict[tuple[str, str], Mapping[str, Any]] = {}
     for check in checks:
         key = (str(check["wrt"]), check.get("claim", ""))
