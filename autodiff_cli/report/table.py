@@ -251,7 +251,7 @@ def verified_tables(verified: RightDigits | None) -> list[Renderable]:
 
 
 def product_tables(result: Product, precision: int) -> list[Renderable]:
-    """Return the table of a Jacobian, a Hessian or a product: a small matrix in full, any other result with one row for each block."""
+    """Return the table of a Jacobian, a Hessian or a product: a small matrix, or else one row for each block."""
     if result.command == "hessian" and np.ndim(result.value) == 0:
         return [hessian_table(result.found, result.shapes, precision)]
     if result.command == "jacobian" and np.ndim(result.value) <= 1:
