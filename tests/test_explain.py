@@ -259,7 +259,7 @@ def test_constants_that_nobody_saved(expression: str, inside: str, capsys: pytes
 def test_shapes_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     answer = explained(capsys, "sum(A*x + y)", "-a", "A=[[1, 2, 3], [4, 5, 6]]", "-a", "x=[1, 2, 3]", "-a", "y=[[1], [2]]")
     steps = {step["name"]: step["contributions"] for step in answer["steps"]}
-    assert steps["%3"][0]["rule"] == "every element of %2 receives the gradient of the sum that it is part of"
+    assert steps["%3"][0]["rule"] == "every element of %2 receives the gradient of its sum"
     assert steps["%2"][1]["broadcast"] == {"from": [2, 1], "to": [2, 3], "summed": [1]}
     assert steps["%1"][1]["broadcast"] == {"from": [3], "to": [2, 3], "summed": [0]}
     answer = explained(capsys, "sum(A*x)", "-a", "A=ones(3, 2, 2)", "-a", "x=[[1], [2]]")
@@ -310,7 +310,7 @@ def test_little_to_explain(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer["grad"] == {"x": 3.0, "y": 0.0}
     assert [second["sweeps"] for second in answer["second"]] == [[], []]
     printed = run("autodiff explain 3*x -a x=5,y=2 --order 2 --quiet-notes")
-    assert "dz/dx = 3 depends on no variable: its derivatives are 0." in printed
+    assert "dz/dx = 3 does not depend on any variable, so its derivatives are 0." in printed
     assert "y.grad = None   no gradient arrives: z does not depend on y" in printed
     assert "nothing to differentiate" in run('autodiff explain "2 + 3" --quiet-notes')
 
@@ -372,7 +372,7 @@ def test_errors(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert error("x**2", "-a", "x=1", "--order", "3") == (
         2,
-        "error: explain shows the orders 1 and 2, not 3\n  hint: eval and taylor compute higher orders\n",
+        "error: explain shows the orders 1 and 2, not 3\n  hint: use eval or taylor for higher orders\n",
     )
     code, message = error("x**2", "-a", "x=[1, 2]")
     assert code == 3

@@ -267,8 +267,8 @@ def test_a_graph_that_is_too_large_for_a_picture_is_one_error(tmp_path: Path, mo
     monkeypatch.setattr("autodiff_cli.graph.svg.LONGEST", 10)
     said = run(f"autodiff graph 'x{'+1' * 10}' --depth all -o {tmp_path}/g.svg")
     assert said == (
-        "error: a picture of 21 nodes is too large: its edges span 20 layers, and 10 is the most\n"
-        "  hint: show less with --depth N or --collapse; DOT, Mermaid and JSON have no limit\n"
+        "error: a picture of 21 nodes is too large: its edges span 20 layers, more than the limit of 10\n"
+        "  hint: reduce the graph with --depth N or --collapse, or write DOT, Mermaid or JSON\n"
         "[exit code 3]\n"
     )
     assert not list(tmp_path.iterdir())
@@ -466,7 +466,7 @@ def test_without_graphviz_an_svg_is_laid_out_here_and_a_png_is_not(tmp_path: Pat
     assert ElementTree.parse(tmp_path / "g.svg").getroot().tag.endswith("svg")
     said = run(f"autodiff graph 'log(x)*y' -o {tmp_path}/g.png")
     assert said.startswith("error: a PNG needs Graphviz")
-    assert "hint: install Graphviz (graphviz.org), or write an .svg, which needs nothing" in said
+    assert "hint: install Graphviz (graphviz.org), or write an .svg file, which does not need Graphviz" in said
     assert "[exit code 3]" in said
     assert [path.name for path in tmp_path.iterdir()] == ["g.svg"]
 

@@ -82,7 +82,7 @@ def test_tensors_can_be_constants() -> None:
 
 
 ERRORS = [
-    ("sin(x)", "", 2, "there is no variable to plot over", "--over x=-3:3"),
+    ("sin(x)", "", 2, "a plot needs a variable with a range", "--over x=-3:3"),
     ("sin(x)", "--over x", 2, "needs NAME=FROM:TO", "--over x=-3:3"),
     ("sin(x)", "--over x=3", 2, "has one end only", "--over x=3:TO"),
     ("sin(x)", "--over x=3:", 2, "has one end only", "--over x=3:TO"),
@@ -105,7 +105,7 @@ ERRORS = [
     ("sin(x)", "--over x=0:1 --at x=1", 2, "has a range and a value", "--at x"),
     ("sin(x)", "--over x=0:1 --const x=1", 2, "has a range and a value", "--const x"),
     ("a*x*b", "--over x=0:1", 2, "no value for 'a' and 'b'", "--at a=1,b=1"),
-    ("x*y*z", "--over x=0:1,y=0:1,z=0:1", 2, "one variable or two, not 3", "--at z=1"),
+    ("x*y*z", "--over x=0:1,y=0:1,z=0:1", 2, "one or two variables, not 3", "--at z=1"),
     ("sin(x)", "--over x=0:1 --order 3", 2, "must be 0, 1 or 2", "taylor"),
     ("x*y", "--over x=0:1,y=0:1 --order 2", 2, "over two variables", "--order"),
     ("sin(x)", "--over x=0:1 --y-range 2:1", 2, "--y-range: the range 2:1 goes backwards", "--y-range 1:2"),

@@ -63,7 +63,7 @@ class _Page:
             self.paragraph(f"{value} does not depend on any variable, so its derivatives are 0.")
             return
         if second.lines:
-            self.paragraph(f"The backward pass for {value} consists of operations itself. The recorded operations are:")
+            self.paragraph(f"The recorded backward pass for {value} consists of these operations:")
             self.table(second.lines, None, result.symbol)
         else:
             self.paragraph(f"All operations of {value} are listed above.")

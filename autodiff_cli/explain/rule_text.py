@@ -16,7 +16,7 @@ _SHARED = "; equal elements share it evenly by convention (PyTorch)"
 _COPIES = "{x} was repeated: its gradient is the sum over the copies"
 _SHAPE = "the gradient is reshaped to the shape of {x}, {shape}"
 _ADDED = "the gradient is added up at the selected positions"
-_SELECTED = "the selected {0} of {{x}} receive the gradient, all other elements receive 0"
+_SELECTED = "the selected {0} of {{x}} receive the gradient, all others receive 0"
 _EXTREME = "the {0} element receives the gradient, all others receive 0" + _SHARED
 _WORDS = {
     "sum": "every element of {x} receives the gradient of its sum",

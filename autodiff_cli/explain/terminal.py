@@ -180,7 +180,7 @@ def _second(result: Explanation, second: SecondDerivatives, width: int, notation
     if not second.sweeps:
         return [*parts, *_paragraph(f"{first} = {value} does not depend on any variable, so its derivatives are 0.", width)]
     if second.lines:
-        parts += _paragraph(f"The backward pass for {first} consists of operations itself. The recorded operations are:", width)
+        parts += _paragraph(f"The recorded backward pass for {first} consists of these operations:", width)
         parts += [Text(""), _forward(second.lines, notation.precision, of=result.symbol)]
     else:
         parts += _paragraph(f"All operations of {first} = {value} are listed above.", width)

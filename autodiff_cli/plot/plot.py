@@ -134,7 +134,7 @@ def _check(
     """Raise an error unless there are one or two ranges, and every variable has either a range or a value."""
     if not over:
         name = next(iter(needed), "x")
-        raise MissingValue("a plot needs the range of a variable", hint=f"give a range with {setting('over', f'{name}=-3:3')}")
+        raise MissingValue("a plot needs a variable with a range", hint=f"give a range with {setting('over', f'{name}=-3:3')}")
     if len(over) > 2:
         hint = f"give the other variables a value with {setting('at', f'{over[-1]}=1')}"
         raise UsageError(f"a plot has a range for one or two variables, not {len(over)}", hint=hint)
