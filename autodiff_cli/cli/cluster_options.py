@@ -1,4 +1,4 @@
-"""Options of ``map`` for where to run: in this process or on a cluster."""
+"""The options of ``map`` that select this process or a cluster."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
-    """Bytes, such as ``64M``."""
+    """A number of bytes, such as ``64M``."""
 
     name = "size"
 
     def convert(self, value: str | int, param: click.Parameter | None, context: click.Context | None) -> int:
-        """The number of bytes."""
+        """Return the number of bytes."""
         if isinstance(value, int):
             return value
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", value.strip(), re.IGNORECASE)
@@ -32,7 +32,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
 
 
 class Cluster(NamedTuple):
-    """The options for where to run."""
+    """The options that select this process or a cluster."""
 
     engine: str
     scheduler: str | None
@@ -42,10 +42,10 @@ class Cluster(NamedTuple):
     partition_rows: int | None
 
     def settings(self, target: str | None, unbuffered: bool) -> Settings | None:
-        """Return the settings of a cluster; ``None`` to run in this process.
+        """Return the cluster settings; ``None`` to run in this process.
 
         Raises:
-            click.UsageError: for options that exclude each other.
+            click.UsageError: if two options exclude each other.
         """
         from autodiff_cli.data import output
 
@@ -55,16 +55,16 @@ class Cluster(NamedTuple):
                 if value is not None:
                     raise click.UsageError(f"{name} is for a cluster\n  hint: add --engine dask")
             if output.is_folder(target):
-                hint = "name a file; --engine dask writes many files into a folder"
+                hint = "name a file, or add --engine dask to write many files into the folder"
                 raise click.UsageError(f"'{target}' is a folder\n  hint: {hint}")
             return None
         if unbuffered:
-            raise click.UsageError("--unbuffered is for a stream, and --engine dask reads files")
+            raise click.UsageError("--unbuffered is for a stream, but --engine dask reads files")
         for name, value in (("--workers", self.workers), ("--threads", self.threads)):
             if self.scheduler is not None and value is not None:
-                raise click.UsageError(f"{name} is for a cluster on this machine, and --scheduler names another")
+                raise click.UsageError(f"{name} is for a cluster on this machine, but --scheduler names another cluster")
         if None not in partitions.values():
-            raise click.UsageError("--partition-bytes or --partition-rows, not both")
+            raise click.UsageError("--partition-bytes and --partition-rows exclude each other")
         from autodiff_cli.compiler.program import processors
         from autodiff_cli.data.cluster.coordinator import Settings
         from autodiff_cli.data.cluster.partitions import BYTES, Limits
@@ -81,21 +81,21 @@ cluster = options.together(
         default="local",
         show_default=True,
         type=click.Choice(["local", "dask"]),
-        help="Where to run: in this process or on a Dask cluster.",
+        help="Engine: local for this process, dask for a Dask cluster.",
     ),
     click.option(
         "--threads",
         metavar="N",
         type=click.IntRange(1),
-        help="Number of threads, on a cluster of each worker.  [default: one for each processor; on a cluster 1]",
+        help="Number of threads; on a cluster, per worker.  [default: one per processor; 1 on a cluster]",
     ),
-    click.option("--scheduler", metavar="ADDRESS", help="Scheduler: tcp://HOST:8786.  [default: one on this machine]"),
+    click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler: tcp://HOST:8786.  [default: a new one on this machine]"),
     click.option(
         "--workers",
         metavar="N",
         type=click.IntRange(1),
-        help="Number of processes of a cluster on this machine.  [default: one for each processor]",
+        help="Number of worker processes on this machine.  [default: one per processor]",
     ),
-    click.option("--partition-bytes", metavar="SIZE", type=Size(), help="Part of a file for one task.  [default: 64M]"),
-    click.option("--partition-rows", metavar="N", type=click.IntRange(1), help="The same in rows."),
+    click.option("--partition-bytes", metavar="SIZE", type=Size(), help="Number of bytes per task.  [default: 64M]"),
+    click.option("--partition-rows", metavar="N", type=click.IntRange(1), help="Number of rows per task."),
 )

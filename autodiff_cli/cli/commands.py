@@ -1,7 +1,7 @@
-"""The table of commands, and the group that imports them.
+"""The table of commands and the group that imports them.
 
-To add a command, add a line to ``COMMANDS`` and a module ``NAME_command`` with a function ``command``.  Only click is imported
-here; the module of a command is imported when it is called.
+To add a command, add a line to ``COMMANDS`` and a module ``NAME_command`` with a function ``command``.  This module imports
+only click; the module of a command is imported when the command is called.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from autodiff_cli import __version__
 from autodiff_cli.lazy import named
 
 COMMANDS = {
-    "eval": "Value, gradient and the table of every tensor.",
-    "grad": "Only the gradient.",
-    "jacobian": "Jacobian matrix: d(output element)/d(input element).",
-    "hessian": "Hessian matrix: the second derivatives.",
-    "jvp": "The Jacobian times a vector.",
-    "vjp": "A vector times the Jacobian.",
-    "hvp": "The Hessian times a vector.",
-    "taylor": "Taylor series around --at.",
-    "gradcheck": "Check gradients, also those found by hand.",
-    "explain": "The chain rule step by step, in numbers.",
-    "diff": "The derivative as an expression.",
-    "graph": "The graph as a tree, a picture or data.",
-    "plot": "The value and its derivatives over a range.",
-    "map": "Value and derivatives for every row of a file.",
-    "export": "A function in Python, NumPy, PyTorch, JAX, C or LaTeX.",
+    "eval": "Compute the value and the gradient, with a table of every tensor.",
+    "grad": "Compute only the gradient.",
+    "jacobian": "Compute the Jacobian matrix: d(output element)/d(input element).",
+    "hessian": "Compute the Hessian matrix: the second derivatives.",
+    "jvp": "Compute the Jacobian times a vector.",
+    "vjp": "Compute a vector times the Jacobian.",
+    "hvp": "Compute the Hessian times a vector.",
+    "taylor": "Compute the Taylor series around the --at point.",
+    "gradcheck": "Check gradients, including derivatives found by hand.",
+    "explain": "Explain the chain rule step by step, with numbers.",
+    "diff": "Print the derivatives as expressions.",
+    "graph": "Show the graph as a tree, a picture or data.",
+    "plot": "Plot the value and its derivatives over a range.",
+    "map": "Compute the value and derivatives for every row of a file.",
+    "export": "Write a function in Python, NumPy, PyTorch, JAX, C or LaTeX.",
     "run": "Run a file of autograd statements.",
-    "repl": "Interactive session.",
-    "functions": "The functions of the language.",
+    "repl": "Start an interactive session.",
+    "functions": "List the functions of the language.",
 }
 _TOGETHER = {"grad": "eval", **dict.fromkeys(("jacobian", "hessian", "jvp", "vjp", "hvp"), "products")}
-"""Commands that share a module, in which each has its own name."""
+"""The modules that define several commands, each command as a function of its own name."""
 
 
 class Settings(TypedDict):
-    """Settings of every click context."""
+    """The settings of every click context."""
 
     help_option_names: list[str]
     max_content_width: int
@@ -46,31 +46,31 @@ class Settings(TypedDict):
 
 CONTEXT: Settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _WELCOME = """\
-autodiff finds exact derivatives of expressions. Type this first:
+autodiff computes exact derivatives of expressions. Type this first:
 
   autodiff eval "log(x**3)" --at x=5
-      the value, the gradient, and every tensor on the way
+      the value, the gradient, and every intermediate tensor
   autodiff grad "sin(x)*exp(y)" --at x=0.5,y=1 -q
       the gradient alone, as numbers for a script
   autodiff gradcheck "log(x**3)" --at x=5 --claim x="3/x"
-      whether a derivative that you found by hand is right
+      whether a derivative that you found by hand is correct
 
-Then go on with
+Then try
 
   autodiff --help       all commands
-  autodiff functions    what an expression can call
-  autodiff repl         autograd, typed line by line"""
+  autodiff functions    the functions for expressions
+  autodiff repl         an interactive autograd session"""
 
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        """Return the names, in the order of the help."""
+        """Return the command names in the order of the help text."""
         return list(COMMANDS)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Import a command."""
+        """Import and return a command; ``None`` if it is unknown."""
         if name not in COMMANDS:
             return None
         module, function = (_TOGETHER[name], name) if name in _TOGETHER else (name, "command")
@@ -78,7 +78,7 @@ class LazyGroup(click.Group):
         return command
 
     def resolve_command(self, context: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or say what was probably meant."""
+        """Find the command, or raise an error that suggests a similar name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from autodiff_cli.cli.mistakes import unknown_command
 

@@ -1,6 +1,6 @@
-"""What Tab offers: commands, options, functions inside an expression, variables, files.
+"""Tab completion of commands, options, functions inside an expression, variables and files.
 
-Everything is found out from the declarations of the commands, so a new command has completion without a word about it.
+All completions follow from the declarations of the commands, so a new command has completion without extra code.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Items = list[CompletionItem[str]]
 
 _WORD = re.compile(r"(?<![\w])[^\W\d]\w*$")
 _LISTED = re.compile(r"(?:\w+, )+\w+(?=\.)")
-"""The values that an option's help lists: ``table, plain, json.``"""
+"""The values in the help text of an option: ``table, plain, json.``"""
 _NAMES = ("wrt", "inputs", "retain_grad")
-"""Options whose value is a list of names of the expression."""
+"""The options whose value is a list of names from the expression."""
 
 
 @dataclass
 class _Line:
-    """The complete words of a command line, sorted."""
+    """The complete words of a command line, grouped into arguments and options."""
 
     positional: list[str] = field(default_factory=list)
     options: dict[str, list[str]] = field(default_factory=dict)
@@ -38,13 +38,13 @@ class _Line:
 
 
 def offers(args: Sequence[str], incomplete: str) -> Items:
-    """What may stand for the word at the cursor.
+    """Return the completions of the word at the cursor.
 
     Args:
-        args: the words between ``autodiff`` and the cursor.
+        args: the complete words between ``autodiff`` and the cursor.
         incomplete: the word that is being typed.
 
-    Values that end with ``(``, ``=``, ``,`` or ``/`` want more behind them.
+    Completions that end with ``(``, ``=``, ``,`` or ``/`` are incomplete: the user continues to type after them.
     """
     context = click.Context(cli, info_name="autodiff", resilient_parsing=True, **CONTEXT)
     if not args:
@@ -102,7 +102,7 @@ def _option_names(parameters: Iterable[click.Parameter], incomplete: str, given:
 
 
 def _values(parameter: click.Parameter, incomplete: str, line: _Line) -> Items:
-    """What may stand as the value of an option or an argument, which is told by how its help calls it."""
+    """Return the completions of a value of an option or argument; its metavar determines the kind of value."""
     metavar = parameter.metavar or parameter.name or ""
     if isinstance(parameter.type, click.Choice):
         return _starting(incomplete, parameter.type.choices)
@@ -143,7 +143,7 @@ def _prefixed(item: CompletionItem[str], prefix: str) -> CompletionItem[str]:
 
 
 def _functions(text: str, names: Iterable[str] = (), call: str = "(") -> Items:
-    """Functions, constants and ``names`` for the word that an expression ends with."""
+    """Return the functions, constants and ``names`` that complete the last word of an expression."""
     from autodiff_cli import ops  # noqa: F401
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
     from autodiff_cli.evaluation.names import CONSTANTS
@@ -165,12 +165,12 @@ def _functions(text: str, names: Iterable[str] = (), call: str = "(") -> Items:
 
 
 def _steps(text: str) -> list[str]:
-    """The names that an expression has given to its steps."""
+    """Return the names of the named steps of an expression."""
     return list(dict.fromkeys(re.findall(r"(?:^|[;\n])\s*([^\W\d]\w*)\s*=(?!=)", text)))
 
 
 def _variables(line: _Line) -> list[str]:
-    """The names in the expression that are no functions, and those that have values already."""
+    """Return the names with values, then the other names in the expression that are not functions or constants."""
     from autodiff_cli import ops  # noqa: F401
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
     from autodiff_cli.evaluation.bindings import RESERVED
@@ -187,7 +187,7 @@ def _given(line: _Line) -> list[str]:
 
 
 def _bindings(incomplete: str, line: _Line) -> Items:
-    """``x=`` for variables without a value, then a function or a file as the value."""
+    """Return ``x=`` for each variable without a value; after ``x=``, return functions or files as its value."""
     start = re.search(r"(?:^|,)([^\W\d]\w*)?$", incomplete)
     if start:
         begun = start.group(1) or ""

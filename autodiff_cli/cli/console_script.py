@@ -1,4 +1,4 @@
-"""What only a process does: its streams, its signals, its garbage; the work is done by ``main``."""
+"""The console script: set up the streams, signals and garbage collection of the process, then call ``main``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from autodiff_cli.cli.main import debugging, main
 
 
 def run() -> int:
-    """Run the command line of this process; the exit code, with all output written."""
-    # One evaluation makes few cycles, and a small one gains nothing from a pool of BLAS threads that it has to start.
+    """Run the command line of this process, flush all output, and return the exit code."""
+    # One evaluation creates few reference cycles, and a small one gains nothing from a pool of BLAS threads.
     gc.set_threshold(200_000, 20, 100)
     if not any(a.startswith("@") or "=@" in a for a in sys.argv[1:]):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -29,8 +29,8 @@ def run() -> int:
 
 
 def _open_streams() -> None:
-    """Streams that can write any text; a file that is opened later must not take the place of one that is closed."""
-    with suppress(OSError):  # no more files may be open
+    """Let the streams write any text, and occupy closed file descriptors 0 to 2 so that no later file gets one of them."""
+    with suppress(OSError):  # the limit of open files is reached
         while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
             pass
         os.close(number)
@@ -40,23 +40,23 @@ def _open_streams() -> None:
 
 
 def _silence() -> None:
-    """Print nothing that Python prints by itself; ``-W`` and ``PYTHONWARNINGS`` hold."""
+    """Suppress Python's own messages; ``-W`` and ``PYTHONWARNINGS`` still enable warnings."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
     sys.excepthook = sys.unraisablehook = _nothing
 
 
 def _nothing(*_: object) -> None:
-    """Of errors that nothing can catch: in C code that imports modules, and where objects are freed."""
+    """Ignore exceptions that no code can catch: in C code that imports modules, and in finalizers."""
 
 
 def _flushed(code: int) -> int:
-    """The exit code after all is written: that of an error stays."""
+    """Flush standard output and return the exit code; an earlier error keeps its exit code."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
         return code or 141
-    except (OSError, ValueError):  # main has said so if it could
+    except (OSError, ValueError):  # main has already reported it
         return code or 5
     return code

@@ -16,9 +16,9 @@ from autodiff_cli.cli.parsing import ExpressionCommand
     "-a",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Evaluate the derivatives at this point too; with -q print only the numbers.",
+    help="Point at which to evaluate the derivatives; -q then prints only the numbers.",
 )
-@click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a name; names without one are variables.")
+@click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a constant; names without a value are variables.")
 @options.wrt("all")
 @options.order("Order of the derivatives.")
 @click.option("--simplify", is_flag=True, help="Simplify with SymPy.")
@@ -27,7 +27,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 def command(
     expr: str, at: tuple[str, ...], const: tuple[str, ...], wrt: str | None, order: int, simplify: bool, out: Output
 ) -> None:
-    """Print the derivatives of EXPR of one order as expressions, which eval and the other commands accept.
+    """Print the derivatives of EXPR as expressions that eval and the other commands accept.
 
     \b
     autodiff diff "log(x**3)"
@@ -51,5 +51,5 @@ def command(
         return "".join(f"{latex(tree)}{shown.get(term, '')}\n" for term, tree in result.trees.items())
 
     if len(result.texts) == 1 and not result.values and out.style in ("table", "plain"):
-        out = out._replace(quiet=True)  # the formula alone
+        out = out._replace(quiet=True)  # print only the formula
     out.emit(result, "autodiff_cli.report.table:formula_tables", {"latex": latex})

@@ -12,13 +12,13 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @click.command("eval", cls=ExpressionCommand)
 @options.evaluated_from
 @options.order()
-@click.option("--retain-grad", metavar="y,z|all", help="Keep the gradients of these named steps too.")
+@click.option("--retain-grad", metavar="y,z|all", help="Named steps whose gradients are kept.")
 @click.option("--backward", type=click.IntRange(0), metavar="N", help="Number of backward passes.  [default: 1]")
-@click.option("--retain-graph", is_flag=True, help="Keep the graph after backward so it can run again.")
+@click.option("--retain-graph", is_flag=True, help="Keep the graph so that another backward pass can run.")
 @click.option("--zero-grad", is_flag=True, help="Zero the gradients between backward passes.")
-@click.option("--create-graph", is_flag=True, help="Record backward too, so that gradients have a grad_fn.")
-@click.option("--inputs", metavar="x,y", help="Fill .grad of these names only.")
-@click.option("--hook", "hooks", multiple=True, metavar='NAME="EXPR"', help="Replace the gradient of a step, e.g. y=2*grad.")
+@click.option("--create-graph", is_flag=True, help="Record the backward pass so that gradients have a grad_fn.")
+@click.option("--inputs", metavar="x,y", help="Names whose .grad is filled.  [default: every leaf]")
+@click.option("--hook", "hooks", multiple=True, metavar='NAME="EXPR"', help="Replacement for the gradient of a step: y=2*grad.")
 @click.option("--no-grad", is_flag=True, help="Evaluate without recording a graph.")
 @options.verify
 @options.numbers_output
@@ -37,7 +37,7 @@ def command(
     digits: int | None,
     out: Output,
 ) -> None:
-    """Evaluate EXPR, run backward, and show every tensor with its gradient.
+    """Evaluate EXPR, run the backward pass, and show every tensor with its gradient.
 
     \b
     autodiff eval "log(x**3)" --at x=5

@@ -15,9 +15,9 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @click.option("--condition", is_flag=True, help="Print the condition number of each operation.")
 @options.output(options.strict, options.quiet_notes, options.precision, use="formula")
 def command(given: options.Given, order: int, condition: bool, out: Output) -> None:
-    """Explain how backward finds the gradient of EXPR: the forward pass line by line, then backward node by node.
+    """Explain the gradient of EXPR: the forward pass line by line, then the backward pass node by node.
 
-    table, markdown, latex and json are whole explanations; the other formats have a row for each contribution.
+    The formats table, markdown, latex and json are whole explanations; the other formats have a row for each contribution.
 
     \b
     autodiff explain "log(x**3) + sqrt(x**2)" --at x=5

@@ -11,12 +11,12 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 
 @click.command("export", cls=ExpressionCommand)
 @options.expression
-@click.option("--to", required=True, metavar="LANGUAGE", help="python, numpy, torch, jax, c or latex.")
+@click.option("--to", required=True, metavar="LANGUAGE", help="Language: python, numpy, torch, jax, c or latex.")
 @click.option("--name", default="f", show_default=True, help="Name of the function.")
-@click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a name; names without one are arguments.")
+@click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a constant; names without a value are arguments.")
 @options.wrt("all")
-@options.order("2 adds the Hessian.")
-@click.option("-o", "--output", "path", metavar="FILE", help="Write to a file.")
+@options.order("Highest order of derivative; 2 adds the Hessian.")
+@click.option("-o", "--output", "path", metavar="FILE", help="File to write.  [default: standard output]")
 def command(expr: str, to: str, name: str, const: tuple[str, ...], wrt: str | None, order: int, path: str | None) -> None:
     """Write a function in another language that returns the value of EXPR and its gradient. Its arguments are the names in EXPR.
 

@@ -1,4 +1,4 @@
-"""``autodiff functions``: what the language has."""
+"""``autodiff functions``: the functions of the language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``autodiff gradcheck``: analytic against numeric derivatives."""
+"""``autodiff gradcheck``: the comparison of analytic and numeric derivatives."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 
 @click.command("gradcheck", cls=ExpressionCommand)
 @options.evaluated_from
-@options.order("1 checks the gradient, 2 the second derivatives too.")
+@options.order("Highest order to check: 1 for the gradient, 2 to add the second derivatives.")
 @click.option(
-    "--samples", default=20, show_default=True, type=click.IntRange(2), metavar="N", help="Points of a range, as in --at x=-2:2."
+    "--samples",
+    default=20,
+    show_default=True,
+    type=click.IntRange(2),
+    metavar="N",
+    help="Number of points in a range such as --at x=-2:2.",
 )
-@click.option("--claim", multiple=True, metavar='NAME="EXPR"', help="A derivative found by hand, to be checked.")
-@click.option("--eps", type=float, metavar="H", help="Take differences in float64 with this step, as PyTorch does.")
-@click.option("--atol", type=float, metavar="TOL", help="Absolute tolerance.  [default: from rounding at the point]")
-@click.option("--rtol", type=float, metavar="TOL", help="Relative tolerance.  [default: from rounding at the point]")
-@click.option("--strict", is_flag=True, help="Exit with code 1 also if a derivative is undecided.")
+@click.option("--claim", multiple=True, metavar='NAME="EXPR"', help="Derivative found by hand, to be checked.")
+@click.option("--eps", type=float, metavar="H", help="Step of finite differences in float64, as in PyTorch.")
+@click.option("--atol", type=float, metavar="TOL", help="Absolute tolerance.  [default: from the rounding error at the point]")
+@click.option("--rtol", type=float, metavar="TOL", help="Relative tolerance.  [default: from the rounding error at the point]")
+@click.option("--strict", is_flag=True, help="Exit with code 1 if a derivative is wrong or undecided.")
 @options.output(options.quiet_notes, options.precision, bare="verdict")
 def command(
     given: options.Given,
@@ -47,7 +52,7 @@ def command(
     keywords["at"] = At(given.at).points(keywords["expression"], keywords["const"], samples)
     report = check_gradient(**keywords, order=order, claims=claim, eps=eps, atol=atol, rtol=rtol)
     failed = report.failure is not None or (strict and report.undecided is not None)
-    # With JSON a failure is one object on standard error, and the notes are in the other one.
+    # With JSON, a failure is one object on standard error; the notes are in the object on standard output.
     out = out._replace(quiet_notes=out.quiet_notes or (out.style == "json" and failed))
     out.emit(report, "autodiff_cli.report.table:check_tables")
     if failed:

@@ -19,7 +19,7 @@ _ALL = 10**9
 
 
 def _levels(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    """The value of ``--depth``: a number of levels, or ``all``."""
+    """Convert the value of ``--depth``, a number of levels or ``all``, to an integer."""
     if value is None or value == "all":
         return None if value is None else _ALL
     if not value.isdecimal() or int(value) < 1:
@@ -29,15 +29,15 @@ def _levels(context: click.Context, parameter: click.Parameter, value: str | Non
 
 @click.command("graph", cls=ExpressionCommand)
 @options.evaluated_from
-@click.option("--backward", is_flag=True, help="The graph that backward goes through: grad_fn and next_functions.")
-@click.option("--of", metavar="NAME", help="The graph of a named step, or with x.grad of the gradient of x.")
+@click.option("--backward", is_flag=True, help="Show the graph of the backward pass: grad_fn and next_functions.")
+@click.option("--of", metavar="NAME", help="Named step whose graph is shown; x.grad is the gradient of x.")
 @click.option(
-    "--depth", callback=_levels, metavar="N|all", help="Levels below the output.  [default: as many as fit a readable overview]"
+    "--depth", callback=_levels, metavar="N|all", help="Number of levels below the output.  [default: as many as stay readable]"
 )
 @click.option(
     "--collapse",
     metavar="functions,names,chains",
-    help="Show as one node: the steps of a call, steps without a name, chains of steps.",
+    help="Groups of steps to show as one node: calls, steps without a name, chains of steps.",
 )
 @click.option(
     "--theme", default="auto", show_default=True, type=click.Choice(["auto", "light", "dark"]), help="Colors of a picture."
@@ -52,7 +52,7 @@ def command(
     theme: str,
     out: Output,
 ) -> None:
-    """Show the graph of EXPR: which steps use which; with --at, with values and gradients.
+    """Show the graph of EXPR, whose edges connect each step to its inputs; --at adds values and gradients.
 
     \b
     autodiff graph "log(x**3)*y"
@@ -69,8 +69,8 @@ def command(
     graph = readable(graph, *LIMITS.get(out.style, Limits())) if depth is None else cut(graph, depth)
     graph.notes = whole.notes
     if graph.hidden and depth is None:
-        way_out = "--depth all shows all, --collapse shows several as one" if out.style != "png" else "--depth N shows more"
-        graph.notes.append(note("left_out", f"{graph.hidden:,} nodes further from the output are left out; {way_out}"))
+        way_out = "--depth all shows all nodes, --collapse combines several" if out.style != "png" else "--depth N shows more"
+        graph.notes.append(note("left_out", f"{graph.hidden:,} nodes further from the output are hidden; {way_out}"))
 
     def tree() -> str:
         from autodiff_cli.graph.terminal import tree_table
@@ -109,7 +109,7 @@ def command(
 
 
 def _graph(given: options.Given, of: str, backward: bool) -> Graph:
-    """The graph that was asked for, with notes on the evaluation."""
+    """Return the requested graph, with the notes of the evaluation."""
     from autodiff_cli.graph.forward import graph_of_text, graph_of_values
 
     backward = backward or of.endswith(".grad")

@@ -1,4 +1,4 @@
-"""Run a command line: every error becomes one message and an exit code."""
+"""The entry point of the command line, which converts every error to one message and an exit code."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from autodiff_cli.cli.commands import cli
 from autodiff_cli.errors import AutodiffError, InternalError, OutOfMemory
 
 _COMPLETE = "_AUTODIFF_COMPLETE"
-"""The environment variable by which a shell asks for completion."""
+"""The environment variable with which a shell requests completion."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code.  Whatever goes wrong is one message."""
+    """Run the command line and return the exit code; every error is printed as one message."""
     from autodiff_cli.cli.streams import guarded
 
     args = list(sys.argv[1:] if arguments is None else arguments)
@@ -32,14 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def debugging() -> bool:
-    """Whether tracebacks and warnings are wanted."""
+    """Return whether ``AUTODIFF_DEBUG`` enables tracebacks and warnings."""
     return os.environ.get("AUTODIFF_DEBUG", "0") not in ("", "0")
 
 
 def _run(args: list[str]) -> int | AutodiffError:
-    """Run a command; the exit code or the error that it ends with, without what its frames hold in memory."""
+    """Run a command, and return its exit code or its error without references to the frames of the command."""
     try:
-        # What a command switches, such as the limits, is its own, however it ends.
+        # A copied context keeps settings such as the limits local to this command, however the command ends.
         return copy_context().run(_invoke, args)
     except AutodiffError as error:
         return error
@@ -58,12 +58,12 @@ def _run(args: list[str]) -> int | AutodiffError:
 
 
 def _unforeseen(problem: BaseException, args: list[str]) -> AutodiffError:
-    """The error for an exception that nothing has caught, whatever happens while it is described."""
+    """Return the error for an uncaught exception, even if its description fails."""
     try:
         if debugging() and not signals.received:
             _show_traceback(problem)
         if isinstance(problem, MemoryError):
-            problem.__traceback__ = problem.__context__ = None  # what its frames hold is needed here
+            problem.__traceback__ = problem.__context__ = None  # frees the memory of its frames
         from autodiff_cli.cli.unexpected_errors import described
 
         return described(problem, args)
@@ -78,7 +78,7 @@ def _invoke(args: list[str]) -> int:
             from autodiff_cli.cli.shells import complete
 
             return complete(cli, _COMPLETE)
-        # Not cli.main: it takes a broken pipe for a failure.
+        # cli.main would treat a broken pipe as a failure.
         with cli.make_context("autodiff", args) as context:
             cli.invoke(context)
         sys.stdout.flush()
@@ -98,7 +98,7 @@ def _show_traceback(problem: BaseException) -> None:
 
 
 def _fail(error: AutodiffError, args: list[str]) -> int:
-    """Print an error; its exit code, which it keeps if it cannot be printed."""
+    """Print an error and return its exit code, even if printing fails."""
     try:
         from autodiff_cli.cli.mistakes import report
 
@@ -106,6 +106,6 @@ def _fail(error: AutodiffError, args: list[str]) -> int:
         chosen += [a.partition("=")[2] for a in args if a.startswith("--format=")]
         chosen += ["json"] if "--json" in args else []
         report(error, chosen[-1] if chosen else os.environ.get("AUTODIFF_FORMAT", ""))
-    except Exception:  # no memory for the message, for one
+    except Exception:  # for example, because memory is exhausted
         sys.stderr.write(f"error: {error.message}\n")
     return int(error.exit_code)

@@ -1,6 +1,6 @@
-"""The manual pages, written from the commands: ``python -m autodiff_cli.cli.manual docs/man``.
+"""The manual pages, generated from the commands: ``python -m autodiff_cli.cli.manual docs/man``.
 
-They are kept in the repository, and installed as ``share/man/man1``; a test fails when a command has changed since.
+The pages are kept in the repository and installed as ``share/man/man1``; a test fails if they do not match the commands.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from autodiff_cli import __version__
 from autodiff_cli.cli.commands import COMMANDS, CONTEXT, cli
 
 _EXIT = {
-    "0": "done",
-    "1": "a check failed",
+    "0": "success",
+    "1": "a failed check",
     "2": "an unknown option or name, a missing value, an expression that does not parse",
-    "3": "shapes do not fit, a singular matrix, backward through a freed graph, a limit reached",
-    "4": "with --strict: something is not finite",
-    "5": "a file cannot be read or written",
+    "3": "mismatched shapes, a singular matrix, a backward pass through a freed graph, an exceeded limit",
+    "4": "with --strict: a number that is nan or infinite",
+    "5": "a file that cannot be read or written",
     "70": "an internal error: a defect of autodiff",
     "71": "not enough memory",
-    "130, 141": "interrupted; the reader of the pipe went away",
+    "130, 141": "an interrupt; a pipe that its reader closed",
 }
 _ENVIRONMENT = {
     "AUTODIFF_FORMAT": "The default output format.",
-    "AUTODIFF_DEBUG": "If 1, print the traceback of internal errors, and warnings of Python.",
-    "NO_COLOR": "If set, no color. It wins over FORCE_COLOR.",
-    "FORCE_COLOR": "If set, color in a pipe too.",
-    "XDG_STATE_HOME": "Where the history of autodiff repl is kept, as autodiff/history. Else ~/.local/state.",
+    "AUTODIFF_DEBUG": "If 1, print Python warnings and the traceback of internal errors.",
+    "NO_COLOR": "If set, disable color. NO_COLOR overrides FORCE_COLOR.",
+    "FORCE_COLOR": "If set, use color even in a pipe.",
+    "XDG_STATE_HOME": "The folder of autodiff/history, the history file of autodiff repl. The default is ~/.local/state.",
 }
-_EXPRESSION = """EXPR is the expression, - to read it from standard input, @file to read it from a file. It may begin \
-with a minus sign: an argument is an option only if it is exactly one that the command has."""
+_EXPRESSION = """EXPR is the expression, - to read it from standard input, or @file to read it from a file. It may begin \
+with a minus sign: an argument is an option only if it exactly matches an option of the command."""
 _FIRST = ("eval", "grad", "gradcheck")
-"""The commands whose examples stand on the first page."""
+"""The commands whose examples are on the first page."""
 
 
 def pages() -> dict[str, str]:
-    """The text of every page by the name of its file."""
+    """Return the text of every page by its file name."""
     context = click.Context(cli, info_name="autodiff")
     commands = {name: cli.get_command(context, name) for name in COMMANDS}
     found = {f"autodiff-{name}.1": _command_page(name, command) for name, command in commands.items() if command is not None}
@@ -48,7 +48,7 @@ def pages() -> dict[str, str]:
 
 
 def examples_of(command: click.Command) -> list[str]:
-    """The command lines that the help of a command shows."""
+    """Return the example command lines in the help text of a command."""
     blocks = [block for block in _paragraphs(command) if block.startswith("\b")]
     return [line.strip() for block in blocks for line in block.split("\n")[1:]]
 
@@ -123,7 +123,7 @@ _SIGNS = {"\\": r"\e", "-": r"\-", "^": r"\(ha", "~": r"\(ti", "`": r"\(ga", "'"
 
 
 def _escaped(text: str) -> str:
-    """Text in which troff sees no command."""
+    """Return a text with troff's special characters escaped."""
     escaped = "".join(_SIGNS.get(character, character) for character in " ".join(text.split()))
     return f"\\&{escaped}" if escaped.startswith(".") else escaped
 

@@ -1,4 +1,4 @@
-"""``autodiff map``: value and derivatives for every row of a file or stream."""
+"""``autodiff map``: the value and derivatives for every row of a file or stream."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Rows(NamedTuple):
         """Return the format of the output.
 
         Raises:
-            UsageError: for one that does not exist, or does not fit the other options.
+            UsageError: if the format is unknown, or the other options exclude it.
         """
         from autodiff_cli.data import output
         from autodiff_cli.data.inputs import style_of
@@ -57,7 +57,7 @@ class Rows(NamedTuple):
         if self.in_place:
             _check_stays(str(source.paths[0]), style_of(source.paths[0], source.style), chosen, self.quiet)
         if self.quiet and not formats.FORMATS[chosen].delimiter:
-            raise UsageError(f"-q cannot be combined with {chosen}", hint="leave out -q or the format")
+            raise UsageError(f"-q cannot be combined with {chosen}", hint="omit -q or the format")
         if formats.FORMATS[chosen].binary and self.target is None and sys.stdout.isatty():
             raise UsageError(f"refusing to write binary {chosen} to a terminal", hint=f"write it to a file: -o out.{chosen}")
         return chosen
@@ -69,10 +69,13 @@ _rows = options.together(
     click.option("-o", "--output", "target", metavar="FILE", help="File to write.  [default: standard output]"),
     click.option("--in-place", is_flag=True, help="Replace the input file when all rows are done."),
     click.option(
-        "--format", "style", metavar="NAME", help=f"{', '.join(formats.WRITTEN)}.  [default: from the name of the file, or csv]"
+        "--format",
+        "style",
+        metavar="NAME",
+        help=f"Output format: {', '.join(formats.WRITTEN)}.  [default: from the file name, or csv]",
     ),
     options.as_json,
-    options.quiet("Print only the numbers: no header and no columns of the input."),
+    options.quiet("Print only the numbers, without a header and input columns."),
     options.drawing,
 )
 
@@ -81,21 +84,21 @@ _rows = options.together(
 @options.evaluated_in_rows
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @options.order()
-@click.option("--input-format", metavar="NAME", help="Format of the input.  [default: from its name, or csv]")
-@click.option("--let", "lets", multiple=True, metavar="NAME=COLUMN", help="Take a variable from a column with another name.")
-@click.option("--columns", metavar="x,y", help="Names of the columns of a file without a header.")
+@click.option("--input-format", metavar="NAME", help="Input format.  [default: from the file name, or csv]")
+@click.option("--let", "lets", multiple=True, metavar="NAME=COLUMN", help="Column of a variable, if their names differ.")
+@click.option("--columns", metavar="x,y", help="Column names for a file without a header.")
 @click.option(
     "--on-error",
     default="stop",
     show_default=True,
     type=click.Choice(["stop", "nan", "skip"]),
-    help="What to do with rows whose cells are not numbers.",
+    help="Treatment of rows with non-numeric cells: stop, set the results to nan, or skip the row.",
 )
 @click.option("--unbuffered", is_flag=True, help="Write each row as soon as it is read.")
 @_rows
-@click.option("--keep/--no-keep", default=True, help="Copy the columns of the input.  [default: keep]")
-@click.option("--value-name", default="value", show_default=True, metavar="NAME", help="Name of the column of values.")
-@click.option("--derivative-name", default="d_{}", show_default=True, metavar="TEXT", help="Names of columns of derivatives.")
+@click.option("--keep/--no-keep", default=True, help="Copy the input columns to the output.  [default: keep]")
+@click.option("--value-name", default="value", show_default=True, metavar="NAME", help="Name of the value column.")
+@click.option("--derivative-name", default="d_{}", show_default=True, metavar="TEXT", help="Names of the derivative columns.")
 @options.strict
 @cluster_options.cluster
 def command(
@@ -116,8 +119,8 @@ def command(
 ) -> None:
     """Compute EXPR and its derivatives for every row of FILE, whose columns are the variables.
 
-    Files are CSV, TSV, NDJSON, .npy and .npz; with pyarrow also Parquet, Arrow and Feather. Several are read one after
-    the other. With no FILE, or with -, read standard input.
+    FILE is CSV, TSV, NDJSON, .npy or .npz; with pyarrow installed, it can be Parquet, Arrow or Feather. Several files are
+    read one after the other. Without FILE, or with -, read standard input.
 
     \b
     autodiff map "sin(x)*exp(-y**2)" data.csv
@@ -133,9 +136,11 @@ def command(
 
     expr = given.expr
     if os.path.isfile(expr) and files:
-        raise click.UsageError(f"the expression comes first, then files; '{expr}' is a file\n  hint: autodiff map EXPR {expr}")
+        raise click.UsageError(
+            f"the expression must precede the files, but '{expr}' is a file\n  hint: use autodiff map EXPR {expr}"
+        )
     if expr == "-" and (not files or "-" in files):
-        raise click.UsageError("standard input cannot be the expression and the data\n  hint: name a file with the data")
+        raise click.UsageError("standard input cannot be both the expression and the data\n  hint: name a data file")
     input_style = input_format and formats.check_known(input_format, formats.READ, "input_format")
     paths = inputs.expanded(files)
     target = None if rows.target == "-" else rows.target
@@ -162,7 +167,7 @@ def command(
     for name in task.unused(program):
         say(f"'{name}' does not occur in the expression")
     for text in task.reductions(program):
-        say(f"{text} is of one row, not of a column: every row is computed by itself")
+        say(f"{text} applies to one row, not to a column: every row is computed separately")
     facts = {"expression": task.expression, "dtype": task.dtype, "order": task.order}
     style = OutputStyle(formats.FORMATS[form], {**head("map"), **facts}, rows.quiet, rows.precision, rows.color)
     with Progress(shown=target is not None or not sys.stdout.isatty()) as tick:
@@ -177,21 +182,21 @@ def command(
 
 def _replaced(paths: Sequence[str | None], target: str | None) -> str:
     if target is not None or len(paths) != 1 or paths[0] is None:
-        raise click.UsageError("--in-place replaces one input file\n  hint: name one file, without -o")
+        raise click.UsageError("--in-place replaces one input file\n  hint: name one file, and omit -o")
     return paths[0]
 
 
 def _check_stays(path: str, given: str, chosen: str, quiet: bool) -> None:
-    """A file that is replaced stays what its name says, and keeps its header."""
+    """Raise an error if replacing a file would change its format or remove its header."""
     from autodiff_cli.errors import UsageError
 
     if quiet:
         raise UsageError(
-            f"--in-place with -q would leave bare numbers in '{path}'", hint="leave -q away, or write to another file: -o FILE"
+            f"--in-place with -q would leave only numbers in '{path}'", hint="omit -q, or write to another file: -o FILE"
         )
     if chosen != given:
-        message = f"--in-place would make '{path}', which is {given}, a file of the format {chosen}"
-        raise UsageError(message, hint=f"leave the format away, or write to another file: -o FILE --format {chosen}")
+        message = f"--in-place would change the format of '{path}' from {given} to {chosen}"
+        raise UsageError(message, hint=f"omit the format, or write to another file: -o FILE --format {chosen}")
 
 
 def _let(text: str) -> tuple[str, str]:
@@ -202,21 +207,21 @@ def _let(text: str) -> tuple[str, str]:
 
 
 MANY = 1_000
-"""Rows from which on it matters that each is evaluated by itself."""
+"""The number of rows from which a note reports that each row is evaluated separately."""
 
 
 def _say(summary: Summary, task: Task, program: Compiled) -> None:
-    """Write notes on rows without a result, and on what made it slow."""
+    """Write notes on rows without a result, on rows with results that are not finite, and on slow evaluation."""
     for note in summary.notes:
         say(note)
     if summary.bad:
         cells, which = ("with non-numeric cells", "the first") if program.reason is None else ("without a value", "one")
         verb = "was" if summary.bad == 1 else "were"
-        done = "left out" if task.on_error == "skip" else "set to nan"
+        done = "skipped" if task.on_error == "skip" else "set to nan"
         say(f"{plural(summary.bad, 'row')} {cells} {verb} {done}; {which} is {summary.first_bad}")
     if summary.odd:
         reason = task.reason(summary.first_at)
         where = f"{summary.first_odd}{reason and f' ({reason})'}"
         say(f"{plural(summary.odd, 'row')} with results that are not finite; the first is {where}")
     if program.reason is not None and summary.rows >= MANY:
-        say(f"every row was evaluated by itself, which is slow: {program.reason}")
+        say(f"every row was evaluated separately, which is slow: {program.reason}")

@@ -1,4 +1,4 @@
-"""A wrong command line in plain words: what is wrong, and what was probably meant."""
+"""Error messages for wrong command lines, with hints that suggest a correction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HINT = "\n  hint: "
 
 
 _ONE_AT_A_TIME = {"claims": "claim", "hooks": "hook"}
-"""Settings with several values, which are options to be given several times."""
+"""The settings with several values, each spelled as an option that is given several times."""
 
 
 def option(name: str, value: str = "") -> str:
@@ -29,7 +29,8 @@ def report(error: AutodiffError, style: str) -> None:
     """Print an error to standard error in the words of the command line.
 
     Args:
-        style: the output format: some have errors as JSON.
+        error: the error.
+        style: the output format; formats that are JSON print the error as JSON.
     """
     from autodiff_cli.report.diagnostics import for_people, for_programs
 
@@ -38,12 +39,12 @@ def report(error: AutodiffError, style: str) -> None:
 
 
 def usage_error(message: str, hint: str, context: click.Context | None = None) -> click.UsageError:
-    """An error of click's kind, which carries a hint."""
+    """Return a click error with a hint."""
     return click.UsageError(message + _HINT + hint, context)
 
 
 def unknown_command(args: Sequence[str], commands: Iterable[str]) -> click.UsageError:
-    """The error for a first word that is no command: a typo, a habit, or an expression."""
+    """Return the error for a first word that is not a command: a typo, ``help``, ``version`` or an expression."""
     word = args[0]
     if word in ("help", "version"):
         about = " ".join(["autodiff", *(arg for arg in args[1:2] if arg in commands), f"--{word}"])
@@ -54,17 +55,17 @@ def unknown_command(args: Sequence[str], commands: Iterable[str]) -> click.Usage
 
 
 def unknown_option(name: str, known: Iterable[str], context: click.Context) -> click.UsageError:
-    """The error for an option that a command does not have."""
+    """Return the error for an option that a command does not have."""
     return usage_error(f"no option '{name}'", suggestion(name, known, 0.7) or f"see '{context.command_path} --help'", context)
 
 
 def too_many(positional: Sequence[str], known: Iterable[str], context: click.Context) -> click.UsageError:
-    """The error for several arguments where one expression is expected."""
+    """Return the error for several arguments to a command that takes one expression."""
     long = [name for name in known if name.startswith("--")]
     for word in positional:
         if re.fullmatch(r"-[a-z][a-z-]+(=.*)?", word) and (hint := suggestion("-" + word.partition("=")[0], long, 0.75)):
             return usage_error(f"no option '{word.partition('=')[0]}'", hint, context)
-    hint = "put it in quotes; with options, write them in full (--at x=1)"
+    hint = "put the expression in quotes, and write options in full (--at x=1)"
     values = [word for word in positional[1:] if re.match(r"[^\W\d]\w*=", word)]
     if values:
         hint = f"--at takes several values with commas between them: --at x=1,{values[0]}"
@@ -73,7 +74,7 @@ def too_many(positional: Sequence[str], known: Iterable[str], context: click.Con
 
 
 def in_plain_words(error: click.UsageError) -> UsageError:
-    """An error of click's as one of ours."""
+    """Convert a click error to a ``UsageError``."""
     help_hint = f"see '{error.ctx.command_path if error.ctx is not None else 'autodiff'} --help'"
     if isinstance(error, click.NoSuchOption):
         close = suggestion(error.option_name, error.possibilities or (), 0.5)
@@ -93,7 +94,7 @@ def in_plain_words(error: click.UsageError) -> UsageError:
 
 
 def _wanted(kind: click.ParamType[object], message: str) -> tuple[str, str | None]:
-    """What an option takes, and what is nearest to what it was given."""
+    """Return a description of the valid values of an option, and a hint with the valid value closest to the given value."""
     if isinstance(kind, click.Choice):
         given = re.match(r"'(.*?)' is not", message)
         return f"one of {', '.join(map(str, kind.choices))}", suggestion(given[1], kind.choices) if given else None

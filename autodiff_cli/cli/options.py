@@ -1,6 +1,6 @@
-"""Options that commands share.
+"""The options that several commands share.
 
-A command gets some of them together as one argument: the expression and its values as ``Given``, and those about the output
+A command receives groups of options as one argument each: the expression and its values as ``Given``, the output options
 as ``Output``.
 """
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 FORMATS = known.for_use("result")
 
 Function = Callable[..., Any]
-"""The function of a command, whose arguments click chooses by name."""
+"""The function of a command, which click calls with keyword arguments."""
 Decorator = Callable[[Function], Function]
 
 
 class Given(NamedTuple):
-    """An expression with the values of its names, as the options give them."""
+    """An expression with the values of its names, as the text of the options."""
 
     expr: str
     at: tuple[str, ...]
@@ -39,15 +39,15 @@ class Given(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The expression itself; see ``read_expression``."""
+        """The text of the expression; see ``read_expression``."""
         return read_expression(self.expr)
 
     def keywords(self) -> dict[str, Any]:
-        """Return the arguments by which the library calls them, such as those of ``evaluate`` and ``Evaluation``.
+        """Return the options as keyword arguments of library functions such as ``evaluate`` and ``Evaluation``.
 
         Raises:
-            UsageError: for values that are not constants.
-            FileError: for files that cannot be read.
+            UsageError: if a value is not constant.
+            FileError: if a file cannot be read.
         """
         from autodiff_cli.evaluation.bindings import bindings, value_or_file
 
@@ -61,14 +61,14 @@ class Given(NamedTuple):
         }
 
     def evaluation(self) -> Evaluation:
-        """Return the expression, evaluated."""
+        """Evaluate the expression."""
         from autodiff_cli.evaluation.evaluation import Evaluation
 
         return Evaluation(**self.keywords())
 
 
 def read_expression(text: str) -> str:
-    """Return the expression itself, from standard input for ``-`` and from a file for ``@file``.
+    """Return the text of the expression, read from standard input for ``-`` and from a file for ``@file``.
 
     Raises:
         FileError: if it cannot be read.
@@ -90,12 +90,12 @@ def read_file(path: str) -> str:
 
 
 def names(text: str | None) -> list[str] | None:
-    """Return ``x,y`` as a list."""
+    """Split ``x,y`` into a list of names."""
     if text is None:
         return None
     listed = [name.strip() for name in text.split(",")]
     if not all(listed):
-        raise click.UsageError(f"a name is missing in '{text}'\n  hint: write names with commas between them: x,y")
+        raise click.UsageError(f"a name is missing in '{text}'\n  hint: separate names with commas: x,y")
     return listed
 
 
@@ -111,11 +111,11 @@ def stack(*options: Decorator) -> Decorator:
 
 
 def together(name: str, make: Callable[..., object], *options: Decorator) -> Decorator:
-    """Return a decorator that adds options and hands their values over as one argument.
+    """Return a decorator that adds options and passes their values as one argument.
 
     Args:
-        name: the argument.
-        make: called with the values by name.
+        name: the name of the argument.
+        make: the function that makes the argument from the values, which are its keyword arguments.
         options: the options.
     """
 
@@ -146,38 +146,38 @@ at = click.option(
     "-a",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Value of a variable. VALUE is a number, an expression such as 2*pi or [1, 2], or @file; x=1,y=2 gives several.",
+    help="Value of a variable. VALUE is a number, an expression such as 2*pi or [1, 2], or @file; x=1,y=2 sets several variables.",
 )
-const = click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a constant (not differentiated).")
+const = click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a constant, which is not differentiated.")
 dtype = click.option("--dtype", default="float64", show_default=True, metavar="float64|float32", help="Type of all numbers.")
 no_limits = click.option(
     "--no-limits", is_flag=True, expose_value=False, callback=_lift, help="Allow tensors and programs of any size."
 )
 gradient = click.option(
-    "--gradient", metavar="EXPR", help="Gradient to start backward from (required when the output is not a scalar)."
+    "--gradient", metavar="EXPR", help="Gradient that starts the backward pass; required if the output is not a scalar."
 )
 
 
 def wrt(default: str) -> Decorator:
-    """Return the option for the variables to differentiate with respect to."""
+    """Return the option for the differentiation variables."""
     return click.option("--wrt", metavar="x,y", help=f"Variables to differentiate with respect to.  [default: {default}]")
 
 
 def order(text: str = "Highest order of derivative.", default: int = 1) -> Decorator:
-    """Return the option for the order of derivatives."""
+    """Return the option for the highest order of derivative."""
     return click.option("--order", default=default, show_default=True, metavar="N", type=int, help=text)
 
 
 evaluated = together("given", Given, expression, at, const, wrt("every --at variable"), dtype, no_limits)
-"""An expression with values: the argument ``given``."""
+"""The options for an expression with values, passed as the argument ``given``."""
 evaluated_in_rows = together("given", Given, expression, at, const, wrt("all but --const"), dtype)
-"""The same where columns have values too."""
+"""The options for an expression whose values come from options and columns, passed as the argument ``given``."""
 evaluated_from = together("given", Given, expression, at, const, wrt("every --at variable"), dtype, gradient, no_limits)
-"""The same with a gradient to start from."""
+"""The options for an expression with values and an initial gradient, passed as the argument ``given``."""
 
 verify = stack(
-    click.option("--verify", is_flag=True, help="Compute everything again at 50 digits, and count the digits that agree."),
-    click.option("--digits", type=int, metavar="N", help="Print the numbers to N digits, computed that precisely."),
+    click.option("--verify", is_flag=True, help="Compute all numbers again with 50 digits, and count the digits that agree."),
+    click.option("--digits", type=int, metavar="N", help="Number of digits to compute and print."),
 )
 strict = click.option("--strict", is_flag=True, help="Exit with code 4 if a number is nan or infinite.")
 quiet_notes = click.option("--quiet-notes", is_flag=True, help="Do not print notes.")
@@ -192,23 +192,23 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Same as --format
 
 
 def quiet(text: str) -> Decorator:
-    """Return the option for bare numbers, or other bare text."""
+    """Return the option for output without tables and names."""
     return click.option("-q", "--quiet", is_flag=True, help=text)
 
 
 def format_default() -> str:
-    """Return the format that the environment asks for."""
+    """Return the default format: the value of ``AUTODIFF_FORMAT``, or ``table``."""
     return os.environ.get("AUTODIFF_FORMAT") or "table"
 
 
 def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: Use | None = None) -> Decorator:
-    """Return a decorator that adds the options about the output: the argument ``out``.
+    """Return a decorator that adds the output options, passed as the argument ``out``.
 
     Args:
-        more: options beside those that all commands have: ``strict``, ``quiet_notes``, ``precision``.
-        use: the formats of the command.
-        bare: what ``-q`` prints; nothing if there is no such option.
-        files: the formats of files, which ``-o`` chooses by their suffix, if there is such an option.
+        more: additional options, such as ``strict``, ``quiet_notes`` and ``precision``.
+        use: the use whose formats the command has.
+        bare: the output of ``-q``, for the help text; empty for a command without ``-q``.
+        files: the use whose formats ``-o`` selects by the suffix of the file; ``None`` for a command without ``-o``.
     """
     formats = known.for_use(use)
     of_files = () if files is None else known.for_use(files)
@@ -216,42 +216,44 @@ def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: 
     def made(style: str, as_json: bool, path: str | None = None, **others: Any) -> Output:
         return Output(style_of(path, of_files) if path else chosen_format(style, as_json, formats), path=path or None, **others)
 
-    help_text = f"{', '.join(formats)}.  [default: table, or AUTODIFF_FORMAT]"
+    help_text = f"Output format: {', '.join(formats)}.  [default: AUTODIFF_FORMAT, or table]"
     own: list[Decorator] = [
         click.option("--format", "style", default=format_default, metavar="NAME", help=help_text),
         as_json,
     ]
     if files is not None:
-        target = f"Write a file; its suffix chooses the format: {known.suffixes(of_files)}."
+        target = f"File to write; its suffix selects the format: {known.suffixes(of_files)}."
         own.insert(0, click.option("-o", "--output", "path", metavar="FILE", help=target))
     if bare:
-        own.append(quiet(f"Print only the {bare}, one a line."))
+        own.append(quiet(f"Print only the {bare}, one per line."))
     return together("out", made, *own, *more, color)
 
 
 numbers_output = output(strict, quiet_notes, precision)
-"""For commands that print numbers and notes about them."""
+"""The output options of commands that print numbers and notes on them."""
 
 
 def style_of(path: str, files: tuple[str, ...]) -> str:
-    """Return the format that the suffix of a file says.
+    """Return the format for the suffix of a file.
 
     Raises:
-        UsageError: if it says none.
+        UsageError: if the suffix does not determine a format.
     """
     from autodiff_cli.errors import UsageError
 
     found = known.of_suffix(path, files)
     if found is None:
-        raise UsageError(f"cannot tell the format of '{path}' from its name", hint=f"end it in one of {known.suffixes(files)}")
+        raise UsageError(
+            f"cannot tell the format of '{path}' from its name", hint=f"use a name that ends in one of {known.suffixes(files)}"
+        )
     return found
 
 
 def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -> str:
-    """Return the output format, one of those that a command has.
+    """Return the output format, which is one of the formats of a command.
 
     Raises:
-        UsageError: for one that does not exist.
+        UsageError: if the format is unknown.
     """
     if as_json:
         return "json"

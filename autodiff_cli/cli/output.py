@@ -1,7 +1,7 @@
-"""The one way from a result to the terminal, a pipe or a file.
+"""Output of results to the terminal, a pipe or a file.
 
-A command ends with ``out.emit(result, ...)``.  Bare numbers, JSON, NDJSON, CSV, TSV, Markdown and plain text follow from the
-result; the command names only the tables for people, and formats of its own.
+A command ends with ``out.emit(result, ...)``.  Bare numbers, JSON, NDJSON, CSV, TSV, Markdown and plain text are made from
+the result; the command names only the function for its terminal tables and the functions for its own formats.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from autodiff_cli.report.table import Renderable
 
 View = Callable[[], "str | bytes"]
-"""Writes a result in one format."""
+"""A function that returns a result in one format."""
 
 
 class Output(NamedTuple):
-    """The options that say how a result is written.
+    """The output options.
 
     Attributes:
-        style: the format.
-        quiet: bare numbers in its place.
-        precision: digits in tables.
-        color: ``auto``, ``always`` or ``never``, in tables.
-        quiet_notes: no notes on standard error.
-        strict: fail if a number is not finite.
-        path: the file to write; standard output if it is ``None``.
+        style: the output format.
+        quiet: whether bare numbers replace the output format.
+        precision: the number of significant digits in tables.
+        color: the use of color in tables: ``auto``, ``always`` or ``never``.
+        quiet_notes: whether notes are suppressed.
+        strict: whether a number that is not finite is an error.
+        path: the path of the output file; ``None`` for standard output.
     """
 
     style: str
@@ -42,17 +42,17 @@ class Output(NamedTuple):
     path: str | None = None
 
     def emit(self, result: CommandResult, tables: str = "", views: Mapping[str, View] | None = None) -> None:
-        """Write a result, and its notes to standard error.
+        """Write a result to the output and its notes to standard error.
 
         Args:
-            result: the result.
-            tables: the function ``(result, precision)`` that returns its tables, as ``package.module:name``, so that it is
+            result: the result of the command.
+            tables: the function ``(result, precision)`` that returns the tables, as ``package.module:name``, so that it is
                 imported for the format ``table`` only.
-            views: for formats that are not written as usual the functions that do it, by the name of the format.
+            views: the functions that write the command's own formats, by the name of the format.
 
         Raises:
-            NotFiniteError: if a number is not finite, and all must be.
-            LimitError: for more numbers than an output may have.
+            NotFiniteError: if ``strict`` is set and a number is not finite.
+            LimitError: if the output has too many numbers.
         """
         if self.strict:
             from autodiff_cli.derivatives.evaluate import check_finite
@@ -80,13 +80,13 @@ class Output(NamedTuple):
         return render(self.style, result)
 
     def drawn(self, parts: Sequence[Renderable]) -> str:
-        """Return tables as text."""
+        """Render tables as text."""
         from autodiff_cli.report.table import drawn
 
         return drawn(parts, self.color)
 
     def write(self, text: str | bytes) -> None:
-        """Write to the file, or to standard output.
+        """Write text or bytes to the file, or to standard output.
 
         Raises:
             FileError: if the file cannot be written.
@@ -99,7 +99,7 @@ class Output(NamedTuple):
             write(self.path, text.encode() if isinstance(text, str) else text)
 
     def say_notes(self, notes: Sequence[Record]) -> None:
-        """Write notes to standard error, unless they are not wanted."""
+        """Write notes to standard error, unless ``quiet_notes`` is set."""
         for each in () if self.quiet_notes else notes:
             say(each["message"])
 

@@ -1,4 +1,4 @@
-"""How a command line with an expression in it is read, and how its help is laid out."""
+"""The parser of command lines with an expression, and the layout of their help texts."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _SECTIONS = {
         unbuffered""",
     "Cluster": "engine threads scheduler workers partition_bytes partition_rows",
 }
-"""The parameters in each section of a help, in order; the others come last."""
+"""The parameters in each section of a help text; other parameters are in the last section."""
 _OTHER = "Other"
 SECTION = {name: section for section, listed in _SECTIONS.items() for name in listed.split()}
 
 
 class Command(click.Command):
-    """A command whose help lists options by section."""
+    """A command whose help text lists the options by section."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a section for each subject that the command has options for."""
+        """Write each section in which the command has options."""
         rows: dict[str, list[tuple[str, str]]] = {section: [] for section in (*_SECTIONS, _OTHER)}
         for parameter in self.get_params(context):
             row = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
@@ -41,9 +41,9 @@ class _Words(NamedTuple):
     """The words of a command line.
 
     Attributes:
-        options: options with their values.
+        options: the options with their values.
         positional: the other arguments.
-        unknown: arguments that look like an option which the command does not have.
+        unknown: the arguments that look like options but are not options of the command.
     """
 
     options: list[str]
@@ -54,17 +54,18 @@ class _Words(NamedTuple):
 class ExpressionCommand(Command):
     """A command whose argument is an expression, which may begin with a minus sign.
 
-    An argument is an option only if it is exactly one that the command has (``--name``, ``--name=value``, ``-q``);
-    ``-x**2`` and ``-h**2`` are expressions, and so is ``-q`` when it comes first and no other argument can be one.
+    An argument is an option only if it exactly matches an option of the command (``--name``, ``--name=value``, ``-q``);
+    ``-x**2`` and ``-h**2`` are expressions.  ``-q`` is an expression if it is the first argument, ``q`` has a value, and no
+    other argument can be an expression.
 
     Attributes:
-        most: the largest number of arguments that are not options; any number for ``None``.
+        most: the maximum number of arguments that are not options; ``None`` for any number.
     """
 
     most: int | None = 1
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Put the options first, then ``--`` and the arguments, as click expects them."""
+        """Reorder the arguments for click: options, ``--``, other arguments."""
         takes_value = {
             name: not parameter.is_flag and not parameter.count
             for parameter in self.get_params(context)
@@ -74,7 +75,7 @@ class ExpressionCommand(Command):
         first = args[0] if args else ""
         words = _sorted(args, takes_value, context)
         if len(first) == 2 and first in takes_value and _is_given(first[1], args[1:]):
-            # -q or -a as an expression, if no argument behind it can be one.
+            # -q or -a is the expression if no later argument can be one.
             rest = _sorted(args[1:], takes_value, context)
             if not rest.positional:
                 return super().parse_args(context, [*rest.options, "--", first])

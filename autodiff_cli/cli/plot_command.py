@@ -19,16 +19,18 @@ _PICTURES = ("svg", "png", "pdf")
 
 @click.command("plot", cls=ExpressionCommand)
 @options.expression
-@click.option("--over", multiple=True, metavar="NAME=FROM:TO", help="Range to plot over; also x=-pi:pi:500, with 500 samples.")
+@click.option("--over", multiple=True, metavar="NAME=FROM:TO", help="Range to plot over; x=-pi:pi:500 sets 500 samples.")
 @options.at
 @options.const
 @options.order()
-@click.option("--samples", metavar="N", help="Samples in equal steps.  [default: 401; over two variables 161 each way]")
-@click.option("--y-range", metavar="FROM:TO", help="Values to show.  [default: all, or most of them at poles]")
-@click.option("--width", type=click.IntRange(1, 5_000), metavar="N", help="Columns on a terminal, pixels of a picture.")
-@click.option("--height", type=click.IntRange(1, 5_000), metavar="N", help="Rows on a terminal, pixels of a picture.")
+@click.option(
+    "--samples", metavar="N", help="Number of equally spaced samples.  [default: 401; 161 per variable for two variables]"
+)
+@click.option("--y-range", metavar="FROM:TO", help="Range of values to show.  [default: all values, or most of them near poles]")
+@click.option("--width", type=click.IntRange(1, 5_000), metavar="N", help="Width in terminal columns or pixels.")
+@click.option("--height", type=click.IntRange(1, 5_000), metavar="N", help="Height in terminal rows or pixels.")
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True, help="Colors of a picture.")
-@click.option("--transparent", is_flag=True, help="Leave out the background of a picture.")
+@click.option("--transparent", is_flag=True, help="Make the background of a picture transparent.")
 @options.output(options.strict, options.quiet_notes, options.precision, files="plot file")
 def command(
     expr: str,
@@ -44,7 +46,7 @@ def command(
     transparent: bool,
     out: Output,
 ) -> None:
-    """Draw EXPR and its derivative over a range of one variable; over two variables the value and its gradient.
+    """Plot EXPR and its derivatives over a range of one variable, or EXPR and its gradient over ranges of two variables.
 
     \b
     autodiff plot "sin(x)/x" --over x=-10:10 --order 2

@@ -13,7 +13,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 _TABLES = "autodiff_cli.report.table:product_tables"
 
 vector = click.option(
-    "--vector", multiple=True, metavar="NAME=VALUE", help="Direction to multiply by; 0 for variables without one."
+    "--vector", multiple=True, metavar="NAME=VALUE", help="Direction to multiply by; a variable without a direction gets 0."
 )
 
 

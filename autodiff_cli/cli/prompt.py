@@ -1,4 +1,4 @@
-"""Where the lines of ``autodiff repl`` come from: a terminal with history and completion, or a pipe."""
+"""The input of ``autodiff repl``: a terminal with history and completion, or a pipe."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 PROMPT, MORE = "> ", ". "
 _MOST_LINES, _LONGEST = 10_000, 1 << 20
-"""Of one statement: every line that comes is looked at together with those before."""
+"""The limits of one statement, in lines and characters: each new line is parsed together with all previous lines."""
 _WORD = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*\.?$")
 
 
 def lines(interpreter: Interpreter) -> Iterator[str]:
-    """Whole statements, until the input ends; an open bracket or a ``with`` takes more lines."""
+    """Yield whole statements until the input ends; an open bracket or a ``with`` block continues on the next line."""
     read = _terminal(interpreter) if sys.stdin is not None and sys.stdin.isatty() else _pipe
     text, waiting = "", 0
     while True:
@@ -46,7 +46,7 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
         if waiting > _MOST_LINES or len(text) > _LONGEST:
             raise LimitError(
                 f"a statement of {waiting:,} lines does not end",
-                hint="is a bracket still open? 'autodiff run' reads larger programs",
+                hint="close any open bracket, or use 'autodiff run' for larger programs",
             )
         if unfinished(text):
             continue
@@ -59,7 +59,7 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
 
 
 def _pipe(prompt: str) -> str:
-    """A line of standard input; bytes that are not UTF-8 become an unexpected character and do not end the session."""
+    """Read a line of standard input; invalid UTF-8 becomes surrogate characters, which do not end the session."""
     stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
     line = stream.readline(source_text.MOST_TEXT + 1) if stream is not None else ""
     if not line:
@@ -71,7 +71,7 @@ def _pipe(prompt: str) -> str:
 
 
 def completions(interpreter: Interpreter, before: str) -> tuple[list[str], int]:
-    """What may stand for the word before the cursor, and how many characters of it there are."""
+    """Return the completions of the name before the cursor, and the number of characters already typed."""
     found = _WORD.search(before)
     word = found.group() if found else ""
     thing, dot, part = word.rpartition(".")
@@ -80,7 +80,7 @@ def completions(interpreter: Interpreter, before: str) -> tuple[list[str], int]:
 
 
 def history_path() -> Path:
-    """Where typed lines are kept."""
+    """Return the path of the history file."""
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(state) / "autodiff" / "history"
 
@@ -92,7 +92,7 @@ def _terminal(interpreter: Interpreter) -> Callable[[str], str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     except OSError:
-        path = None  # a home that cannot be written to is no reason not to calculate
+        path = None  # without a writable home, the history is kept in memory
     prompt_toolkit = library_if_there("prompt_toolkit")
     return _readline(interpreter, path) if prompt_toolkit is None else _prompt_toolkit(prompt_toolkit, interpreter, path)
 
@@ -102,7 +102,7 @@ def _prompt_toolkit(prompt_toolkit: ModuleType, interpreter: Interpreter, path: 
     from prompt_toolkit.document import Document
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
-    class Names(Completer):  # type: ignore[misc,unused-ignore]  # where it is not installed
+    class Names(Completer):  # type: ignore[misc,unused-ignore]  # if prompt_toolkit is not installed
         def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
             names, length = completions(interpreter, document.text_before_cursor)
             return (Completion(name, -length) for name in names)
@@ -117,7 +117,7 @@ def _prompt_toolkit(prompt_toolkit: ModuleType, interpreter: Interpreter, path: 
 def _readline(interpreter: Interpreter, path: Path | None) -> Callable[[str], str]:
     try:
         import readline
-    except ImportError:  # not on every platform
+    except ImportError:  # some platforms lack readline
         return input
     if path is not None:
         try:

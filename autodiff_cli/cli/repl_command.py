@@ -1,4 +1,4 @@
-"""``autodiff repl``: a program of autograd statements, typed."""
+"""``autodiff repl``: an interactive session of autograd statements."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from autodiff_cli.script.interpreter import Interpreter
 
 _HELP = """\
-Type expressions and statements of autograd, one a line:
+Type expressions and autograd statements, one per line:
 
   x = tensor(5, requires_grad=true)     a leaf
-  y = log(x**3)                         recorded
+  y = log(x**3)                         is recorded
   y.backward()                          fills x.grad
-  show x, y                             the table of these tensors; 'show' of all
-  with no_grad: w = x**2                nothing recorded
+  show x, y                             a table of these tensors; 'show' lists all
+  with no_grad: w = x**2                is not recorded
   f(a) = a**2 with grad (2*a)           a function with its own derivative
 
-help NAME explains a function; Ctrl-D or 'exit' leaves.
+help NAME explains a function; Ctrl-D or 'exit' ends the session.
 """
 
 
@@ -34,10 +34,10 @@ help NAME explains a function; Ctrl-D or 'exit' leaves.
 @variables
 @options.output(options.quiet_notes, options.precision)
 def command(at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output) -> None:
-    """Type the statements of 'autodiff run' and see at once what they do.
+    """Start an interactive session that runs each statement of 'autodiff run' as it is typed.
 
-    An error is reported, and the session goes on. There are history and completion of names; with prompt_toolkit
-    (pip install prompt_toolkit) Tab opens a menu of names.
+    An error does not end the session. The session has a history and completes names; with prompt_toolkit
+    (pip install prompt_toolkit), Tab opens a menu of names.
 
     \b
     autodiff repl
@@ -46,7 +46,7 @@ def command(at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output
     from autodiff_cli.cli.prompt import lines
 
     interpreter = new_interpreter(at, const, dtype)
-    screen = Screen(out._replace(style="ndjson") if out.style == "json" else out)  # one object for the session never ends
+    screen = Screen(out._replace(style="ndjson") if out.style == "json" else out)  # a session has no end to close one JSON object
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write("autodiff: type 'help' for help, Ctrl-D to exit\n")
     for text in lines(interpreter):
@@ -78,7 +78,7 @@ def _run(interpreter: Interpreter, screen: Screen, text: str) -> None:
 
 
 def _statement(name: str) -> bool:
-    """Print what a function or a method of programs does, if there is one of this name."""
+    """Print the description of a function or method of programs; return whether the name is known."""
     from autodiff_cli.autograd.tensor import Tensor
     from autodiff_cli.script.library import ACTIONS, METHODS
 

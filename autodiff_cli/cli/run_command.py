@@ -1,4 +1,4 @@
-"""``autodiff run``: a program file of autograd statements."""
+"""``autodiff run``: a program file with autograd statements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from autodiff_cli.script.interpreter import Interpreter, Shown
 
 variables = options.stack(options.at, options.const, options.dtype, options.no_limits)
-"""The options of an ``Interpreter``."""
+"""The options for an ``Interpreter``."""
 
 
 @click.command("run", cls=Command)
@@ -27,10 +27,10 @@ variables = options.stack(options.at, options.const, options.dtype, options.no_l
 @variables
 @options.output(options.quiet_notes, options.precision)
 def command(file: str, at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output) -> None:
-    """Run the statements in FILE, one a line; - reads them from standard input.
+    """Run the statements in FILE, one per line; - reads them from standard input.
 
-    Besides expressions there are tensor(5, requires_grad=true), y.retain_grad(), z.backward(), grad(z, x),
-    with no_grad: ..., x.grad.zero_(), and the other names of PyTorch's autograd; show x, y prints the table of these
+    Statements are expressions, tensor(5, requires_grad=true), y.retain_grad(), z.backward(), grad(z, x),
+    with no_grad: ..., x.grad.zero_(), and the other names of PyTorch's autograd; show x, y prints a table of these
     tensors. The first error ends the run.
 
     \b
@@ -65,7 +65,7 @@ def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> 
 
 @contextmanager
 def spoken_warnings(quiet: bool) -> Iterator[None]:
-    """Print each warning of PyTorch once, as a note on standard error; none of them if ``quiet``."""
+    """Print each PyTorch warning once as a note on standard error; print none if ``quiet``."""
     said: set[str] = set()
 
     def spoken(message: Warning | str, *_: object) -> None:
@@ -80,7 +80,7 @@ def spoken_warnings(quiet: bool) -> Iterator[None]:
 
 
 class Screen:
-    """Prints what a program shows: at once, or in the formats of a whole result when the program has ended."""
+    """The output of a program: printed immediately, or at the end in formats that need the whole result."""
 
     def __init__(self, out: Output) -> None:
         self.out = out
@@ -88,7 +88,7 @@ class Screen:
         self.begun = False
 
     def show(self, interpreter: Interpreter, shown: Shown) -> None:
-        """Print what a statement shows, or keep it for the end."""
+        """Print the output of a statement, or keep it until the end of the program."""
         if self.out.quiet:
             from autodiff_cli.report.records import bare
 
@@ -112,7 +112,7 @@ class Screen:
         sys.stdout.flush()
 
     def finish(self, interpreter: Interpreter, file: str = "") -> None:
-        """Write what waits for the end: after an error, all that was shown before it."""
+        """Write the output that was kept; after an error, this is the output of the statements before it."""
         if not self.out.quiet and self.out.style not in ("table", "ndjson"):
             from autodiff_cli.report.records import render
             from autodiff_cli.script.transcript import Transcript

@@ -1,7 +1,7 @@
-"""Completion in bash, zsh and fish: what the shells are told when it is switched on, and how they are answered.
+"""Completion scripts for bash, zsh and fish, and the answers to their requests.
 
-``_AUTODIFF_COMPLETE=bash_source autodiff`` prints the script.  The scripts differ from click's in what they must do for
-expressions: leave the quote open behind ``log(``, and keep stars and brackets from being expanded as file names.
+``_AUTODIFF_COMPLETE=bash_source autodiff`` prints the script.  In contrast to click's scripts, these scripts support
+expressions: they leave the quote open after ``log(``, and prevent stars and brackets from being expanded as file names.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ _SPECIAL = " ()*;&<>|[]"
 
 
 class _Offers(ShellComplete):
-    """Answers with what this program offers; an error while somebody types is nobody's concern."""
+    """The completions of this program; exceptions are ignored so that they do not disturb typing."""
 
     closes_quotes = True
-    """Whether the shell closes the quote behind an answer that is the only one."""
+    """Whether the shell closes the quote after a single completion."""
 
     def get_completions(self, args: list[str], incomplete: str) -> Items:
         try:
@@ -77,7 +77,10 @@ class _Offers(ShellComplete):
 
 
 class Bash(_Offers, BashComplete):
-    """Bash cuts words at ``=``, ``(`` and the like, so the line is read here, and the answer is what replaces its word."""
+    """Completion for bash, which splits words at characters such as ``=`` and ``(``.
+
+    The whole line is therefore parsed here, and only the part that replaces bash's word is returned.
+    """
 
     source_template = _BASH
     _in_quotes = False
@@ -93,7 +96,7 @@ class Bash(_Offers, BashComplete):
         words: list[str] = []
         try:
             words.extend(lexer)
-        except ValueError:  # a quote that is still open
+        except ValueError:  # an unclosed quote
             self._in_quotes = True
             words.append(lexer.token)
         *args, incomplete = words
@@ -108,7 +111,7 @@ class Bash(_Offers, BashComplete):
 
 
 class Zsh(_Offers, ZshComplete):
-    """Zsh is told what each answer is."""
+    """Completion for zsh, with a description for each completion."""
 
     source_template = _ZSH
     closes_quotes = False
@@ -118,11 +121,11 @@ class Zsh(_Offers, ZshComplete):
 
 
 class Fish(_Offers, FishComplete):
-    """Fish as click has it."""
+    """Completion for fish, with click's script."""
 
 
 def complete(cli: click.Group, variable: str) -> int:
-    """Answer a shell that asks through an environment variable; the exit code."""
+    """Answer the completion request in an environment variable, and return the exit code."""
     from click.shell_completion import shell_complete
 
     for kind in (Bash, Zsh, Fish):

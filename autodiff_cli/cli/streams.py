@@ -1,4 +1,4 @@
-"""Standard streams that never stop the work: messages that cannot be printed are lost, a closed output is an error."""
+"""Standard streams that tolerate failures: unprintable messages are dropped, and a closed standard output is an error."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from autodiff_cli.report.control_characters import visible
 
 
 class Messages(io.TextIOBase):
-    """Standard error: control characters are shown, not sent, and what cannot be written is left out.
+    """Standard error that makes control characters visible and ignores write errors.
 
     Args:
-        stream: where text goes; ``None`` if it is closed.
+        stream: the stream to write to; ``None`` if standard error is closed.
 
     Attributes:
-        unescaped: the stream itself, for what moves the cursor on purpose.
+        unescaped: the stream itself, for text with intended cursor movements.
     """
 
     def __init__(self, stream: TextIO | None) -> None:
@@ -53,7 +53,7 @@ class Messages(io.TextIOBase):
 
 
 class _Closed(io.RawIOBase):
-    """Standard output where there is none."""
+    """A closed standard output."""
 
     def writable(self) -> bool:
         return True
@@ -64,7 +64,7 @@ class _Closed(io.RawIOBase):
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Put the streams above in the place of Python's."""
+    """Replace Python's standard output and standard error by the streams of this module."""
     before = sys.stdout, sys.stderr
     sys.stderr = Messages(before[1])
     if before[0] is None:
@@ -76,6 +76,6 @@ def guarded() -> Iterator[None]:
 
 
 def abandon_output() -> None:
-    """Let what is still to be written go nowhere: the reader went away, and the interpreter must not try again."""
+    """Discard buffered output after a broken pipe, so that the interpreter does not try to write it at exit."""
     with suppress(OSError, AttributeError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -15,7 +15,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @options.verify
 @options.numbers_output
 def command(given: options.Given, order: int, verify: bool, digits: int | None, out: Output) -> None:
-    """Print the Taylor series of EXPR in one variable around its value: the coefficient of each power, and the derivatives.
+    """Print the Taylor series of EXPR in one variable around its value: the coefficient of each power and the derivatives.
 
     \b
     autodiff taylor "exp(x)" --at x=0 --order 5

@@ -1,4 +1,4 @@
-"""The last line of defence: an exception that no rule is there for, as one clear error."""
+"""The conversion of unexpected exceptions to errors with one message."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _NO_MEMORY = ("cannot allocate memory", "can't start new thread", "failed to map
 
 
 def described(error: BaseException, args: list[str]) -> AutodiffError:
-    """The error to report for an exception; it holds nothing that the exception holds.
+    """Return the error to report for an exception, without a reference to the exception.
 
     Args:
-        error: what nothing has caught.
+        error: the uncaught exception.
         args: the command line.
     """
     text = str(error).partition("\n")[0].strip()
     if isinstance(error, MemoryError) or _lacks_memory(error, text):
         return OutOfMemory(
             f"not enough memory{': ' if text else ''}{text[:_LONGEST]}",
-            hint="ask for less at once; ulimit -v shows whether the shell sets a limit",
+            hint="reduce the size of the computation; ulimit -v shows whether the shell sets a limit",
         )
     if isinstance(error, OSError):
         if isinstance(error.filename, (str, bytes)):
@@ -33,7 +33,7 @@ def described(error: BaseException, args: list[str]) -> AutodiffError:
     what = f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__
     return InternalError(
         f"internal error: {what}{_place(error)}",
-        hint=f"this is a defect of autodiff; report it with what this prints: AUTODIFF_DEBUG=1 {command}",
+        hint=f"this is a defect of autodiff; report it with the output of AUTODIFF_DEBUG=1 {command}",
     )
 
 
@@ -48,7 +48,7 @@ def _text(name: str | bytes) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """``(machine.py:123)``, the innermost line of this package."""
+    """Return the innermost line of this package in the traceback, as `` (module:123)``."""
     place, trace = "", error.__traceback__
     while trace is not None:
         module = trace.tb_frame.f_globals.get("__name__", "")
