@@ -280,7 +280,7 @@ def test_files_of_an_earlier_run_stay() -> None:
     Path("out/part-00099.csv").write_text("old")
     done = run_map("x", path, "-o", "out/", *SMALL)
     assert (done.code, done.out) == (5, b"")
-    assert "has files already, such as 'part-00099.csv'" in done.err
+    assert "already has files, such as 'part-00099.csv'" in done.err
     assert os.listdir("out") == ["part-00099.csv"]
 
 
@@ -357,7 +357,7 @@ def test_an_error_in_the_expression_keeps_its_place() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("-",), 2, "--engine dask reads files, and standard input is not a file on disk"),
+        (("-",), 2, "--engine dask reads files, but standard input is not a file on disk"),
         (("d.csv", "--unbuffered"), 2, "--unbuffered is for a stream"),
         (("d.csv", "--format", "table"), 2, "table is for people"),
         (("d.csv", "--scheduler", "tcp://h:1"), 2, "--scheduler needs an output file"),
@@ -367,7 +367,7 @@ def test_an_error_in_the_expression_keeps_its_place() -> None:
         (("d.csv", "-o", "*/o.csv"), 2, "write one * in the name"),
         (("d.csv", "-o", "nowhere/o.csv"), 5, "there is no folder"),
         (("d.csv", "-o", "nowhere/deeper/"), 5, "there is no folder"),
-        (("d.csv", "-o", "d.csv"), 2, "is the input too"),
+        (("d.csv", "-o", "d.csv"), 2, "is both the input and the output"),
     ],
 )
 def test_what_it_refuses(arguments: tuple[str, ...], code: int, message: str) -> None:
@@ -436,7 +436,7 @@ def test_another_version_on_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_worker_that_does_not_see_the_folder() -> None:
     note = job.work("/nowhere/at/all", 0)
     error = job.error_of(note)
-    assert (error.exit_code, error.hint) == (5, "all machines have to see the same folders under the same names")
+    assert (error.exit_code, error.hint) == (5, "make the folder available under the same path on all machines")
 
 
 def test_a_job_that_was_given_up_ends_at_the_next_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -451,7 +451,7 @@ def test_a_job_that_was_given_up_ends_at_the_next_rows(monkeypatch: pytest.Monke
         return note
 
     monkeypatch.setattr(coordinator, "work", gone)
-    assert "the job was given up" in run_map("x", path, "--engine", "dask").err
+    assert "the job was canceled" in run_map("x", path, "--engine", "dask").err
 
 
 def test_other_numpy_is_worth_a_note(monkeypatch: pytest.MonkeyPatch) -> None:

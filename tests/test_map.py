@@ -114,7 +114,7 @@ def test_results_that_are_not_finite_have_one_note(threads: str) -> None:
 
 def test_a_mean_is_of_one_row() -> None:
     done = run_map("x - mean(x) + sum([x, 1]) + max(x, 2)", stdin=b"x\n1\n")
-    assert done.err == "note: mean(x) is of one row, not of a column: every row is computed by itself\n"
+    assert done.err == "note: mean(x) applies to one row, not to a column: every row is computed separately\n"
 
 
 def test_huge_integers() -> None:
@@ -158,8 +158,8 @@ def test_variables_that_are_no_columns() -> None:
     [
         (["x*z*w"], "has no columns 'z', 'w'; it has id, x, value2"),
         (["X"], "X: did you mean 'x'?"),
-        (["x", "--at", "x=1"], "'x' is a column of standard input, and --at gives it a value"),
-        (["x", "--const", "x=1"], "'x' is a column of standard input, and --const gives it a value"),
+        (["x", "--at", "x=1"], "'x' is a column of standard input, but --at also gives it a value"),
+        (["x", "--const", "x=1"], "'x' is a column of standard input, but --const also gives it a value"),
         (["x*k", "--at", "k=[1, 2]"], "--at gives 'k' an array"),
         (["x", "--value-name", "id"], "standard input has a column 'id' already"),
         (["x", "--derivative-name", "f"], "does not contain {}"),
@@ -174,8 +174,8 @@ def test_variables_that_are_no_columns() -> None:
         (["x", "-q", "--format", "npy"], "-q cannot be combined with npy"),
         (["lgo(x)"], "unknown function 'lgo'"),
         (["x", "--in-place"], "--in-place replaces one input file"),
-        (["-"], "standard input cannot be the expression and the data"),
-        (["x", "-", "-"], "standard input can be read once only"),
+        (["-"], "standard input cannot be both the expression and the data"),
+        (["x", "-", "-"], "standard input can be read only once"),
         (["x", "--on-error", "guess"], "on-error"),
         (["x", "--treads", "2", "f.csv"], "did you mean '--threads'?"),
     ],
@@ -356,7 +356,7 @@ def test_rows_with_errors_are_counted() -> None:
     done = run_map("x*y", "--on-error", "skip", stdin=data)
     assert done.text == "x,y,value,d_x,d_y\n1,2,2.0,2.0,1.0\n7,8,56.0,8.0,7.0\n"
     first = "the first is standard input, line 3: column 'x' contains 'N/A', which is not a number\n"
-    assert done.err == f"note: 3 rows with non-numeric cells were left out; {first}"
+    assert done.err == f"note: 3 rows with non-numeric cells were skipped; {first}"
     done = run_map("x*y", "--on-error", "nan", stdin=data)
     assert done.text.splitlines()[2:5] == ["N/A,4,nan,4.0,nan", "5,,nan,nan,5.0", "6,oops,nan,nan,6.0"]
     assert "3 rows with non-numeric cells were set to nan" in done.err
@@ -376,7 +376,7 @@ def test_rows_without_a_value() -> None:
     data = data.replace(b"7", b"N/A")
     done = run_map(inverse, "--on-error", "skip", stdin=data)
     assert done.text == "x,y,value,d_x,d_y\n2,1,0.5,-0.25,-0.0\n4,5,0.25,-0.0625,-0.0\n"
-    assert "note: 2 rows without a value were left out; one is standard input, line " in done.err
+    assert "note: 2 rows without a value were skipped; one is standard input, line " in done.err
     done = run_map(inverse, "--on-error", "nan", stdin=data)
     assert done.text.splitlines()[2:4] == ["3,0,nan,nan,nan", "N/A,0,nan,nan,nan"]
     assert "note: 2 rows without a value were set to nan" in done.err
@@ -428,7 +428,7 @@ def test_json_keys_that_come_later() -> None:
     assert run_map("x", "--input-format", "ndjson", "-q", stdin=data).text == "1.0,1.0\n2.0,1.0\n"
     data = b'{"x": 1}\n{"x": 2, "value": 1}\n'
     done = run_map("x", "--input-format", "ndjson", "--format", "ndjson", stdin=data)
-    assert (done.code, done.out, "line 2: there is already a key 'value'" in done.err) == (5, b"", True)
+    assert (done.code, done.out, "line 2: the key 'value' already exists" in done.err) == (5, b"", True)
 
 
 def test_strict() -> None:
@@ -503,7 +503,7 @@ def test_the_input_is_never_the_output() -> None:
     os.symlink("d.csv", "soft.csv")
     os.link("d.csv", "hard.csv")
     for target in ("d.csv", "./d.csv", "soft.csv", "hard.csv"):
-        refused(2, f"'{target}' is the input too", "x", "d.csv", "-o", target)
+        refused(2, f"'{target}' is both the input and the output", "x", "d.csv", "-o", target)
     assert Path("d.csv").read_text() == "x\n1\n"
     assert run_map("x", "d.csv", "--in-place").code == 0
     assert Path("d.csv").read_text() == "x,value,d_x\n1,1.0,1.0\n"
@@ -557,14 +557,14 @@ def test_rows_that_are_evaluated_one_by_one_are_said_to_be(tmp_path: Path) -> No
     (tmp_path / "a.csv").write_text("x,y\n" + "0.5,1.5\n" * 1_000)
     done = run_map("norm([x, y])", "a.csv")
     assert len(done.out.splitlines()) == 1_001
-    assert done.err.startswith("note: every row was evaluated by itself, which is slow: 'linalg_vector_norm' has no")
+    assert done.err.startswith("note: every row was evaluated separately, which is slow: 'linalg_vector_norm' has no")
 
 
 def test_a_column_with_the_name_of_a_constant(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("e,x\n2,3\n")
     done = run_map("e*x", "a.csv")
     assert done.code == 2
-    assert "'e' is a column of 'a.csv', and a constant of the language" in done.err
+    assert "'e' is a column of 'a.csv' and a constant of the language" in done.err
     assert run_map("e*x", "a.csv", "--let", "e=e", "-q").text == "6.0,3.0,2.0\n"
     assert run_map("e*x", "a.csv", "--wrt", "e", "-q").text == "6.0,3.0\n"
     assert run_map("2*x", "a.csv", "-q").text == "6.0,2.0\n"

@@ -66,7 +66,7 @@ def test_standard_output_that_is_the_input(tmp_path: Path) -> None:
     command = f"{' '.join(MAP)} x {file} >> {file}"
     done = completed(["bash", "-c", command], env=ENVIRONMENT)
     assert done.returncode == 2
-    assert "standard output is the input too" in done.stderr
+    assert "standard output is both the input and the output" in done.stderr
     assert file.read_text() == "x\n1\n"
 
 

@@ -1,5 +1,5 @@
-"""Columns in, columns out, a Program in between.
+"""Evaluation of expressions and their derivatives on files of rows.
 
-A reader cuts its file into pieces, which is cheap and happens in order; a piece becomes a block of rows, then numbers, then
-bytes, in any thread; a writer takes the bytes in order again.  Nothing is ever whole in memory.
+A reader splits its file into pieces, in order and at little cost.  Any thread can convert a piece to a block of rows, compute
+the results and encode them.  A writer writes the encoded results in order.  No file is ever held in memory as a whole.
 """

@@ -1,4 +1,4 @@
-"""Columns as Python values, and cells as numbers."""
+"""Conversion of columns to Python values, and of cells to numbers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from autodiff_cli.report.numbers import finite_or_text
 
 
 def python_values(column: Column) -> list[Any]:
-    """Return a column as Python numbers, texts and ``None``; values of other types as text.
+    """Convert a column to Python numbers, strings and ``None``; values of other types become strings.
 
-    A float32 becomes the float that is written in the same way.
+    A float32 becomes the float with the same decimal representation.
     """
     if isinstance(column, list):
         return column
@@ -51,7 +51,7 @@ def _from_arrow(column: ArrowArray) -> list[Any]:
 
 
 def cell_values(column: Column) -> list[Any]:
-    """Return a column for CSV, which writes texts and numbers as they are; lists and objects are JSON."""
+    """Convert a column to the values of CSV cells: numbers and strings, with JSON for lists and objects."""
     values = python_values(column)
     if isinstance(column, list) and any(isinstance(value, (dict, list)) for value in values):
         return [json_text(value) if isinstance(value, (dict, list)) else value for value in values]
@@ -59,12 +59,12 @@ def cell_values(column: Column) -> list[Any]:
 
 
 def number_reprs(array: Array) -> list[str]:
-    """Return numbers as the shortest text that reads back as the same number, one by one."""
+    """Return the shortest text of each number that reads back as the same number."""
     return list(map(repr, python_values(array)))
 
 
 def json_text(value: object) -> str:
-    """Return a value as JSON; a number that is not finite is a text."""
+    """Return a value as JSON, with strings for numbers that are not finite."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
@@ -72,7 +72,7 @@ def json_text(value: object) -> str:
 
 
 def is_number(cell: str) -> bool:
-    """Return whether a cell is a number: digits, a sign, a point, an exponent, or nan and inf."""
+    """Return whether a cell is a decimal number, ``nan`` or ``inf``."""
     try:
         float(cell)
     except ValueError:
@@ -81,7 +81,7 @@ def is_number(cell: str) -> bool:
 
 
 def as_float(value: float | str) -> float:
-    """Return a JSON number, however large, as a float."""
+    """Convert a JSON number to a float; an integer beyond the range becomes infinite."""
     try:
         return float(value)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Input files: their names, their formats, and opening them."""
+"""Input files: expansion of names, choice of formats, and opening."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from autodiff_cli.formats import FORMATS, READ, of_path
 from autodiff_cli.language.source_text import display_name, size_of
 
 Path = str | None
-"""A file, or ``None`` for standard input."""
+"""The path of a file, or ``None`` for standard input."""
 
 
 def expanded(paths: Sequence[str]) -> list[Path]:
-    """Return files in the order in which they are read; a pattern that the shell left alone is replaced by its matches.
+    """Return the input files in reading order; a pattern that the shell did not expand is replaced by its matches.
 
     Raises:
-        FileError: if a pattern matches no file, and for a folder.
-        UsageError: for an empty name, for standard input more than once, and if no file is named and standard input is a
+        FileError: if a pattern matches no file, or a path is a folder.
+        UsageError: if a name is empty, standard input is named more than once, or no file is named and standard input is a
             terminal.
     """
     if not paths:
         if sys.stdin is not None and sys.stdin.isatty():
-            raise UsageError("no input file", hint="name one behind the expression, or pipe one in; - reads what is typed")
+            raise UsageError("no input file", hint="name a file after the expression, or pipe data in; - reads from the terminal")
         return [None]
     found: list[Path] = []
     for path in paths:
         if not path:
-            raise UsageError("the name of an input file is empty", hint="is a shell variable empty? - is standard input")
+            raise UsageError(
+                "the name of an input file is empty", hint="check that no shell variable is empty; use - for standard input"
+            )
         if path == "-":
             found.append(None)
         elif any(sign in path for sign in "*?[") and not os.path.exists(path):
@@ -47,15 +49,15 @@ def expanded(paths: Sequence[str]) -> list[Path]:
         if found[-1] is not None and os.path.isdir(found[-1]):
             raise FileError(f"'{path}' is a folder", hint=f"name its files: {os.path.join(path, '*.csv')}")
     if found.count(None) > 1:
-        raise UsageError("standard input can be read once only")
+        raise UsageError("standard input can be read only once")
     return found
 
 
 def style_of(path: Path, style: str | None) -> str:
-    """Return the format of an input: the given one, else that of its name, else CSV for a pipe.
+    """Return the format of an input: the given format, the format for its file name, or CSV for a pipe.
 
     Raises:
-        UsageError: if the name of a file on disk does not say a format.
+        UsageError: if the name of a file on disk does not determine a format.
     """
     if style is not None:
         return style
@@ -65,26 +67,26 @@ def style_of(path: Path, style: str | None) -> str:
 
 
 def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffered: bool = False, name: str = "") -> Reader:
-    """Open an input.
+    """Open an input and return its reader.
 
     Args:
-        path: the file, ``None`` for standard input.
-        style: its format.
-        columns: names of the columns of a file that has none.
-        unbuffered: pass rows on as they come in.
-        name: its name in messages, if that is not the path.
+        path: the path of the file; ``None`` for standard input.
+        style: the format of the input.
+        columns: the names of the columns, for a file without names.
+        unbuffered: whether rows are passed on as soon as they arrive.
+        name: the name of the input in messages; the path by default.
 
     Raises:
-        FileError: if it cannot be read.
-        DataError: if it is not in this format.
-        UsageError: if names are given to columns that have names, and for two columns of the same name.
+        FileError: if the file cannot be read.
+        DataError: if the file is not in this format.
+        UsageError: if names are given for columns that have names, or two names are equal.
     """
     name = name or display_name(path)
     if columns is not None and not FORMATS[style].nameless:
         raise UsageError(f"{style} already names its columns", hint=f"remove {setting('columns')}")
     twice = next((column for column in columns or () if list(columns or ()).count(column) > 1), None)
     if twice is not None:
-        raise UsageError(f"{setting('columns')} names a column '{twice}' twice", hint="give every column a name of its own")
+        raise UsageError(f"{setting('columns')} names a column '{twice}' twice", hint="give every column a different name")
     file = opened(path, style, name)
     try:
         return readers.reader(InputFile(file, name, FORMATS[style], columns, unbuffered))
@@ -94,11 +96,11 @@ def reader(path: Path, style: str, columns: Sequence[str] | None = None, unbuffe
 
 
 def opened(path: Path, style: str, name: str) -> BinaryIO:
-    """Open a file for reading bytes; it can go back if its format needs that.
+    """Open a file for reading bytes; the file is seekable if its format requires it.
 
     Raises:
-        FileError: if it cannot be read.
-        DataError: if it begins as no file of its format does.
+        FileError: if the file cannot be read.
+        DataError: if its first bytes do not match its format.
     """
     try:
         if path is None and sys.stdin is None:
@@ -120,12 +122,12 @@ def opened(path: Path, style: str, name: str) -> BinaryIO:
 
 
 def _goes_back(file: BinaryIO) -> bool:
-    """Return whether a file can be read back and forth; devices only say so."""
+    """Return whether a file is really seekable; some devices only claim to be."""
     return file.seekable() and (size_of(file) is not None or not hasattr(file, "peek"))
 
 
 def _copied(file: BinaryIO) -> BinaryIO:
-    """Return a copy of a pipe that can be read back and forth."""
+    """Copy a pipe to a temporary file, which is seekable."""
     import shutil
     import tempfile
 

@@ -1,4 +1,4 @@
-"""Libraries that read and write formats: pyarrow when it is needed, and the errors of any as errors of the file."""
+"""Imports of pyarrow on demand, and conversion of library exceptions to data errors."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ _LONGEST_REASON = 300
 
 @contextmanager
 def library_errors(problem: str) -> Iterator[None]:
-    """Turn every error of the library that reads a file into one error, as a broken file shows in many ways.
+    """Convert every exception of a library that reads a file to one ``DataError``.
 
     Args:
-        problem: the message; the reason becomes the hint.
+        problem: the message; the text of the exception becomes the hint.
 
     Raises:
-        DataError: for any other exception.
+        DataError: if any exception other than an ``AutodiffError`` is raised.
     """
     try:
         yield
     except AutodiffError:
         raise
     except MemoryError:
-        raise DataError(problem, hint="it asks for more memory than there is: it may be broken") from None
+        raise DataError(problem, hint="it needs more memory than is available: it may be corrupt") from None
     except Exception as error:
         reason = str(getattr(error, "strerror", None) or error).partition("\n")[0].strip()
-        reason = "" if " object at 0x" in reason else reason  # Python's, which does not describe the file
+        reason = "" if " object at 0x" in reason else reason  # a Python repr, which does not describe the file
         raise DataError(problem, hint=reason[:_LONGEST_REASON] or None) from None
 
 
 def pyarrow(user: str) -> Any:
-    """Return the package pyarrow.
+    """Import the package pyarrow.
 
     Args:
-        user: what needs it, for the message.
+        user: the format that needs pyarrow, for the message.
 
     Raises:
-        MissingPackage: if it cannot be imported.
-        MemoryError: if there is not enough memory to import it.
+        MissingPackage: if pyarrow cannot be imported.
+        MemoryError: if there is not enough memory for the import.
     """
     return library("pyarrow", user, "use csv")
 
 
 def pyarrow_if_there() -> Any:
-    """Return the package pyarrow, or ``None`` if it cannot be imported."""
+    """Import the package pyarrow; return ``None`` if it cannot be imported."""
     return library_if_there("pyarrow")
 
 
 def pyarrow_loaded() -> bool:
-    """Return whether pyarrow has been imported already, so that using it costs no time."""
+    """Return whether pyarrow is already imported, so that its use does not cost import time."""
     return sys.modules.get("pyarrow") is not None and pyarrow_if_there() is not None

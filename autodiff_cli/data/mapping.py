@@ -1,4 +1,4 @@
-"""An expression over columns: which variable is which column, and what the results are called."""
+"""Evaluation of an expression on columns: the column of each variable, and the names of the results."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Task:
-    """What to compute for every row.
+    """The computation for every row.
 
     Attributes:
         expression: a program of the language.
         wrt, order, dtype: see ``evaluation.compile.compile``.
-        at: numbers that are the same for all rows, by variable.
-        const: values of constants for all rows; arrays too.
-        lets: columns by variable, where their names differ.
-        keep: pass the columns of the input through.
-        on_error: see ``block.ReadRequest``.
-        strict: a result that is not finite is an error.
-        value_name: name of the column of values.
-        derivative_name: name of the columns of derivatives, with ``{}`` for ``x`` or ``x_y``.
+        at: the variables with one value for all rows, by name.
+        const: the constants, by name; their values may be arrays.
+        lets: the columns by variable, if their names differ.
+        keep: whether the input columns are copied to the output.
+        on_error: see ``row_blocks.ReadRequest``.
+        strict: whether a result that is not finite is an error.
+        value_name: the name of the value column.
+        derivative_name: the names of the derivative columns, with ``{}`` for ``x`` or ``x_y``.
     """
 
     expression: str
@@ -58,7 +58,7 @@ class Task:
         """Compile the expression.
 
         Raises:
-            AutodiffError: for a mistake in the expression, and in values that are given for it.
+            AutodiffError: if the expression or a given value is invalid.
         """
         if "{}" not in self.derivative_name and self.order > 0:
             option = setting("derivative_name")
@@ -67,14 +67,14 @@ class Task:
             if np.ndim(value):
                 message = f"{setting('at')} gives '{name}' an array, but a row needs one number"
                 raise UsageError(message, hint=f"{setting('const')} takes arrays")
-        # Blocks are computed in parallel, so that each of them needs one thread only.
+        # Blocks are computed in parallel, so each of them uses only one thread.
         variables = [*self.at, *self.lets]
         return compile.compile(
             self.expression, self.wrt, self.order, const=self.const, dtype=self.dtype, threads=1, variables=variables
         )
 
     def reductions(self, program: Compiled) -> list[str]:
-        """Return the calls of sums, means and the like whose argument is one number of a row."""
+        """Return the calls of functions such as ``sum`` and ``mean`` whose argument is a single number."""
         from autodiff_cli.evaluation.evaluation import Evaluation
 
         try:
@@ -92,7 +92,7 @@ class Task:
         return list(dict.fromkeys(found))
 
     def reason(self, at: Mapping[str, float]) -> str:
-        """Return why the results for these values of the columns are not finite, or an empty text if no note says so."""
+        """Return the note that explains why the results at these values are not finite; empty without such a note."""
         from autodiff_cli.derivatives.evaluate import evaluate
 
         try:
@@ -102,7 +102,7 @@ class Task:
         return next((one["message"] for one in found if one["kind"] in ("domain", "nonfinite")), "")
 
     def unused(self, program: Compiled) -> list[str]:
-        """Return names of values and columns that do not occur in the expression."""
+        """Return the names with a value or column that do not occur in the expression."""
         return [name for name in (*self.at, *self.lets) if name not in program.variables]
 
 
@@ -112,32 +112,32 @@ _SEPARATORS = {
     ";": "tr ';' , < FILE | autodiff map EXPR, if it has no decimal commas",
     "|": "tr '|' , < FILE | autodiff map EXPR",
 }
-"""Other delimiters that a file may have, and how to read it."""
+"""Other delimiters of files, each with a way to read the file."""
 _SUGGESTED = 5
-"""Names without a column for which a column is suggested, at most."""
+"""The maximum number of missing columns for which a message suggests another column."""
 _LISTED = 30
-"""Columns of a file that a message lists, at most."""
+"""The maximum number of columns that a message lists."""
 _LONGEST_CALL = 48
-"""Characters of a call in a note."""
+"""The maximum number of characters of a call in a note."""
 
 
 class RowMap:
     """A task with a column for each of its variables.
 
     Args:
-        task: what to compute.
+        task: the task.
         program: the compiled expression.
         columns: the names of the columns of the input.
         source: the name of the input in messages.
 
     Attributes:
-        used: columns that the expression needs.
-        kept: columns that are passed through.
+        used: the columns that the expression needs.
+        kept: the columns that are copied to the output.
         results: the names of the new columns.
 
     Raises:
-        MissingValue: for variables without a column, all of them at once.
-        UsageError: for a variable with both a column and a value, and for two columns of the same name.
+        MissingValue: if variables have neither a column nor a value; the message names all of them.
+        UsageError: if a variable has both a column and a value, or two columns have the same name.
     """
 
     def __init__(self, task: Task, program: Compiled, columns: Sequence[str], source: str) -> None:
@@ -145,7 +145,7 @@ class RowMap:
         self._program = program
         self._dtype = np.dtype(task.dtype)
         self._scalars = {name: np.asarray(task.at[name]) for name in program.variables if name in task.at}
-        # Many headers have a blank after the comma.
+        # Many headers have a space after the comma.
         counts = Counter(columns)
         blanks = {column.strip(): column for column in columns if column.strip() not in counts}
         wanted = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
@@ -164,14 +164,14 @@ class RowMap:
         hidden = next((name for name in free if name in counts and name not in self._program.variables), None)
         if hidden is not None:
             raise UsageError(
-                f"'{hidden}' is a column of {source}, and a constant of the language",
-                hint=f"{setting('let', f'{hidden}={hidden}')} takes the column; {setting('const')} gives the constant another name",
+                f"'{hidden}' is a column of {source} and a constant of the language",
+                hint=f"use {setting('let', f'{hidden}={hidden}')} for the column, or {setting('const')} to give the constant another name",
             )
         for option, given in ((setting("at"), self._scalars), (setting("const"), self.task.const)):
             for name in given:
                 if name in counts and name not in self.task.lets:
                     hint = f"remove {option} to use the column, or give the variable another name in the expression"
-                    raise UsageError(f"'{name}' is a column of {source}, and {option} gives it a value", hint=hint)
+                    raise UsageError(f"'{name}' is a column of {source}, but {option} also gives it a value", hint=hint)
         missing = [column for column in self._columns.values() if column not in counts]
         if missing:
             raise self._missing(missing, columns, source)
@@ -180,10 +180,10 @@ class RowMap:
         meant = [f"{name}: {found}" for name in missing[:_SUGGESTED] if (found := suggestion(name, columns))]
         names = [name for name, column in self._columns.items() if column in missing and name.isidentifier()]
         let, at = setting("let", f"{names[0]}=COLUMN"), setting("at", f"{names[0]}=VALUE")
-        ways = f"{let} takes another column, {at} one value for all rows"
+        ways = f"use {let} to read another column, or {at} to set one value for all rows"
         if all(is_number(column) for column in columns):
             named = setting("columns", ",".join(names))
-            ways = f"its first line contains numbers; if it has no header, name the columns with {named}"
+            ways = f"its first line contains numbers; if it does not have a header, name the columns with {named}"
         if len(columns) == 1:
             found = next((sign for sign in _SEPARATORS if sign in columns[0]), None)
             if found is not None:
@@ -198,20 +198,20 @@ class RowMap:
     def _check_names(self, counts: Mapping[str, int], source: str) -> None:
         twice = next((name for name in (counts if self.task.keep else self.used) if counts[name] > 1), None)
         if twice is not None:
-            kept = f"{setting('no_keep')} leaves the input columns out"
+            kept = f"use {setting('no_keep')} to drop the input columns"
             hint = kept if self.task.keep else "rename one of them in the file"
             raise UsageError(f"{source} has more than one column '{twice}'", hint=hint)
         clash = next((name for name in self.results if name in counts), None) if self.task.keep else None
         if clash is not None:
             is_value = clash == self.task.value_name
             option = setting("value_name", "NAME") if is_value else setting("derivative_name", '"NAME_{}"')
-            hint = f"use {option} to rename the new column, or {setting('no_keep')} to leave the input columns out"
-            raise UsageError(f"{source} has a column '{clash}' already", hint=hint)
+            hint = f"use {option} to rename the new column, or {setting('no_keep')} to drop the input columns"
+            raise UsageError(f"{source} already has a column '{clash}'", hint=hint)
         if len(set(self.results)) < len(self.results):
             raise UsageError(f"two of the new columns have the same name: {', '.join(self.results)}")
 
     def request(self, reader: Reader, writer: Writer) -> ReadRequest:
-        """Return what a reader has to provide."""
+        """Return the request to a reader for the columns that the task and the writer need."""
         unchanged = self.task.keep and reader.form == writer.raw and (reader.form == "ndjson" or reader.columns == self.kept)
         return ReadRequest(self.used, self.kept, self.results, writer.text, writer.raw if unchanged else "", self.task.on_error)
 
@@ -219,11 +219,11 @@ class RowMap:
         """Compute the results for the rows of a block.
 
         Returns:
-            the block without rows that are skipped, and an array for each result.
+            the block without skipped rows, and an array for each result.
 
         Raises:
-            AutodiffError: if a row has no value, and bad rows are errors.
-            NotFiniteError: if one is not finite and has to be.
+            AutodiffError: if the evaluation of a row fails and ``on_error`` is ``stop``.
+            NotFiniteError: if ``strict`` is set and a result is not finite.
         """
         out = [np.empty(block.rows, self._dtype) for _ in self.results]
         if not block.rows:
@@ -247,7 +247,7 @@ class RowMap:
         return block, out
 
     def tally(self, block: Block, results: Results) -> Tally:
-        """Count the rows of a block, with the results of ``compute``."""
+        """Count the rows of a block, given the results of ``compute``."""
         tally = Tally(block.rows, block.bad, block.first_bad)
         finite = np.ones(block.rows, bool)
         for array in results:
@@ -257,7 +257,7 @@ class RowMap:
         odd = ~finite
         for column in self._columns.values():
             odd &= np.isfinite(block.numbers[column])
-        odd[list(block.bad_rows)] = False  # those are counted already
+        odd[list(block.bad_rows)] = False  # bad rows are already counted
         tally.odd = int(np.count_nonzero(odd))
         if tally.odd:
             i = int(np.argmax(odd))

@@ -1,4 +1,4 @@
-"""Columns of numbers as text: the shortest that reads back as the same number, as everywhere in the project."""
+"""Conversion of columns of numbers to the shortest texts that read back as the same numbers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from autodiff_cli.data.libraries import pyarrow_if_there, pyarrow_loaded
 from autodiff_cli.data.row_blocks import Array, ArrowArray, Column
 
 FAST_FROM = 50_000
-"""Numbers from which on importing Arrow to write them pays."""
+"""The number of values from which importing Arrow to write them saves time."""
 _FAST_FROM_THEN = 1000
-"""Numbers from which on using it pays, when it is imported."""
+"""The number of values from which using Arrow saves time if it is already imported."""
 
 
 def number_texts(array: Array) -> list[str]:
-    """Return numbers as text."""
+    """Return the text of each number."""
     if (len(array) >= FAST_FROM and pyarrow_if_there() is not None) or (len(array) > _FAST_FROM_THEN and pyarrow_loaded()):
         texts: list[str] = arrow_number_texts(array).to_pylist()
         return texts
@@ -23,7 +23,7 @@ def number_texts(array: Array) -> list[str]:
 
 
 def arrow_number_texts(array: Array) -> ArrowArray:
-    """Return numbers as an Arrow array of the same texts."""
+    """Return the texts of numbers as an Arrow array, identical to ``number_reprs``."""
     from pyarrow import compute
 
     pa = pyarrow_if_there()
@@ -38,7 +38,7 @@ def arrow_number_texts(array: Array) -> ArrowArray:
 
 
 def json_texts(column: Column) -> list[str]:
-    """Return a column as JSON; a number that is not finite is a text."""
+    """Return the JSON of each value of a column, with strings for numbers that are not finite."""
     if isinstance(column, np.ndarray) and column.dtype.kind == "f" and column.dtype.itemsize <= 8:
         texts = number_texts(column)
         for i in np.flatnonzero(~np.isfinite(column)):

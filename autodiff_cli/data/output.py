@@ -1,4 +1,4 @@
-"""The output: a file that appears whole or not at all, or standard output."""
+"""Output to a file, which is written completely or not at all, or to standard output."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened(path: str | None, goes_back: bool = False) -> Iterator[BinaryIO]:
-    """Open a file for writing bytes; it gets its name on the way out, and does not exist after an error.
+    """Open a file for writing bytes; the file gets its name at exit, and is removed after an error.
 
     Args:
-        path: ``None`` for standard output.  A pipe, a device, or anything else that is not a regular file is written to
+        path: the path of the file; ``None`` for standard output.  Files that are not regular, such as pipes, are written
             directly.
-        goes_back: whether the writer goes back to the beginning at the end.
+        goes_back: whether the writer seeks to the beginning of the file at the end.
 
     Raises:
-        FileError: if it cannot be written.
+        FileError: if the file cannot be written.
     """
     if path is None:
         out = _standard_output()
@@ -49,17 +49,17 @@ def opened(path: str | None, goes_back: bool = False) -> Iterator[BinaryIO]:
 
 
 def write(path: str, data: bytes) -> None:
-    """Write a file that appears whole or not at all.
+    """Write a file completely or not at all.
 
     Raises:
-        FileError: if it cannot be written.
+        FileError: if the file cannot be written.
     """
     with opened(path) as file:
         file.write(data)
 
 
 def _forwards(file: BinaryIO, goes_back: bool) -> Iterator[BinaryIO]:
-    """Yield a file, or a temporary file that can go back and is copied to it at the end."""
+    """Yield a file, or if ``goes_back``, a seekable temporary file that is copied to the file at the end."""
     if not goes_back:
         yield file
         return
@@ -77,7 +77,7 @@ def _replaced(target: str) -> Iterator[BinaryIO]:
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(13, "Permission denied")
     folder, name = os.path.split(target)
-    # In the same folder, as a file can be renamed in one step within a file system only.
+    # The temporary file is in the same folder, because a rename is atomic only within a file system.
     waiting = os.path.join(folder, f".{name[:200]}.{os.urandom(4).hex()}.tmp")
     file = os.fdopen(os.open(waiting, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), "w+b")
     try:
@@ -94,7 +94,7 @@ def _replaced(target: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _system_errors(path: str) -> Iterator[None]:
-    """Turn errors of the system into one ``FileError``."""
+    """Convert operating-system errors to ``FileError``."""
     try:
         yield
     except OSError as error:
@@ -102,13 +102,13 @@ def _system_errors(path: str) -> Iterator[None]:
             raise
         if os.path.isdir(os.path.dirname(os.path.realpath(path))):
             raise FileError(f"cannot write '{path}': {error.strerror or error}") from None
-        folder = os.path.dirname(path) or "."  # as it was given
+        folder = os.path.dirname(path) or "."  # the spelling of the user
         raise FileError(f"cannot write '{path}': there is no folder '{folder}'", hint=f"mkdir -p {shlex.quote(folder)}") from None
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Let signals that end the process raise, so that temporary files are removed first."""
+    """Convert termination signals to exceptions, so that temporary files are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -130,7 +130,7 @@ def _standard_output() -> BinaryIO:
 
 
 class _Decoded(io.RawIOBase):
-    """Bytes for a stream of text, such as that of a test or a notebook."""
+    """A binary stream that writes to a text stream, such as the output of a test or notebook."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -145,30 +145,30 @@ class _Decoded(io.RawIOBase):
 
 
 def is_folder(path: str | None) -> bool:
-    """Return whether the output is a folder of files: ``out/``, an existing one, or ``out/*.csv``."""
+    """Return whether a path names a folder of output files: ``out/``, an existing folder, or ``out/*.csv``."""
     return path is not None and (path.endswith(("/", os.sep)) or "*" in path or os.path.isdir(path))
 
 
 def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:
-    """Refuse to write to a file that is read, under whatever name.
+    """Check that the output is not an input file, even under another name.
 
     Args:
-        path: the output, ``None`` for standard output.
-        inputs: the files that are read, ``None`` for standard input.
+        path: the path of the output; ``None`` for standard output.
+        inputs: the paths of the input files; ``None`` for standard input.
 
     Raises:
-        UsageError: if one of them is the output.
+        UsageError: if an input file is the output.
     """
     output = _identity(path, sys.stdout)
     for source in inputs:
         if output is not None and _identity(source, sys.stdin) == output:
             what = f"'{path}'" if path is not None else "standard output"
             in_place = f"{setting('in_place')} replaces the input when all rows are done"
-            raise UsageError(f"{what} is the input too", hint="write to another file" if path is None else in_place)
+            raise UsageError(f"{what} is both the input and the output", hint="write to another file" if path is None else in_place)
 
 
 def _identity(path: str | None, stream: TextIO) -> tuple[int, int] | None:
-    """Return the device and the number of a regular file; ``None`` for anything else."""
+    """Return the device and inode numbers of a regular file; ``None`` for other files."""
     try:
         status = os.fstat(stream.fileno()) if path is None else os.stat(path)
     except (OSError, AttributeError, ValueError):

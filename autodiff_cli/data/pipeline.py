@@ -1,4 +1,4 @@
-"""Computing files: pieces go from the input to the output in order, a few at a time, in several threads."""
+"""Evaluation of files: several threads process pieces in parallel, and the output keeps the order of the input."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from autodiff_cli.language.source_text import display_name
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 Tick = Callable[[int, float | None], None]
-"""Called with the number of rows so far, and the part of the input that is done, if it is known."""
+"""A progress function of the number of rows so far and the finished fraction of the input; ``None`` if it is unknown."""
 
 
 @dataclass(slots=True)
 class Summary(Tally):
-    """Counts of all rows.
+    """The counts over all rows.
 
     Attributes:
-        notes: further notes for the user.
+        notes: additional notes for the user.
     """
 
     notes: list[str] = field(default_factory=list)
@@ -40,10 +40,10 @@ class Inputs:
     """The input files.
 
     Attributes:
-        paths: the files, in order; ``None`` for standard input.
-        style: their format, if their names do not say it.
-        columns: names of columns, if the files have none.
-        unbuffered: pass rows on as they come in.
+        paths: the paths, in reading order; ``None`` for standard input.
+        style: the format of the files; ``None`` to use their suffixes.
+        columns: the names of the columns, for files without names.
+        unbuffered: whether rows are passed on as soon as they arrive.
     """
 
     paths: Sequence[Path]
@@ -52,24 +52,24 @@ class Inputs:
     unbuffered: bool = False
 
     def open(self, path: Path) -> Reader:
-        """Return the reader of one of the files."""
+        """Return the reader of an input file."""
         return reader(path, style_of(path, self.style), self.columns, self.unbuffered)
 
 
 def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, writer: Writer, threads: int, tick: Tick) -> Summary:
-    """Compute a task for every row of some files and write the results.
+    """Compute a task for every row of the input files and write the results.
 
     Args:
-        task: what to compute.
+        task: the task.
         program: the compiled task.
-        inputs: the files.
-        target: the file to write, ``None`` for standard output.
-        writer: of the output.
-        threads: how many pieces are computed at the same time.
-        tick: reports progress.
+        inputs: the input files.
+        target: the path of the output file; ``None`` for standard output.
+        writer: the writer of the output.
+        threads: the number of threads.
+        tick: the function that reports progress.
 
     Raises:
-        AutodiffError: of any kind; the output file is then what it was before.
+        AutodiffError: if any row fails; the output file is then unchanged.
     """
     summary = Summary()
     source = inputs.open(inputs.paths[0])
@@ -99,7 +99,7 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
 
 
 def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> Iterator[tuple[Tally, Any]]:
-    """Yield the rows of an input in order: their counts, and what the writer takes."""
+    """Yield the counts and encoded results of each piece of an input, in order."""
     request = mapping.request(source, writer)
     if not mapping.kept and mapping.used:
         source.only = list(mapping.used)
@@ -112,10 +112,10 @@ def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> It
 
 
 def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> None:
-    """Check that a file has the columns of the first one.
+    """Check that a file has the columns of the first file.
 
     Raises:
-        UsageError: if it has others.
+        UsageError: if the columns differ.
     """
     needed = set(mapping.used) if writer.raw == source.form == "ndjson" else {*mapping.used, *mapping.kept}
     missing = needed - set(source.columns)
@@ -123,11 +123,11 @@ def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> N
     if missing or extra:
         what = [f"'{name}' is missing" for name in sorted(missing)] + [f"'{name}' is new" for name in sorted(extra)]
         message = f"{source.name} and {first} have different columns: {', '.join(what)}"
-        raise UsageError(message, hint="map such files one by one")
+        raise UsageError(message, hint="map these files separately")
 
 
 def ordered(work: Callable[[Given], Made], given: Iterable[Given], threads: int) -> Iterator[Made]:
-    """Map a function in several threads; results come in order, and only a few are in memory at a time."""
+    """Map a function in several threads; yield the results in order, with only a few in memory at a time."""
     waiting = iter(given)
     begun = [one for _, one in zip(range(2), waiting, strict=False)] if threads > 1 else []
     if len(begun) < 2:

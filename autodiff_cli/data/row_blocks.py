@@ -1,4 +1,4 @@
-"""Blocks of rows, and what readers and writers have in common."""
+"""Blocks of rows, and the base classes of readers and writers."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from autodiff_cli.wording import shortened
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
 Array = np.ndarray[Any, np.dtype[Any]]
 ArrowArray = Any
-"""An array of pyarrow, which has no types."""
+"""A pyarrow array; pyarrow does not have type annotations."""
 Column = list[Any] | Array | ArrowArray
-"""One value for each row."""
+"""The values of a column, one for each row."""
 Results = Sequence[Floats]
-"""The columns of values and derivatives."""
+"""The value column and the derivative columns."""
 
 BLOCK_ROWS = 1 << 17
-"""Rows of a block: enough to keep NumPy busy, few enough to stay small."""
+"""The number of rows of a block: large enough for efficient NumPy operations, small enough for little memory."""
 _LONGEST_CELL = 40
-"""Characters of a cell in a message."""
+"""The maximum number of characters of a cell in a message."""
 
 
 @dataclass(slots=True)
 class Block:
-    """Consecutive rows.
+    """A block of consecutive rows.
 
     Attributes:
-        rows: their number.
+        rows: the number of rows.
         numbers: the columns that the expression needs, as float64.
-        columns: the columns that are passed through, as the file has them.
-        raw: the rows as text for a writer that passes them on unchanged: a list with one text for each row, or bytes in
+        columns: the columns that are copied to the output, with the types of the file.
+        raw: the text of the rows, for a writer that copies it unchanged: a list with one string for each row, or bytes in
             which every row is one line.
-        where: the file, and "row" or "line", for messages.
-        lines: the number of each row in its file, from 1.
-        bad: number of rows with a cell that is not a number.
-        first_bad: the message about the first of them.
-        bad_rows: the positions of those that are still in the block.
+        where: the beginning of messages: the name of the file, and "row" or "line".
+        lines: the number of each row or line in its file, from 1.
+        bad: the number of bad rows, such as rows with a cell that is not a number.
+        first_bad: the message about the first bad row.
+        bad_rows: the positions of the bad rows that are not skipped.
     """
 
     rows: int
@@ -58,14 +58,14 @@ class Block:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of rows.
+    """The counts of rows.
 
     Attributes:
-        rows: rows that were written.
+        rows: the number of written rows.
         bad, first_bad: see ``Block``.
-        odd: rows of finite numbers whose results are not finite.
-        first_odd: the place and the result of the first of them.
-        first_at: the values of the variables there.
+        odd: the number of rows with finite inputs whose results are not finite.
+        first_odd: the place and the result of the first such row.
+        first_at: the values of the variables in that row.
     """
 
     rows: int = 0
@@ -76,7 +76,7 @@ class Tally:
     first_at: dict[str, float] = field(default_factory=dict)
 
     def add(self, more: Tally) -> None:
-        """Add the counts of the rows that follow."""
+        """Add the counts of later rows."""
         self.rows += more.rows
         self.bad += more.bad
         self.first_bad = self.first_bad or more.first_bad
@@ -87,15 +87,15 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """What a reader has to provide.
+    """A request to a reader.
 
     Attributes:
-        numbers: columns that have to be numbers.
-        kept: columns that are passed through.
-        new: names of the columns that are added.
-        text: pass columns of text files through as text.
-        raw: the form of rows that the writer passes on unchanged, see ``Reader.form``; empty if it does not.
-        on_error: what to do about a cell that is not a number: ``stop``, ``nan`` or ``skip``.
+        numbers: the columns to convert to numbers.
+        kept: the columns that are copied to the output.
+        new: the names of the new columns.
+        text: whether kept columns of text files stay text.
+        raw: the form of rows that the writer copies unchanged (see ``Reader.form``); empty if it does not copy rows.
+        on_error: the treatment of a cell that is not a number: ``stop``, ``nan`` or ``skip``.
     """
 
     numbers: tuple[str, ...] = ()
@@ -107,15 +107,15 @@ class ReadRequest:
 
 
 class InputFile(NamedTuple):
-    """An open file that a reader is made for.
+    """An open input file, the argument of a reader.
 
     Attributes:
-        file: open for reading bytes; it can go back where the format needs that.
-        name: its name in messages.
-        format: its format.
-        columns: names of the columns of a file that has none; for a part of a file, those of the whole.
-        unbuffered: pass rows on as they come in.
-        line: number of the first line, for a part of a text file.
+        file: the file, open for reading bytes; it is seekable if the format requires it.
+        name: the name of the file in messages.
+        format: the format of the file.
+        columns: the names of the columns, for a file without names or a part of a file.
+        unbuffered: whether rows are passed on as soon as they arrive.
+        line: the number of the first line, for a part of a text file.
     """
 
     file: BinaryIO
@@ -127,16 +127,16 @@ class InputFile(NamedTuple):
 
 
 class Reader:
-    """Base class of inputs.
+    """The base class of readers.
 
     Attributes:
-        name: its name in messages.
-        columns: the names of its columns.
-        form: the form of its rows as text: a delimiter or ``ndjson``; empty for a binary format.
-        parallel: whether several threads can work on blocks at the same time.
-        done: how much of it was read.
-        total: its size in the unit of ``done``, if it is known.
-        only: the columns to read; other columns need not be read.
+        name: the name of the input in messages.
+        columns: the names of the columns.
+        form: the form of rows as text: a delimiter or ``ndjson``; empty for a binary format.
+        parallel: whether several threads can usefully read blocks at the same time.
+        done: the number of bytes or rows that were read.
+        total: the size in the unit of ``done``; ``None`` if it is unknown.
+        only: the columns that are needed; ``None`` for all columns.
     """
 
     columns: tuple[str, ...]
@@ -151,18 +151,18 @@ class Reader:
         self._file: IO[bytes] = source.file
 
     def cut(self, start: int, stop: int, first: int) -> None:
-        """Read only a range of a binary file; its first row has the number ``first``."""
+        """Restrict the reader to a range of a binary file, whose first row has the number ``first``."""
         raise NotImplementedError
 
     def pieces(self) -> Iterator[Any]:
-        """Yield the pieces that blocks are made of, in order; at least one."""
+        """Yield the arguments of ``block`` in the order of the rows: at least one piece."""
         raise NotImplementedError
 
     def block(self, piece: Any, request: ReadRequest) -> Block:
-        """Return the rows of a piece.  Several threads may call this.
+        """Return the rows of a piece.  This method is thread-safe.
 
         Raises:
-            DataError: for rows that cannot be read, and for values that are not numbers if these are errors.
+            DataError: if rows cannot be read, or a value is not a number and ``on_error`` is ``stop``.
         """
         raise NotImplementedError
 
@@ -172,13 +172,13 @@ class Reader:
 
 
 class OutputStyle(NamedTuple):
-    """How rows are written.
+    """The style of the output.
 
     Attributes:
-        format: the format.
-        head: the first keys of a JSON object, before its rows.
-        bare: leave out the header.
-        precision, color: of a table; see ``report.table``.
+        format: the output format.
+        head: the keys of a JSON object before its rows.
+        bare: whether the header is omitted.
+        precision, color: the digits and color of a table; see ``report.table``.
     """
 
     format: Format
@@ -189,12 +189,12 @@ class OutputStyle(NamedTuple):
 
 
 class Writer:
-    """Base class of outputs.
+    """The base class of writers.
 
     Attributes:
-        text: whether columns of text files are wanted as text.
-        raw: the form of rows that are passed on unchanged; see ``Reader.form``.
-        goes_back: whether the beginning of the file is written last.
+        text: whether kept columns of text files stay text.
+        raw: the form of rows that are copied unchanged; see ``Reader.form``.
+        goes_back: whether the writer seeks to the beginning of the file at the end.
     """
 
     text = False
@@ -206,40 +206,40 @@ class Writer:
         self._style = style
 
     def take_types(self, path: str) -> None:
-        """Give the columns the types of those in a part of the output; text has no types."""
+        """Take the column types from a file that is a part of the output; text formats ignore types."""
 
     def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Start a file with these columns."""
+        """Start a file with the kept columns of the input and the result columns."""
         self._file = file
         self._kept = tuple(kept)
         self._results = tuple(results)
 
     def encode(self, block: Block, results: Results) -> Any:
-        """Return rows in the form that ``write`` takes.  Several threads may call this."""
+        """Convert rows to the argument of ``write``.  This method is thread-safe."""
         raise NotImplementedError
 
     def write(self, encoded: Any) -> None:
-        """Append rows."""
+        """Append encoded rows."""
         raise NotImplementedError
 
     def flush(self) -> None:
-        """Write out what is complete; files of most formats are of use only when they are whole."""
+        """Flush all complete rows; most formats ignore this, because their files are readable only when they are complete."""
 
     def finish(self) -> None:
         """Write the end of the file."""
 
     def close(self) -> None:
-        """Release resources, after ``finish`` or after an error."""
+        """Release resources after ``finish`` or an error."""
 
 
 @dataclass(slots=True)
 class BadRows:
-    """The unusable rows of a block.
+    """The bad rows of a block.
 
     Attributes:
         where: see ``Block``.
         on_error: see ``ReadRequest``.
-        found: the messages, by the position in the block.
+        found: the messages, by position in the block.
     """
 
     where: str
@@ -247,19 +247,19 @@ class BadRows:
     found: dict[int, str] = field(default_factory=dict)
 
     def add(self, position: int, line: int, problem: str, hint: str | None = None) -> None:
-        """Note a bad row.
+        """Record a bad row.
 
         Raises:
-            DataError: if bad rows are errors.
+            DataError: if ``on_error`` is ``stop``.
         """
         message = f"{self.where} {line}: {problem}"
         if self.on_error == "stop":
             skip, nan = setting("on_error", "skip"), setting("on_error", "nan")
-            raise DataError(message, hint=hint or f"{skip} leaves such rows out, {nan} makes such numbers nan")
+            raise DataError(message, hint=hint or f"use {skip} to skip such rows, or {nan} to read such cells as nan")
         self.found.setdefault(position, message)
 
     def add_cell(self, position: int, line: int, column: str, cell: object, hint: str | None = None) -> None:
-        """Note a cell that is not a number."""
+        """Record a cell that is not a number; see ``add``."""
         if cell is None or cell == "":
             self.add(position, line, f"column '{column}' is empty", hint)
         else:
@@ -267,7 +267,7 @@ class BadRows:
             self.add(position, line, f"column '{column}' contains {shown}, which is not a number", hint)
 
     def applied_to(self, block: Block) -> Block:
-        """Return the block with its bad rows counted, and left out if they are to be skipped."""
+        """Return the block with its bad rows counted, and without them if ``on_error`` is ``skip``."""
         if not self.found:
             return block
         block.bad = len(self.found)
@@ -279,7 +279,7 @@ class BadRows:
 
 
 def without(block: Block, positions: set[int]) -> Block:
-    """Return a block without some of its rows."""
+    """Return a block without the rows at these positions."""
     keep = np.ones(block.rows, bool)
     keep[list(positions)] = False
     places: list[int] = np.flatnonzero(keep).tolist()

@@ -1,6 +1,6 @@
-"""Rows of many files on many machines, with Dask.
+"""Evaluation of many files on several machines with Dask.
 
-The client cuts files into partitions.  A worker reads a partition, computes it as one machine would, and writes its part of
-the result beside the output.  The client joins the parts in the order of the rows.  Only the name of a folder and a number
-go through the scheduler; everything else is in that folder.
+The client splits files into partitions.  A worker reads a partition, computes the results as a single machine does, and
+writes its part of the result into a folder next to the output.  The client joins the parts in the order of the rows.  Only
+the path of that folder and the number of a partition pass through the scheduler; all other data is in the folder.
 """

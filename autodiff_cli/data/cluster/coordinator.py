@@ -1,4 +1,4 @@
-"""Computing files on a cluster; the counterpart of ``data.pipeline``."""
+"""Evaluation of files on a cluster; the counterpart of ``data.pipeline``."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _DASK = setting("engine", "dask")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The cluster.
+    """The cluster settings.
 
     Attributes:
-        scheduler: its address; a cluster of this machine if missing.
-        workers, threads: processes of a cluster of this machine, and threads of each.
-        limits: how large a partition may be.
+        scheduler: the address of the scheduler; ``None`` for a new cluster on this machine.
+        workers, threads: the number of worker processes of a new cluster, and the number of threads per worker.
+        limits: the maximum size of a partition.
     """
 
     scheduler: str | None = None
@@ -46,24 +46,24 @@ class Settings:
 def run(
     task: Task, program: Compiled, inputs: Inputs, target: str | None, style: OutputStyle, settings: Settings, tick: Tick
 ) -> Summary:
-    """Compute a task for every row of some files and write the results.
+    """Compute a task for every row of the input files and write the results.
 
     Args:
-        task: what to compute.
+        task: the task.
         program: the compiled task.
-        inputs: the files.
-        target: the file to write, ``None`` for standard output; for one file for each partition a folder or a template.
-        style: how rows are written.
-        settings: of the cluster.
-        tick: reports progress.
+        inputs: the input files.
+        target: the output file, or ``None`` for standard output; a folder or template to write one file per partition.
+        style: the output style.
+        settings: the cluster settings.
+        tick: the function that reports progress.
 
     Raises:
-        AutodiffError: of any kind, the first in the order of rows; the output file is then what it was before.
+        AutodiffError: if any row fails; the error of the first such row.  The output file is then unchanged.
     """
     scheduler.check_there()
     form = style.format.name
     if style.format.for_people:
-        raise UsageError(f"{_DASK} writes data, and {form} is for people", hint=f"remove {_DASK}, or choose another format")
+        raise UsageError(f"{_DASK} cannot write {form}, which is for people", hint=f"remove {_DASK}, or choose another format")
     _check_files(inputs, target, settings)
     template = ""
     if target is not None and output.is_folder(target):
@@ -89,14 +89,14 @@ def run(
 def _check_files(inputs: Inputs, target: str | None, settings: Settings) -> None:
     for path in inputs.paths:
         if path is None or (os.path.exists(path) and not os.path.isfile(path)):
-            raise UsageError(f"{_DASK} reads files, and {display_name(path)} is not a file on disk", hint=f"remove {_DASK}")
+            raise UsageError(f"{_DASK} reads files, but {display_name(path)} is not a file on disk", hint=f"remove {_DASK}")
     if settings.scheduler is not None and _beside(target) is None:
         message = f"{setting('scheduler')} needs an output file in a folder that all machines can write to"
-        raise UsageError(message, hint="such as out.csv, or out/ for many files")
+        raise UsageError(message, hint="name a file such as out.csv, or a folder such as out/ for many files")
 
 
 def _beside(target: str | None) -> str | None:
-    """Return the file or folder beside which parts are written; ``None`` for a stream."""
+    """Return the output file or folder next to which parts are written; ``None`` for a stream."""
     if target is None:
         return None
     path = os.path.realpath(os.path.dirname(target) if "*" in target else target)
@@ -105,12 +105,12 @@ def _beside(target: str | None) -> str | None:
 
 @contextmanager
 def _workplace(target: str | None) -> Iterator[str]:
-    """Make a hidden folder beside the output, and remove it at the end."""
+    """Make a hidden folder next to the output, and remove it at the end."""
     path = _beside(target)
     if path is None:
         folder = tempfile.mkdtemp(prefix="autodiff-")
     else:
-        # In the same file system, so that parts are only renamed.
+        # The folder is in the file system of the output, so that parts can be renamed instead of copied.
         parent, name = (path, "autodiff") if os.path.isdir(path) else os.path.split(path)
         folder = os.path.join(parent, f".{name[:200]}.{os.urandom(4).hex()}.parts")
         try:
@@ -126,7 +126,7 @@ def _workplace(target: str | None) -> Iterator[str]:
 
 
 def _remove(folder: str) -> None:
-    """Remove a job; workers on other machines may still be busy, and stop when they do not find it any more."""
+    """Remove the folder of a job; workers on other machines stop when the folder no longer exists."""
     for pause in (0.05, 0.2, 1.0, 0.0):
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(folder, "job.json"))
@@ -137,12 +137,12 @@ def _remove(folder: str) -> None:
 
 
 def _all(cluster: scheduler.Cluster, ranges: Sequence[Range]) -> list[Scan | str | None]:
-    """Scan ranges of files on the workers."""
+    """Scan ranges of files on the workers, and return the results in order."""
     return [found for _, found in sorted(cluster.each(scan, ranges, lambda _: False), key=lambda pair: pair[0])]
 
 
 def _types(job: Job, first: RowMap, source: Reader) -> None:
-    """Let the first rows decide the types of columns, as they do on one machine."""
+    """Write a file whose column types follow from the first rows, as on a single machine."""
     if not job.style.format.part:
         return
     out = writer(job.part_style)
@@ -155,7 +155,7 @@ def _types(job: Job, first: RowMap, source: Reader) -> None:
 
 
 def _in_order(notes: Iterable[tuple[int, Note]]) -> Iterator[Note]:
-    """Yield what belongs to each number in the order of the numbers."""
+    """Yield the notes in the order of their partition numbers."""
     waiting: dict[int, Note] = {}
     position = 0
     for i, note in notes:
@@ -166,7 +166,7 @@ def _in_order(notes: Iterable[tuple[int, Note]]) -> Iterator[Note]:
 
 
 def _summed(partitions: list[Partition], notes: Iterable[Note], add: joining.Add, tick: Tick) -> Summary:
-    """Add the parts to the output in order, and return the counts of all rows."""
+    """Add the parts to the output in order, and return the counts over all rows."""
     summary = Summary()
     done, total = 0, sum(part.size for part in partitions)
     others: set[str] = set()
@@ -180,5 +180,5 @@ def _summed(partitions: list[Partition], notes: Iterable[Note], add: joining.Add
         tick(summary.rows, done / total if total else None)
     if others:
         versions = ", ".join(sorted(others))
-        summary.notes.append(f"the workers have NumPy {versions}, this is {np.__version__}: last digits may differ")
+        summary.notes.append(f"the workers have NumPy {versions}, this machine has {np.__version__}: last digits may differ")
     return summary

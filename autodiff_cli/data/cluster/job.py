@@ -1,7 +1,7 @@
-"""The work of a worker: read a partition, compute it, write its part of the result.
+"""The work of a worker: read a partition, compute the results, and write its part of the output.
 
-A job is a folder beside the output.  It contains the expression as text, the given values, the list of partitions, and
-the parts that are done.  Nothing in it is code, and nothing is unpickled.
+A job is a folder next to the output.  It contains the expression as text, the given values, the list of partitions, and
+the finished parts.  The folder does not contain code, and none of its files is unpickled.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from autodiff_cli.formats import FORMATS
 
 _ABOUT, _VALUES, _TYPES, FILES = "job.json", "values.npz", "types", "files"
 Note = dict[str, Any]
-"""What a worker reports about a partition, as JSON: the counts of its rows, or an ``error``."""
+"""The report of a worker on a partition, as JSON: the counts of its rows, or an ``error``."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """Rows of many files on their way to one output.
+    """The evaluation of the rows of many files, with one output.
 
     Attributes:
-        task: what to compute.
-        first: the name of the first file in messages.
-        columns: its columns.
-        form, head, bare: the output, see ``block.OutputStyle``.
-        template: the names of the files of a folder, with ``*`` for the number of a partition; empty if parts are joined.
-        partitions: the rows, in order.
-        folder: the folder of the job.
+        task: the task.
+        first: the name of the first input file in messages.
+        columns: the names of the columns of the first file.
+        form, head, bare: the output style; see ``row_blocks.OutputStyle``.
+        template: the file names in an output folder, with ``*`` for the partition number; empty if parts are joined.
+        partitions: the partitions, in the order of the rows.
+        folder: the path of the folder of the job.
     """
 
     task: Task
@@ -67,7 +67,7 @@ class Job:
             os.mkdir(os.path.join(self.folder, FILES))
 
     def path(self, index: int) -> str:
-        """Return the file for the part of a partition."""
+        """Return the path of the part of a partition."""
         if not self.template:
             return os.path.join(self.folder, f"{index}.part")
         digits = max(5, len(str(len(self.partitions) - 1)))
@@ -75,36 +75,36 @@ class Job:
 
     @property
     def types(self) -> str:
-        """A file whose columns have the types of the output, which the first rows decide."""
+        """The path of a file whose columns have the types of the output, which follow from the first rows."""
         return os.path.join(self.folder, _TYPES)
 
     @cached_property
     def mapping(self) -> RowMap:
-        """The task with its columns, compiled once for all partitions."""
+        """The compiled task with its columns, shared by all partitions."""
         return RowMap(self.task, self.task.program(), self.columns, self.first)
 
     @property
     def style(self) -> OutputStyle:
-        """How the output is written."""
+        """The output style."""
         return OutputStyle(FORMATS[self.form], self.head, self.bare)
 
     @property
     def part_style(self) -> OutputStyle:
-        """How parts are written that are to be joined."""
+        """The style of parts that are joined."""
         return self.style._replace(format=FORMATS[self.style.format.part or self.form])
 
     def writer(self) -> Writer:
-        """Return the writer of a part, which begins with its first row where parts are joined."""
+        """Return the writer of a part, with the column types of the output if the format has types."""
         made = writer(self.style if self.template else self.part_style)
         if os.path.exists(self.types):
             made.take_types(self.types)
         return made
 
     def compute(self, index: int) -> Note:
-        """Write the part of a partition, and return the counts of its rows.
+        """Compute and write the part of a partition, and return the counts of its rows.
 
         Raises:
-            AutodiffError: of any kind; the part is not written then.
+            AutodiffError: if a row fails; the part is then not written.
         """
         done = os.path.join(self.folder, f"{index}.done")
         with suppress(FileNotFoundError), open(done, encoding="utf-8") as file:
@@ -135,7 +135,7 @@ class Job:
                 file.truncate()
             for more, made in encoded(self.mapping, source, out, 1):
                 if not os.path.exists(about):
-                    raise ClusterError("the job was given up")
+                    raise ClusterError("the job was canceled")
                 out.write(made)
                 tally.add(more)
             out.finish()
@@ -144,21 +144,21 @@ class Job:
 
 @lru_cache(maxsize=4)
 def load(folder: str) -> Job:
-    """Read a job from its folder, once for each worker.
+    """Read a job from its folder, once per worker.
 
     Raises:
-        ClusterError: if the folder does not exist, and if this is another version of the program.
+        ClusterError: if the folder cannot be read, or if the job was saved by another version of autodiff.
     """
     try:
         with open(os.path.join(folder, _ABOUT), encoding="utf-8") as file:
             about = json.load(file)
     except OSError as error:
-        hint = "all machines have to see the same folders under the same names"
+        hint = "make the folder available under the same path on all machines"
         raise ClusterError(f"a worker cannot read '{folder}': {error.strerror}", hint=hint) from None
     version = about.pop("version")
     if version != __version__:
         hint = "install the same version on all machines"
-        raise ClusterError(f"a worker has autodiff {__version__}, this is {version}", hint=hint)
+        raise ClusterError(f"a worker has autodiff {__version__}, but this machine has {version}", hint=hint)
     given: dict[str, dict[str, Any]] = {"at": {}, "const": {}}
     with np.load(os.path.join(folder, _VALUES), allow_pickle=False) as values:
         for key in values.files:
@@ -171,20 +171,20 @@ def load(folder: str) -> Job:
 
 
 def _partition(part: dict[str, Any]) -> Partition:
-    """Return a partition from JSON."""
+    """Convert a partition from JSON."""
     tuples = {name: tuple(part[name]) for name in ("span", "columns") if part[name] is not None}
     return Partition(**{**part, **tuples})
 
 
 def work(folder: str, index: int) -> Note:
-    """Compute one partition of a job; the cluster runs this."""
+    """Compute one partition of a job; the cluster calls this function."""
     try:
         job = load(folder)
         try:
             return job.compute(index)
         except FileError as error:
             if error.hint is None and not os.path.exists(job.partitions[index].path):
-                error.hint = "workers read the files themselves: all machines have to see the same folders"
+                error.hint = "workers read the input files: make them available under the same paths on all machines"
             raise
     except AutodiffError as error:
         return {"error": {"kind": error.kind, **error.arguments()}}
@@ -193,7 +193,7 @@ def work(folder: str, index: int) -> Note:
 
 
 def error_of(note: Note) -> AutodiffError:
-    """Return the error of a worker as if it had been raised here."""
+    """Convert the error in a worker's note to an exception."""
     data = dict(note["error"])
     kind = getattr(errors, data.pop("kind"), AutodiffError)
     if data.get("span") is not None:

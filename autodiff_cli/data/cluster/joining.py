@@ -1,4 +1,4 @@
-"""Joining parts: into one file, or into a folder with a file for each partition."""
+"""Joining of parts into one file, or into a folder with a file for each partition."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from autodiff_cli.errors import FileError, UsageError
 
 _COPIED = 1 << 24
 _AROUND_JSON = slice(1, -3)
-"""The rows of a JSON object, without the newline before them and the brackets behind."""
+"""The slice of a JSON part that contains the rows, without the newline before and the brackets after them."""
 
 Add = Callable[[int], None]
-"""Adds the part of a partition, given by its number; in order."""
+"""A function that adds the part of a partition to the output; called with the partition numbers in order."""
 
 
 def split(target: str, form: str) -> tuple[str, str]:
-    """Return the folder of an output of many files, and the template of their names.
+    """Split an output of many files into the path of the folder and the template of the file names.
 
     Raises:
-        UsageError: if the name does not contain ``*`` once.
+        UsageError: if the name does not contain exactly one ``*``.
     """
     folder, name = (target, f"part-*.{form}") if "*" not in target else os.path.split(target)
     if "*" in folder or name.count("*") != 1:
-        raise UsageError(f"'{target}' does not say how to name the files", hint="write one * in the name: 'out/*.csv'")
+        raise UsageError(f"'{target}' needs one * in the name of the files", hint="write a name such as 'out/*.csv'")
     return os.path.abspath(folder or "."), name
 
 
 def check_new(target: str, form: str) -> None:
-    """Check that no files of an earlier run could be taken for files of this one.
+    """Check that the output folder does not contain files with the names of the output files.
 
     Raises:
-        FileError: if there are files with these names.
+        FileError: if the folder contains such files, or if its path is not a folder.
     """
     folder, name = split(target, form)
     there = sorted(glob.glob(os.path.join(glob.escape(folder), glob.escape(name).replace("[*]", "*"))))
     if there:
         raise FileError(
-            f"'{target}' has files already, such as '{os.path.basename(there[0])}'", hint="remove them, or name another folder"
+            f"'{target}' already has files, such as '{os.path.basename(there[0])}'", hint="remove the files, or name another folder"
         )
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise FileError(f"cannot write '{target}': '{folder}' is not a folder")
@@ -54,7 +54,7 @@ def check_new(target: str, form: str) -> None:
 
 @contextmanager
 def one_file(job: Job, writer: Writer, target: str | None, source: Reader) -> Iterator[Add]:
-    """Join parts with the writer of the output; see ``output.opened``."""
+    """Join parts with the writer of the output, in the file of ``output.opened``."""
     with output.opened(target, writer.goes_back) as file, closing(writer):
         if os.path.exists(job.types):
             writer.take_types(job.types)
@@ -71,7 +71,7 @@ def one_file(job: Job, writer: Writer, target: str | None, source: Reader) -> It
 
 
 def _contents(job: Job, path: str) -> Iterator[Any]:
-    """Yield a part in the form that the writer takes."""
+    """Yield the contents of a part as arguments of ``Writer.write``."""
     part = job.part_style.format.name
     kept = len(job.mapping.kept)
     if part == "arrow":
@@ -98,7 +98,7 @@ def _contents(job: Job, path: str) -> Iterator[Any]:
 
 @contextmanager
 def many_files(job: Job, target: str) -> Iterator[Add]:
-    """Move parts into a folder once all of them are there."""
+    """Move parts into a folder when all of them are finished."""
     folder, _ = split(target, job.form)
     yield lambda index: None
     ready = os.path.join(job.folder, FILES)

@@ -1,7 +1,7 @@
-"""Partitions: files, or ranges of them that can be read without the rest.
+"""Partitions: whole files, or ranges of files that can be read independently.
 
-Text is cut at the ends of lines.  Where those are, how many lines there are before, and whether a quote could hide the end
-of a line, is known only after reading, so the workers scan large text files first.
+Text is split at the ends of lines.  The positions of these ends, the number of preceding lines, and the presence of quoted
+newlines are known only after reading, so the workers scan large text files first.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from autodiff_cli.data.readers.arrow import ArrowReader
 
 BYTES = 1 << 26
-"""Bytes of a partition: seconds of work, compared with milliseconds for the scheduler."""
+"""The default number of bytes of a partition: seconds of work, compared with milliseconds of overhead."""
 _STEP = 1 << 18
 
 Range = tuple[str, int, int, str]
-"""A file, the first byte of a range, the first one behind it, and the delimiter if there may be quotes."""
+"""The path of a file, the first byte of a range, the first byte after it, and the delimiter if the file may have quotes."""
 Scan = tuple[int, int]
-"""Where the first line of a range begins, and the number of lines from there to the first one behind the range."""
+"""The position of the first line that begins in a range, and the number of lines that begin in the range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class Partition:
     """Consecutive rows of one file.
 
     Attributes:
-        path: the file, as an absolute path.
-        name: its name in messages.
-        style: its format.
-        size: approximate number of bytes.
-        span: the range in bytes of text, rows of ``.npy`` or row groups of Parquet; ``None`` for the whole file.
-        first: number of the first line or row.
-        columns: names of columns that the partition does not contain itself.
+        path: the absolute path of the file.
+        name: the name of the file in messages.
+        style: the format of the file.
+        size: the approximate number of bytes.
+        span: the range in bytes (text), rows (``.npy``) or row groups (Parquet); ``None`` for the whole file.
+        first: the number of the first line or row.
+        columns: the names of the columns, if the partition does not contain them.
     """
 
     path: str
@@ -60,10 +60,10 @@ class Partition:
     columns: tuple[str, ...] | None = None
 
     def open(self) -> Reader:
-        """Return a reader of the rows.
+        """Return a reader of the partition.
 
         Raises:
-            AutodiffError: as ``inputs.reader``.
+            AutodiffError: if ``inputs.reader`` raises it.
         """
         if self.span is None or FORMATS[self.style].unit != "lines":
             source = inputs.reader(self.path, self.style, self.columns, name=self.name)
@@ -80,18 +80,18 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large a partition may be.
+    """The maximum size of a partition.
 
     Attributes:
-        bytes: size in the file; lines and row groups are not cut.
-        rows: number of rows, approximate for a text file; replaces ``bytes``.
+        bytes: the size in bytes; lines and row groups are not split.
+        rows: the number of rows, approximate for a text file; if given, it replaces ``bytes``.
     """
 
     bytes: int = BYTES
     rows: int | None = None
 
     def rows_of(self, rows: int, size: int) -> int:
-        """Return the rows of a partition, for a file of so many rows and bytes."""
+        """Return the number of rows of a partition, for a file of ``rows`` rows and ``size`` bytes."""
         return self.rows or max(1, self.bytes * rows // max(size, 1))
 
 
@@ -99,7 +99,7 @@ def scan(path: str, start: int, stop: int, delimiter: str) -> Scan | str | None:
     """Count lines in a range of a file.
 
     Returns:
-        ``None`` if no line begins there; a text if this file cannot be cut.
+        the position and the count; ``None`` if no line begins in the range; the reason if the file cannot be split.
     """
     try:
         with open(path, "rb") as file:
@@ -129,15 +129,15 @@ def _is_regular(lines: bytes, delimiter: str) -> bool:
 
 
 def plan(source: Inputs, limits: Limits, scans: Callable[[Sequence[Range]], Sequence[Scan | str | None]]) -> list[Partition]:
-    """Cut files into partitions.
+    """Split files into partitions.
 
     Args:
-        source: the files; errors in them are left to the workers.
-        limits: how large a partition may be.
-        scans: calls ``scan`` for several ranges.
+        source: the input files; the workers report errors in their contents.
+        limits: the maximum size of a partition.
+        scans: the function that calls ``scan`` for several ranges.
 
     Returns:
-        all rows, in order.
+        the partitions, in the order of the rows.
     """
     cuts = [_cut(source, str(path), limits) for path in source.paths]
     found = iter(scans([part for cut in cuts if isinstance(cut, _Lines) for part in cut.ranges]))
@@ -176,7 +176,7 @@ def _even(total: int, step: int) -> list[tuple[int, int]]:
 
 
 def _groups(rows: Sequence[int], most: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield ranges of row groups: from, to, the number of the first row, and the number of rows."""
+    """Yield ranges of row groups: start, stop, the number of the first row, and the number of rows."""
     start, first, held = 0, 1, 0
     for i, count in enumerate(rows):
         if held and held + count > most:
@@ -197,7 +197,7 @@ def _parts(whole: Partition, spans: Sequence[tuple[int, int, int, int]], rows: i
 
 
 def _line_size(path: str) -> float:
-    """Return the approximate number of bytes of a line."""
+    """Return the average number of bytes of a line at the beginning of the file."""
     with open(path, "rb") as file:
         data = file.read(_STEP)
     return len(data) / max(1, data.count(b"\n"))
@@ -205,12 +205,12 @@ def _line_size(path: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """A text file that is to be cut.
+    """A text file to be split.
 
     Attributes:
-        whole: the file.
-        columns: its columns.
-        line: number of the line of its first row.
+        whole: the partition that contains the whole file.
+        columns: the names of the columns.
+        line: the number of the line of the first row.
         ranges: the ranges to scan.
     """
 
@@ -220,7 +220,7 @@ class _Lines:
     ranges: list[Range]
 
     def partitions(self, scans: Iterator[Scan | str | None]) -> list[Partition]:
-        """Return the file, cut where the first line of each range begins; or whole if it cannot be cut."""
+        """Split the file at the first line of each range; return it whole if it cannot be split."""
         own = [next(scans) for _ in self.ranges]
         whole = self.whole
         if any(isinstance(scanned, str) for scanned in own):
@@ -231,7 +231,7 @@ class _Lines:
                 continue
             assert not isinstance(scanned, str)
             begin, lines = scanned
-            # The header, or the first object, stays in the first partition.
+            # The first partition contains the header, or the first object.
             if begin and begin < whole.size and number >= self.line:
                 cuts.append((begin, number))
             number += lines

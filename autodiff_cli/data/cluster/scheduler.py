@@ -1,4 +1,4 @@
-"""Dask: a cluster of this machine, or an existing one, and calls of plain functions on it."""
+"""Function calls on a Dask cluster, either an existing cluster or a new one on this machine."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 TIMEOUT = 10
-"""Seconds in which a scheduler has to answer."""
+"""The maximum response time of a scheduler in seconds."""
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Delay Ctrl-C; processes that are started in the meantime never see it, so that only the client ends them."""
+    """Block Ctrl-C; processes that are started meanwhile inherit the block, so that only the client ends them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     from multiprocessing import resource_tracker
 
-    # It would unblock the signal when it starts.
+    # The resource tracker would unblock the signal when it starts, so it is started first.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -39,23 +39,23 @@ def undisturbed() -> Iterator[None]:
 
 
 def check_there() -> None:
-    """Import Dask.
+    """Check that Dask is installed, and import it.
 
     Raises:
-        MissingPackage: if it is not installed.
+        MissingPackage: if Dask is not installed.
     """
     library("distributed", setting("engine", "dask"))
 
 
 class Cluster:
-    """Workers that run functions.
+    """A connected cluster, whose workers call functions.
 
     Args:
-        client: the client of Dask.
+        client: the Dask client.
         where: the name of the cluster in messages.
 
     Attributes:
-        notes: notes about it for the user.
+        notes: the notes on the cluster for the user.
     """
 
     def __init__(self, client: Client, where: str, notes: Sequence[str] = ()) -> None:
@@ -67,13 +67,14 @@ class Cluster:
     def each(
         self, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]], failed: Callable[[Made], bool]
     ) -> Iterator[tuple[int, Made]]:
-        """Call a function for each tuple of arguments.
+        """Call a function on the workers for each tuple of arguments.
 
         Yields:
-            results as they come, each with its position; after one that ``failed``, no later call is begun.
+            each result with its position, as soon as it is ready; after a result for which ``failed`` is true, later calls are
+            canceled.
 
         Raises:
-            ClusterError: if the workers cannot run it at all.
+            ClusterError: if a worker cannot run the function.
         """
         from distributed import as_completed
 
@@ -98,14 +99,14 @@ class Cluster:
                 self._client.cancel([waiting.pop(key)[1] for key in later])
 
     def _lost(self, future: Future, made: object) -> ClusterError:
-        """Return the reason why a call has no result."""
+        """Return the error for a call without a result."""
         from distributed import KilledWorker
 
         if future.status != "error":
             return ClusterError(f"the connection to {self._where} was lost")
         error = made[1] if isinstance(made, tuple) else future.exception()
         if isinstance(error, KilledWorker):
-            hint = f"look at the memory of the workers; smaller partitions need less: {setting('partition_bytes')}"
+            hint = f"check the memory of the workers; smaller partitions need less: {setting('partition_bytes')}"
             return ClusterError("several workers ended while they computed the same partition", hint=hint)
         if isinstance(error, ModuleNotFoundError):
             return ClusterError(f"a worker lacks the package {error.name}", hint="install the same packages on all machines")
@@ -114,24 +115,24 @@ class Cluster:
 
 @contextmanager
 def connected(address: str | None, workers: int, threads: int, scratch: str) -> Iterator[Cluster]:
-    """Connect to a cluster; one of this machine is closed on the way out.
+    """Connect to a cluster, and close the connection at exit; a new cluster on this machine is shut down.
 
     Args:
-        address: of a scheduler; ``None`` for a cluster of this machine.
-        workers: processes of a cluster of this machine.
-        threads: of each of them.
-        scratch: a folder for files of Dask.
+        address: the address of a scheduler; ``None`` for a new cluster on this machine.
+        workers: the number of worker processes of a new cluster.
+        threads: the number of threads per worker.
+        scratch: the path of a folder for Dask's files.
 
     Raises:
-        UsageError: for an invalid address.
+        UsageError: if the address is invalid.
         ClusterError: if the scheduler does not answer.
     """
     from distributed import Client
 
-    # Each logger of Dask has a level and a handler of its own.
+    # Each Dask logger has its own level and handler, so logging is disabled as a whole.
     silent = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
-    where = f"the scheduler at {address}" if address else "the cluster of this machine"
+    where = f"the scheduler at {address}" if address else "the cluster on this machine"
     cluster: Any = None
     client: Any = None
     try:
@@ -145,9 +146,11 @@ def connected(address: str | None, workers: int, threads: int, scratch: str) -> 
                 client = Client(address or cluster, timeout=TIMEOUT, set_as_default=False)
             except ValueError as error:
                 option = setting("scheduler")
-                raise UsageError(f"{option} '{address}' is not an address: {error}", hint=f"{option} tcp://HOST:8786") from None
+                raise UsageError(
+                    f"{option} '{address}' is not an address: {error}", hint=f"use an address such as {option} tcp://HOST:8786"
+                ) from None
             except (OSError, TimeoutError):
-                hint = "is it running, and can this machine reach it? To start one: dask scheduler"
+                hint = "check that it runs and that this machine can reach it; 'dask scheduler' starts one"
                 raise ClusterError(f"{where} does not answer within {TIMEOUT} seconds", hint=hint) from None
             notes = _notes(client, caught)
         yield Cluster(client, where, notes)
@@ -161,7 +164,7 @@ def connected(address: str | None, workers: int, threads: int, scratch: str) -> 
 
 
 async def _answered(address: str) -> None:
-    """Connect once, as the client of Dask would wait for a connection without an end."""
+    """Connect once with a timeout, because the Dask client would wait for a connection forever."""
     from distributed import Security
     from distributed.comm import connect
 
@@ -171,12 +174,12 @@ async def _answered(address: str) -> None:
 
 
 def _of_this_machine(workers: int, threads: int, scratch: str) -> Any:
-    """Return a cluster that listens to this machine only."""
+    """Start a cluster that accepts connections only from this machine."""
     from dask import config
     from distributed import LocalCluster
 
-    # Workers of Dask return memory to the system after every operation, and fetch it again for the next one; ours need
-    # little memory, and always the same.
+    # By default, Dask workers return memory to the operating system after every operation and allocate it again for the
+    # next one.  The workers here need little memory, and the same amount for each partition.
     given = config.get("distributed.nanny.pre-spawn-environ")
     kept = {name: value for name, value in given.items() if not name.startswith("MALLOC_")}
     with undisturbed(), config.set({"distributed.nanny.pre-spawn-environ": kept}):
@@ -195,7 +198,9 @@ def _of_this_machine(workers: int, threads: int, scratch: str) -> Any:
 def _notes(client: Client, caught: Sequence[warnings.WarningMessage]) -> list[str]:
     notes = []
     if any("version" in str(warning.message).lower() for warning in caught):
-        notes.append("the cluster has other versions of Python or its packages; if it fails, install the same ones everywhere")
+        notes.append(
+            "the cluster has other versions of Python or its packages; if it fails, install the same versions on all machines"
+        )
     if not client.scheduler_info()["workers"]:
-        notes.append("the scheduler has no workers yet; waiting for some")
+        notes.append("the scheduler does not have workers yet; waiting for workers")
     return notes

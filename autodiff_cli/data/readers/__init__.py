@@ -1,4 +1,4 @@
-"""Readers: one for each format of rows; see ``data.block.Reader``."""
+"""The readers of all input formats; see ``data.row_blocks.Reader``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def reader(file: InputFile) -> Reader:
     """Return the reader of a file.
 
     Raises:
-        DataError: if the file is not what its format says.
-        UsageError: if names of columns do not fit it.
+        DataError: if the file does not match its format.
+        UsageError: if the given column names do not fit the file.
         MissingPackage: if the format needs a package that is not installed.
     """
     module, _, name = file.format.reader.partition(".")

@@ -1,4 +1,4 @@
-"""Reading Parquet, Arrow IPC and Feather, some rows at a time."""
+"""The reader of Parquet, Arrow IPC and Feather files, which reads the rows in batches."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from autodiff_cli.data.row_blocks import BLOCK_ROWS, ArrowArray, BadRows, Block,
 from autodiff_cli.errors import DataError
 
 Batch = Any
-"""A record batch of pyarrow, which has no types."""
+"""A pyarrow record batch; pyarrow does not have type annotations."""
 
 
 class ArrowReader(Reader):
-    """Read Parquet, or Arrow IPC as a file or a stream; done and total are rows.
+    """The reader of Parquet files and of Arrow IPC files and streams; ``done`` and ``total`` count rows.
 
     Attributes:
-        schema: types and metadata of the columns.
-        groups: the row groups of Parquet to read, if not all.
+        schema: the Arrow schema of the file.
+        groups: the Parquet row groups to read; ``None`` for all.
 
     Raises:
         DataError: if the file has another format.
-        MissingPackage: without pyarrow.
+        MissingPackage: if pyarrow is not installed.
     """
 
     def __init__(self, source: InputFile) -> None:
@@ -35,7 +35,7 @@ class ArrowReader(Reader):
         self._is_parquet = source.format.name == "parquet"
         self._opened: Any
         with library_errors(f"{self.name} is not in {source.format.library} format"):
-            # Arrow reads a file faster by itself than through Python.
+            # Arrow reads a file directly faster than through a Python file object.
             path = getattr(source.file, "name", None)
             if isinstance(path, str) and os.path.isfile(path):
                 self._file = self._arrow.OSFile(path)
@@ -43,7 +43,7 @@ class ArrowReader(Reader):
             if self._is_parquet:
                 from pyarrow import parquet
 
-                self._opened = parquet.ParquetFile(self._file, pre_buffer=False)  # else it keeps all that it has read
+                self._opened = parquet.ParquetFile(self._file, pre_buffer=False)  # pre-buffering would keep all data in memory
                 self.schema = self._opened.schema_arrow
                 self.total = self._opened.metadata.num_rows
             else:
@@ -57,7 +57,7 @@ class ArrowReader(Reader):
             begins = file.read(6)
             file.seek(0)
             if begins[:4] == b"FEA1":
-                raise OSError("it is a Feather file of version 1: write it again with pyarrow.feather")
+                raise OSError("it is a Feather file of version 1: convert it with pyarrow.feather")
             if begins == b"ARROW1":
                 return ipc.open_file(file)
         return ipc.open_stream(file)
@@ -69,12 +69,12 @@ class ArrowReader(Reader):
         return [parts.row_group(i).num_rows for i in range(parts.num_row_groups)]
 
     def cut(self, start: int, stop: int, first: int) -> None:
-        """Read only the row groups from ``start`` to ``stop``; the first row has the number ``first``."""
+        """Restrict the reader to the row groups from ``start`` to ``stop``, whose first row has the number ``first``."""
         self.groups = list(range(start, stop))
         self.done = first - 1
 
     def pieces(self) -> Iterator[tuple[int, Batch]]:
-        """Yield the number of the first row of a batch, and the batch."""
+        """Yield each batch with the number of its first row."""
         empty = True
         for batch in self._batches():
             empty = False
@@ -85,7 +85,7 @@ class ArrowReader(Reader):
             yield 1, self._arrow.RecordBatch.from_arrays([self._arrow.array([], f.type) for f in schema], schema=schema)
 
     def _batches(self) -> Iterator[Batch]:
-        """Yield validated batches, as the values in them are then read without checks."""
+        """Yield validated batches, because later accesses to their values are unchecked."""
         batches = self._unchecked()
         while True:
             with library_errors(f"cannot read {self.name}"):
@@ -112,7 +112,11 @@ class ArrowReader(Reader):
             yield batch.slice(start, BLOCK_ROWS)
 
     def block(self, piece: tuple[int, Batch], request: ReadRequest) -> Block:
-        """See ``Reader``; a column that does not contain numbers is an error too."""
+        """Return the rows of a batch; see ``Reader.block``.
+
+        Raises:
+            DataError: if a column contains other values than numbers, or a bad row is an error.
+        """
         first, batch = piece
         lines = range(first, first + batch.num_rows)
         bad = BadRows(f"{self.name}, row", request.on_error)

@@ -1,6 +1,6 @@
-"""Reading large pieces of CSV through Arrow: the same values as ``delimited``, several times as fast.
+"""Fast parsing of large pieces of CSV with Arrow, with the same values as ``delimited``.
 
-Arrow reads some cells in another way than Python.  A piece with anything unusual in it is left to Python as a whole.
+Arrow and Python read some cells differently.  ``delimited`` therefore parses every piece that contains unusual cells.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from autodiff_cli.data.row_blocks import ArrowArray, Block, ReadRequest
 
 
 def is_regular(data: bytes, delimiter: str) -> bool:
-    """Return whether quotes stand only where csv writes them, and no cell contains a newline: then every line is a row."""
+    """Return whether every line is a row: quotes only enclose cells or are doubled, and no cell contains a newline."""
     if pyarrow_if_there() is None:
         return False
     array = np.frombuffer(data, np.uint8)
     quotes = np.flatnonzero(array == ord('"'))
     if len(quotes) % 2:
         return False
-    # A quote inside a cell is doubled: one ends the cell, and the next one begins it again.
+    # A doubled quote inside a cell is handled as the end of a quoted part and the beginning of the next one.
     around = np.zeros(256, bool)
     around[[ord(delimiter), ord("\n"), ord('"')]] = True
     if not (around[array[quotes[::2] - 1]].all() and around[array[quotes[1::2] + 1]].all()):
@@ -31,19 +31,19 @@ def is_regular(data: bytes, delimiter: str) -> bool:
 
 
 def parsed(data: bytes, name: str, first: int, columns: Sequence[str], delimiter: str, request: ReadRequest) -> Block | None:
-    """Return rows, or ``None`` if Python has to read them.
+    """Return rows as a block; ``None`` if Python has to parse them.
 
     Args:
-        data: whole lines without carriage returns, each of them a row.
-        name: of the file, for messages.
-        first: number of the first line.
-        columns: names of all columns.
-        delimiter: between cells.
-        request: what to read.
+        data: whole lines without carriage returns; each line is a row.
+        name: the name of the file in messages.
+        first: the number of the first line.
+        columns: the names of all columns.
+        delimiter: the delimiter between cells.
+        request: the columns to read.
     """
     pa = pyarrow_if_there()
     kept = () if request.raw == delimiter else request.kept
-    if pa is None or not (request.numbers or kept) or b"(" in data:  # Arrow reads nan(1)
+    if pa is None or not (request.numbers or kept) or b"(" in data:  # Arrow would accept nan(1)
         return None
     from pyarrow import csv
 
@@ -73,7 +73,7 @@ def parsed(data: bytes, name: str, first: int, columns: Sequence[str], delimiter
 
 
 def _cast(cells: ArrowArray) -> ArrowArray:
-    """Return texts as numbers; as in a CSV file there may be blanks around them."""
+    """Convert texts to numbers, without spaces and tabs around them."""
     from pyarrow import compute
 
     return compute.cast(compute.ascii_trim(cells, " \t"), "float64")

@@ -1,7 +1,7 @@
-"""Reading CSV and TSV: Python's csv where there are quotes, splitting where there are none, Arrow where it pays.
+"""The reader of CSV and TSV, which uses Arrow for large pieces, the csv module for quotes, and ``str.split`` otherwise.
 
-This reader is the reference implementation.  ``arrow_csv`` does the same on large pieces, and leaves to this one all pieces
-in which there is anything unusual.
+This reader is the reference implementation.  ``arrow_csv`` returns the same values for large pieces, and refuses pieces with
+unusual cells, which this reader then parses.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from autodiff_cli.errors import DataError, setting
 from autodiff_cli.wording import plural
 
 FAST_FROM = 1 << 20
-"""Bytes of a piece from which on importing Arrow pays."""
+"""The number of bytes of a piece from which importing Arrow saves time."""
 FAST_FROM_THEN = 1 << 16
-"""Bytes from which on using it pays, when it is imported."""
+"""The number of bytes of a piece from which using Arrow saves time if it is already imported."""
 FAST_FROM_EACH = 64
-"""Bytes for each column."""
+"""The number of bytes per column from which Arrow saves time."""
 
-_LINE_ENDS = "lines have to end with a newline; if they end with a carriage return alone: tr '\\r' '\\n' < FILE"
+_LINE_ENDS = "end lines with a newline; to convert lines that end with only a carriage return: tr '\\r' '\\n' < FILE"
 
 
 @dataclass(slots=True)
 class _Rows:
-    """Rows as csv finds them.
+    """The rows that the csv module finds.
 
     Attributes:
-        cells: of each row.
+        cells: the cells of each row.
         raws: the text of each row.
-        lines: the number of the line that each begins on.
+        lines: the number of the first line of each row.
     """
 
     cells: list[list[str]]
@@ -48,12 +48,12 @@ class _Rows:
 
 @dataclass(slots=True)
 class _Lines:
-    """A piece: whole lines.
+    """A piece of whole lines.
 
     Attributes:
-        data: the lines; without carriage returns if ``rows`` is missing.
-        first: number of the first line.
-        rows: the rows, if csv was needed to find them; else every line is a row.
+        data: the lines; without carriage returns if ``rows`` is ``None``.
+        first: the number of the first line.
+        rows: the rows, if the csv module parsed them; ``None`` if every line is a row.
     """
 
     data: bytes
@@ -62,16 +62,16 @@ class _Lines:
 
 
 class DelimitedReader(TextReader):
-    """Read CSV or TSV.
+    """The reader of CSV and TSV.
 
     Raises:
-        DataError: without a header.
+        DataError: if the file does not have a header.
     """
 
     def __init__(self, source: InputFile) -> None:
         super().__init__(source, soon=True)
         self.form = self.delimiter = source.format.delimiter
-        self.parallel = find_spec("pyarrow") is not None  # which works outside Python's lock
+        self.parallel = find_spec("pyarrow") is not None  # pyarrow releases Python's global lock
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
         self.columns = tuple(self._header() if source.columns is None else source.columns)
 
@@ -96,7 +96,7 @@ class DelimitedReader(TextReader):
         raise DataError(f"{self.name} is empty", hint="an empty table still needs a header line")
 
     def pieces(self) -> Iterator[_Lines]:
-        """Yield whole rows; at least one piece, which may be empty."""
+        """Yield pieces of whole rows: at least one piece, which may be empty."""
         yielded = False
         for chunk in self._remaining():
             piece = self._piece(chunk)
@@ -111,7 +111,7 @@ class DelimitedReader(TextReader):
         simple = chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk
         if b"\r" not in simple and (b'"' not in chunk or (self._is_large(chunk) and arrow_csv.is_regular(simple, self.delimiter))):
             return _Lines(simple, self.line)
-        # Only csv can say where a row ends; one that ends in a later chunk is put back.
+        # Only the csv module can find the ends of rows; a row that ends in a later chunk is put back.
         rows, used = self._parsed(chunk, self.line)
         if used < len(chunk):
             if self.ended:
@@ -121,7 +121,7 @@ class DelimitedReader(TextReader):
         return _Lines(chunk[:used], self.line, rows)
 
     def _parsed(self, data: bytes, first: int) -> tuple[_Rows, int]:
-        """Return the rows that csv finds in lines, and how many bytes they take."""
+        """Parse lines with the csv module; return the rows and their number of bytes."""
         lines = [line + "\n" for line in decoded(data, self.name, first).split("\n")[:-1]]
         exhausted = False
 
@@ -150,7 +150,7 @@ class DelimitedReader(TextReader):
         return _Rows(cells, raws, starts), size
 
     def block(self, piece: _Lines, request: ReadRequest) -> Block:
-        """See ``Reader``; each row has to have as many cells as there are columns."""
+        """Return the rows of a piece; see ``Reader.block``.  A row is bad if its number of cells differs from the columns."""
         rows = piece.rows
         if rows is None and self._is_large(piece.data):
             block = arrow_csv.parsed(piece.data, self.name, piece.first, self.columns, self.delimiter, request)
@@ -161,7 +161,7 @@ class DelimitedReader(TextReader):
         return self._checked(rows, request)
 
     def _split(self, piece: _Lines) -> _Rows:
-        """Return the rows of lines without quotes."""
+        """Split lines without quotes into rows."""
         raws = decoded(piece.data, self.name, piece.first).split("\n")[:-1]
         lines: Sequence[int] = range(piece.first, piece.first + len(raws))
         if "" in raws:
@@ -192,7 +192,7 @@ class DelimitedReader(TextReader):
         return bad.applied_to(Block(len(rows.cells), numbers, columns, raw, bad.where, lines))
 
     def _pad(self, rows: _Rows, raw: list[str] | None, bad: BadRows) -> None:
-        """Give every row the right number of cells, and note those that had another one as bad."""
+        """Pad or cut every row to the number of columns, and record the rows that had another number of cells as bad."""
         width = len(self.columns)
         for i, row in enumerate(rows.cells):
             if len(row) == width:
@@ -200,7 +200,7 @@ class DelimitedReader(TextReader):
             hint = None
             if len(row) > width and bad.on_error == "nan":
                 skip = setting("on_error", "skip")
-                bad.on_error, hint = "stop", f"{skip} leaves such rows out; there is no column for these cells"
+                bad.on_error, hint = "stop", f"use {skip} to skip such rows; these cells do not belong to a column"
             bad.add(i, rows.lines[i], f"{plural(len(row), 'cell')}, but there are {width} columns", hint)
             missing = [""] * (width - len(row))
             rows.cells[i] = [*row, *missing][:width]
@@ -208,19 +208,19 @@ class DelimitedReader(TextReader):
                 raw[i] += self.delimiter * len(missing)
 
     def _is_large(self, data: bytes) -> bool:
-        """Return whether Arrow is faster; it takes time for each column of a piece, however few its rows."""
+        """Return whether Arrow is faster than Python; its cost per column does not depend on the number of rows."""
         return len(data) >= max(FAST_FROM_THEN if pyarrow_loaded() else FAST_FROM, FAST_FROM_EACH * len(self.columns))
 
 
 def numbers_in(cells: list[str]) -> tuple[Floats, list[int]]:
-    """Return cells as float64, and the positions of those that are not numbers, which are nan."""
+    """Convert cells to float64; return the array, with nan for invalid cells, and the positions of the invalid cells."""
     try:
         array = np.fromiter(map(float, cells), np.float64, len(cells))
     except ValueError:
         wrong = [i for i, cell in enumerate(cells) if not is_number(cell)]
         array = np.array([float(cell) if is_number(cell) else np.nan for cell in cells], np.float64)
         return array, wrong
-    # Python reads 1_000 as a number, which files do not mean.
+    # Python reads 1_000 as a number, but in a file it is text.
     wrong = [i for i, cell in enumerate(cells) if "_" in cell] if "_" in "".join(cells) else []
     array[wrong] = np.nan
     return array, wrong

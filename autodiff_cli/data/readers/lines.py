@@ -1,4 +1,4 @@
-"""Text files as whole lines, a few megabytes at a time."""
+"""The base class of text readers, which read whole lines in chunks of a few megabytes."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from autodiff_cli.formats import FORMATS
 from autodiff_cli.language.source_text import size_of
 
 CHUNK = 1 << 22
-"""Bytes that are read at once."""
+"""The number of bytes of one read."""
 FIRST = 1 << 16
-"""Bytes of a pipe that are read first, so that ``head`` need not wait for more."""
+"""The number of bytes of the first read from a pipe, so that the first rows appear early."""
 LINES = 200_000
-"""Lines of a chunk at most."""
+"""The maximum number of lines of a chunk."""
 LONGEST = 1 << 26
-"""A row of more bytes is taken for a mistake."""
+"""The maximum number of bytes of a row; a longer row is an error."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class TextReader(Reader):
-    """Base class of readers of text, in chunks of whole lines; done and total are bytes.
+    """The base class of text readers, which read chunks of whole lines; ``done`` and ``total`` count bytes.
 
     Args:
-        source: the file; a mark of byte order is skipped if it begins at line 1.
-        soon: yield the first lines of a pipe early.
+        source: the file; a byte order mark is skipped if the file begins at line 1.
+        soon: whether the first chunk of a pipe is small, so that it is yielded early.
 
     Attributes:
-        line: number of the line that comes next.
+        line: the number of the next line.
     """
 
     def __init__(self, source: InputFile, soon: bool = False) -> None:
@@ -41,21 +41,21 @@ class TextReader(Reader):
         self.total = size_of(source.file)
         self._soon = soon
         self._unbuffered = source.unbuffered
-        # A buffered file has read1 too, which BinaryIO does not say.
+        # A buffered file has read1, which BinaryIO does not declare.
         self._read = getattr(source.file, "read1" if source.unbuffered else "read")
         self._chunks = self.chunks()
-        self._begun = b""  # lines behind the header that were read with it
+        self._begun = b""  # the lines after the header in its chunk
         self._rest = b""
         self._ended = False
         self._whole = False
         self._lines_left = False
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield whole lines, each ended by a newline, without a mark of byte order.
+        """Yield chunks of whole lines, each ended by a newline, without a byte order mark.
 
         Raises:
             FileError: if the file cannot be read.
-            DataError: for UTF-16, for other formats, and for a line without an end.
+            DataError: if the file is UTF-16 or has another format, or a line is too long.
         """
         first = self.line == 1
         while self._lines_left or not self._ended:
@@ -71,38 +71,42 @@ class TextReader(Reader):
             self._rest = data[end:]
             self._lines_left = b"\n" in self._rest
             if not self._lines_left and len(self._rest) > LONGEST:
-                raise DataError(f"{self.name}: a row of more than {LONGEST >> 20} MiB", hint="is it a text file?")
+                raise DataError(f"{self.name}: a row of more than {LONGEST >> 20} MiB", hint="check that it is a text file")
             if end:
                 first = False
                 yield data[:end]
 
     def _remaining(self) -> Iterator[bytes]:
-        """Yield the lines behind the header; the first chunk may be empty."""
+        """Yield the lines after the header; the first chunk may be empty."""
         yield self._begun
         yield from self._chunks
 
     def _check_text(self, start: bytes) -> None:
         found = next((each.name for each in FORMATS.values() if start.startswith((*each.magic, *each.stream_magic))), None)
-        # A header may begin with the same letters.
+        # A header may begin with the letters of another format's magic number.
         if found is not None and (start[0] > 127 or any(byte < 32 and byte not in b"\t\r\n" for byte in start)):
             article = "an" if found[0] in "an" else "a"
             raise DataError(f"{self.name} is {article} {found} file, not text", hint=f"set {setting('input_format', found)}")
 
     def put_back(self, data: bytes) -> None:
-        """Let the next chunk begin with these lines."""
+        """Prepend these lines to the next chunk.
+
+        Raises:
+            DataError: if a row is too long.
+        """
         self._rest = data + self._rest
         self._whole = True
         self._lines_left = self._lines_left and self._ended
         if len(data) > LONGEST:
-            raise DataError(f"{self.name}: a row of more than {LONGEST >> 20} MiB", hint="is there a quote that is never closed?")
+            raise DataError(f"{self.name}: a row of more than {LONGEST >> 20} MiB", hint="look for a quote that is never closed")
 
     @property
     def ended(self) -> bool:
-        """Whether all of the file was handed out."""
+        """Whether the whole file was yielded."""
         return self._ended and not self._rest
 
     def _end(self, data: bytes) -> int:
-        """Return where a chunk ends: after ``LINES`` lines, as what is made of many short lines takes far more memory."""
+        """Return the end of a chunk: after ``LINES`` lines at most, because the rows of short lines need far more memory."""
         whole, self._whole = self._whole, False
         if whole or data.count(b"\n") <= LINES:
             return data.rfind(b"\n") + 1
@@ -114,7 +118,7 @@ class TextReader(Reader):
             data: bytes = self._read(size)
             self._ended = not data
             if data and len(data) < size and not self._unbuffered:
-                # These are most likely the last bytes; the caller has to know.
+                # A short read is most likely the end of the file; the caller needs to know it.
                 more: bytes = self._read(size)
                 self._ended = not more
                 data += more
@@ -125,7 +129,7 @@ class TextReader(Reader):
 
 
 class _Section:
-    """A range of bytes of a file, as a file; see ``io.BufferedIOBase``."""
+    """A range of bytes of a file, with the reading methods of ``io.BufferedIOBase``."""
 
     def __init__(self, file: BinaryIO, start: int, stop: int) -> None:
         self._file = file
@@ -144,19 +148,20 @@ class _Section:
 
 
 def section(file: BinaryIO, start: int, stop: int) -> BinaryIO:
-    """Return a range of bytes of a file as a file that can be read from front to back."""
+    """Return a range of bytes of a file as a file for sequential reading."""
     return cast("BinaryIO", _Section(file, start, stop))
 
 
 def decoded(data: bytes, name: str, line: int) -> str:
-    """Return bytes as text.
+    """Decode UTF-8 bytes.
 
     Args:
-        name: of the file, for the message.
-        line: number of the first line.
+        data: the bytes.
+        name: the name of the file in messages.
+        line: the number of the first line.
 
     Raises:
-        DataError: if they are not UTF-8.
+        DataError: if the bytes are not UTF-8.
     """
     try:
         return data.decode()

@@ -1,4 +1,4 @@
-"""Reading NDJSON: one JSON object on each line."""
+"""The reader of NDJSON, which has one JSON object per line."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from autodiff_cli.data.row_blocks import BadRows, Block, Floats, InputFile, Read
 from autodiff_cli.errors import DataError, setting
 
 NOT_FINITE = ("nan", "inf", "-inf")
-"""Numbers that JSON can write only as text."""
+"""The numbers that JSON can represent only as strings."""
 
 _Row = dict[str, Any]
 _decode = json.JSONDecoder().raw_decode
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _NOT_TEXT = "one half of a pair of surrogates (\\ud800 to \\udfff), which is not a character"
-_EXAMPLE = 'write one object on each line: {"x": 1.5}'
+_EXAMPLE = 'write one object per line: {"x": 1.5}'
 
 
 class _Lines(NamedTuple):
-    """Whole lines, and the number of the first."""
+    """Whole lines, and the number of the first line."""
 
     data: bytes
     first: int
 
 
 class NdjsonReader(TextReader):
-    """Read NDJSON.  The columns are the keys of the first object, if they are not given.
+    """The reader of NDJSON.  Unless the columns are given, they are the keys of the first object.
 
     Raises:
-        DataError: without a first object.
+        DataError: if the file is empty, or its first line is not an object.
     """
 
     form = "ndjson"
@@ -54,20 +54,20 @@ class NdjsonReader(TextReader):
                     if isinstance(row, str):
                         raise DataError(f"{self.name}, line {self.line + i}: {row}", hint=_EXAMPLE)
                     if not _is_text(list(row)):
-                        raise DataError(f"{self.name}, line {self.line + i}: {_NOT_TEXT}", hint="a key has to be text")
+                        raise DataError(f"{self.name}, line {self.line + i}: {_NOT_TEXT}", hint="use valid Unicode text as keys")
                     return list(row)
             self.line += chunk.count(b"\n")
         raise DataError(f"{self.name} is empty", hint=_EXAMPLE)
 
     def pieces(self) -> Iterator[_Lines]:
-        """Yield whole lines."""
+        """Yield pieces of whole lines."""
         line = self.line
         for chunk in self._remaining():
             yield _Lines(chunk, line)
             line += chunk.count(b"\n")
 
     def block(self, piece: _Lines, request: ReadRequest) -> Block:
-        """See ``Reader``; each line has to be an object."""
+        """Return the rows of a piece; see ``Reader.block``.  A line is bad if it is not an object."""
         texts = decoded(piece.data, self.name, piece.first).split("\n")
         raws = [row for text in texts if (row := text.strip())]
         lines: Sequence[int] = range(piece.first, piece.first + len(raws))
@@ -84,36 +84,36 @@ class NdjsonReader(TextReader):
         return bad.applied_to(Block(len(rows), numbers, columns, raw, bad.where, lines))
 
     def _checked(self, found: list[_Row | str], lines: Sequence[int], request: ReadRequest, bad: BadRows) -> list[_Row]:
-        """Return the objects; an empty one in place of a line that is not one."""
+        """Return the objects, with an empty object for each bad line."""
         rows: list[_Row] = []
         known = set(self.columns)
         for i, row in enumerate(found):
             if isinstance(row, str):
                 if bad.on_error == "nan":
                     bad.on_error = "stop"
-                bad.add(i, lines[i], row, f"{_EXAMPLE}; {setting('on_error', 'skip')} leaves other lines out")
+                bad.add(i, lines[i], row, f"{_EXAMPLE}; {setting('on_error', 'skip')} skips other lines")
                 row = {}
             elif request.kept and request.raw != self.form and not row.keys() <= known:
                 extra = next(key for key in row if key not in known)
-                message = f"{self.name}, line {lines[i]}: a key '{extra}', which the first line does not have"
-                hint = f"{setting('format', 'ndjson')} passes lines on unchanged, {setting('no_keep')} leaves them out"
+                message = f"{self.name}, line {lines[i]}: the key '{extra}' is not in the first line"
+                hint = f"{setting('format', 'ndjson')} copies lines unchanged, {setting('no_keep')} drops the input columns"
                 raise DataError(message, hint=hint)
             elif request.raw and not row.keys().isdisjoint(request.new):
                 taken = next(key for key in row if key in request.new)
                 hint = f"use {setting('value_name')} and {setting('derivative_name')} to rename the new columns"
-                raise DataError(f"{self.name}, line {lines[i]}: there is already a key '{taken}'", hint=hint)
+                raise DataError(f"{self.name}, line {lines[i]}: the key '{taken}' already exists", hint=hint)
             rows.append(row)
         return rows
 
 
 def _object(text: str) -> _Row | str:
-    """Return the object of a line without blanks around it, or what is wrong with the line."""
+    """Return the object of a stripped line, or a description of the error in the line."""
     try:
         row, end = _decode(text)
     except (ValueError, RecursionError) as error:
         return f"not JSON ({getattr(error, 'msg', error)})"
     if end < len(text):
-        return f"not JSON (there is text behind the {end:,} characters of a value)"
+        return f"not JSON (text follows the {end:,} characters of a value)"
     return row if isinstance(row, dict) else "not a JSON object"
 
 
@@ -131,7 +131,7 @@ def _numbers(name: str, rows: list[_Row], lines: Sequence[int], bad: BadRows) ->
 
 
 def _is_text(value: object) -> bool:
-    """Return whether all text in a JSON value can be written: JSON can spell half a character, which cannot."""
+    """Return whether all text in a JSON value is valid Unicode; JSON escapes can contain lone surrogates."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

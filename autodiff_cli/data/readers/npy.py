@@ -1,4 +1,4 @@
-"""Reading .npy and .npz from front to back, some rows at a time; nothing in them is ever unpickled."""
+"""The readers of ``.npy`` and ``.npz``, which read blocks of rows sequentially and never unpickle."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from autodiff_cli.wording import plural
 _LONGEST_HEADER = 1 << 20
 _BLOCK_BYTES = 1 << 27
 _PIECE = 1 << 24
-"""Bytes that are read at once, whatever the header says."""
+"""The maximum number of bytes of one read, whatever size the header states."""
 
 Arrays = dict[str, Array]
 
 
 class Stored:
-    """An array in a file, to be read row by row.
+    """An array in a file, which is read in blocks of rows.
 
     Args:
-        file: open at the beginning of the array.
-        name: its name in messages.
+        file: the open file, positioned at the beginning of the array.
+        name: the name of the array in messages.
 
     Attributes:
-        dtype, shape: of the whole array.
-        by_columns: whether it is stored column by column.
+        dtype, shape: the type and shape of the whole array.
+        by_columns: whether the array is stored column by column.
 
     Raises:
-        DataError: if it is not an array of plain values.
+        DataError: if the file does not contain a whole array of plain values with at least one dimension.
     """
 
     def __init__(self, file: IO[bytes], name: str) -> None:
@@ -51,8 +51,8 @@ class Stored:
         if magic[:6] != b"\x93NUMPY" or len(magic) < 8:
             raise DataError(f"{name} is not a .npy file")
         size, encoding = (2, "latin1") if magic[6] == 1 else (4, "latin1" if magic[6] == 2 else "utf-8")
-        with library_errors(f"{name} does not have a header of NumPy's"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # from Python about the text of the header
+        with library_errors(f"{name} does not have a NumPy header"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python may warn about the literal in the header
             (length,) = struct.unpack("<H" if size == 2 else "<I", file.read(size))
             header = ast.literal_eval(file.read(min(length, _LONGEST_HEADER)).decode(encoding).strip())
             self.dtype = np.lib.format.descr_to_dtype(header["descr"])
@@ -61,9 +61,9 @@ class Stored:
             if type(self.shape) is not tuple or any(type(length) is not int or length < 0 for length in self.shape):
                 raise ValueError(f"its shape is {self.shape}")
         if self.dtype.hasobject:
-            raise DataError(f"{name} holds Python objects, not numbers", hint="save arrays with one type of number")
+            raise DataError(f"{name} contains Python objects, not numbers", hint="save arrays of numbers")
         if not self.shape:
-            raise DataError(f"{name} holds one number, not rows")
+            raise DataError(f"{name} contains one number, not rows")
         self._check_length()
 
     def _check_length(self) -> None:
@@ -72,35 +72,35 @@ class Stored:
         if left is not None and left < wanted:
             raise DataError(
                 f"{self.name} ends before its last row",
-                hint=f"its header says {wanted:,} bytes, but there are {left:,}",
+                hint=f"its header states {wanted:,} bytes, but the file has {left:,}",
             )
         row = math.prod(self.shape[1:]) * self.dtype.itemsize
         if not self.dtype.itemsize:
             raise DataError(f"{self.name} is empty: its values have no bytes")
         if row > LONGEST:
-            raise DataError(f"{self.name}: a row of more than {LONGEST >> 20} MiB", hint="is it a table?")
+            raise DataError(f"{self.name}: a row of more than {LONGEST >> 20} MiB", hint="check that it is a table")
 
     @property
     def block_rows(self) -> int:
-        """The number of rows of a block."""
+        """The maximum number of rows of a block."""
         return max(1, min(BLOCK_ROWS, _BLOCK_BYTES // max(1, math.prod(self.shape[1:]) * self.dtype.itemsize)))
 
     def blocks(self, begin: int = 0, end: int | None = None, most: int | None = None) -> Iterator[Array]:
-        """Yield some rows at a time.
+        """Yield blocks of rows.
 
         Args:
-            begin, end: the range of rows; if it does not begin at the first one, the file has to be able to go back.
-            most: rows of a block at most.
+            begin, end: the range of rows; the file must be seekable unless ``begin`` is 0.
+            most: the maximum number of rows of a block.
 
         Raises:
-            LimitError: if all of a large file has to be read at once.
+            LimitError: if a large array is stored column by column, and would have to be read as a whole.
         """
         end = self.shape[0] if end is None else end
         most = most or self.block_rows
         if self.by_columns:
             if math.prod(self.shape) > MOST_ELEMENTS:
                 raise LimitError(
-                    f"{self.name} holds {math.prod(self.shape):,} numbers column by column, and such a file is read as a whole",
+                    f"{self.name} stores {math.prod(self.shape):,} numbers column by column, and such a file is read as a whole",
                     hint="save it row by row: numpy.ascontiguousarray",
                 )
             whole = self._read(math.prod(self.shape)).reshape(self.shape, order="F")
@@ -129,10 +129,14 @@ class Stored:
 
 
 class _NumpyReader(Reader):
-    """Base class of both readers; done and total are rows."""
+    """The base class of both readers; ``done`` and ``total`` count rows."""
 
     def block(self, piece: tuple[int, Arrays], request: ReadRequest) -> Block:
-        """See ``Reader``; a column that does not contain numbers is an error too."""
+        """Return the rows of a piece; see ``Reader.block``.
+
+        Raises:
+            DataError: if a column contains other values than numbers.
+        """
         first, arrays = piece
         rows = len(next(iter(arrays.values())))
         bad = BadRows(f"{self.name}, row", request.on_error)
@@ -146,27 +150,29 @@ class _NumpyReader(Reader):
         return bad.applied_to(Block(rows, numbers, columns, None, bad.where, range(first, first + rows)))
 
     def _checked(self, name: str, array: Array) -> Array:
-        """Return a column that is passed through; text in it has to consist of characters."""
+        """Return a column that is copied to the output, after a check that its text is valid Unicode."""
         if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
             points = np.ascontiguousarray(array).view(np.uint32)
             if points.max() > 0x10FFFF or ((points >= 0xD800) & (points < 0xE000)).any():
-                raise DataError(f"{self.name}: column '{name}' contains text that is not Unicode", hint="is the file whole?")
+                raise DataError(
+                    f"{self.name}: column '{name}' contains text that is not Unicode", hint="check that the file is complete"
+                )
         return array
 
 
 def described(dtype: np.dtype[Any]) -> str:
-    """Return the kind of values of an array for a message."""
+    """Return the name of an array's kind of values in messages."""
     return {"U": "text", "S": "bytes", "b": "true and false", "c": "complex numbers"}.get(dtype.kind, str(dtype))
 
 
 class NpyReader(_NumpyReader):
-    """Read a structured array, whose fields are the columns, or a 1-d or 2-d array whose columns are given names.
+    """The reader of a structured array, whose fields are the columns, or of a 1-d or 2-d array, whose columns are given names.
 
     Attributes:
-        divisible: whether some rows can be read without the others.
+        divisible: whether ranges of rows can be read independently.
 
     Raises:
-        DataError: if it is another array, or if the names do not fit it.
+        DataError: if the array has another shape, or the number of names differs from the number of columns.
     """
 
     def __init__(self, source: InputFile) -> None:
@@ -176,7 +182,7 @@ class NpyReader(_NumpyReader):
         shape, fields = self._stored.shape, self._stored.dtype.names
         width = 1 if len(shape) == 1 else shape[1]
         if len(shape) > 2 or (fields is not None and len(shape) > 1):
-            raise DataError(f"{name} holds an array of shape {list(shape)}, not a table")
+            raise DataError(f"{name} contains an array of shape {list(shape)}, not a table")
         if fields is None and columns is None:
             raise DataError(
                 f"{name} does not name its columns", hint=f"name its {plural(width, 'column')} with {setting('columns', 'x,y')}"
@@ -192,12 +198,12 @@ class NpyReader(_NumpyReader):
         self.divisible = not self._stored.by_columns
 
     def cut(self, start: int, stop: int, first: int) -> None:
-        """Read only the rows from ``start`` to ``stop``; the first one has the number ``first``."""
+        """Restrict the reader to the rows from ``start`` to ``stop``, the first of which has the number ``first``."""
         self._rows = (start, stop)
         self.done = first - 1
 
     def pieces(self) -> Iterator[tuple[int, Arrays]]:
-        """Yield the number of the first of some rows, and the rows."""
+        """Yield each block of rows with the number of its first row."""
         fields = self._stored.dtype.names
         for block in (
             self._stored.blocks(*self._rows) if self.total else [np.empty((0, *self._stored.shape[1:]), self._stored.dtype)]
@@ -211,10 +217,10 @@ class NpyReader(_NumpyReader):
 
 
 class NpzReader(_NumpyReader):
-    """Read one 1-d array for each column.
+    """The reader of an archive with one 1-d array for each column.
 
     Raises:
-        DataError: if it is not an archive of arrays of the same length.
+        DataError: if the file is not an archive of 1-d arrays of the same length.
     """
 
     def __init__(self, source: InputFile) -> None:
@@ -232,7 +238,7 @@ class NpzReader(_NumpyReader):
         self.total = next(iter(lengths.values()))[0]
 
     def pieces(self) -> Iterator[tuple[int, Arrays]]:
-        """Yield the number of the first of some rows, and the rows."""
+        """Yield each block of rows with the number of its first row."""
         if not self.total:
             yield 1, {key: np.empty(0, stored.dtype) for key, stored in self._stored.items()}
         most = min(stored.block_rows for stored in self._stored.values())
@@ -242,6 +248,6 @@ class NpzReader(_NumpyReader):
             yield first, dict(zip(self.columns, blocks, strict=True))
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the archive and the file."""
         self._archive.close()
         super().close()

@@ -1,4 +1,4 @@
-"""Writers: one for each format of rows; see ``data.block.Writer``."""
+"""The writers of all output formats; see ``data.row_blocks.Writer``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from autodiff_cli.data.row_blocks import OutputStyle, Writer
 
 
 def writer(style: OutputStyle) -> Writer:
-    """Return a writer.
+    """Return the writer for a style.
 
     Raises:
         MissingPackage: if the format needs a package that is not installed.

@@ -1,4 +1,4 @@
-"""Writing Parquet, Arrow IPC and Feather."""
+"""The writer of Parquet, Arrow IPC and Feather files."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 GROUP_ROWS, GROUP_BYTES = 1 << 20, 1 << 27
-"""Rows and bytes of a row group of Parquet at most."""
+"""The maximum number of rows and bytes of a Parquet row group."""
 _Column = list[object] | ArrowArray
 _Columns = tuple[list[_Column], list[ArrowArray]]
-"""Columns that are passed through, and results."""
+"""The kept columns and the results."""
 
 
 class ArrowWriter(Writer):
-    """Write columns with the types that they have in the input; columns of a text file are text.
+    """The writer of Arrow formats; columns keep their input types, and columns of a text file are text.
 
     Raises:
-        MissingPackage: without pyarrow.
+        MissingPackage: if pyarrow is not installed.
     """
 
     def __init__(self, style: OutputStyle) -> None:
@@ -38,24 +38,24 @@ class ArrowWriter(Writer):
         self._sink: Any = None
         self._schema: Any = None
         self._waiting: list[Any] = []
-        # One table is compressed while the next one is made.
+        # One table is compressed while the next one is computed.
         self._pool = ThreadPoolExecutor(1, "autodiff-arrow")
         self._written: Future[None] | None = None
 
     def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Remember the columns and the schema of the input."""
+        """Store the names of the columns and the schema of the input."""
         super().begin(file, kept, results, source)
         self._out = _Sink(file)
         self._given = getattr(source, "schema", None)
 
     def encode(self, block: Block, results: Results) -> _Columns:
-        """Return columns as Arrow arrays, except lists, whose type depends on the first rows of all."""
+        """Convert columns to Arrow arrays, except lists, whose type follows from the first rows of the output."""
         columns = [block.columns[name] for name in self._kept]
         columns = [self._arrow.array(column) if isinstance(column, np.ndarray) else column for column in columns]
         return columns, [self._arrow.array(result) for result in results]
 
     def take_types(self, path: str) -> None:
-        """Give the columns the types of those in an Arrow file."""
+        """Take the column types from an Arrow file."""
         with self._arrow.memory_map(path) as file:
             self._schema = self._arrow.ipc.open_file(file).schema
 
@@ -79,7 +79,7 @@ class ArrowWriter(Writer):
         if self._is_parquet:
             from pyarrow import parquet
 
-            # Numbers rarely repeat, so a dictionary of them would only take time.
+            # Numbers rarely repeat, so a dictionary of them would only cost time.
             repeating = [field.name for field in self._schema if not self._arrow.types.is_floating(field.type)]
             self._sink = parquet.ParquetWriter(self._out, self._schema, use_dictionary=repeating)
         else:
@@ -93,15 +93,15 @@ class ArrowWriter(Writer):
             return self._arrow.field(name, column.type)
         field = self._given.field(name)
         dictionary = self._arrow.types.is_dictionary(field.type)
-        # A file has one dictionary only, and batches of the input may have different ones.
+        # A file has only one dictionary, but batches of the input may have different dictionaries.
         return field.with_type(field.type.value_type) if dictionary else field
 
     def _inferred(self, name: str, column: list[Any]) -> Any:
-        """Return the type of Python values: text of a text file, or values of JSON in the first rows."""
+        """Return the Arrow type of Python values: text from a text file, or JSON values in the first rows."""
         try:
             kind = self._arrow.infer_type(column)
         except self._arrow.ArrowException:
-            raise DataError(f"column '{name}' has values of several types", hint=f"{setting('no_keep')} leaves it out") from None
+            raise DataError(f"column '{name}' has values of several types", hint=f"use {setting('no_keep')} to drop it") from None
         return self._arrow.string() if self._arrow.types.is_null(kind) else kind
 
     def _fitting(self, column: _Column, i: int) -> Any:
@@ -114,7 +114,7 @@ class ArrowWriter(Writer):
             return column if column.type == kind else column.cast(kind)
         except (self._arrow.ArrowException, OverflowError) as error:
             message = f"column '{self._schema.field(i).name}' is {kind} in the first rows, but not in later ones: {error}"
-            hint = f"{setting('no_keep')} leaves the input columns out, {setting('format', 'ndjson')} takes any value"
+            hint = f"use {setting('no_keep')} to drop the input columns, or {setting('format', 'ndjson')}, which takes any value"
             raise DataError(message, hint=hint) from None
 
     def _write_table(self) -> None:
@@ -125,7 +125,7 @@ class ArrowWriter(Writer):
         self._written = self._pool.submit(self._sink.write_table, table, **size)
 
     def _wait(self) -> None:
-        """Wait for the table that is being written."""
+        """Wait until the current table is written."""
         if self._written is not None:
             self._written.result()
 
@@ -136,17 +136,17 @@ class ArrowWriter(Writer):
         self._sink.close()
 
     def close(self) -> None:
-        """Stop writing; without ``finish`` before, the file stays incomplete."""
+        """Stop writing; without a previous ``finish``, the file stays incomplete."""
         self._pool.shutdown(cancel_futures=True)
         if self._out is not None:
             self._out.ended = True
 
 
 class _Sink(io.RawIOBase):
-    """A file for Arrow, which would write a footer even after an error.
+    """A file for Arrow that can ignore writes, because Arrow writes a footer even after an error.
 
     Attributes:
-        ended: ignore all further bytes.
+        ended: whether further bytes are ignored.
     """
 
     def __init__(self, file: BinaryIO) -> None:

@@ -1,4 +1,4 @@
-"""Writing large blocks as CSV through Arrow: the same text as ``text.DelimitedWriter``, several times as fast."""
+"""Fast conversion of large blocks to CSV with Arrow, with the same text as ``text.DelimitedWriter``."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from autodiff_cli.data.number_text import arrow_number_texts
 from autodiff_cli.data.row_blocks import ArrowArray, Column, Results
 
 Buffers = list[bytes | memoryview]
-"""Text in parts, to be written one after the other."""
+"""Buffers of text, written one after the other."""
 
 
 def joined(columns: Sequence[Column], delimiter: str) -> Buffers | None:
-    """Return columns as lines of CSV, or ``None`` if Python has to decide how a value is written."""
+    """Return columns as lines of CSV; ``None`` if a column needs Python's conversion."""
     if pyarrow_if_there() is None:
         return None
     from pyarrow import compute
@@ -28,7 +28,7 @@ def joined(columns: Sequence[Column], delimiter: str) -> Buffers | None:
 
 
 def _cells(column: Column, delimiter: str) -> ArrowArray | None:
-    """Return a column of numbers, or of texts that need no quotes, as text; ``None`` for any other."""
+    """Return the cells of a column of numbers, or of texts without quotes; ``None`` for other columns."""
     from pyarrow import compute, types
 
     pa = pyarrow_if_there()
@@ -50,11 +50,11 @@ def _cells(column: Column, delimiter: str) -> ArrowArray | None:
 
 
 def appended(raw: bytes, delimiter: str, results: Results) -> Buffers:
-    """Return the lines of ``raw`` with numbers behind each."""
+    """Return the lines of ``raw`` with the results appended to each line."""
     from pyarrow import compute
 
     pa = pyarrow_if_there()
-    # Line i as Arrow sees it begins with the newline of line i - 1, so that the joined lines can be written at once.
+    # In the Arrow array, line i begins with the newline of line i - 1, so that the joined lines are one buffer.
     ends = np.flatnonzero(np.frombuffer(raw, np.uint8) == ord("\n"))
     offsets = np.zeros(len(ends) + 1, np.int32)
     offsets[1:] = ends
@@ -63,6 +63,6 @@ def appended(raw: bytes, delimiter: str, results: Results) -> Buffers:
 
 
 def _bytes(texts: ArrowArray) -> memoryview:
-    """Return the texts of an Arrow array one after the other; the array begins with its buffer."""
+    """Return the concatenated texts of an Arrow array, whose offset in its buffer must be 0."""
     end = np.frombuffer(texts.buffers()[1], np.int32)[len(texts)]
     return memoryview(texts.buffers()[2])[: int(end)]

@@ -1,4 +1,4 @@
-"""Writing .npy and .npz: rows as they come, and their number at the end."""
+"""The writers of ``.npy`` and ``.npz``, which write the number of rows at the end."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from autodiff_cli.data.row_blocks import Array, Block, Column, OutputStyle, Read
 from autodiff_cli.errors import DataError, FileError, setting
 
 _ROOM = 20
-"""Digits that a header reserves for the number of rows."""
+"""The number of digits that a header reserves for the number of rows."""
 _DType = np.dtype[Any]
 
 
 def header(dtype: _DType, rows: int) -> bytes:
-    """Return the header of an array; its length does not depend on the number of rows."""
+    """Return the header of an array, whose length does not depend on the number of rows."""
     described = np.lib.format.dtype_to_descr(dtype)
     text = f"{{'descr': {described!r}, 'fortran_order': False, 'shape': ({rows},), }}"
     text += " " * (_ROOM - len(str(rows)))
@@ -33,10 +33,10 @@ def header(dtype: _DType, rows: int) -> bytes:
 
 
 def as_array(column: Column, name: str, lines: Sequence[int]) -> Array:
-    """Return a column as a NumPy array of numbers, or of text if it comes from such an array.
+    """Convert a column to a NumPy array of numbers; a NumPy array, which may contain text, is returned unchanged.
 
     Raises:
-        DataError: for a column of text.
+        DataError: if another column contains values that are not numbers.
     """
     if isinstance(column, np.ndarray):
         return column
@@ -52,12 +52,12 @@ def as_array(column: Column, name: str, lines: Sequence[int]) -> Array:
 
 
 def _not_numbers(name: str, what: str) -> DataError:
-    hint = f"{setting('no_keep')} leaves the input columns out; Parquet and CSV can hold any column"
-    return DataError(f"column '{name}' contains {what}, but files of NumPy hold numbers only", hint=hint)
+    hint = f"use {setting('no_keep')} to drop the input columns, or write Parquet or CSV, which can contain any column"
+    return DataError(f"column '{name}' contains {what}, but NumPy files contain only numbers", hint=hint)
 
 
 class NpyWriter(Writer):
-    """Write a structured array with a field for each column."""
+    """The writer of a structured array with a field for each column."""
 
     goes_back = True
 
@@ -68,31 +68,31 @@ class NpyWriter(Writer):
         self._rows = 0
 
     def take_types(self, path: str) -> None:
-        """Give the columns the types of those in a ``.npy`` file."""
+        """Take the column types from a ``.npy`` file."""
         self._dtype = np.load(path, mmap_mode="r", allow_pickle=False).dtype
 
     def encode(self, block: Block, results: Results) -> list[Array]:
-        """Return columns as arrays."""
+        """Convert columns to arrays."""
         return [*(as_array(block.columns[name], name, block.lines) for name in self._kept), *results]
 
     def _row_type(self, arrays: Sequence[Array]) -> _DType:
-        """Return the type of a row, which the first rows decide.
+        """Return the type of a row, which follows from the first rows.
 
         Raises:
-            DataError: for a column that cannot be a field of it.
-            FileError: for a column that has another type in later rows, and cannot be converted without loss.
+            DataError: if the name of a column cannot be the name of a field.
+            FileError: if a column has another type in later rows that cannot be converted without loss.
         """
         names = (*self._kept, *self._results)
         if self._dtype is None:
             if any(not name or "\0" in name for name in names):
-                hint = f"name it in the header, or leave the input columns out: {setting('no_keep')}"
-                raise DataError("files of NumPy cannot have a column without a name, or with a NUL in its name", hint=hint)
+                hint = f"name the column in the header, or use {setting('no_keep')} to drop the input columns"
+                raise DataError("NumPy files cannot have a column without a name or with a NUL in its name", hint=hint)
             self._dtype = np.dtype([(name, array.dtype) for name, array in zip(names, arrays, strict=True)])
         for i, array in enumerate(arrays):
             if not np.can_cast(array.dtype, self._dtype[i]):
                 raise FileError(
                     f"column '{names[i]}' is {array.dtype} in later rows and {self._dtype[i]} in the first",
-                    hint=f"{setting('no_keep')} leaves it out",
+                    hint=f"use {setting('no_keep')} to drop it",
                 )
         return self._dtype
 
@@ -108,14 +108,14 @@ class NpyWriter(Writer):
         self._rows += len(rows)
 
     def finish(self) -> None:
-        """Write the number of rows."""
+        """Write the header again with the number of rows."""
         assert self._dtype is not None
         self._file.seek(0)
         self._file.write(header(self._dtype, self._rows))
 
 
 class NpzWriter(NpyWriter):
-    """Write an array for each column; a temporary file holds them until all rows are there."""
+    """The writer of an archive with an array for each column; a temporary file stores the rows until the end."""
 
     goes_back = False
 
@@ -141,10 +141,10 @@ class NpzWriter(NpyWriter):
         self._rows += rows
 
     def finish(self) -> None:
-        """Put the columns into the archive."""
+        """Write the columns into the archive."""
         assert self._waiting is not None
         assert self._dtype is not None
-        before = 0  # bytes of a row before the column
+        before = 0  # the number of bytes of a row before the column
         with zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED) as archive:
             for i, name in enumerate(self._dtype.names or ()):
                 size = self._dtype[i].itemsize

@@ -1,4 +1,4 @@
-"""Writing a table for people."""
+"""The writer of tables for the terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Row = tuple[object, ...]
 
 
 class _Ends(NamedTuple):
-    """The number of rows of a block, its first rows, and its last rows where those are others."""
+    """The number of rows of a block, its first rows, and its last rows without the first rows."""
 
     rows: int
     first: list[_Row]
@@ -22,7 +22,7 @@ class _Ends(NamedTuple):
 
 
 class TableWriter(Writer):
-    """Write a table; of many rows only the first and the last ones."""
+    """The writer of a table; a long table contains only the first and last rows."""
 
     def __init__(self, style: OutputStyle) -> None:
         super().__init__(style)
@@ -31,14 +31,14 @@ class TableWriter(Writer):
         self._rows = 0
 
     def encode(self, block: Block, results: Results) -> _Ends:
-        """Return the first and the last rows."""
+        """Return the first and last rows of a block."""
         columns = [*(block.columns[name] for name in self._kept), *results]
         ends = (slice(MOST_ROWS), slice(max(MOST_ROWS, block.rows - _HALF), None))
         first, last = (list(zip(*(python_values(column[part]) for column in columns), strict=True)) for part in ends)
         return _Ends(block.rows, first, last)
 
     def write(self, encoded: _Ends) -> None:
-        """Remember the first and the last rows."""
+        """Store the first and last rows of the output."""
         self._rows += encoded.rows
         rows = [*encoded.first, *encoded.last]
         self._first += rows[: MOST_ROWS - len(self._first)]

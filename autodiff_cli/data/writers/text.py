@@ -1,4 +1,4 @@
-"""Writing CSV, TSV, NDJSON, JSON and Markdown.  Rows of the same format are passed on unchanged."""
+"""The writers of CSV, TSV, NDJSON, JSON and Markdown.  CSV, TSV and NDJSON rows of the same format are copied unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autodiff_cli.report.records import delimited, markdown, markdown_line
 
 
 class TextWriter(Writer):
-    """Base class of writers of text: a head, which waits until the first rows are right, then buffers."""
+    """The base class of text writers: they write a header, delayed until the first rows succeed, then buffers."""
 
     _head = b""
 
@@ -26,17 +26,17 @@ class TextWriter(Writer):
         self._head = b""
 
     def flush(self) -> None:
-        """Write out all rows so far."""
+        """Flush the header and all rows so far."""
         TextWriter.write(self, ())
         self._file.flush()
 
     def finish(self) -> None:
-        """Write the head, if there were no rows."""
+        """Write the header, if the output does not have rows."""
         TextWriter.write(self, ())
 
 
 class DelimitedWriter(TextWriter):
-    """Write CSV or TSV."""
+    """The writer of CSV and TSV."""
 
     text = True
 
@@ -67,7 +67,7 @@ class DelimitedWriter(TextWriter):
 
 
 class MarkdownWriter(TextWriter):
-    """Write a table in Markdown."""
+    """The writer of a Markdown table."""
 
     text = True
 
@@ -82,12 +82,12 @@ class MarkdownWriter(TextWriter):
 
 
 class NdjsonWriter(TextWriter):
-    """Write one JSON object for each row."""
+    """The writer of NDJSON, with one JSON object for each row."""
 
     raw = "ndjson"
 
     def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Remember the keys."""
+        """Prepare the templates of objects."""
         super().begin(file, kept, results, source)
         self._appended = _template(results)
         self._row = "{" + _template([*kept, *results]) + "}"
@@ -96,7 +96,7 @@ class NdjsonWriter(TextWriter):
         numbers = list(map(json_texts, results))
         if block.raw is not None:
             appended = map(self._appended.__mod__, zip(*numbers, strict=True))
-            # A line is an object without anything around it.
+            # Each line contains exactly one object, without surrounding space.
             opened = [str(line)[:-1].rstrip() for line in block.raw]
             return [f"{line}{'' if line == '{' else ', '}{more}}}" for line, more in zip(opened, appended, strict=True)]
         columns = [json_texts(block.columns[name]) for name in self._kept]
@@ -107,12 +107,12 @@ class NdjsonWriter(TextWriter):
 
 
 def _template(names: Sequence[str]) -> str:
-    """Return ``"x": %s, "y": %s``."""
+    """Return the template of the members of a JSON object: ``"x": %s, "y": %s``."""
     return ", ".join(f"{json_text(name).replace('%', '%%')}: %s" for name in names)
 
 
 class JsonWriter(NdjsonWriter):
-    """Write one JSON object with all rows in it, after the head of the style."""
+    """The writer of one JSON object that contains the keys of ``OutputStyle.head`` and a list of all rows."""
 
     raw = ""
 
@@ -121,7 +121,7 @@ class JsonWriter(NdjsonWriter):
         self._separator = b"\n"
 
     def begin(self, file: BinaryIO, kept: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Prepare all that is written before the rows."""
+        """Prepare the text before the rows."""
         super().begin(file, kept, results, source)
         head = json_text({**self._style.head, "columns": [*kept, *results]})
         self._head = f'{head[:-1]}, "rows": ['.encode()
@@ -136,5 +136,5 @@ class JsonWriter(NdjsonWriter):
             self._separator = b",\n"
 
     def finish(self) -> None:
-        """Close the list and the object."""
+        """Write the end of the list and the object."""
         super().write([b"]}\n"])
