@@ -359,12 +359,12 @@ def test_an_error_in_the_expression_keeps_its_place() -> None:
     [
         (("-",), 2, "--engine dask reads files, but standard input is not a file on disk"),
         (("d.csv", "--unbuffered"), 2, "--unbuffered is for a stream"),
-        (("d.csv", "--format", "table"), 2, "table is for people"),
+        (("d.csv", "--format", "table"), 2, "cannot write the format table"),
         (("d.csv", "--scheduler", "tcp://h:1"), 2, "--scheduler needs an output file"),
         (("d.csv", "--scheduler", "tcp://h:1", "-o", "o.csv", "--workers", "2"), 2, "--workers is for a cluster on this machine"),
         (("d.csv", "--partition-bytes", "x"), 2, "'x' is not a size, such as 64M"),
-        (("d.csv", "--partition-bytes", "1M", "--partition-rows", "2"), 2, "not both"),
-        (("d.csv", "-o", "*/o.csv"), 2, "write one * in the name"),
+        (("d.csv", "--partition-bytes", "1M", "--partition-rows", "2"), 2, "exclude each other"),
+        (("d.csv", "-o", "*/o.csv"), 2, "needs one * in the name"),
         (("d.csv", "-o", "nowhere/o.csv"), 5, "there is no folder"),
         (("d.csv", "-o", "nowhere/deeper/"), 5, "there is no folder"),
         (("d.csv", "-o", "d.csv"), 2, "is both the input and the output"),
@@ -429,7 +429,7 @@ def test_another_version_on_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinator, "work", later)
     done = run_map("x", path, "-o", "o.csv", *SMALL)
     assert (done.code, os.listdir()) == (5, ["d.csv"])
-    assert done.err.startswith("error: a worker has autodiff 9.9, this is ")
+    assert done.err.startswith("error: a worker has autodiff 9.9, but this machine has ")
     assert "hint: install the same version on all machines" in done.err
 
 
@@ -456,7 +456,7 @@ def test_a_job_that_was_given_up_ends_at_the_next_rows(monkeypatch: pytest.Monke
 
 def test_other_numpy_is_worth_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinator, "work", lambda *given: {**job.work(*given), "numpy": "1.0"})
-    assert "note: the workers have NumPy 1.0, this is" in run_map("x", save("csv", "d", 30), *SMALL).err
+    assert "note: the workers have NumPy 1.0, this machine has" in run_map("x", save("csv", "d", 30), *SMALL).err
 
 
 def test_errors_travel_whole() -> None:

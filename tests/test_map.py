@@ -161,7 +161,7 @@ def test_variables_that_are_no_columns() -> None:
         (["x", "--at", "x=1"], "'x' is a column of standard input, but --at also gives it a value"),
         (["x", "--const", "x=1"], "'x' is a column of standard input, but --const also gives it a value"),
         (["x*k", "--at", "k=[1, 2]"], "--at gives 'k' an array"),
-        (["x", "--value-name", "id"], "standard input has a column 'id' already"),
+        (["x", "--value-name", "id"], "standard input already has a column 'id'"),
         (["x", "--derivative-name", "f"], "does not contain {}"),
         (["x", "--value-name", "d_x"], "two of the new columns have the same name"),
         (["x", "--wrt", "y"], "the expression has no variable 'y'"),
@@ -193,7 +193,7 @@ def test_a_name_twice() -> None:
 
 def test_the_expression_comes_first() -> None:
     write("d.csv", "x\n1\n")
-    refused(2, "the expression comes first", "d.csv", "x")
+    refused(2, "the expression must precede the files", "d.csv", "x")
 
 
 def test_hints_for_beginners() -> None:
@@ -315,7 +315,7 @@ def test_lines_are_counted_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"x,y\n1,2\r3,4\n", "line 2: a carriage return inside a line"),
         (
             b"x,y\r1,2\r3,4\r",
-            "line 1: a carriage return inside the header\n  hint: lines have to end with a newline; if they end with a ",
+            "line 1: a carriage return inside the header\n  hint: end lines with a newline; to convert lines that end ",
         ),
     ],
 )
@@ -331,7 +331,7 @@ def test_bad_data(data: bytes, message: str, arrow: bool, monkeypatch: pytest.Mo
 
 
 def test_no_header() -> None:
-    refused(2, "if it has no header, name the columns with --columns x,y", "x*y", stdin=b"1,2\n3,4\n")
+    refused(2, "if it does not have a header, name the columns with --columns x,y", "x*y", stdin=b"1,2\n3,4\n")
     assert run_map("x*y", "--columns", "x,y", "-q", stdin=b"1,2\n3,4\n").text == "2.0,2.0,1.0\n12.0,4.0,3.0\n"
     refused(5, "line 1: 2 cells, but there are 3 columns", "x*y", "--columns", "x,y,z", stdin=b"1,2\n3,4\n")
     assert run_map("x*y", "--columns", "x,y", stdin=b"").text == "x,y,value,d_x,d_y\n"
@@ -424,7 +424,7 @@ def test_half_a_character_in_json(style: str) -> None:
 
 def test_json_keys_that_come_later() -> None:
     data = b'{"x": 1}\n{"x": 2, "z": 1}\n'
-    refused(5, "line 2: a key 'z'", "x", "--input-format", "ndjson", "--format", "csv", stdin=data)
+    refused(5, "line 2: the key 'z'", "x", "--input-format", "ndjson", "--format", "csv", stdin=data)
     assert run_map("x", "--input-format", "ndjson", "-q", stdin=data).text == "1.0,1.0\n2.0,1.0\n"
     data = b'{"x": 1}\n{"x": 2, "value": 1}\n'
     done = run_map("x", "--input-format", "ndjson", "--format", "ndjson", stdin=data)

@@ -171,8 +171,8 @@ def test_arrays_that_are_no_tables() -> None:
     np.savez("empty.npz")
     Path("no.npz").write_bytes(b"no")
     for name, message in (
-        ("o.npy", "holds Python objects"),
-        ("s.npy", "holds one number"),
+        ("o.npy", "contains Python objects"),
+        ("s.npy", "contains one number"),
         ("c.npy", "contains an array of shape [2, 2, 2]"),
         ("t.npy", "column 'x' contains text, not numbers"),
         ("cut.npy", "ends before its last row"),

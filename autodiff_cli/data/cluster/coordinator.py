@@ -63,7 +63,9 @@ def run(
     scheduler.check_there()
     form = style.format.name
     if style.format.for_people:
-        raise UsageError(f"{_DASK} cannot write {form}, which is for people", hint=f"remove {_DASK}, or choose another format")
+        raise UsageError(
+            f"{_DASK} cannot write the format {form}, which is for people", hint=f"remove {_DASK}, or choose another format"
+        )
     _check_files(inputs, target, settings)
     template = ""
     if target is not None and output.is_folder(target):
