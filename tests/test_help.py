@@ -111,7 +111,7 @@ def test_a_typo_is_answered_with_the_likely_word(name: str) -> None:
             if len(option) < 6:
                 continue
             answer = run(f"autodiff {name} x {wrong(option)}")
-            assert answer.startswith(f"error: no option '{wrong(option)}'\n  hint: did you mean '--"), answer
+            assert answer.startswith(f"error: unknown option '{wrong(option)}'\n  hint: did you mean '--"), answer
             assert answer.endswith("[exit code 2]\n")
 
 

@@ -201,9 +201,9 @@ def test_hints_for_beginners() -> None:
     refused(5, "hint: the first line is a header; remove --columns", "x*y", "--columns", "x,y", stdin=data)
     assert "--columns away" not in run_map("x*y", "--columns", "x,y", stdin=b"1,2\nx,y\n").err
     refused(2, "--columns names a column 'c1' twice", "c1", "--columns", "c1,c2,c1", stdin=b"1,2,3\n")
-    refused(2, "it looks separated by ';': tr ';' ,", "x*y", stdin=b"x;y\n1;2\n")
-    refused(2, "it looks separated by '\\t': --input-format tsv", "x*y", stdin=b"x\ty\n1\t2\n")
-    refused(2, "it looks separated by ',': --input-format csv", "x*y", "--input-format", "tsv", stdin=data)
+    refused(2, "its delimiter seems to be ';'; use tr ';' ,", "x*y", stdin=b"x;y\n1;2\n")
+    refused(2, "its delimiter seems to be '\\t'; use --input-format tsv", "x*y", stdin=b"x\ty\n1\t2\n")
+    refused(2, "its delimiter seems to be ','; use --input-format csv", "x*y", "--input-format", "tsv", stdin=data)
     refused(2, "the name of an input file is empty", "x", "")
 
 
@@ -312,10 +312,10 @@ def test_lines_are_counted_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"\xff\xfex\x00,\x00y\x00", "standard input is UTF-16"),
         (b'x,y\n1,2\n3,"4\n5,6\n', "line 3: a quote that opens here is never closed"),
         (b'"x,y\n1,2\n', "line 1: a quote in the header"),
-        (b"x,y\n1,2\r3,4\n", "line 2: a carriage return inside a line"),
+        (b"x,y\n1,2\r3,4\n", "line 2: the line contains a carriage return"),
         (
             b"x,y\r1,2\r3,4\r",
-            "line 1: a carriage return inside the header\n  hint: end lines with a newline; to convert lines that end ",
+            "line 1: the header contains a carriage return\n  hint: end lines with a newline; to convert lines that end ",
         ),
     ],
 )

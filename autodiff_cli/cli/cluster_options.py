@@ -27,7 +27,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", value.strip(), re.IGNORECASE)
         size = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
         if not size:
-            self.fail(f"'{value}' is not a size, such as 64M", param, context)
+            self.fail(f"'{value}' is not a size such as 64M", param, context)
         return size
 
 

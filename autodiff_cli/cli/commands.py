@@ -95,7 +95,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="autodiff")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Exact derivatives of expressions, with PyTorch's autograd shown at work.
+    """Compute exact derivatives of expressions, and show each step as in PyTorch's autograd.
 
     \b
     autodiff eval "log(x**3)" --at x=5

@@ -80,5 +80,5 @@ def grad(given: options.Given, order: int, verify: bool, digits: int | None, out
 
     result = evaluate(**given.keywords(), order=order, strict=out.strict, verify=verify, digits=digits, command="grad")
     if not result.grad:
-        raise MissingValue("there is no variable to differentiate with respect to", hint="give it a value with --at x=1")
+        raise MissingValue("there is no variable to differentiate with respect to", hint="give a variable its value with --at x=1")
     out.emit(result, "autodiff_cli.report.table:gradient_tables")

@@ -26,6 +26,8 @@ def command(name: str | None, out: Output) -> None:
     from autodiff_cli.suggest import suggestion
 
     if name is not None and name not in FUNCTIONS:
-        raise UnknownName(f"unknown function '{name}'", hint=suggestion(name, FUNCTIONS) or "'autodiff functions' lists all")
+        raise UnknownName(
+            f"unknown function '{name}'", hint=suggestion(name, FUNCTIONS) or "use 'autodiff functions' to list all functions"
+        )
     chosen = dict.fromkeys(function.name for function in FUNCTIONS.values()) if name is None else [name]
     out.emit(FunctionList([FUNCTIONS[each] for each in chosen], one=name is not None), "autodiff_cli.report.function_tables:tables")

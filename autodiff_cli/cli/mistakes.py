@@ -29,7 +29,7 @@ def report(error: AutodiffError, style: str) -> None:
     """Print an error to standard error in the words of the command line.
 
     Args:
-        error: the error.
+        error: the error to print.
         style: the output format; formats that are JSON print the error as JSON.
     """
     from autodiff_cli.report.diagnostics import for_people, for_programs
@@ -48,15 +48,15 @@ def unknown_command(args: Sequence[str], commands: Iterable[str]) -> click.Usage
     word = args[0]
     if word in ("help", "version"):
         about = " ".join(["autodiff", *(arg for arg in args[1:2] if arg in commands), f"--{word}"])
-        return usage_error(f"no command '{word}'", f"it is '{about}'")
+        return usage_error(f"unknown command '{word}'", f"use '{about}'")
     quoted = word.replace('"', '\\"')
     hint = suggestion(word, commands) or f'to differentiate an expression: autodiff eval "{quoted}" --at x=1'
-    return usage_error(f"no command '{word}'", hint)
+    return usage_error(f"unknown command '{word}'", hint)
 
 
 def unknown_option(name: str, known: Iterable[str], context: click.Context) -> click.UsageError:
     """Return the error for an option that a command does not have."""
-    return usage_error(f"no option '{name}'", suggestion(name, known, 0.7) or f"see '{context.command_path} --help'", context)
+    return usage_error(f"unknown option '{name}'", suggestion(name, known, 0.7) or f"see '{context.command_path} --help'", context)
 
 
 def too_many(positional: Sequence[str], known: Iterable[str], context: click.Context) -> click.UsageError:
@@ -64,11 +64,11 @@ def too_many(positional: Sequence[str], known: Iterable[str], context: click.Con
     long = [name for name in known if name.startswith("--")]
     for word in positional:
         if re.fullmatch(r"-[a-z][a-z-]+(=.*)?", word) and (hint := suggestion("-" + word.partition("=")[0], long, 0.75)):
-            return usage_error(f"no option '{word.partition('=')[0]}'", hint, context)
+            return usage_error(f"unknown option '{word.partition('=')[0]}'", hint, context)
     hint = "put the expression in quotes, and write options in full (--at x=1)"
     values = [word for word in positional[1:] if re.match(r"[^\W\d]\w*=", word)]
     if values:
-        hint = f"--at takes several values with commas between them: --at x=1,{values[0]}"
+        hint = f"separate several values of --at with commas: --at x=1,{values[0]}"
     shown = ", ".join(map(repr, positional))
     return usage_error(f"one expression is expected, but got {len(positional)}: {shown}", hint, context)
 
@@ -78,14 +78,14 @@ def in_plain_words(error: click.UsageError) -> UsageError:
     help_hint = f"see '{error.ctx.command_path if error.ctx is not None else 'autodiff'} --help'"
     if isinstance(error, click.NoSuchOption):
         close = suggestion(error.option_name, error.possibilities or (), 0.5)
-        return UsageError(f"no option '{error.option_name}'", hint=close or help_hint)
+        return UsageError(f"unknown option '{error.option_name}'", hint=close or help_hint)
     if isinstance(error, click.BadParameter) and isinstance(error.param, click.Option):
         wanted, hint = _wanted(error.param.type, error.message)
         if wanted:
             given = re.sub(r"^'?(.*?)'? is not .*", r"\1", error.message, flags=re.DOTALL)
             return UsageError(f"{max(error.param.opts, key=len)} needs {wanted}, not '{given}'", hint=hint or help_hint)
     if isinstance(error, click.BadOptionUsage) and "does not take a value" in error.message:
-        return UsageError(f"{error.option_name} takes no value", hint=f"write {error.option_name} alone")
+        return UsageError(f"{error.option_name} does not take a value", hint=f"write only {error.option_name}")
     extra = re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", error.message)
     if extra is not None:
         return UsageError(f"'{extra[1]}' is one argument too many", hint=help_hint)

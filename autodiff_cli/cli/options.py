@@ -71,8 +71,8 @@ def read_expression(text: str) -> str:
     """Return the text of the expression, read from standard input for ``-`` and from a file for ``@file``.
 
     Raises:
-        FileError: if it cannot be read.
-        LimitError: if it is too long.
+        FileError: if the input cannot be read.
+        LimitError: if the text is too long.
     """
     return read_file(text.removeprefix("@")).rstrip("\n") if text == "-" or text.startswith("@") else text
 
@@ -81,8 +81,8 @@ def read_file(path: str) -> str:
     """Return the text of a file, or of standard input for ``-``.
 
     Raises:
-        FileError: if it cannot be read.
-        LimitError: if it is too long.
+        FileError: if the file cannot be read.
+        LimitError: if the text is too long.
     """
     from autodiff_cli.language import source_text
 
@@ -100,7 +100,7 @@ def names(text: str | None) -> list[str] | None:
 
 
 def stack(*options: Decorator) -> Decorator:
-    """Return a decorator that adds several options, the first on top."""
+    """Return a decorator that adds several options, in the order of the help text."""
 
     def decorate(function: Function) -> Function:
         for each in reversed(options):
@@ -116,7 +116,7 @@ def together(name: str, make: Callable[..., object], *options: Decorator) -> Dec
     Args:
         name: the name of the argument.
         make: the function that makes the argument from the values, which are its keyword arguments.
-        options: the options.
+        options: the decorators that add the options.
     """
 
     def decorate(function: Function) -> Function:
@@ -206,9 +206,9 @@ def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: 
 
     Args:
         more: additional options, such as ``strict``, ``quiet_notes`` and ``precision``.
-        use: the use whose formats the command has.
+        use: the group of output formats of the command; see ``formats.Use``.
         bare: the output of ``-q``, for the help text; empty for a command without ``-q``.
-        files: the use whose formats ``-o`` selects by the suffix of the file; ``None`` for a command without ``-o``.
+        files: the group of file formats of ``-o``; ``None`` for a command without ``-o``.
     """
     formats = known.for_use(use)
     of_files = () if files is None else known.for_use(files)

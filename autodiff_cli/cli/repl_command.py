@@ -103,4 +103,6 @@ def _help(names: list[str], out: Output) -> None:
         elif not _statement(name):
             from autodiff_cli.suggest import suggestion
 
-            sys.stderr.write(f"no function '{name}': {suggestion(name, FUNCTIONS) or 'autodiff functions lists all'}\n")
+            sys.stderr.write(
+                f"unknown function '{name}': {suggestion(name, FUNCTIONS) or 'autodiff functions lists all functions'}\n"
+            )

@@ -29,8 +29,8 @@ variables = options.stack(options.at, options.const, options.dtype, options.no_l
 def command(file: str, at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output) -> None:
     """Run the statements in FILE, one per line; - reads them from standard input.
 
-    Statements are expressions, tensor(5, requires_grad=true), y.retain_grad(), z.backward(), grad(z, x),
-    with no_grad: ..., x.grad.zero_(), and the other names of PyTorch's autograd; show x, y prints a table of these
+    FILE contains expressions and statements of PyTorch's autograd, such as tensor(5, requires_grad=true), y.retain_grad(),
+    z.backward(), grad(z, x), with no_grad: ..., and x.grad.zero_(); show x, y prints a table of these
     tensors. The first error ends the run.
 
     \b

@@ -48,7 +48,7 @@ def _text(name: str | bytes) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Return the innermost line of this package in the traceback, as `` (module:123)``."""
+    """Return the module and line number of the innermost frame of this package, in parentheses."""
     place, trace = "", error.__traceback__
     while trace is not None:
         module = trace.tb_frame.f_globals.get("__name__", "")

@@ -109,7 +109,7 @@ class Task:
 _SEPARATORS = {
     "\t": setting("input_format", "tsv"),
     ",": setting("input_format", "csv"),
-    ";": "tr ';' , < FILE | autodiff map EXPR, if it has no decimal commas",
+    ";": "tr ';' , < FILE | autodiff map EXPR, unless it has decimal commas",
     "|": "tr '|' , < FILE | autodiff map EXPR",
 }
 """Other delimiters of files, each with a way to read the file."""
@@ -125,7 +125,7 @@ class RowMap:
     """A task with a column for each of its variables.
 
     Args:
-        task: the task.
+        task: the computation for each row.
         program: the compiled expression.
         columns: the names of the columns of the input.
         source: the name of the input in messages.
@@ -165,7 +165,7 @@ class RowMap:
         if hidden is not None:
             raise UsageError(
                 f"'{hidden}' is a column of {source} and a constant of the language",
-                hint=f"use {setting('let', f'{hidden}={hidden}')} for the column, or {setting('const')} to give the constant another name",
+                hint=f"use {setting('let', f'{hidden}={hidden}')} for the column, or {setting('const')} to rename the constant",
             )
         for option, given in ((setting("at"), self._scalars), (setting("const"), self.task.const)):
             for name in given:
@@ -187,7 +187,7 @@ class RowMap:
         if len(columns) == 1:
             found = next((sign for sign in _SEPARATORS if sign in columns[0]), None)
             if found is not None:
-                meant, ways = [], f"it looks separated by {found!r}: {_SEPARATORS[found]}"
+                meant, ways = [], f"its delimiter seems to be {found!r}; use {_SEPARATORS[found]}"
         left = len(columns) - _LISTED
         listed = ", ".join(columns[:_LISTED]) + (f" and {left} more" if left > 0 else "")
         return MissingValue(

@@ -21,7 +21,7 @@ from autodiff_cli.language.source_text import display_name
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 Tick = Callable[[int, float | None], None]
-"""A progress function of the number of rows so far and the finished fraction of the input; ``None`` if it is unknown."""
+"""A function that reports progress: the number of finished rows, and the finished fraction of the input or ``None``."""
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
     """Compute a task for every row of the input files and write the results.
 
     Args:
-        task: the task.
+        task: the computation for each row.
         program: the compiled task.
         inputs: the input files.
         target: the path of the output file; ``None`` for standard output.

@@ -49,7 +49,7 @@ def run(
     """Compute a task for every row of the input files and write the results.
 
     Args:
-        task: the task.
+        task: the computation for each row.
         program: the compiled task.
         inputs: the input files.
         target: the output file, or ``None`` for standard output; a folder or template to write one file per partition.

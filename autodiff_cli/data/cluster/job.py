@@ -32,10 +32,10 @@ Note = dict[str, Any]
 
 @dataclass(frozen=True)
 class Job:
-    """The evaluation of the rows of many files, with one output.
+    """An evaluation of many input files with one output.
 
     Attributes:
-        task: the task.
+        task: the computation for each row.
         first: the name of the first input file in messages.
         columns: the names of the columns of the first file.
         form, head, bare: the output style; see ``row_blocks.OutputStyle``.

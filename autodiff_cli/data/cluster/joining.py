@@ -54,7 +54,7 @@ def check_new(target: str, form: str) -> None:
 
 @contextmanager
 def one_file(job: Job, writer: Writer, target: str | None, source: Reader) -> Iterator[Add]:
-    """Join parts with the writer of the output, in the file of ``output.opened``."""
+    """Join parts into one file with the writer of the output; see ``output.opened``."""
     with output.opened(target, writer.goes_back) as file, closing(writer):
         if os.path.exists(job.types):
             writer.take_types(job.types)

@@ -63,7 +63,7 @@ class Partition:
         """Return a reader of the partition.
 
         Raises:
-            AutodiffError: if ``inputs.reader`` raises it.
+            AutodiffError: if the file cannot be opened; see ``inputs.reader``.
         """
         if self.span is None or FORMATS[self.style].unit != "lines":
             source = inputs.reader(self.path, self.style, self.columns, name=self.name)

@@ -115,7 +115,7 @@ class ArrowReader(Reader):
         """Return the rows of a batch; see ``Reader.block``.
 
         Raises:
-            DataError: if a column contains other values than numbers, or a bad row is an error.
+            DataError: if a column contains values that are not numbers, or a bad row is an error.
         """
         first, batch = piece
         lines = range(first, first + batch.num_rows)

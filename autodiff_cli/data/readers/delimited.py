@@ -89,7 +89,7 @@ class DelimitedReader(TextReader):
                     try:
                         return next(csv.reader([line], delimiter=self.delimiter))
                     except csv.Error:
-                        message = f"{self.name}, line {self.line - 1}: a carriage return inside the header"
+                        message = f"{self.name}, line {self.line - 1}: the header contains a carriage return"
                         raise DataError(message, hint=_LINE_ENDS) from None
                 self.line += 1
                 position = end
@@ -145,12 +145,12 @@ class DelimitedReader(TextReader):
                     starts.append(first + used)
                 used = reader.line_num
         except csv.Error:
-            raise DataError(f"{self.name}, line {first + used}: a carriage return inside a line", hint=_LINE_ENDS) from None
+            raise DataError(f"{self.name}, line {first + used}: the line contains a carriage return", hint=_LINE_ENDS) from None
         size = len(data) if used == len(lines) else len(data) - len("".join(lines[used:]).encode())
         return _Rows(cells, raws, starts), size
 
     def block(self, piece: _Lines, request: ReadRequest) -> Block:
-        """Return the rows of a piece; see ``Reader.block``.  A row is bad if its number of cells differs from the columns."""
+        """Return the rows of a piece; see ``Reader.block``.  A row with a wrong number of cells is bad."""
         rows = piece.rows
         if rows is None and self._is_large(piece.data):
             block = arrow_csv.parsed(piece.data, self.name, piece.first, self.columns, self.delimiter, request)

@@ -71,7 +71,7 @@ class TextReader(Reader):
             self._rest = data[end:]
             self._lines_left = b"\n" in self._rest
             if not self._lines_left and len(self._rest) > LONGEST:
-                raise DataError(f"{self.name}: a row of more than {LONGEST >> 20} MiB", hint="check that it is a text file")
+                raise DataError(f"{self.name} has a row of more than {LONGEST >> 20} MiB", hint="check that it is a text file")
             if end:
                 first = False
                 yield data[:end]
@@ -98,7 +98,7 @@ class TextReader(Reader):
         self._whole = True
         self._lines_left = self._lines_left and self._ended
         if len(data) > LONGEST:
-            raise DataError(f"{self.name}: a row of more than {LONGEST >> 20} MiB", hint="look for a quote that is never closed")
+            raise DataError(f"{self.name} has a row of more than {LONGEST >> 20} MiB", hint="look for a quote that is never closed")
 
     @property
     def ended(self) -> bool:

@@ -91,12 +91,14 @@ class NdjsonReader(TextReader):
             if isinstance(row, str):
                 if bad.on_error == "nan":
                     bad.on_error = "stop"
-                bad.add(i, lines[i], row, f"{_EXAMPLE}; {setting('on_error', 'skip')} skips other lines")
+                bad.add(i, lines[i], row, f"{_EXAMPLE}, or use {setting('on_error', 'skip')} to skip other lines")
                 row = {}
             elif request.kept and request.raw != self.form and not row.keys() <= known:
                 extra = next(key for key in row if key not in known)
                 message = f"{self.name}, line {lines[i]}: the key '{extra}' is not in the first line"
-                hint = f"{setting('format', 'ndjson')} copies lines unchanged, {setting('no_keep')} drops the input columns"
+                hint = (
+                    f"use {setting('format', 'ndjson')} to copy lines unchanged, or {setting('no_keep')} to drop the input columns"
+                )
                 raise DataError(message, hint=hint)
             elif request.raw and not row.keys().isdisjoint(request.new):
                 taken = next(key for key in row if key in request.new)

@@ -76,9 +76,9 @@ class Stored:
             )
         row = math.prod(self.shape[1:]) * self.dtype.itemsize
         if not self.dtype.itemsize:
-            raise DataError(f"{self.name} is empty: its values have no bytes")
+            raise DataError(f"{self.name} is empty: its values have a size of 0 bytes")
         if row > LONGEST:
-            raise DataError(f"{self.name}: a row of more than {LONGEST >> 20} MiB", hint="check that it is a table")
+            raise DataError(f"{self.name} has a row of more than {LONGEST >> 20} MiB", hint="check that it is a table")
 
     @property
     def block_rows(self) -> int:
@@ -135,7 +135,7 @@ class _NumpyReader(Reader):
         """Return the rows of a piece; see ``Reader.block``.
 
         Raises:
-            DataError: if a column contains other values than numbers.
+            DataError: if a column contains values that are not numbers.
         """
         first, arrays = piece
         rows = len(next(iter(arrays.values())))
@@ -161,12 +161,12 @@ class _NumpyReader(Reader):
 
 
 def described(dtype: np.dtype[Any]) -> str:
-    """Return the name of an array's kind of values in messages."""
+    """Return the description of an array's value type for a message."""
     return {"U": "text", "S": "bytes", "b": "true and false", "c": "complex numbers"}.get(dtype.kind, str(dtype))
 
 
 class NpyReader(_NumpyReader):
-    """The reader of a structured array, whose fields are the columns, or of a 1-d or 2-d array, whose columns are given names.
+    """The reader of a structured array with its fields as columns, or of a 1-d or 2-d array with given column names.
 
     Attributes:
         divisible: whether ranges of rows can be read independently.
