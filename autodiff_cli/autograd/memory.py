@@ -6,7 +6,6 @@ import itertools
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from autodiff_cli.autograd.tensor import Tensor, root_of, share_memory
@@ -22,14 +21,15 @@ _MOST_CHANGES = 1000
 _FEW_VIEWS = 8
 
 
-@dataclass(slots=True, eq=False)
 class Changed:
     """The placeholder of a saved value that was changed in place."""
 
-    message: str
+    __slots__ = ("message",)
+
+    def __init__(self, message: str) -> None:
+        self.message = message
 
 
-@dataclass(slots=True, eq=False)
 class View:
     """The steps that make a view from its source: the last step, and the preceding view.
 
@@ -40,11 +40,14 @@ class View:
         barred: the message if the view cannot be changed in place while operations are recorded; empty if it can.
     """
 
-    source: Tensor
-    before: View | None
-    function: Callable[..., Any]
-    args: Sequence[Any]
-    barred: str
+    __slots__ = ("args", "barred", "before", "function", "source")
+
+    def __init__(self, source: Tensor, before: View | None, function: Callable[..., Any], args: Sequence[Any], barred: str) -> None:
+        self.source = source
+        self.before = before
+        self.function = function
+        self.args = args
+        self.barred = barred
 
     def of(self, value: Any) -> Any:
         """Apply the steps of this view to another tensor or array."""

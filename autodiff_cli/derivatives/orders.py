@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from autodiff_cli.autograd.functional import jacobian_of
 from autodiff_cli.autograd.higher_order import Index, partials, symmetric
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.evaluation.evaluation import Evaluation
 
-Array = NDArray[np.floating]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.floating]
 
 
 def partial_derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from autodiff_cli.autograd.dtypes import Array, DType
 from autodiff_cli.autograd.tensor import Tensor
@@ -14,6 +14,9 @@ from autodiff_cli.errors import AutodiffError, MissingValue, UsageError, setting
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.language.tree import STATEMENTS, pieces
 from autodiff_cli.limits import hold
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 RESERVED = ("if", "else", "or", "and", "not", "true", "false", "none")
 _NEXT = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import set_grad_enabled
@@ -22,10 +21,14 @@ from autodiff_cli.language.tree import walk
 from autodiff_cli.limits import check_printed, places
 from autodiff_cli.suggest import suggestion
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    Value = ArrayLike | Tensor | str
+    """The value of a variable: numbers, or an expression as text."""
+
 COLUMNS = ("name", "expression", "value", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "grad")
 """The columns of the tensor table."""
-Value = ArrayLike | Tensor | str
-"""The value of a variable: numbers, or an expression as text."""
 
 
 class TensorRow(NamedTuple):

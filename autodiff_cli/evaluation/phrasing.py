@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from autodiff_cli.errors import Span
 from autodiff_cli.evaluation.trace import Step, raw
 from autodiff_cli.language.tree import Syntax, arguments
 from autodiff_cli.wording import shortened as in_short
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Note = dict[str, Any]
 """A note as in the JSON output, with ``kind``, ``span``, ``message`` and optionally ``order``."""

@@ -9,14 +9,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.phrasing import Note, note
-from autodiff_cli.notes import kinks, lost_digits, nonfinite_derivative, nonfinite_value
+from autodiff_cli.notes import kinks, lost_digits
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from autodiff_cli.evaluation.evaluation import Evaluation
 
 MOST_OF_A_KIND = 5
@@ -49,9 +50,16 @@ def notes_on(
         # The search for kinks would mistake an underflow for a kink.
         ended = any(one["kind"] in ("overflow", "underflow") for one in lost)
         bent = _tried(lambda: kinks.kinks(evaluation, order)) if numbers and not ended else []
-        values = _tried(lambda: nonfinite_value.of_value(evaluation))
-        derivatives = _tried(lambda: nonfinite_derivative.of_derivatives(evaluation, numbers, order))
-    return [*bent, *values, *derivatives, *lost]
+        shown = [evaluation.output._data, *(value for _, value in numbers if value is not None)]
+        infinite = _nonfinite(evaluation, numbers, order) if not all(np.isfinite(value).all() for value in shown) else []
+    return [*bent, *infinite, *lost]
+
+
+def _nonfinite(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int) -> list[Note]:
+    from autodiff_cli.notes import nonfinite_derivative, nonfinite_value
+
+    values = _tried(lambda: nonfinite_value.of_value(evaluation))
+    return values + _tried(lambda: nonfinite_derivative.of_derivatives(evaluation, numbers, order))
 
 
 def _tried(part: Callable[[], list[Note]]) -> list[Note]:

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.reverse_mode import grad
@@ -21,14 +20,18 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Error = Array | float
-"""The errors of the elements of a value, or one error for all elements."""
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+    Error = Array | float
+    """The errors of the elements of a value, or one error for all elements."""
+    Sample = tuple[NDArray[np.int64], ...] | None
+    """The indices of a sample of a large tensor, or ``None`` if all elements are examined."""
+
 Key = int | str
 """The key of an argument of a step: its position or its keyword."""
-Sample = tuple[NDArray[np.int64], ...] | None
-"""The indices of a sample of a large tensor, or ``None`` if all elements are examined."""
 
 MOST_STEPS = 2_000
 """The largest number of steps of a program that has notes on digits; for more steps, the notes would be too slow."""

@@ -14,19 +14,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.phrasing import Note, among, arguments_at, call_text, first_place, note, ordinal
 from autodiff_cli.evaluation.trace import Step, flat, pointwise, raw, reach
-from autodiff_cli.notes.one_sided_limits import Change, Line, changes
-from autodiff_cli.notes.step_gradients import step_gradients
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
-    from autodiff_cli.evaluation.evaluation import Evaluation
+    from numpy.typing import NDArray
 
-Mask = NDArray[np.bool_]
+    from autodiff_cli.evaluation.evaluation import Evaluation
+    from autodiff_cli.notes.one_sided_limits import Change, Line
+
+    Mask = NDArray[np.bool_]
+
 MOST_LINES = 24
 """The largest number of variable elements along which the expression is examined."""
 MOST_ELEMENTS = 10_000
@@ -77,6 +78,8 @@ def kinks(evaluation: Evaluation, order: int) -> list[Note]:
         return []
     eps = float(np.finfo(evaluation.dtype).eps)
     felt: dict[str, _Felt] = {}  # the effect along the first affected line of each variable
+    from autodiff_cli.notes.one_sided_limits import changes  # most expressions do not switch anywhere
+
     for line in _lines(evaluation, met):
         found = _Felt(line, *changes(line, min(order, MOST_ORDER), eps))
         if found.changes or found.jump is not None:
@@ -130,6 +133,8 @@ def _mask(step: Step, order: int) -> Mask | bool | None:
 
 def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
     """Yield a line along each element of each variable; for a large variable, only along elements at which a step switches."""
+    from autodiff_cli.notes.one_sided_limits import Line
+
     wanted = set().union(*(switch.variables for switch in switches))
     along: list[tuple[str, tuple[int, ...]]] = []
     for name, leaf in evaluation.variables.items():
@@ -166,6 +171,8 @@ def _worded(evaluation: Evaluation, switches: list[Switch], felt: dict[str, _Fel
 
 def _with_gradient(evaluation: Evaluation, group: list[Switch]) -> list[Switch]:
     """Return the switches whose gradient is not 0, or all switches if there are none; a comparison does not have a gradient."""
+    from autodiff_cli.notes.step_gradients import step_gradients
+
     trace, gradients = step_gradients(evaluation)
     kept = []
     for switch in group:

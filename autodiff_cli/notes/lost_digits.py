@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from autodiff_cli.errors import AutodiffError, NotPrecise
 from autodiff_cli.evaluation.phrasing import Note, first_place, note, ordinal, shortened
@@ -23,12 +22,12 @@ from autodiff_cli.notes import overflow, rounding_trials
 from autodiff_cli.notes.cancellation import Lost, digits_lost, lost_digits, total_digits
 from autodiff_cli.notes.kinks import element_name, switches
 from autodiff_cli.notes.overflow import End
-from autodiff_cli.notes.rewrites import way_out
-from autodiff_cli.notes.rounding_trials import Found, Key
-from autodiff_cli.notes.step_descriptions import described
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from autodiff_cli.evaluation.evaluation import Evaluation
+    from autodiff_cli.notes.rounding_trials import Found, Key
     from autodiff_cli.precise.arithmetic import Real
     from autodiff_cli.precise.reference import Reference
 
@@ -187,12 +186,16 @@ def _total(evaluation: Evaluation) -> int:
 
 
 def _of_step(evaluation: Evaluation, one: Lost) -> Note:
+    from autodiff_cli.notes.step_descriptions import described
+
     said = described(evaluation, one.step, one.mask, pointwise(one.step), one.place, one.sampled)
     message = f"{said.text} loses about {one.digits} of {_total(evaluation)} digits{said.rest}{_kept(evaluation, one)}"
     return note("cancellation", message, one.step.tree.span, order=0)
 
 
 def _kept(evaluation: Evaluation, one: Lost) -> str:
+    from autodiff_cli.notes.rewrites import way_out
+
     out = way_out(one.step.tree, evaluation.evaluator.tree)
     return f"; {out} keeps them" if out else ""
 
@@ -243,6 +246,9 @@ def _ended(evaluation: Evaluation, end: End, wrongs: Sequence[_Wrong]) -> list[N
         return []
     orders = sorted({wrong.order for wrong in wrongs})
     first = " and ".join(str(next(wrong for wrong in wrongs if wrong.order == order)) for order in orders)
+    from autodiff_cli.notes.rewrites import way_out
+    from autodiff_cli.notes.step_descriptions import described
+
     said = described(evaluation, end.step, end.mask, pointwise(end.step), first_place(end.mask))
     out = way_out(end.step.tree, evaluation.evaluator.tree, overflow=True)
     instead = f"; {out} does not" if out else ""

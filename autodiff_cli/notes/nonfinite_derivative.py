@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
@@ -18,9 +17,11 @@ from autodiff_cli.notes.step_descriptions import Description, described
 from autodiff_cli.notes.step_gradients import step_gradients
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
     from autodiff_cli.evaluation.evaluation import Evaluation
 
-Array = NDArray[np.floating]
+    Array = NDArray[np.floating]
 
 
 def of_derivatives(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int) -> list[Note]:

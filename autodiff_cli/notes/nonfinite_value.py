@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
@@ -17,9 +16,12 @@ from autodiff_cli.notes.rewrites import way_out
 from autodiff_cli.notes.step_descriptions import described
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
     from autodiff_cli.evaluation.evaluation import Evaluation
 
-Mask = NDArray[np.bool_]
+    Mask = NDArray[np.bool_]
+
 MOST_BACK = 1_000
 """The largest number of earlier results that are searched for a non-finite one."""
 _CHOOSING = {

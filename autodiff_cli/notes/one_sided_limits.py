@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from autodiff_cli.evaluation.evaluation import Evaluation
 
-Array = NDArray[np.float64]
+    Array = NDArray[np.float64]
+
 STEPS = (0.5, 0.75, 0.9)
 """The distances from the point relative to the variable, as exponents of the machine epsilon."""
 STEPS_AT_0 = (2.5, 2.75, 2.9)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _MAY_BE_0 = {
     *("add", "sub", "sum", "mean", "floor", "ceil", "round", "trunc", "frac", "sign", "relu"),

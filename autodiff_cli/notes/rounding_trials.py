@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from autodiff_cli.autograd.higher_order import Index, partials
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
@@ -19,7 +18,11 @@ from autodiff_cli.language.tree import Syntax
 from autodiff_cli.notes.cancellation import is_exact
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from autodiff_cli.evaluation.evaluation import Evaluation
+
+    Found = dict["Key", NDArray[np.floating]]
 
 MOST_STEPS = 500
 MOST_ELEMENTS = 1_000
@@ -32,7 +35,6 @@ SEEDS = (1, 2)  # one seed for each direction
 Place = tuple[int, ...] | None
 """The index of an output element; ``None`` for the scalar that the backward pass starts from."""
 Key = tuple[Place, Index]
-Found = dict[Key, NDArray[np.floating]]
 
 
 class _RoundingEvaluator(Evaluator):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from autodiff_cli.evaluation.phrasing import among, arguments_at, beside, first_place, shortened
 from autodiff_cli.evaluation.trace import Step
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from autodiff_cli.evaluation.evaluation import Evaluation
 
 

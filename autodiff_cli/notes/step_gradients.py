@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.trace import Trace
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from autodiff_cli.evaluation.evaluation import Evaluation
 
 

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
-# C0 except tab and newline, DEL and C1; characters that change the direction of text; invisible line separators; surrogates.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+@cache
+def _control() -> re.Pattern[str]:
+    """Return the pattern; its compilation takes longer than the output of most texts.
+
+    It has C0 except tab and newline, DEL and C1; characters that change the direction of text; invisible line separators;
+    surrogates.
+    """
+    return re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
@@ -13,12 +21,12 @@ def visible(text: str) -> str:
 
     Names, cells and files may contain control characters, which a terminal would execute.
     """
-    return text if text.isprintable() else _CONTROL.sub(_escaped, text)
+    return text if text.isprintable() else _control().sub(_escaped, text)
 
 
 def visible_json(text: str) -> str:
     r"""Return JSON with control characters escaped, such as ``\u001b``, which does not change its value."""
-    return text if text.isprintable() else _CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return text if text.isprintable() else _control().sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,7 +50,6 @@ class Unfit(Exception):
     """The exception for an argument that is not of a kind; its text, if not empty, describes the expected value precisely."""
 
 
-@dataclass(slots=True, eq=False, frozen=True)
 class Kind:
     """A kind of plain argument.
 
@@ -60,8 +58,11 @@ class Kind:
         take: the function that converts an argument, or raises ``Unfit``.
     """
 
-    wants: str
-    take: Callable[[Argument], Any]
+    __slots__ = ("take", "wants")
+
+    def __init__(self, wants: str, take: Callable[[Argument], Any]) -> None:
+        self.wants = wants
+        self.take = take
 
     def __call__(self, value: Argument, name: str, parameter: str) -> Any:
         """Convert the argument of ``parameter`` in a call of the function ``name``.

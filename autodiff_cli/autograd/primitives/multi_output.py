@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from autodiff_cli.autograd.dtypes import Array
@@ -55,13 +54,15 @@ class MultiOutputNode(Node):
             self._saved = None
 
 
-@dataclass(slots=True)
 class _Result:
     """A saved result, as an array: a saved tensor would create a reference cycle."""
 
-    _data: Array
-    number: int
-    differentiable: bool
+    __slots__ = ("_data", "differentiable", "number")
+
+    def __init__(self, _data: Array, number: int, differentiable: bool) -> None:
+        self._data = _data
+        self.number = number
+        self.differentiable = differentiable
 
 
 def multi_output(

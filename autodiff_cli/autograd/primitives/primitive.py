@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from autodiff_cli.autograd.primitives.argument_kinds import Kind
@@ -22,7 +22,6 @@ def _undefined(*args: object) -> None:
     raise NotImplementedError("the function of the primitive is not set")
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
 class Primitive:
     """An operation with VJP rules.
 
@@ -43,25 +42,52 @@ class Primitive:
         differentiable_args: the positions of the arguments that have a VJP rule.
     """
 
-    name: str
-    function: TensorFunction = field(default=_undefined)
-    forward: Callable[..., Any]
-    vjps: Mapping[str, VjpRule | None]
-    parameters: tuple[str, ...]
-    defaults: tuple[Any, ...] = ()
-    kinds: Mapping[str, Kind] = field(default_factory=dict)
-    series: str | TensorFunction | None = None
-    elementwise: bool = False
-    selects: bool = False
-    decomposition: Decomposition | None = None
-    arity: int = field(init=False)
-    of_sequence: bool = field(init=False)
-    differentiable_args: tuple[int, ...] = field(init=False)
+    __slots__ = (
+        "arity",
+        "decomposition",
+        "defaults",
+        "differentiable_args",
+        "elementwise",
+        "forward",
+        "function",
+        "kinds",
+        "name",
+        "of_sequence",
+        "parameters",
+        "selects",
+        "series",
+        "vjps",
+    )
 
-    def __post_init__(self) -> None:
-        self.arity = len(self.vjps)
-        self.of_sequence = self.parameters[0] == "tensors"
-        self.differentiable_args = tuple(i for i, name in enumerate(self.parameters) if self.vjps.get(name) is not None)
+    def __init__(
+        self,
+        *,
+        name: str,
+        function: TensorFunction = _undefined,
+        forward: Callable[..., Any],
+        vjps: Mapping[str, VjpRule | None],
+        parameters: tuple[str, ...],
+        defaults: tuple[Any, ...] = (),
+        kinds: Mapping[str, Kind] = MappingProxyType({}),
+        series: str | TensorFunction | None = None,
+        elementwise: bool = False,
+        selects: bool = False,
+        decomposition: Decomposition | None = None,
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.forward = forward
+        self.vjps = vjps
+        self.parameters = parameters
+        self.defaults = defaults
+        self.kinds = kinds
+        self.series = series
+        self.elementwise = elementwise
+        self.selects = selects
+        self.decomposition = decomposition
+        self.arity = len(vjps)
+        self.of_sequence = parameters[0] == "tensors"
+        self.differentiable_args = tuple(i for i, name in enumerate(parameters) if vjps.get(name) is not None)
 
 
 PRIMITIVES: dict[TensorFunction, Primitive] = {}

@@ -7,7 +7,6 @@ and its VJP rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind
@@ -56,7 +55,6 @@ class Registration(Description, total=False):
     operator: str | None
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
 class FunctionInfo:
     """A function of the language.
 
@@ -82,27 +80,76 @@ class FunctionInfo:
         second_kink: a predicate for points where the derivative has a kink.
     """
 
-    name: str
-    function: TensorFunction
-    parameters: tuple[str, ...]
-    defaults: tuple[Any, ...]
-    tensors: tuple[str, ...]
-    kinds: Mapping[str, Kind]
-    variadic: bool = False
-    aliases: Sequence[str] = ()
-    reflected: TensorFunction | None = None
-    spread: bool = False
-    section: str = ""
-    summary: str = ""
-    formula: str = ""
-    domain: str = ""
-    smooth: str = ""
-    convention: str = ""
-    samples: Sequence[tuple[Any, ...]] = ()
-    edges: Sequence[tuple[Any, ...]] = ()
-    inside: Predicate | None = None
-    kink: Predicate | None = None
-    second_kink: Predicate | None = None
+    __slots__ = (
+        "aliases",
+        "convention",
+        "defaults",
+        "domain",
+        "edges",
+        "formula",
+        "function",
+        "inside",
+        "kinds",
+        "kink",
+        "name",
+        "parameters",
+        "reflected",
+        "samples",
+        "second_kink",
+        "section",
+        "smooth",
+        "spread",
+        "summary",
+        "tensors",
+        "variadic",
+    )
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        function: TensorFunction,
+        parameters: tuple[str, ...],
+        defaults: tuple[Any, ...],
+        tensors: tuple[str, ...],
+        kinds: Mapping[str, Kind],
+        variadic: bool = False,
+        aliases: Sequence[str] = (),
+        reflected: TensorFunction | None = None,
+        spread: bool = False,
+        section: str = "",
+        summary: str = "",
+        formula: str = "",
+        domain: str = "",
+        smooth: str = "",
+        convention: str = "",
+        samples: Sequence[tuple[Any, ...]] = (),
+        edges: Sequence[tuple[Any, ...]] = (),
+        inside: Predicate | None = None,
+        kink: Predicate | None = None,
+        second_kink: Predicate | None = None,
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.parameters = parameters
+        self.defaults = defaults
+        self.tensors = tensors
+        self.kinds = kinds
+        self.variadic = variadic
+        self.aliases = aliases
+        self.reflected = reflected
+        self.spread = spread
+        self.section = section
+        self.summary = summary
+        self.formula = formula
+        self.domain = domain
+        self.smooth = smooth
+        self.convention = convention
+        self.samples = samples
+        self.edges = edges
+        self.inside = inside
+        self.kink = kink
+        self.second_kink = second_kink
 
     @property
     def signature(self) -> str:
