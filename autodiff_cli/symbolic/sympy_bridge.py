@@ -44,7 +44,7 @@ _SYMBOLS = {"pi": "pi", "e": "E", "inf": "oo", "nan": "nan", "true": "true", "fa
 
 
 def simplified(algebra: Algebra, formulas: Mapping[Term, Formula]) -> dict[Term, Formula]:
-    """Simplify formulas with SymPy, except those whose simplified form cannot be expressed in the language.
+    """Simplify formulas with SymPy, except formulas whose simplified form cannot be expressed in the language.
 
     Raises:
         MissingPackage: if SymPy is not installed.
