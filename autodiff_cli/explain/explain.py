@@ -65,7 +65,7 @@ class _Explainer:
     """The explanation of one evaluation in progress.
 
     Attributes:
-        shown: the operation of each node in the lines so far.
+        shown: the operation of each node that is listed in a table.
         meanings: for the edge of each recorded gradient, the name of the differentiated tensor.
     """
 

@@ -107,7 +107,7 @@ def _formula(text: str, primitive: Primitive) -> Formula:
 def holds(tree: Syntax, values: Mapping[str, Any], local: Array) -> bool:
     """Return whether a formula, evaluated at the arguments, equals the local derivative of the VJP rule.
 
-    The two differ if the declaration describes several operations with the same name, and at kinks with a convention.
+    A formula may differ from the rule if the declaration describes several operations of one name, and at kinks with a convention.
 
     Args:
         tree: the formula.

@@ -178,14 +178,14 @@ class Sweep:
 
 @dataclass(slots=True, eq=False)
 class SecondDerivatives:
-    """The second derivatives with respect to one variable and each other variable.
+    """The second derivatives with respect to one variable and each of the variables.
 
     Attributes:
         variable: the variable of the first derivative.
         symbol: the symbol of the first derivative.
         value: the first derivative.
         lines: the operations of the first derivative that are not yet listed.
-        sweeps: one backward pass for each element of the first derivative; empty if it does not depend on any variable.
+        sweeps: one backward pass for each element of the first derivative; empty if the first derivative is constant.
     """
 
     variable: str

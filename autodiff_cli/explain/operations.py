@@ -159,7 +159,7 @@ class Operations:
         return given
 
     def constant(self, value: object) -> Syntax:
-        """Return the tree of an operand that is not differentiated."""
+        """Return the syntax tree of an operand that is not differentiated."""
         called = self.names.of_tensor(value) if isinstance(value, Tensor) else ""
         if called:
             return name_tree(called)

@@ -56,7 +56,7 @@ def plot(
 
     Raises:
         UsageError: if the number of ranges or the order is not supported, or if a variable has a range and a value.
-        MissingValue: if a variable does not have a range or a value.
+        MissingValue: if a variable has neither a range nor a value.
         AutodiffError: if the program cannot be parsed or evaluated.
     """
     fixed = {**(at or {}), **(const or {})}

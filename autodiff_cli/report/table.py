@@ -233,7 +233,7 @@ def higher_tables(result: Result, precision: int) -> list[Renderable]:
 
 
 def verified_tables(verified: RightDigits | None) -> list[Renderable]:
-    """Return the table of the correct digits of each number, with an empty line before it.
+    """Return a table with the number of correct digits of each number, and an empty line before the table.
 
     If digits were requested, the table includes the numbers themselves with this number of digits.
     """
