@@ -106,7 +106,7 @@ def for_use(use: Use) -> tuple[str, ...]:
 
 
 def of_suffix(path: str, known: tuple[str, ...]) -> str | None:
-    """Return the format with the suffix of a file name; ``None`` if it is not one of ``known``."""
+    """Return the format with the suffix of a file name, or ``None`` if none of ``known`` has this suffix."""
     suffix = os.path.splitext(path)[1].lower()
     return next((name for name in known if suffix in FORMATS[name].suffixes), None)
 

@@ -17,13 +17,13 @@ from typing import Any
 from autodiff_cli.errors import LimitError, setting
 
 MOST_ELEMENTS = 2**28
-"""The most elements of one tensor."""
+"""The maximum number of elements of one tensor."""
 MOST_BYTES = 3 * 2**30
-"""The most bytes of all tensors of the language that are alive at the same time."""
+"""The maximum number of bytes of all tensors of the language that are alive at the same time."""
 MOST_PRINTED = 10_000_000
-"""The most numbers in one output."""
+"""The maximum count of numbers in one output."""
 MOST_TURNS = 10_000
-"""The most iterations of a loop whose length is a number in the input, such as the backward passes of ``--backward``."""
+"""The maximum number of iterations of a loop whose length is a number in the input, such as the value of ``--backward``."""
 MOST_ORDERS = 1000
 """The highest order of a derivative or a Taylor coefficient."""
 BYTES_OF_AN_OPERATION = 1400

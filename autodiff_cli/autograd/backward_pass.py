@@ -55,7 +55,7 @@ def run_backward(
 
 
 class BackwardPass:
-    """The state of one backward pass; for the arguments see ``run_backward``.
+    """The state of one backward pass; see ``run_backward`` for the arguments.
 
     Attributes:
         targets: the edges whose cotangents to return, grouped by node.

@@ -54,14 +54,14 @@ class dtype:
 
 
 DTypeLike = str | type | DType | dtype
-"""A data type, or the name of one."""
+"""A data type, or the name of a data type."""
 
 
 def as_dtype(dtype: DTypeLike | None) -> DType:
     """Convert a data type to a NumPy dtype; ``None`` gives float64.
 
     Raises:
-        DtypeError: if ``dtype`` is a string that is not the name of a numeric type, such as one of NumPy's letter codes.
+        DtypeError: if ``dtype`` is a string that is not the name of a numeric type, such as a letter code of NumPy.
     """
     if isinstance(dtype, str) and not _NAME.fullmatch(dtype):
         raise DtypeError(f"unknown type '{dtype}'", hint="use float64, float32, int64 or bool")
@@ -91,7 +91,7 @@ def set_default_dtype(dtype: DTypeLike) -> None:
 
 
 def to_array(value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
-    """Convert a value to an array or a NumPy scalar; Python floats get the default type, integers get int64.
+    """Convert a value to an array or a NumPy scalar; Python floats are converted to the default type.
 
     Raises:
         DtypeError: if the elements of the value are not numbers or booleans.

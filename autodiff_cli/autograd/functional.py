@@ -1,7 +1,7 @@
 """Jacobians, Hessians and their products with vectors: PyTorch's ``torch.autograd.functional``.
 
-The products do not compute the matrix.  ``vjp`` runs one backward pass; ``jvp`` and ``hvp`` run two.  A vector-Jacobian
-product is linear in the vector, so its derivative with respect to the vector gives the Jacobian-vector product.
+The products do not compute the matrix.  ``vjp`` runs one backward pass; ``jvp`` and ``hvp`` run two backward passes.  A
+vector-Jacobian product is linear in the vector, so its derivative with respect to the vector gives the Jacobian-vector product.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def jacobian(
 
     Returns:
         A tensor whose shape is the shape of the output followed by the shape of the input.  For several outputs or several
-        inputs, a tuple; for several of both, a tuple of tuples with one row for each output.
+        inputs, a tuple; for several outputs and several inputs, a tuple of tuples with one row for each output.
     """
     with enable_grad():
         given, several_inputs = _leaves(inputs, create_graph)
@@ -65,10 +65,10 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """Return the second derivatives of a function that returns one number; for the arguments see ``jacobian``.
+    """Return the second derivatives of a function that returns one number; see ``jacobian`` for the arguments.
 
     Returns:
-        A tensor whose shape is the shape of the input twice; for several inputs, a tuple of tuples with one row for each.
+        A tensor whose shape is the shape of the input twice; for several inputs, a tuple of tuples with one row for each input.
     """
     several = not isinstance(inputs, Tensor)
 
@@ -121,7 +121,7 @@ def jvp(
 def hvp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """Return the output, one number, and the product of its Hessian with ``v``; ``v`` has the shapes of the inputs."""
+    """Return the output, which is a scalar, and the product of the Hessian with ``v``, which has the shapes of the inputs."""
     with enable_grad():
         given, several = _leaves(inputs, create_graph)
         outputs = _one_number("hvp", func(*given))

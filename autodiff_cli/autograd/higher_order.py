@@ -110,7 +110,7 @@ def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Tensor | None,
 
 
 def symmetric(found: Mapping[Index, Array], a: str, b: str, variables: Mapping[str, Tensor]) -> Array:
-    """Return the second derivative with respect to ``a`` and ``b``; if only the one for ``b`` and ``a`` is known, transpose it."""
+    """Return the second derivative with respect to ``a`` and ``b``; a derivative stored for ``b`` and ``a`` is transposed."""
     if (a, b) in found:
         return found[a, b]
     mirrored: Array = np.asarray(found[b, a])

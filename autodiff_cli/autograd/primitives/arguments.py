@@ -81,14 +81,14 @@ def plain(value: Argument, beside: Array) -> Any:
 
 
 def common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
-    """Convert the differentiable arrays among the arguments to one type, in place.
+    """Convert the differentiable arrays among the arguments to a common type, in place.
 
     Args:
         raw: the arguments, which are arrays, numbers, masks or positions.
         positions: the positions of the differentiable arguments.
 
     Raises:
-        DtypeError: if one of the arguments is neither a number nor an array of numbers.
+        DtypeError: if an argument is neither a number nor an array of numbers.
     """
     for i, value in enumerate(raw):
         if isinstance(value, int):

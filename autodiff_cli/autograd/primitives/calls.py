@@ -58,7 +58,7 @@ def _as_integers(name: str, values: Array) -> Array:
 
 
 def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
-    """Return the function of an operation with one tensor as its only argument, which must be fast."""
+    """Return the function of an operation whose only argument is a tensor; this function must be fast."""
     name, forward = primitive.name, primitive.forward
     (vjp,) = nodes.vjps
     saves = argument_names(vjp)[1:]

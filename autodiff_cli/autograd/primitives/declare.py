@@ -114,7 +114,7 @@ class Declarations:
         public: bool = True,
         **description: Unpack[Registration],
     ) -> TensorFunction:
-        """Declare an operation on a sequence of tensors; ``vjp(g, i, shapes, *statics)`` is the VJP rule of the i-th."""
+        """Declare an operation on a sequence of tensors; ``vjp(g, i, shapes, *statics)`` is the VJP rule of the i-th tensor."""
         primitive = Primitive(
             name=name,
             forward=forward,

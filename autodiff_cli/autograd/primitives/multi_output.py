@@ -76,7 +76,7 @@ def multi_output(
     kinds: Mapping[str, Kind],
     view: Callable[..., Tensor] | None,
 ) -> TensorFunction:
-    """Return the function of an operation with several results; for the arguments see ``Declarations.several``."""
+    """Return the function of an operation with several results; see ``Declarations.several`` for the arguments."""
     wanted = argument_names(vjp)[1:]
     parameters, defaults = ("x", *statics), tuple(statics.values())
     checks = checks_of(parameters, defaults, kinds)

@@ -73,7 +73,7 @@ def _is_linear(node: Node) -> bool:
 def _through(
     node: Node, cotangent: Cotangent, parts: Contributions, mask: LazyMask | None, needed: Collection[Node] | None
 ) -> tuple[Contributions, list[LazyMask | None]]:
-    """Mask the elements at which the pullback of a cotangent of ones is zero, because they were not selected."""
+    """Mask the elements that were not selected: the elements whose pullback of a cotangent of ones is zero."""
     data: Any = getattr(cotangent, "_data", cotangent)
 
     def pulled_back() -> Contributions:

@@ -13,7 +13,7 @@ The values of ``series`` in a declaration:
 
 - ``chain``: an elementwise function, by the chain rule as above;
 - ``power``: the same as ``chain``, but a whole power of a polynomial is a polynomial;
-- ``total``: the same as ``chain``, but if the result is one number, with a sum over the elements of the arguments;
+- ``total``: the same as ``chain``, but a scalar result is a sum over the elements of the arguments;
 - ``linear``: linear in all arguments that have a VJP rule; the operation is applied to the coefficients;
 - ``product``, ``bilinear``: a product of two arguments; the products of coefficients that belong to one order are added;
 - ``quotient``: the first argument divided by the second, or 1 divided by the only argument;

@@ -62,7 +62,7 @@ class Series(Tensor):
     recurrence: Recurrence
 
     def applied(self, primitive: Primitive, args: Sequence[Operand]) -> Tensor:
-        """Return the result of a primitive, at least one of whose arguments is a series.
+        """Return the result of a primitive with at least one series among its arguments.
 
         Raises:
             NoSeriesError: if the primitive does not have a rule for series.
@@ -76,12 +76,12 @@ def as_coefficient(value: Coefficient) -> Coefficient:
 
 
 def value_of(operand: Operand) -> Any:
-    """Return the array of a tensor or a series; anything else unchanged."""
+    """Return the array of a tensor or a series; return any other operand unchanged."""
     return operand._data if isinstance(operand, Tensor) else operand
 
 
 def primal_of(operand: Operand) -> Operand:
-    """Return the primal of a series, including each series in a list; anything else unchanged."""
+    """Return the primal of a series, including each series in a list; return any other operand unchanged."""
     if type(operand) is Series:
         return operand.primal
     return [primal_of(each) for each in operand] if type(operand) is list else operand
@@ -103,7 +103,7 @@ def is_zero(operand: Operand) -> bool:
 
 
 def coefficient_of(operand: Operand, k: int) -> Array | Operand:
-    """Return the coefficient of order ``k`` of a series in its full shape; anything else unchanged."""
+    """Return the coefficient of order ``k`` of a series in its full shape; return any other operand unchanged."""
     if type(operand) is not Series:
         return operand
     found = operand.coefficients[k]
