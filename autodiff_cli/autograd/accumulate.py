@@ -87,7 +87,7 @@ def run_leaf_hooks(leaf: AccumulateGrad, gradient: Cotangent, create_graph: bool
 
 
 def run_accumulated_hooks(leaf: AccumulateGrad, gradient: Cotangent) -> None:
-    """Run the hooks of a leaf that run after its gradient was accumulated."""
+    """Run the post-accumulation hooks of a leaf."""
     for hook in list((leaf.variable.extra().after or {}).values()):
         hook(leaf.variable)
     if leaf._hooks is not None and leaf._hooks.after:

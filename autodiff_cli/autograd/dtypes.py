@@ -104,7 +104,7 @@ def to_array(value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
         if dtype is None and array.dtype is float64 and _default is not float64:
             array = array.astype(_default)
     if array.dtype.kind not in "fib":
-        raise DtypeError(f"cannot make a tensor of {array.dtype} values", hint="use numbers or true and false")
+        raise DtypeError(f"cannot make a tensor of {array.dtype} values", hint="use numbers, true or false")
     found: Array = array[()] if array.ndim == 0 else array
     return found
 

@@ -255,7 +255,7 @@ def _check_dirty(node: FunctionNode, outputs: Sequence[Output], recording: bool)
 
 
 def _record(node: FunctionNode, outputs: list[Output]) -> None:
-    """Make the node the ``grad_fn`` of the outputs."""
+    """Set the node as the ``grad_fn`` of the outputs."""
     node.describe_outputs([value if isinstance(value, Tensor) else None for value in outputs])
     for i, tensor in enumerate(outputs):
         if isinstance(tensor, Tensor) and tensor.is_floating_point() and not _is_one_of(tensor, node._constant):

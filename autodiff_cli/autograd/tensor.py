@@ -52,7 +52,7 @@ class Tensor(TensorValues):
     _edge: Edge | None
     _extra: Extra | None
 
-    # NumPy's operators defer to ours: array * tensor is tensor.__rmul__(array).
+    # NumPy's operators defer to the operators of tensors: array * tensor is tensor.__rmul__(array).
     __array_ufunc__ = None
     __hash__ = object.__hash__
 
@@ -84,7 +84,7 @@ class Tensor(TensorValues):
     def __repr__(self) -> str:
         return tensor_repr(self)
 
-    # The place in the graph
+    # Position in the graph
 
     @property
     def requires_grad(self) -> bool:

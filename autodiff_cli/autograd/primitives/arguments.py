@@ -135,9 +135,9 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
                     f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dimension}",
                     hint=f"{name} was given shapes {shapes[0]} and {shapes[1]}",
                 )
-        return ShapeError(f"shapes {shapes[0]} and {shapes[1]} do not fit in {name}")
+        return ShapeError(f"shapes {shapes[0]} and {shapes[1]} are not compatible in {name}")
     if len(shapes) == 1:
         return ShapeError(f"{name}: {error}", hint=f"the shape is {shapes[0]}")
     return ShapeError(
-        f"shapes {', '.join(map(str, shapes))} do not fit in {name}", hint="pass shapes that broadcast with each other"
+        f"shapes {', '.join(map(str, shapes))} are not compatible in {name}", hint="pass shapes that broadcast with each other"
     )

@@ -241,7 +241,7 @@ def _identity(operand: Operand) -> Any:
     if kind is Series or kind is Tensor or kind is np.ndarray:
         return id(operand)
     if kind in _NUMBERS and not operand:
-        return (kind, repr(operand))  # 0.0 is not -0.0
+        return (kind, repr(operand))  # distinguishes 0.0 from -0.0
     return (kind, operand)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd.taylor_mode.expansion import Expansion
 
 Operand = Any
-"""An argument of an operation: a series, a tensor, an array, a number, or a list of them."""
+"""An argument of an operation: a series, a tensor, an array, a number, or a list of these."""
 Coefficient = Any
 """A Python float for a scalar, for fast arithmetic; otherwise an array that broadcasts to the shape of the series."""
 Recurrence = Callable[["Series", int], Coefficient]
