@@ -106,7 +106,7 @@ def check_bytes(more: int) -> None:
         whole = held() + more
     if whole > MOST_BYTES and not lifted():
         raise LimitError(
-            f"the tensors of this program need {whole / 2**30:.1f} GiB at one time, more than the limit of "
+            f"the tensors of this program need {whole / 2**30:.1f} GiB at the same time, more than the limit of "
             f"{MOST_BYTES / 2**30:.0f} GiB",
             hint=f"use fewer or smaller tensors, or lift the limit with {setting('no_limits')}",
         )

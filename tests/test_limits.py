@@ -50,7 +50,7 @@ def test_what_is_too_large_is_refused_before_memory_is_taken(command: str, messa
 def test_the_bytes_of_all_tensors_count(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
     monkeypatch.setattr(limits, "MOST_BYTES", limits.held() + 10 * 2**20)
-    assert "need 0.0 GiB at one time" in run('autodiff eval "ones(2**19) + ones(2**19) + ones(2**19)"')
+    assert "need 0.0 GiB at the same time" in run('autodiff eval "ones(2**19) + ones(2**19) + ones(2**19)"')
     assert run('autodiff eval "sum(ones(2**19) + ones(2**18 * 2))" -q --no-limits') == "1048576.0\n"
     # Backward needs a gradient for each tensor.
     assert "at one time" in run('autodiff grad "sum(x**2)" --at "x=ones(2**18)" -q')

@@ -155,7 +155,7 @@ def test_factors_give_the_matrix_back() -> None:
         ("einsum('i,i', [1, 2])", "fewer operands were provided"),
         ("bmm([1, 2], [[1, 2], [3, 4]])", "batch1 must be a 3D tensor, got 1D"),
         ("flip([[1, 2]], [0, 0])", "dim 0 appears multiple times"),
-        ("masked_fill([1, 2], [1, 0], 0)", "'mask' must be a tensor of true and false"),
+        ("masked_fill([1, 2], [1, 0], 0)", "'mask' must be a tensor of booleans"),
         ("meshgrid(ones(1, 2))[0]", "Expected 0D or 1D tensor"),
         ("[[1, 2]].repeat(2)", "Number of dimensions of repeat dims can not be smaller"),
         ("sort([2, 1])", "not a tuple"),
