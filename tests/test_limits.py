@@ -53,7 +53,7 @@ def test_the_bytes_of_all_tensors_count(monkeypatch: pytest.MonkeyPatch) -> None
     assert "need 0.0 GiB at the same time" in run('autodiff eval "ones(2**19) + ones(2**19) + ones(2**19)"')
     assert run('autodiff eval "sum(ones(2**19) + ones(2**18 * 2))" -q --no-limits') == "1048576.0\n"
     # Backward needs a gradient for each tensor.
-    assert "at one time" in run('autodiff grad "sum(x**2)" --at "x=ones(2**18)" -q')
+    assert "at the same time" in run('autodiff grad "sum(x**2)" --at "x=ones(2**18)" -q')
     assert run('autodiff eval "sum(x**2)" --at "x=ones(2**18)" --no-grad --quiet-notes -q') == "262144.0\n"
 
 
