@@ -228,6 +228,6 @@ class InternalError(AutodiffError, RuntimeError):
 
 
 class OutOfMemory(AutodiffError, MemoryError):
-    """A lack of memory on the machine, or a memory limit set by the shell."""
+    """A failed memory allocation, because of the machine or a limit of the shell."""
 
     exit_code = 71
