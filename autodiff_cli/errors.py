@@ -192,7 +192,7 @@ class GradcheckError(AutodiffError, RuntimeError):
 
 
 class NotFiniteError(AutodiffError, ArithmeticError):
-    """A value or a derivative that is nan or infinite under ``--strict``."""
+    """A value or a derivative that is nan or infinite, although --strict is set."""
 
     exit_code = 4
 
