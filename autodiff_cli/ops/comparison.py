@@ -138,7 +138,7 @@ def _larger_share(g: Value, x: Value, y: Value) -> Any:
 
 
 def _of_two(name: str, forward: np.ufunc, sign: str) -> TensorFunction:
-    """Declare ``maximum`` (sign ``>``) or ``minimum`` (``<``)."""
+    """Declare ``maximum`` (sign ``>``) or ``minimum`` (sign ``<``)."""
 
     def smaller_share(g: Value, x: Value, y: Value) -> Any:
         return _larger_share(g, y, x)

@@ -214,7 +214,7 @@ def tensordot(x: Value, y: Value, dims: int | Sequence[Wholes] = 2) -> Any:
             raise ShapeError(f"tensordot expects 0 <= dims <= {min(len(x.shape), len(y.shape))}, but got dims={dims}")
         of_x, of_y = list(range(len(x.shape) - dims, len(x.shape))), list(range(dims))
     if (of_x and not x.shape) or (of_y and not y.shape):
-        raise ShapeError(f"tensordot: cannot contract a number: the shapes are {list(x.shape)} and {list(y.shape)}")
+        raise ShapeError(f"tensordot cannot contract a number, but the shapes are {list(x.shape)} and {list(y.shape)}")
     of_x, of_y = [dimension(d, len(x.shape)) for d in of_x], [dimension(d, len(y.shape)) for d in of_y]
     if [x.shape[d] for d in of_x] != [y.shape[d] for d in of_y]:
         raise ShapeError(

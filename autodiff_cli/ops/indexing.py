@@ -1,4 +1,7 @@
-"""Indexing with ``x[key]``: as in PyTorch, numbers select an element, slices a range, and tensors or lists any positions."""
+"""Indexing with ``x[key]``.
+
+As in PyTorch, whole numbers select one element, slices select a range, and tensors or lists of positions gather elements.
+"""
 
 from __future__ import annotations
 

@@ -86,16 +86,16 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
 def _check_recorded(tensor: Tensor, view: View | None) -> None:
     if view is not None:
         if view.barred:
-            raise GraphError(view.barred, hint="clone() the view before the change")
+            raise GraphError(view.barred, hint="call clone() on the view before the change")
         if view.source.is_leaf and view.source.requires_grad:
             raise GraphError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-                hint="use no_grad(), or a copy: x = x.clone()",
+                hint="use no_grad() or a copy, such as x = x.clone()",
             )
     elif tensor.is_leaf and tensor.requires_grad:
         raise GraphError(
             "a leaf Variable that requires grad is being used in an in-place operation.",
-            hint="use no_grad(), or a copy: x = x + 1",
+            hint="use no_grad() or a new tensor, such as x = x + 1",
         )
 
 
@@ -106,7 +106,7 @@ def _write(tensor: Tensor, data: Array) -> None:
     if not tensor._data.flags.writeable:
         raise GraphError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location.",
-            hint="clone() the tensor before writing to it",
+            hint="call clone() on the tensor before the change",
         )
     np.copyto(tensor._data, data, casting="same_kind")
 

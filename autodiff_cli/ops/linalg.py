@@ -51,7 +51,7 @@ def _product(x: Array, y: Array) -> Any:
             ) from None
         raise ShapeError(
             f"shapes {list(x.shape)} and {list(y.shape)} cannot be multiplied: "
-            f"the first has {x.shape[-1]} columns, the second {y.shape[max(y.ndim - 2, 0)]} rows"
+            f"the first has {x.shape[-1]} columns, but the second has {y.shape[max(y.ndim - 2, 0)]} rows"
         ) from None
 
 

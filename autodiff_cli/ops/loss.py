@@ -292,7 +292,9 @@ def _positions(target: Value, shape: Shape) -> tuple[Any, ...]:
     count = shape[1] if len(shape) > 1 else shape[0]
     outside = classes[(classes < 0) | (classes >= count)]
     if outside.size:
-        raise IndexOutOfRange(f"Target {int(outside.flat[0])} is out of bounds.", hint=f"x has {count} classes")
+        raise IndexOutOfRange(
+            f"Target {int(outside.flat[0])} is out of bounds.", hint=f"use a class below {count}, the number of classes in x"
+        )
     if len(shape) == 1:
         return (int(classes),)
     grid: list[Any] = list(np.indices(classes.shape, sparse=True))

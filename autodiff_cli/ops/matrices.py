@@ -124,7 +124,7 @@ inv: TensorFunction = declare(
 
 
 def _is_vector(a_shape: Shape, b_shape: Shape) -> bool:
-    """Return whether the right-hand side holds vectors, by PyTorch's rule."""
+    """Return whether the right-hand side consists of vectors according to PyTorch's rule."""
     return len(b_shape) == 1 or (len(a_shape) - 1 == len(b_shape) and tuple(b_shape) == tuple(a_shape[:-1]))
 
 

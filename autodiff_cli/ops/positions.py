@@ -365,7 +365,7 @@ def index_put(x: Value, indices: object, values: Value, accumulate: bool = False
     given = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
     key = tuple(_KEY(part, "index_put", "indices") for part in given)
     if len(key) > len(x.shape):
-        raise ArgumentError(f"index_put: {len(key)} indices for a tensor of {len(x.shape)} dimensions")
+        raise ArgumentError(f"index_put: got {len(key)} indices, but the tensor has {len(x.shape)} dimensions")
     return index_putted(x, values, key, bool(accumulate))
 
 

@@ -65,7 +65,7 @@ STATICS: dict[str, Any] = {"dim": None, "keepdim": False}
 
 
 def of_type(x: Value, dtype: DTypeLike | None) -> Any:
-    """Convert ``x`` to ``dtype`` if one is given."""
+    """Convert ``x`` to ``dtype`` unless ``dtype`` is ``None``."""
     return x if dtype is None else to(x, dtype)
 
 
@@ -107,7 +107,7 @@ def _mean(x: Array, dim: Dims, keepdim: bool) -> Any:
         kind = {"i": "Long", "b": "Bool"}.get(dtype.kind, dtype)
         raise DtypeError(
             f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {kind}",
-            hint="convert it first: mean(x, dtype='float64')",
+            hint="convert the elements with mean(x, dtype='float64')",
         )
     with np.errstate(all="ignore"):
         return reduction(np.add)(x, dim, keepdim) / x.dtype.type(count(x.shape, dim))

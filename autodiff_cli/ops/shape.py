@@ -129,7 +129,7 @@ describe(flatten, tensors=("x",), samples=(([[1.0, 2.0], [3.0, 4.0]],),))
 def _permute(x: Array, dims: Sequence[int]) -> Any:
     order = tuple(dimension(d, x.ndim) for d in dims)
     if sorted(order) != list(range(x.ndim)):
-        raise ShapeError(f"permute: dims {list(dims)} do not name each of the {x.ndim} dimensions once")
+        raise ShapeError(f"permute: dims {list(dims)} must contain each of the {x.ndim} dimensions once")
     return np.transpose(x, order)
 
 

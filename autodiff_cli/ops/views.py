@@ -119,7 +119,9 @@ def movedim(x: Value, source: Wholes, destination: Wholes) -> Any:
     sources, targets = ([d] if isinstance(d, int) else list(d) for d in (source, destination))
     sources, targets = [dimension(d, ndim) for d in sources], [dimension(d, ndim) for d in targets]
     if len(sources) != len(targets):
-        raise ShapeError(f"movedim: {len(sources)} source dimensions but {len(targets)} destinations")
+        raise ShapeError(
+            f"movedim: the number of source dimensions ({len(sources)}) differs from the number of destinations ({len(targets)})"
+        )
     order = [d for d in range(ndim) if d not in sources]
     for target, moved in sorted(zip(targets, sources, strict=True)):
         order.insert(target, moved)
