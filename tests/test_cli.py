@@ -217,7 +217,7 @@ def test_streams_that_cannot_be_written_or_read() -> None:
     closed = completed(["bash", "-c", " ".join([*AUTODIFF, "eval", "-", "<&-"])])
     assert (closed.returncode, closed.stderr) == (
         5,
-        "error: cannot read standard input: it is closed\n  hint: write the text on the command line, or name a file\n",
+        "error: cannot read standard input: it is closed\n  hint: write the text on the command line, or give the name of a file\n",
     )
 
 

@@ -17,10 +17,10 @@ from tests.shell import streams
 
 MISTAKES = {
     "e(l;())": "';' ends a statement, and '(' is still open",
-    "print(x=1)": "a value is expected here, and this is a statement",
-    "show x += 1": "a value is expected here, and this is a statement",
-    "show q, f(a)=1": "a value is expected here, and this is a statement",
-    "torch.": "something is missing after '.'",
+    "print(x=1)": "a value is expected here, not a statement",
+    "show x += 1": "a value is expected here, not a statement",
+    "show q, f(a)=1": "a value is expected here, not a statement",
+    "torch.": "the expression is incomplete after '.'",
     "x = [1, 2]\nx.data = none": "a number or a tensor is expected, not none",
     "x = [1, 2]\nx.data = [1, 2] > 1": "data has elements of type float64, and cannot be set to a tensor of bool",
     "u = tensor([1, 2], requires_grad=true)\nu.requires_grad = [5e-324, u]": "requires_grad must be true or false",

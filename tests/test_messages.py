@@ -66,14 +66,14 @@ def test_no_limits_lifts_the_limit_on_elements(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize(
     ("program", "message", "hint"),
     [
-        ("show z", "'z' has no value here", "give it one before: z = ..."),
+        ("show z", "'z' has no value here", "assign a value first: z = ..."),
         ("width = 3\nprint(widht)", "'widht' has no value here", "did you mean 'width'?"),
         ("x = tensor(5, dtype=float16)", "'float16' has no value here", "did you mean 'float64'?"),
         ("x = tensor(5, requires_gard=true)", "tensor has no parameter 'requires_gard'", "did you mean 'requires_grad'?"),
         ("x = linspace(0, 1)", "linspace needs 'steps' too", "it is linspace(start, end, steps, dtype=none, requires_grad=false)"),
         ("x = tensor([1, [2]])", "tensor cannot work on a list whose rows differ in length", "it is tensor(data"),
         ("x = tensor(5)\nx.grad_fn.name()", "none has no method 'name'", "a leaf has no grad_fn: no operation made it"),
-        ("x = tensor(5)\nx.grad.zero_()", "none has no method 'zero_'", "backward fills it; until then it is none"),
+        ("x = tensor(5)\nx.grad.zero_()", "none has no method 'zero_'", "run the backward pass first: .grad is none until then"),
     ],
 )
 def test_programs_are_told_what_was_meant(program: str, message: str, hint: str) -> None:
@@ -89,7 +89,7 @@ def test_programs_are_told_what_was_meant(program: str, message: str, hint: str)
         ("sin(, 2)", "unexpected ','", "a value is expected before ','"),
         ("* 2", "unexpected '*'", "a value is expected before '*'"),
         ("[1, , 2]", "unexpected ','", "a value is expected before ','"),
-        ("x if y", "something is missing after 'y'", "the expression ends here"),
+        ("x if y", "the expression is incomplete after 'y'", "complete the expression"),
         ("2*x = 3", "unexpected '='", "write == to compare"),
     ],
 )
@@ -151,12 +151,12 @@ def test_files_that_are_nearly_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "points.csv": ("1,2\n3\n", "row 2 has 1 of the 2 numbers that the rows above have"),
         "words.csv": ("1,2\n3,four\n", "'four' in row 2, column 2, is not a number"),
         "empty.csv": ("", "it is empty"),
-        "object.json": ('{"a": 1}', "it needs to be a number or nested lists of numbers, the rows of one length"),
-        "rows.json": ("[[1], [2, 3]]", "it needs to be a number or nested lists of numbers, the rows of one length"),
+        "object.json": ('{"a": 1}', "use a number, or nested lists of numbers with rows of equal length"),
+        "rows.json": ("[[1], [2, 3]]", "use a number, or nested lists of numbers with rows of equal length"),
         "broken.json": ("[1,", "Expecting value: line 1 column 4 (char 3)"),
-        "text.npy": ("1", "it needs to be what numpy.save writes for an array of numbers"),
+        "text.npy": ("1", "use a file that numpy.save wrote for an array of numbers"),
     }
     for name, (text, reason) in contents.items():
         (tmp_path / name).write_text(text)
         assert main(["eval", "x", "--at", f"x=@{name}"]) == 5
-        assert capsys.readouterr().err == f"error: '{name}' does not hold an array of numbers\n  hint: {reason}\n"
+        assert capsys.readouterr().err == f"error: '{name}' does not contain an array of numbers\n  hint: {reason}\n"

@@ -166,9 +166,9 @@ def test_binary_files_cut_short(form: str, part: int, tmp_path: Path, capsys: py
 
 
 CONTENTS = {
-    '["1", "2"]': '"1" in it is not a number',
-    "[1, null]": 'null in it is not a number; write "nan"',
-    '[1, "one"]': '"one" in it is not a number',
+    '["1", "2"]': '"1" is not a number',
+    "[1, null]": 'write "nan" instead of null',
+    '[1, "one"]': '"one" is not a number',
     "[[1], 2]": "nested lists of numbers",
     '{"a": 1}': "nested lists of numbers",
     '[{"a": 1}]': "nested lists of numbers",
@@ -202,7 +202,7 @@ def test_hints_of_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
         "dir.npy": "it is a folder",
         "broken.npy": "a link to 'nothing.npy'",
         "loop.npy": "a link to 'loop.npy'",
-        "code.npy": "it needs to be what numpy.save writes",
+        "code.npy": "use a file that numpy.save wrote",
         "dri.npy": "did you mean 'dir.npy'?",
     }
     for name, hint in hints.items():

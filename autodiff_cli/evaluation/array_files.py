@@ -52,7 +52,7 @@ def read_array(path: str) -> Array:
 
 
 def _no_array(path: str, reason: str | None = None) -> FileError:
-    return FileError(f"'{path}' does not hold an array of numbers", hint=reason or _WANTED[Path(path).suffix.lower()])
+    return FileError(f"'{path}' does not contain an array of numbers", hint=reason or _WANTED[Path(path).suffix.lower()])
 
 
 class _Wrong(ValueError):
@@ -144,4 +144,4 @@ def _number(item: object) -> float:
         raise TypeError
     if item is None:
         raise _Wrong('write "nan" instead of null for a missing number')
-    raise _Wrong(f"{json.dumps(item)[:40]} in it is not a number")
+    raise _Wrong(f"{json.dumps(item)[:40]} is not a number")

@@ -212,7 +212,7 @@ class RowByRowProgram(Compiled):
     """An expression that cannot be traced; the expression and its derivatives are evaluated row by row.
 
     Attributes:
-        reason: the reason for which the expression cannot be traced.
+        reason: the reason why the expression cannot be traced.
     """
 
     engine = "rows"

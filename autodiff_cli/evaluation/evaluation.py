@@ -188,12 +188,12 @@ class Evaluation:
             known = [n for n, t in self.evaluator.names.items() if isinstance(t, Tensor)]
             raise UnknownName(
                 f"{setting(purpose)} names '{name}', which is not a tensor of the program",
-                hint=suggestion(name, known) or f"its tensors are {', '.join(known)}; name a step with 'y = ...'",
+                hint=suggestion(name, known) or f"use one of its tensors ({', '.join(known)}), or name a step with 'y = ...'",
             )
         if not tensor.requires_grad:
             raise UsageError(
                 f"{setting(purpose)} names '{name}', which does not require grad",
-                hint=f"variables of {setting('at')} do, and tensors that are computed from them",
+                hint=f"use a variable of {setting('at')}, or a tensor computed from one",
             )
         return tensor
 

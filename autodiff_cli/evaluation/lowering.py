@@ -51,7 +51,7 @@ def lowered(tape: Tape, results: Sequence[Operand], known: Known = is_function) 
         known: a predicate that is true for the primitives to keep.
 
     Raises:
-        NotRecordable: if a primitive is neither known nor has a decomposition.
+        NotRecordable: if a primitive that is not known does not have a decomposition.
     """
     done: dict[Operand, Operand] = {}
 

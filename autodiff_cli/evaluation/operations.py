@@ -124,7 +124,7 @@ class Operations:
             return getattr(thing, name)
         if name not in ATTRIBUTES:
             hint = f"write .{name}() to call it" if name in FUNCTIONS else suggestion(name, ATTRIBUTES)
-            hint = hint or f"the attributes are {', '.join(ATTRIBUTES)}; functions are methods too: x.sum()"
+            hint = hint or f"the attributes are {', '.join(ATTRIBUTES)}, and functions can be called as methods: x.sum()"
             raise UnknownName(f"unknown attribute '{name}'", span=node.children[1].span, hint=hint)
         tensor = self.tensors.of(thing, node.children[0])
         if name in ("shape", "ndim"):
@@ -147,9 +147,9 @@ def as_slice(node: Syntax, bounds: Sequence[object]) -> slice:
         if child.kind == "COLON":
             parts.append(None)
         else:
-            bound = whole(left.pop(0), "a bound of a slice")
+            bound = whole(left.pop(0), "a slice bound")
             if bound is not None and not isinstance(bound, int):
-                raise ArgumentError("a bound of a slice must be a whole number", span=child.span)
+                raise ArgumentError("a slice bound must be a whole number", span=child.span)
             parts[-1] = bound
     if parts[2:] == [0]:
         raise ArgumentError("the step of a slice cannot be 0")
@@ -173,7 +173,7 @@ def item(values: tuple[Any, ...], keys: Sequence[object]) -> Any:
     """Return the items of a tuple that an index or a slice selects."""
     key = keys[0]
     if len(keys) != 1 or not isinstance(key, (int, slice)):
-        raise ArgumentError("a tuple is indexed by one whole number")
+        raise ArgumentError("a tuple index must be one whole number")
     try:
         return values[key]
     except IndexError:

@@ -61,7 +61,7 @@ def among(mask: ArrayLike, sampled: int | None = None) -> str:
 
     Args:
         mask: an array that is true at the selected elements.
-        sampled: the number of elements that were examined; ``None`` if all were.
+        sampled: the number of elements that were examined; ``None`` if all elements were examined.
     """
     if not np.ndim(mask):
         return ""

@@ -225,7 +225,7 @@ class Machine(Operations):
                 return scope[name]
         close = suggestion(name, [*self._scope, *self.names, *self.functions])
         raise UnknownName(
-            f"'{name}' has no value here", span=node.span, source=self.source, hint=close or f"give it one before: {name} = ..."
+            f"'{name}' has no value here", span=node.span, source=self.source, hint=close or f"assign a value first: {name} = ..."
         )
 
     def find(self, name: str, node: Syntax, method: bool) -> Any:

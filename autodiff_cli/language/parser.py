@@ -216,8 +216,8 @@ _FOREIGN = {
     "def": _FUNCTION,
     "return": "remove it: the last expression is the output",
     "let": "write 'y = x**2' to name a value",
-    "import": "all functions are available without an import",
-    "from": "all functions are available without an import",
+    "import": "remove it: all functions are available without an import",
+    "from": "remove it: all functions are available without an import",
     "for": "use a list of numbers instead of a loop: it becomes a tensor, and functions work on all of its elements",
     "while": "use a function that calls itself instead of a loop",
 }
@@ -272,7 +272,7 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
                 hint="write [a, b] for a list, or a, b = ... to name the elements of a list",
             )
         return ParseError(
-            f"something is missing after '{before.text}'", span=before.span, source=source, hint="the expression ends here"
+            f"the expression is incomplete after '{before.text}'", span=before.span, source=source, hint="complete the expression"
         )
     hint = None
     if token.kind == "EQUAL":
