@@ -321,7 +321,7 @@ def test_a_long_chain() -> None:
 @pytest.mark.parametrize(
     ("expression", "keywords", "kind", "message"),
     [
-        ("x +", {}, ParseError, "something is missing"),
+        ("x +", {}, ParseError, "the expression is incomplete"),
         ("lgo(x)", {}, UnknownName, "unknown function 'lgo'"),
         ("x", {"wrt": ["y"]}, UnknownName, "no variable 'y'"),
         ("x", {"wrt": ["x", "x"]}, UsageError, "named twice"),

@@ -463,7 +463,7 @@ def test_detach_is_of_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "y = x**2; y.detach()*x", "--at", "x=3"]) == 2
     message = capsys.readouterr().err
     assert "unknown function 'detach'" in message
-    assert "hint: detach is a method of programs of statements ('autodiff run'); --const gives a value" in message
+    assert "hint: use --const for a value without a derivative, or call detach in a program for 'autodiff run'" in message
 
 
 def test_a_derivative_by_hand_of_another_shape(capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,7 +79,7 @@ def call_with_own_vjp(machine: Computes, function: UserFunction, given: Sequence
         NoSeriesError: if an argument is a power series, for which the function does not have a rule.
     """
     if any(type(argument) is not Tensor for argument in given):
-        raise NoSeriesError(f"the derivatives of '{function.name}' are written by hand: it does not have a rule for power series")
+        raise NoSeriesError(f"the derivatives of '{function.name}' are written by hand: it has no rule for power series")
     partials = function.partials or ()
 
     class UserVjp(Function):
