@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from autodiff_cli.graph.model import Value
 
 MOST_ELEMENTS = 4
-"""A label abbreviates tensors with more elements."""
+"""The maximum number of elements of a tensor that a label shows completely."""
 WIDEST = 28
-"""A label shortens longer texts."""
+"""The maximum number of characters of a text on a label; a longer text is shortened."""
 LONGEST_TIP = 200
 
 
