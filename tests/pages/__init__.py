@@ -1,6 +1,6 @@
-"""The pages of the reference, written from the code: ``python -m tests.pages`` writes them into ``docs/``.
+"""The generator of the reference pages: ``python -m tests.pages`` writes them into ``docs/``.
 
-They are checked in, so that they can be read where the code is read; ``tests/test_pages.py`` fails when one is stale.
+The pages are under version control, so that readers of the repository have them; ``tests/test_pages.py`` fails if a page is stale.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _MARK = f"<!-- Written by {HOW}. -->"
 
 
 def text(name: str) -> str:
-    """What a page should say."""
+    """Return the current text of a page."""
     title, _, rest = PAGES[name]().partition("\n")
     return f"{title}\n\n{_MARK}\n{rest}"
 
 
 def stale_pages() -> Iterator[tuple[Path, str]]:
-    """The pages that are not what the code says now, each with the text that it should have."""
+    """Yield the path of each stale page with its current text."""
     for name in ("AUTODIFF_FORMAT", "FORCE_COLOR", "NO_COLOR"):
         os.environ.pop(name, None)
     for name in PAGES:

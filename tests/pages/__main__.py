@@ -1,4 +1,4 @@
-"""``python -m tests.pages`` writes every page of the reference that is not what it should be, and names it."""
+"""``python -m tests.pages`` rewrites every stale reference page and prints its path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``docs/commands.md``: every command, from its declaration, with its examples run."""
+"""The generator of ``docs/commands.md``: the options of every command and its examples with their output."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tests.pages.markdown import block, code, console, prose, table
 from tests.shell import run, run_script
 
 FILES = Path(__file__).parent / "files"
-"""What the examples of commands read: they are run in a copy of this folder."""
+"""The input files of the examples, which run in a copy of this folder."""
 _MOST_LINES = 24
 _SHARED = 4
-"""An option of so many commands is explained once, for all of them."""
+"""An option that at least this number of commands share is explained once, for all of them."""
 
 _HEAD = """# Commands
 
@@ -31,7 +31,7 @@ is an expression of [the language](reference.md); `-` reads it from standard inp
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     commands = {name: declared(name) for name in COMMANDS}
     counted = Counter(option for command in commands.values() for option in options(command))
     shared = {option: "" for command in commands.values() for option in options(command) if counted[option] >= _SHARED}
@@ -45,7 +45,7 @@ def page() -> str:
 
 
 def declared(name: str) -> click.Command:
-    """A command as click knows it."""
+    """Return the click object of a command."""
     command = cli.get_command(_context(), name)
     assert command is not None, name
     return command
@@ -56,27 +56,27 @@ def _context() -> click.Context:
 
 
 def options(command: click.Command) -> list[tuple[str, str]]:
-    """The options as its help shows them, each with its meaning; ``--help`` itself left out."""
+    """Return the options of a command except ``--help``, each with its help text."""
     context = click.Context(command, parent=_context(), info_name=command.name)
     records = [option.get_help_record(context) for option in command.params if isinstance(option, click.Option)]
     return [record for record in records if record is not None]
 
 
 def examples(command: click.Command) -> list[str]:
-    """The command lines in the help of a command."""
+    """Return the command lines in the help text of a command."""
     _, _, lines = (command.help or "").partition("\b")
     return [line.strip() for line in lines.splitlines() if line.strip()]
 
 
 @cache
 def printed(command_line: str) -> str:
-    """What an example prints, in a folder with the files that it may name.
+    """Return the output of an example, run in a folder with its input files.
 
     Raises:
-        AssertionError: if it fails for want of a file.
+        AssertionError: if the example fails because a file is missing.
     """
     if command_line.startswith("tail -f "):
-        return ""  # it would wait for ever
+        return ""  # the command would not terminate
     with folder() as here:
         shown = run(command_line) if command_line.startswith("autodiff ") else run_script(command_line, here)
     assert "[exit code 5]" not in shown, f"put the file that this example needs into {FILES}: {command_line}\n{shown}"
@@ -85,7 +85,7 @@ def printed(command_line: str) -> str:
 
 @contextlib.contextmanager
 def folder() -> Iterator[Path]:
-    """Inside, a copy of ``FILES`` is the working directory."""
+    """Make a temporary copy of ``FILES`` the working directory within the context."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as name:
         shutil.copytree(FILES, name, dirs_exist_ok=True)
@@ -111,7 +111,7 @@ def _section(name: str, command: click.Command, shared: list[tuple[str, str]]) -
 
 
 def _with_files(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Examples with what they print, and before them the files that they read."""
+    """Yield the contents of the input files of examples, and then the examples with their output."""
     for file in sorted(FILES.iterdir()):
         if any(file.name in line for line in lines):
             yield f"cat {file.name}", file.read_text(encoding="utf-8")
@@ -120,7 +120,7 @@ def _with_files(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _spelling(option: tuple[str, str]) -> str:
-    """The long name of an option."""
+    """Return the long name of an option."""
     return next(word for word in option[0].replace(",", " ").split() if word.startswith("--"))
 
 

@@ -1,4 +1,4 @@
-"""``docs/errors.md``: exit codes, and every class of error with a command line that provokes it."""
+"""The generator of ``docs/errors.md``: exit codes, and every error class with a command line that causes the error."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ EXAMPLES = {
     "FileError": 'autodiff eval "sum(x)" --at x=@missing.npy',
     "DataError": 'autodiff map "k*x**2/2" docs/data/broken.csv',
 }
-"""A command line for each class of error."""
+"""A command line for each error class."""
 UNPROVOKED = {
-    "NoSeriesError": "Internal: the command then uses nested reverse mode.",
-    "NotRecordable": "From `ad.compile`, and internal: commands then evaluate row by row.",
-    "ProgramError": "From pictures of graphs, if Graphviz's `dot` fails.",
-    "ClusterError": "From `autodiff map --engine dask`, if its scheduler or workers do not answer: [Several machines](scaling.md).",
-    "InternalError": "The message says what happened and where, the hint how to report it. No command line is known to cause it.",
+    "NoSeriesError": "This error is internal: the command then uses nested reverse mode.",
+    "NotRecordable": "`ad.compile` raises this error. Commands catch it and evaluate the expression row by row.",
+    "ProgramError": "`autodiff graph` raises this error if Graphviz's `dot` fails.",
+    "ClusterError": "`autodiff map --engine dask` raises this error if workers do not answer: [Several machines](scaling.md).",
+    "InternalError": "The hint explains how to report the defect. No known command line causes this error.",
     "OutOfMemory": "The memory of the machine, or the limit of `ulimit -v`, is exhausted. Limits refuse most such requests.",
-    "MissingPackage": "The hint says what to install, such as `pip install pyarrow`.",
+    "MissingPackage": "The hint contains the command that installs the package, such as `pip install pyarrow`.",
 }
-"""Classes that no command line shows everywhere, with the reason."""
+"""An explanation for each class that no command line causes in every environment."""
 
 CODES = {
     0: "success",
@@ -47,7 +47,7 @@ CODES = {
     3: "evaluation: incompatible shapes, a singular matrix, backward through a freed graph, a limit",
     4: "not finite: with `--strict`, a value or a derivative is nan or infinite",
     5: "files: a file cannot be read or written, or a cluster cannot be reached",
-    70: "internal error: a defect of autodiff; the hint says what to report",
+    70: "internal error: a defect of autodiff; the hint explains how to report it",
     71: "out of memory",
     130: "interrupted by Ctrl-C",
     141: "the reader of the pipe stopped, as `head` does",
@@ -55,23 +55,25 @@ CODES = {
 
 _HEAD = """# Exit codes and errors
 
-Only results go to standard output. Notes, warnings and errors go to standard error. Commands never prompt and never print a
-traceback. With `AUTODIFF_DEBUG=1` in the environment, an internal error prints its traceback, and Python's warnings are shown.
+Only results go to standard output. Notes, warnings and errors go to standard error. Commands never prompt for input and never
+print a traceback. With `AUTODIFF_DEBUG=1` in the environment, an internal error prints its traceback, and Python's warnings are
+shown.
 
-Exit codes do not depend on standard error: if it is full or closed, an error keeps its code, and a complete result has code 0.
-Control characters in names, cells and messages are printed as `\\x1b` in messages, tables, Markdown and plain text. CSV, TSV,
-JSON and NDJSON contain them unchanged.
+Exit codes do not depend on standard error: if it is full or closed, the exit code of an error does not change, and the exit
+code of a complete result is 0. Control characters in names, cells and messages are printed as `\\x1b` in messages, tables,
+Markdown and plain text. CSV, TSV, JSON and NDJSON contain them unchanged.
 """
 
-_MACHINES = """## For programs
+_MACHINES = """## Errors as JSON
 
-With `--json` an error is one JSON object on standard error. `span` is the half-open range of characters of the expression, or
-`null` without a single place. `hint` may be `null` too. An error in a program file also has `file` and `line`.
+With `--json`, an error is one JSON object on standard error. `span` is the half-open range of characters of the expression, or
+`null` if the error does not have a single position. `hint` may also be `null`. An error in a program file also has the keys
+`file` and `line`.
 """
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     example = f"{EXAMPLES['UnknownName']} --json"
     parts = [_HEAD, "## Exit codes\n", table(("code", "meaning"), [(f"`{number}`", text) for number, text in CODES.items()])]
     parts += [_MACHINES, console([(example, run(example))])]
@@ -84,24 +86,24 @@ def page() -> str:
 
 
 def kinds() -> list[type[AutodiffError]]:
-    """Every class of error but the base class, in the order of ``errors.py``."""
+    """Return all error classes except the base class, in the order of ``errors.py``."""
     found = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, AutodiffError)]
     return [kind for kind in found if kind is not AutodiffError]
 
 
 def provoked(command: str) -> str:
-    """The kind of error that a command line ends with."""
+    """Return the kind of error that a command line causes."""
     return str(json.loads(streams(f"{command} --json")[1])["error"]["kind"])
 
 
 def _said(kind: type) -> str:
-    """What an error is; its attributes are for those who read the code."""
+    """Return the docstring of an error class without its attributes."""
     return (inspect.getdoc(kind) or "").partition("\n\nAttributes:")[0]
 
 
 def _entry(kind: type[AutodiffError]) -> str:
     bases = [base.__name__ for base in kind.__bases__ if base is not AutodiffError]
-    also = f" In Python also a {' and a '.join(code(name) for name in bases)}." if bases else ""
+    also = f" In Python, it is also a {' and a '.join(code(name) for name in bases)}." if bases else ""
     name = kind.__name__
     parts = [f"### {name}\n", f"{prose(_said(kind))}{also}\n"]
     parts.append(console([(EXAMPLES[name], run(EXAMPLES[name]))]) if name in EXAMPLES else f"{UNPROVOKED.get(name, '')}\n")

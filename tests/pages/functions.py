@@ -1,4 +1,4 @@
-"""``docs/functions.md``: every function of the language, from its declaration."""
+"""The generator of ``docs/functions.md``: every function of the language, from its declaration."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from tests.pages.markdown import prose
 
 _HEAD = """# Functions
 
-This page is generated from the declarations in the code, which `autodiff functions NAME` shows too. Without a domain, value and
-derivative exist everywhere. *At kinks* states the convention where the value exists and the derivative does not, and whether it
-is PyTorch's; a note reports each use of it. [Kinks](kinks.md) lists the numbers, beside those of PyTorch and JAX.
+This page is generated from the declarations in the code, which `autodiff functions NAME` also shows. If no domain is listed,
+the value and the derivative exist everywhere. *At kinks* states the convention at points where the value exists but the
+derivative does not, and whether it is PyTorch's convention; a note reports each use of the convention. [Kinks](kinks.md)
+compares the numbers with PyTorch and JAX.
 """
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     sections: dict[str, list[FunctionInfo]] = {room: [] for room in (*ops.COMMON, *ops.FURTHER)}
     for op in {op.name: op for op in FUNCTIONS.values()}.values():
         sections[op.section].append(op)
@@ -31,7 +32,7 @@ def page() -> str:
 
 
 def _about(section: str) -> str:
-    """The first paragraph of what the module says of itself."""
+    """Return the first paragraph of the docstring of the section's module."""
     text = sys.modules[f"autodiff_cli.ops.{section}"].__doc__ or ""
     return " ".join(text.partition("\n\n")[0].split())
 

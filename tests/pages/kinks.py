@@ -1,6 +1,7 @@
-"""``docs/kinks.md``: what is answered where a derivative does not exist, beside what PyTorch and JAX answer.
+"""The generator of ``docs/kinks.md``: results at points without a derivative, compared with PyTorch and JAX.
 
-Ours is computed from the declarations, theirs is read from ``tests/golden/kinks.json``; see ``record_kinks`` beside this file.
+The results of autodiff are computed from the declarations. The results of PyTorch and JAX are read from
+``tests/golden/kinks.json``, which ``record_kinks`` writes.
 """
 
 from __future__ import annotations
@@ -27,38 +28,38 @@ from tests.shell import ROOT
 RECORDS = ROOT / "tests" / "golden" / "kinks.json"
 
 PART = {"slogdet": 1}
-"""Which of several results to differentiate, if it is not the first."""
+"""The index of the result to differentiate, if it is not the first of several results."""
 
 Answer = dict[str, Any]
-"""``{"value": ..., "grad": [...]}``, with ``"nan"``, ``"inf"`` and ``"-inf"`` as texts."""
+"""``{"value": ..., "grad": [...]}``, with ``"nan"``, ``"inf"`` and ``"-inf"`` as strings."""
 
 _HEAD = """# Kinks
 
-At some points the derivative of a function does not exist, or not even its value. This page lists the answers at these points,
-beside those of PyTorch {torch} and JAX {jax}. The answers of autodiff are computed from the declarations in the code, at every
-edge point that they name. Those of PyTorch and JAX were recorded, in float64. **Bold** marks an answer that differs from
-autodiff's; *none* means that the library does not have the function, *refused* that it raises an error. *(PyTorch)* after a
-convention means that it is PyTorch's.
+At some points, the derivative of a function does not exist, or neither the value nor the derivative exists. This page compares
+the results of autodiff at these points with the results of PyTorch {torch} and JAX {jax}. The results of autodiff are computed
+at all edge points of the declarations in the code. The results of PyTorch and JAX were recorded in float64. **Bold** marks a
+result that differs from the result of autodiff; *none* means that the library does not have the function; *refused* means that
+the library raises an error. *(PyTorch)* after a convention means that PyTorch has the same convention.
 
-These rules determine the answers:
+These rules determine the results:
 
-- Where PyTorch has a number, the answer is the same, with the exceptions below.
-- Where PyTorch has nan and a better answer exists, a subgradient or the limit, it is used.
-- A branch that was not taken contributes nothing.
-- Outside of the domain the value is nan or infinite, as in IEEE arithmetic. This is not an error unless `--strict` is given.
+- If the result of PyTorch is a number, the result of autodiff is the same, with the exceptions below.
+- If the result of PyTorch is nan and a subgradient or a limit exists, the result is this subgradient or limit.
+- A branch that was not taken contributes nothing to the derivative.
+- Outside the domain, the value is nan or infinite, as in IEEE arithmetic. This is not an error unless `--strict` is given.
 
-A [note](reference.md#notes) on standard error reports an answer that depends on these rules.
+A [note](reference.md#notes) on standard error reports each result that depends on these rules.
 """
 
-_OTHERS = """## Where the answers differ
+_OTHERS = """## Differences between the libraries
 
-These are the edge points, of all functions, at which PyTorch or JAX has a different answer.
+This table lists the edge points of all functions at which the result of PyTorch or JAX is different.
 
 """
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     recorded = json.loads(RECORDS.read_text(encoding="utf-8"))
     answers = recorded["answers"]
     parts = [_HEAD.format(**recorded), "## In expressions\n", _cases(answers), _others(answers), "## Every function\n"]
@@ -70,35 +71,35 @@ def page() -> str:
 
 
 def with_edges() -> list[FunctionInfo]:
-    """The functions whose declarations name edge points, by subject."""
+    """Return the functions whose declarations list edge points, ordered by subject."""
     rooms = (*ops.COMMON, *ops.FURTHER)
     functions = {op.name: op for op in FUNCTIONS.values() if op.edges}.values()
     return sorted((op for op in functions if op.section in rooms), key=lambda op: rooms.index(op.section))
 
 
 def edge_key(op: FunctionInfo, edge: Sequence[Any], order: int) -> str:
-    """The name of a record: the call, and the order if it is not 1."""
+    """Return the key of the record of a call: the call, and the order if it is not 1."""
     return f"{_call(op, edge)}{'' if order == 1 else f' order {order}'}"
 
 
 def case_key(case: Case) -> str:
-    """The name of the record of an expression."""
+    """Return the key of the record of an expression."""
     at = ", ".join(f"{name} = {_written(value)}" for name, value in case.at.items())
     return f"{case.text} at {at}{'' if case.order == 1 else f' order {case.order}'}"
 
 
 def numbers(value: Any) -> Any:
-    """Numbers as JSON can hold them."""
+    """Return numbers with nan and infinities replaced by strings, for JSON."""
     return finite_or_text(value)
 
 
 def orders(op: FunctionInfo) -> tuple[int, ...]:
-    """Which orders are of interest at the edges of a function."""
+    """Return the orders of the derivatives to compare at the edge points of a function."""
     return (1,) if op.second_kink is None else (1, 2)
 
 
 def ours(op: FunctionInfo, edge: Sequence[Any], order: int) -> Answer:
-    """What a declared function answers: the value, and the derivatives of that order, by the first argument above order 1."""
+    """Return the value and the derivatives of a declared function; above order 1, only with respect to the first argument."""
     arguments: list[Any] = []
     inputs: list[Tensor] = []
     for value, moves in zip(edge, moving(op, edge), strict=True):
@@ -117,13 +118,13 @@ def ours(op: FunctionInfo, edge: Sequence[Any], order: int) -> Answer:
 
 
 def moving(op: FunctionInfo, edge: Sequence[Any]) -> list[bool]:
-    """Which arguments of an edge point to differentiate by: tensors, but no bounds."""
+    """Return, for each argument of an edge point, whether to differentiate with respect to it: tensors, except bounds."""
     tensors = op.tensors[:1] if op.name == "clamp" else op.tensors
     return [name in tensors and isinstance(value, (float, list)) for name, value in zip(op.parameters, edge, strict=False)]
 
 
 def ours_in(case: Case) -> Answer:
-    """What an expression answers."""
+    """Return the value and the derivatives of an expression."""
     result = evaluate(case.text, case.at, order=case.order)
     by_first = (next(iter(case.at)),) * case.order
     found = list(result.grad.values()) if case.order == 1 else [result.derivatives[by_first]]
@@ -131,7 +132,7 @@ def ours_in(case: Case) -> Answer:
 
 
 def agree(a: Answer | None, b: Answer | None, what: str = "grad") -> bool:
-    """Whether two libraries answer the same, but for rounding; one that has no such function does not differ."""
+    """Return whether the results of two libraries agree up to rounding; a missing function agrees with every result."""
     if a is None or b is None:
         return True
     if "refused" in a or "refused" in b:
@@ -157,10 +158,10 @@ def _cases(answers: dict[str, Any]) -> str:
 
 
 def _others(answers: dict[str, Any]) -> str:
-    """The functions whose derivative is not that of one of the peers."""
+    """Return the table of edge points at which PyTorch or JAX has a different result."""
     found = [(op, row) for op in with_edges() for row in _rows(op, answers)]
     different = [(op, row) for op, row in found if "**" in "".join(row[2:])]
-    # The words once for each function, beside its first row.
+    # The explanation of a function is shown only in its first row.
     rows = [
         (*row, prose(op.convention) if before is not op else "") for (before, _), (op, row) in pairwise([(None, ()), *different])
     ]
@@ -202,10 +203,10 @@ def _shown(answer: Answer) -> str:
 
 
 def _number(value: Any) -> str:
-    """Numbers to six digits, lists in brackets."""
+    """Return numbers as text with six digits, and lists in brackets."""
     if isinstance(value, list):
         return f"\\[{', '.join(map(_number, value))}\\]"
-    return human(float(value) + 0.0, 6)  # no minus in front of a zero
+    return human(float(value) + 0.0, 6)  # converts -0 to 0
 
 
 def _call(op: FunctionInfo, edge: Sequence[Any]) -> str:
@@ -213,7 +214,7 @@ def _call(op: FunctionInfo, edge: Sequence[Any]) -> str:
 
 
 def _written(value: Any) -> str:
-    """An argument as the language writes it."""
+    """Return an argument in the notation of the language."""
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_written, value))}]"
     return value if isinstance(value, str) else literal(value)

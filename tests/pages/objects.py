@@ -1,4 +1,4 @@
-"""``docs/json.md``: the JSON object of each command, with an example that was run, and what every key means."""
+"""The generator of ``docs/json.md``: an example of the JSON object of each command, and the meaning of every key."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ EXAMPLES = {
     "map": 'autodiff map "x*y" data.csv --json',
     "plot": 'autodiff plot "abs(x - 1)" --over x=0:2:3 --json',
 }
-"""Where the first example in the help of a command, with ``--json``, is not the one to show."""
+"""The examples of commands for which the page does not use the first example of the help text with ``--json``."""
 WITHOUT = {
-    "export": "`autodiff export` prints source text.",
-    "repl": "`autodiff repl --json` prints the records of [`run`](#run), one a line, as they happen.",
+    "export": "`autodiff export` does not have JSON output; it prints source code.",
+    "repl": "`autodiff repl --json` prints one record of [`run`](#run) per line as soon as a step has run.",
 }
-"""Commands that print no object of their own."""
+"""The commands that do not print a JSON object of their own."""
 
 KNOWN = {"steps[].tensors", "rows"}
 """Lists of records whose keys are explained elsewhere, or are names of columns."""
@@ -37,75 +37,78 @@ TEXT = "text"
 FLAG = "true or false"
 
 KEYS: dict[str, tuple[str, str]] = {
-    "schema": ("whole number", "the version of this format, 1; keys may be added, and are never removed"),
+    "schema": ("whole number", "the version of this format, 1; keys may be added, but are never removed"),
     "command": (TEXT, "the command"),
-    "expression": (TEXT, "the expression as it was given"),
+    "expression": (TEXT, "the expression in the command"),
     "dtype": (TEXT, "the type of all numbers, `float64` or `float32`"),
     "order": ("whole number", "the requested order"),
     "value": (NUMBERS, "the output"),
     "tensors": ("list of objects", "every tensor, in the order of evaluation"),
-    "tensors[].name": (TEXT, "its name in the program; `%1`, `%2`, ... if it has none"),
+    "tensors[].name": (TEXT, "its name in the program; `%1`, `%2`, ... if it does not have a name"),
     "tensors[].expression": (TEXT, "the expression that computed it"),
     "tensors[].value": (NUMBERS, "its value"),
     "tensors[].shape": ("list of whole numbers", "its shape, `[]` for a scalar"),
     "tensors[].requires_grad": (FLAG, "whether operations on it are recorded"),
-    "tensors[].is_leaf": (FLAG, "whether it is an input, not the result of a recorded operation"),
-    "tensors[].retains_grad": (FLAG, "whether it keeps its gradient although it is not a leaf"),
+    "tensors[].is_leaf": (FLAG, "whether the tensor is an input, not the result of a recorded operation"),
+    "tensors[].retains_grad": (FLAG, "whether the tensor keeps its gradient although it is not a leaf"),
     "tensors[].grad_fn": ("text or null", "the node that computed it"),
     "tensors[].next_functions": ("list of texts or nulls", "the nodes that `grad_fn` leads to; null where no gradient flows"),
     "tensors[].grad": (f"{NUMBERS}, or null", "its gradient, if it was kept"),
     "grad": ("object by variable", "the gradient, in the shape of the variable"),
     "hessian": (
         "object by variable, of objects by variable",
-        "the second derivatives; an entry has the shape of the first variable followed by that of the second",
+        "the second derivatives; the shape of an entry is the shapes of the two variables, concatenated",
     ),
-    "jacobian": ("object by variable", "an entry has the shape of the output followed by that of the variable"),
-    "derivatives": ("list of objects", "with `--order` 2 and above: all partial derivatives, each mixed partial once"),
+    "jacobian": ("object by variable", "the shape of an entry is the shape of the output followed by the shape of the variable"),
+    "derivatives": ("list of objects", "with `--order` 2 and above: all partial derivatives, each mixed partial derivative once"),
     "derivatives[].order": ("whole number", "its order"),
     "derivatives[].wrt": ("list of texts", "the variables, one for each order"),
-    "derivatives[].value": (NUMBERS, "its shape is the shapes of these variables, concatenated"),
+    "derivatives[].value": (NUMBERS, "the derivative; its shape is the concatenation of the shapes of these variables"),
     "jvp": (NUMBERS, "the product, in the shape of the output"),
     "vjp": ("object by variable", "the product, in the shape of the variable"),
     "hvp": ("object by variable", "the product, in the shape of the variable"),
     "verified": (
         "object",
-        "with `--verify` or `--digits`: for each key with numbers, how many decimal digits of each number are right, at most 16; "
-        "null where the number does not exist, as at a kink; tensors of `eval` have `right_digits`",
+        "with `--verify` or `--digits`: for each key with numbers, the correct decimal digits of each number, at most 16; "
+        "null if the number does not exist, for example at a kink; tensors of `eval` have the key `right_digits`",
     ),
     "variable": (TEXT, "the variable of the series"),
     "at": (NUMBERS, "the point of expansion"),
     "coefficients": ("list of numbers", "the coefficients of the powers from 0; each has the shape of the output"),
     "taylor.derivatives": ("list of numbers", "the derivatives from order 0, which are the coefficients times k!"),
     "passed": (FLAG, "whether every check passed"),
-    "checks": ("list of objects", "one for each variable and order, then one for each claim"),
+    "checks": ("list of objects", "one check for each variable and order, then one for each claim"),
     "checks[].wrt": (TEXT, "the variable"),
     "checks[].order": ("whole number", "the order of the derivative"),
     "checks[].analytic": (NUMBERS, "the derivative by automatic differentiation"),
     "checks[].numeric": (NUMBERS, "the derivative from differences of values"),
     "checks[].error": (
         "number",
-        "the difference of the two, or of the claim and the exact derivative; the largest one of a vector",
+        "the difference of `analytic` and `numeric`, or of the claim and the exact derivative; for a vector, the maximum",
     ),
-    "checks[].tolerance": ("number", "the largest difference that passes"),
+    "checks[].tolerance": ("number", "the largest error that passes"),
     "checks[].verdict": (TEXT, "`pass`, `fail`, `kink` or `undecided`"),
     "checks[].claim": (TEXT, "the expression of the claim; only for claims"),
     "checks[].claimed": (NUMBERS, "the value of the claim"),
     "checks[].exact": (NUMBERS, "the derivative that the claim is compared with"),
-    "checks[].reason": (TEXT, "the reason for the verdict `undecided`; only with it"),
+    "checks[].reason": (TEXT, "the reason for the verdict `undecided`; only with this verdict"),
     "checks[].at": ("object", "the point; only with several points"),
     "output": (TEXT, "the name of the result"),
     "symbol": (TEXT, "the symbol of the output in derivatives"),
     "forward": ("list of objects", "the forward pass"),
     "forward[].name": (TEXT, "the name of the tensor"),
-    "forward[].operation": (TEXT, "the operation, in terms of other names"),
-    "forward[].expression": ("text or null", "the expression in the program; null inside a function"),
+    "forward[].operation": (TEXT, "the operation, with the names of its arguments"),
+    "forward[].expression": ("text or null", "the expression in the program; null for operations inside a function"),
     "forward[].value": (NUMBERS, "its value"),
     "forward[].shape": ("list of whole numbers", "its shape"),
     "forward[].grad_fn": ("text or null", "the node that it recorded"),
     "start": (NUMBERS, "the gradient at which the backward pass starts"),
     "diff.derivatives[].expression": (TEXT, "the derivative as an expression of the language"),
     "explain.steps": ("list of objects", "the nodes in the order in which the backward pass ran them"),
-    "explain.steps[].name": (TEXT, "the tensor whose gradient is propagated; a list of names for several results"),
+    "explain.steps[].name": (
+        TEXT,
+        "the name of the tensor whose gradient is propagated; a list of names for an operation with several results",
+    ),
     "explain.steps[].operation": (TEXT, "the operation that computed it"),
     "explain.steps[].grad_fn": (TEXT, "the node"),
     "explain.steps[].gradient": (NUMBERS, "the upstream gradient"),
@@ -130,19 +133,19 @@ KEYS: dict[str, tuple[str, str]] = {
     "ends[].parts[].value": (NUMBERS, "the contribution"),
     "ends[].value": (NUMBERS, "the sum"),
     "direction": (TEXT, "`forward` or `backward`"),
-    "nodes": ("list of objects", "each node after its inputs, the output last"),
-    "nodes[].id": ("whole number", "its number, from 0"),
+    "nodes": ("list of objects", "the nodes; each node follows its inputs, and the output is last"),
+    "nodes[].id": ("whole number", "its number, starting at 0"),
     "nodes[].kind": (TEXT, "`variable`, `constant`, `operation`, `named`, `group`, `output` or `more`"),
     "nodes[].label": (TEXT, "the text in a picture"),
     "nodes[].name": ("text or null", "the name of the tensor"),
     "nodes[].expression": (TEXT, "the expression that computed it"),
     "nodes[].inputs": ("list of whole numbers or nulls", "the nodes of its arguments; null where no gradient flows"),
-    "nodes[].count": ("whole number", "the number of operations it stands for"),
+    "nodes[].count": ("whole number", "the number of operations that it contains"),
     "nodes[].value": (f"{NUMBERS}, or null", "its value; this and the following keys only with `--at`"),
     "nodes[].shape": ("list of whole numbers", "its shape"),
-    "nodes[].requires_grad": (FLAG, "whether derivatives are wanted"),
+    "nodes[].requires_grad": (FLAG, "whether operations on it are recorded"),
     "nodes[].grad": (f"{NUMBERS}, or null", "its gradient"),
-    "edges": ("list of objects", "from each argument to the node that uses it"),
+    "edges": ("list of objects", "the edges, each from an argument to the node that uses it"),
     "edges[].from": ("whole number", "the argument"),
     "edges[].to": ("whole number", "the node that uses it"),
     "hidden": ("whole number", "the number of omitted operations"),
@@ -150,53 +153,53 @@ KEYS: dict[str, tuple[str, str]] = {
     "steps": ("list of objects", "everything that the program shows or prints"),
     "steps[].line": ("whole number", "its line"),
     "steps[].statement": (TEXT, "the statement"),
-    "steps[].tensors": ("list of objects", "the tensors of `show`, as `tensors` of `eval`"),
+    "steps[].tensors": ("list of objects", "the tensors that `show` prints; the keys are the same as in `tensors` of `eval`"),
     "steps[].value": (f"{NUMBERS}, or null", "a printed value; null if it is not numeric"),
-    "steps[].text": (TEXT, "the value as PyTorch prints it"),
-    "map.columns": ("list of texts", "the columns of the input, then those of the results"),
-    "rows": ("list of objects by column", "the rows, each on a line of its own"),
-    "over": ("object by variable", "the range of each: its two ends"),
-    "plot.columns": ("object by name of column", "the samples: the variables, `value`, `d_x`, with `--order` 2 also `d_x_x`"),
+    "steps[].text": (TEXT, "the value in PyTorch's format"),
+    "map.columns": ("list of texts", "the columns of the input, followed by the columns of the results"),
+    "rows": ("list of objects by column", "the rows, one per line"),
+    "over": ("object by variable", "the two ends of the range of each variable"),
+    "plot.columns": ("object by column name", "the samples: the variables, `value`, `d_x`, and with `--order` 2 also `d_x_x`"),
     "marks": ("list of objects", "discontinuities and kinks; not in plots over two variables"),
     "marks[].kind": (TEXT, "`pole`, `jump`, `kink`, ...; see [Plots](plot.md)"),
     "marks[].at": ("number", "its position"),
-    "functions": ("list of objects", "one function, or all"),
+    "functions": ("list of objects", "the requested function, or all functions"),
     "functions[].name": (TEXT, "its name"),
     "functions[].aliases": ("list of texts", "its other names"),
     "functions[].signature": (TEXT, "parameters with their defaults"),
     "functions[].section": (TEXT, "its subject"),
     "functions[].summary": (TEXT, "a description"),
-    "functions[].derivative": (TEXT, "its derivative as an expression; empty if one line is not enough"),
+    "functions[].derivative": (TEXT, "its derivative as an expression; empty if it does not fit on one line"),
     "functions[].domain": (TEXT, "its domain"),
-    "functions[].smooth": (TEXT, "where it is differentiable"),
+    "functions[].smooth": (TEXT, "the arguments for which it is differentiable"),
     "functions[].convention": (TEXT, "the convention at kinks, and its source"),
-    "notes": ("list of objects", "caveats of the answer"),
+    "notes": ("list of objects", "caveats of the result"),
     "notes[].kind": (
         TEXT,
         "`kink`, `domain`, `nonfinite`, `cancellation`, `overflow`, `underflow`, `unused`, `constant` or `hook`",
     ),
     "notes[].span": ("list of two whole numbers, or null", "the half-open range of characters"),
     "notes[].message": (TEXT, "one sentence"),
-    "notes[].order": ("whole number", "0 for a note about the value, 1 for one about a first derivative, and so on"),
+    "notes[].order": ("whole number", "0 for a note about the value, 1 for a note about a first derivative, and so on"),
     "error": ("object", "the error"),
     "error.kind": (TEXT, "its [class](errors.md)"),
-    "error.message": (TEXT, "what is wrong"),
+    "error.message": (TEXT, "a description of the error"),
     "error.span": ("list of two whole numbers, or null", "the half-open range of characters"),
     "error.hint": ("text or null", "a remedy"),
     "error.exit_code": ("whole number", "the [exit code](errors.md)"),
 }
-"""Type and meaning of every key; ``command.key`` where a command means something else by one."""
+"""The type and the meaning of every key; ``command.key`` if the meaning in one command is different."""
 
 _HEAD = """# JSON
 
-`--json` prints one object on one line; this page wraps it. Keys have this order. A number is the shortest text that reads back
-as the same number. A number that is not finite is the text `"nan"`, `"inf"` or `"-inf"`, because JSON does not have such
-numbers. `ndjson` prints the records of the main list of the object, one per line.
+`--json` prints one object on one line; this page wraps long objects. Keys are printed in the order shown. A number is printed
+with the fewest digits that identify it. A number that is not finite is the string `"nan"`, `"inf"` or `"-inf"`, because JSON
+does not have such numbers. `ndjson` prints the records of the main list of the object, one per line.
 """
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     parts = [_HEAD]
     explained: set[str] = set()
     for name in COMMANDS:
@@ -206,14 +209,14 @@ def page() -> str:
             continue
         line = example(name)
         parts += _shown(name, line, answer(line), explained)
-    parts += ["## Errors\n\nOn standard error.\n"]
+    parts += ["## Errors\n\nErrors are printed on standard error.\n"]
     line = f"{ERRORS['UnknownName']} --json"
     parts += _shown("error", line, json.loads(streams(line)[1]), explained)
     return "\n".join(parts)
 
 
 def example(name: str) -> str:
-    """The command line whose object is shown."""
+    """Return the command line whose JSON object the page shows."""
     if name in EXAMPLES:
         return EXAMPLES[name]
     first = examples(declared(name))[0].removesuffix(" -q")
@@ -221,13 +224,13 @@ def example(name: str) -> str:
 
 
 def answer(line: str) -> Any:
-    """The object that a command line prints, in a folder with the files that it may name."""
+    """Return the object that a command line prints in a folder with its input files."""
     with folder():
         return json.loads(streams(line)[0])
 
 
 def keys(document: Any, prefix: str = "") -> list[str]:
-    """The keys of an object and of the records in its lists; names of variables are no keys."""
+    """Return the keys of an object and of the records in its lists, without names of variables."""
     found: list[str] = []
     for key, value in document.items():
         path = f"{prefix}{key}"
@@ -242,7 +245,7 @@ def keys(document: Any, prefix: str = "") -> list[str]:
 
 
 def meaning(command: str, key: str) -> tuple[str, str] | None:
-    """Type and meaning of a key, if it has been written down."""
+    """Return the type and the meaning of a key, or ``None`` if the key is not in the table."""
     return KEYS.get(f"{command}.{key}") or KEYS.get(key)
 
 
@@ -258,14 +261,14 @@ def _shown(command: str, line: str, document: Any, explained: set[str]) -> list[
     above = [key for key in known if "[]" not in key]
     parts = [block("console", f"$ {line}"), block("json", spread(document))]
     if rows:
-        parts.append(table(("key", "is", "says"), rows))
+        parts.append(table(("key", "type", "meaning"), rows))
     if above:
-        parts.append(f"As above: {', '.join(map(code, above))}.\n")
+        parts.append(f"These keys are described above: {', '.join(map(code, above))}.\n")
     return parts
 
 
 def spread(value: Any, indent: int = 0, width: int = 100) -> str:
-    """JSON over several lines where one is too short, and no more than that."""
+    """Return a value as JSON, split into several lines only if one line is too long."""
     flat = json.dumps(value, ensure_ascii=False)
     if len(flat) + indent <= width or not isinstance(value, (dict, list)) or not value:
         return flat

@@ -1,7 +1,7 @@
-"""Asks PyTorch and JAX for values and derivatives at every edge point that a declaration names.
+"""The recorder of PyTorch and JAX values and derivatives at the edge points of all declarations.
 
-``python -m tests.pages.record_kinks`` writes ``tests/golden/kinks.json``; it needs both libraries.  The page and its test read
-that file, and need neither.
+``python -m tests.pages.record_kinks`` writes ``tests/golden/kinks.json`` and needs both libraries. The page generator and its test
+read this file and do not need the libraries.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ OTHER_NAMES = {
     "vector_norm": "norm",
     "neg": "negative",
 }
-"""JAX's names, where they are not PyTorch's."""
+"""The JAX names of functions whose PyTorch names are different."""
 NOT_IN_JAX = {"frac", "kl_div"}
-"""Names that mean something else there."""
+"""The functions whose names have a different meaning in JAX."""
 WITH_DIM = {"logsumexp", "cummax", "cummin"}
-"""PyTorch's functions that ask for a dimension."""
+"""The PyTorch functions that require a dimension."""
 BY_POSITION = {"clamp", "topk", "kthvalue", "zeta", "polygamma"}
-"""Functions whose plain arguments go by position."""
+"""The functions whose non-tensor arguments are passed by position."""
 
 
 def torch_gradients(function: Callable[..., Any], inputs: Sequence[Any], order: int) -> Any:
-    """Value and derivatives by PyTorch; of order 2 and above by the first input only."""
+    """Return PyTorch's value and derivatives; from order 2 on, only with respect to the first input."""
     tensors = [torch.tensor(value, requires_grad=True) for value in inputs]
     output = function(*tensors)
     if not output.requires_grad:
@@ -57,14 +57,14 @@ def torch_gradients(function: Callable[..., Any], inputs: Sequence[Any], order: 
     found = torch.autograd.grad(output.sum(), tensors, create_graph=order > 1, allow_unused=True)
     for _ in range(order - 1):
         first = found[0].sum()
-        # What is constant has the derivative 0; PyTorch says that there is no graph.
+        # The derivative of a constant is 0, but PyTorch raises an error because a constant does not have a graph.
         found = torch.autograd.grad(first, tensors[:1], create_graph=True, allow_unused=True) if first.requires_grad else (None,)
         found = tuple(torch.zeros_like(tensors[0]) if f is None else f for f in found)
     return output.tolist(), [None if f is None else f.clone().tolist() for f in found]
 
 
 def jax_gradients(function: Callable[..., Any], inputs: Sequence[Any], order: int) -> Any:
-    """The same by JAX."""
+    """Return JAX's value and derivatives; from order 2 on, only with respect to the first input."""
 
     def scalar(*arrays: Any) -> Any:
         return function(*arrays).sum()
@@ -81,12 +81,12 @@ def jax_gradients(function: Callable[..., Any], inputs: Sequence[Any], order: in
 
 
 def found_in(homes: Sequence[Any], name: str) -> Callable[..., Any] | None:
-    """A function by its name, from the first module that has one."""
+    """Return the function with a name from the first module that contains it."""
     return next((getattr(home, name) for home in homes if callable(getattr(home, name, None))), None)
 
 
 def in_torch(op: FunctionInfo, edge: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """PyTorch's function of the same name."""
+    """Return the PyTorch function that corresponds to a declared function."""
     if op.name in WITH_DIM:
         return partial(getattr(torch, op.name), dim=0)
     if op.name in ("norm", "vector_norm"):
@@ -95,7 +95,7 @@ def in_torch(op: FunctionInfo, edge: tuple[Any, ...]) -> Callable[..., Any] | No
 
 
 def in_jax(op: FunctionInfo, edge: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """JAX's function of the same meaning."""
+    """Return the JAX function that corresponds to a declared function."""
     if op.name == "std":
         return partial(jax.numpy.std, ddof=1)
     if op.name in NOT_IN_JAX:
@@ -105,20 +105,20 @@ def in_jax(op: FunctionInfo, edge: tuple[Any, ...]) -> Callable[..., Any] | None
 
 
 def answer(gradients: Gradients, function: Callable[..., Any] | None, inputs: Sequence[Any], order: int) -> Any:
-    """Value and derivatives as JSON has them, ``None`` where the library has no such function or refuses."""
+    """Return the value and the derivatives for JSON, ``None`` if the library does not have the function or the parameter."""
     if function is None:
         return None
     try:
         value, found = gradients(function, inputs, order)
-    except TypeError:  # no such parameter
+    except TypeError:  # the function does not have the parameter
         return None
-    except Exception as error:  # whatever a library says instead of an answer
+    except Exception as error:  # libraries raise different exception types
         return {"refused": str(error).partition("\n")[0]}
     return {"value": numbers(value), "grad": numbers(found)}
 
 
 def called(op: FunctionInfo, function: Callable[..., Any], edge: tuple[Any, ...]) -> Callable[..., Any]:
-    """The function of those arguments alone that are differentiated by."""
+    """Return the function with only the arguments to differentiate with respect to; the other arguments are fixed."""
     moves = moving(op, edge)
 
     def of_tensors(*tensors: Any) -> Any:
@@ -138,7 +138,7 @@ def called(op: FunctionInfo, function: Callable[..., Any], edge: tuple[Any, ...]
 
 
 def record() -> dict[str, Any]:
-    """Everything that the peers say."""
+    """Return the results of PyTorch and JAX for all edge points and expressions."""
     records: dict[str, Any] = {}
     for op in with_edges():
         for edge in op.edges:
