@@ -105,7 +105,7 @@ def _section(name: str, command: click.Command, shared: list[tuple[str, str]]) -
     if own:
         parts.append(_table(own))
     if common:
-        parts.append(f"{'Also' if own else 'Options'}: {', '.join(common)}; see [below](#options-that-commands-share).\n")
+        parts.append(f"{'Other options' if own else 'Options'}: {', '.join(common)}; see [below](#options-that-commands-share).\n")
     parts.append(console(_with_files(examples(command))))
     return "\n".join(parts)
 

@@ -38,7 +38,7 @@ def _about(section: str) -> str:
 
 
 def _entry(op: FunctionInfo) -> str:
-    aliases = f" Also `{'`, `'.join(op.aliases)}`." if op.aliases else ""
+    aliases = f" Aliases: `{'`, `'.join(op.aliases)}`." if op.aliases else ""
     lines = [f"### `{op.signature}`", "", f"{prose(op.summary)}.{aliases}", ""]
     known = op.to_dict()
     rows = (
