@@ -100,9 +100,9 @@ def test_an_oracle_notices(defect: str) -> None:
 
 
 def test_an_oracle_notices_what_is_not_json() -> None:
-    outcome = runner.CommandResult(code=0, stdout=b'{"value": NaN}\n')
+    outcome = runner.Outcome(code=0, stdout=b'{"value": NaN}\n')
     assert [f.kind for f in oracles.judge(Command(("eval", "x", "--json")), outcome)] == ["not JSON"]
-    outcome = runner.CommandResult(code=0, stdout=b'{"value": "nan"}\n')
+    outcome = runner.Outcome(code=0, stdout=b'{"value": "nan"}\n')
     assert oracles.judge(Command(("eval", "x", "--json")), outcome) == []
 
 

@@ -19,7 +19,7 @@ HUNGRY = [
     ('eval "x.repeat_interleave(1000000000)" --at x=1', "a tensor of 1,000,000,000 elements"),
     ('eval "repeat_interleave(x, [1e9, 1e9])" --at "x=[1, 2]"', "a tensor of 2,000,000,000 elements"),
     ('eval "repeat_interleave(x, 1e6, 1)" --at "x=ones(100, 100)"', "a tensor of 10,000,000,000 elements"),
-    ('eval "diff(x, 20000)" --at "x=zeros(30000)"', "diff of order 20,000"),
+    ('eval "diff(x, 20000)" --at "x=zeros(30000)"', "the order 20,000 of diff"),
     ("eval x --at x=1 --backward 1000000000 --retain-graph", "1,000,000,000 backward passes"),
     ('eval "ones(2**26)" -q', "the output has 67,108,864 numbers"),
     ('eval "ones(2**14, 2) @ ones(2, 2**16)" --at x=1', "a tensor of 1,073,741,824 elements"),
