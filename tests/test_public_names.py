@@ -37,7 +37,7 @@ def test_every_function_is_there_by_each_of_its_names() -> None:
 def test_the_page_of_functions_has_the_functions_that_are_public() -> None:
     page = (ROOT / "docs" / "functions.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^### `(\w+)\(", page, re.MULTILINE))
-    listed |= {name for also in re.findall(r"Also ((?:`\w+`(?:, )?)+)", page) for name in re.findall(r"\w+", also)}
+    listed |= {name for also in re.findall(r"Aliases: ((?:`\w+`(?:, )?)+)", page) for name in re.findall(r"\w+", also)}
     assert listed == set(FUNCTIONS) & PUBLIC
 
 
