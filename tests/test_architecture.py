@@ -7,6 +7,7 @@ import functools
 import re
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from tests.processes import completed
 from tests.shell import ROOT
@@ -82,6 +83,7 @@ def test_no_module_reaches_up() -> None:
     wrong = []
     for path in MODULES:
         room = path.relative_to(PACKAGE).parts[0]
+        assert room in FLOORS, f"put the room {room} on its floor in FLOORS"
         for name in _imports(path):
             parts = name.split(".")
             if parts[0] in OWNERS and room not in OWNERS[parts[0]]:
@@ -90,6 +92,14 @@ def test_no_module_reaches_up() -> None:
                 wrong.append(f"{path} imports {name}")
     assert len(MODULES) > 150
     assert wrong == []
+
+
+def test_no_room_hides_a_public_name() -> None:
+    import autodiff_cli as ad
+
+    modules = {path.stem if path.suffix else path.name for path in PACKAGE.iterdir()}
+    hidden = modules & {name for name in dir(ad) if not name.startswith("_") and not isinstance(getattr(ad, name), ModuleType)}
+    assert not hidden, f"once it is imported, the module hides ad.{min(hidden)}; give it another name"
 
 
 def test_no_modules_import_each_other() -> None:

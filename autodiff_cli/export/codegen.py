@@ -191,7 +191,7 @@ class Code:
     @property
     def _guards(self) -> bool:
         """Whether the code must catch errors, as Python arithmetic may raise errors in branches that are not selected."""
-        return self.chooses and self.target.name == "python"
+        return self.chooses and self.target.raises
 
     @staticmethod
     def _guarded(text: str) -> Fragment:
@@ -220,12 +220,12 @@ class Code:
         if constant == -1:
             text = f"{self._text(1)}/{self._text(base, POWER)}"
             return self._guarded(text) if self._guards else Fragment(text, PRODUCT)
-        if self.target.name == "c":
+        if self.target.power:
             text, level = self._fragment(base)
             if level == ATOM and text.isidentifier() and constant in (2, 3):
                 return Fragment("*".join([text] * int(constant)), PRODUCT)
-            return Fragment(f"pow({text}, {self._text(exponent)})")
-        if self.target.name == "python" and (not constant.is_integer() or (self._guards and constant < 0)):
+            return Fragment(self.target.power.format(text, self._text(exponent)))
+        if self.target.raises and (not constant.is_integer() or (self._guards and constant < 0)):
             arguments = f"{self._text(base)}, {self._text(exponent)}"
             return Fragment(f"_defined(math.pow, {arguments})" if self._guards else f"math.pow({arguments})")
         if constant.is_integer() and constant < 0:

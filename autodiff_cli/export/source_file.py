@@ -77,8 +77,8 @@ class SourceFile:
 
 def source(parts: SourceFile) -> str:
     """Return the text of a source file."""
-    writers = {"python": _python, "c": _c}
-    return writers.get(parts.code.target.name, _arrays)(parts)
+    writers = {"python": _python, "c": _c, "numpy": _arrays, "torch": _arrays, "jax": _arrays}
+    return writers[parts.code.target.name](parts)
 
 
 # Python and its array libraries

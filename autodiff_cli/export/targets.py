@@ -35,6 +35,8 @@ class Target:
         floats: whether integers need a decimal point.
         number: the template of a constant argument of functions that take only tensors.
         helper: the prefix of generated helper functions, which variables must not have.
+        power: the call for a power ``{0}**{1}``, for a language without that operator.
+        raises: whether arithmetic raises errors instead of returning inf or nan.
     """
 
     name: str
@@ -52,6 +54,8 @@ class Target:
     floats: bool = False
     number: str = "{0}"
     helper: str = "_"
+    power: str = ""
+    raises: bool = False
 
     def has(self, name: str) -> bool:
         """Return whether the target supports a primitive."""
@@ -77,6 +81,7 @@ PYTHON = Target(
     | _renamed("math.", _TWO, atan2="atan2", hypot="hypot", fmod="fmod")
     | {"abs": "abs({0})", "round": "round({0})", "maximum": "max({0}, {1})", "minimum": "min({0}, {1})"}
     | {"sign": "_sign({0})", "sigmoid": "_sigmoid({0})", "tanh_slope": "_tanh_slope({0})"},
+    raises=True,
     where="{x} if {c} else {y}",
     infinity="math.inf",
     nan="math.nan",
@@ -196,6 +201,7 @@ C = Target(
             "    return quotient == 0 ? copysign(0.0, x/y) : quotient - whole > 0.5 ? whole + 1 : whole;\n}\n"
         ),
     },
+    power="pow({0}, {1})",
     logic=("&&", "||", "!"),
     helper="ad_",
     floats=True,
