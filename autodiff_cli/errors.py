@@ -228,6 +228,6 @@ class InternalError(AutodiffError, RuntimeError):
 
 
 class OutOfMemory(AutodiffError, MemoryError):
-    """A failed memory allocation, because of the machine or a limit of the shell."""
+    """A memory allocation that failed, because the machine has too little memory or the shell sets a limit."""
 
     exit_code = 71

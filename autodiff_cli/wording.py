@@ -17,7 +17,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def shortened(text: str, most: int = 60, dots: str = " ... ") -> str:
-    """Return a text on one line, its middle replaced by dots if it has more than ``most`` characters."""
+    """Return a text on one line; dots replace the middle of a text that has more than ``most`` characters."""
     text = " ".join(text.split())
     if len(text) <= most:
         return text

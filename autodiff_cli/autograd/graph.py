@@ -28,7 +28,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Count an in-place change of a tensor that was made outside autograd."""
+    """Count an in-place change that was made to a tensor outside autograd."""
     for one in [tensor] if isinstance(tensor, Tensor) else tensor:
         mark_changed(one)
 

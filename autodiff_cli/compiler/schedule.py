@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array, DType
 
 WORKSPACE = 8 << 20
-"""The maximum size in bytes of a thread's arrays; arrays that exceed the caches and many small blocks are both slower."""
+"""The maximum size in bytes of a thread's arrays.  Larger arrays exceed the caches, and smaller arrays make too many blocks."""
 SMALLEST, LARGEST = 1_000, 32_768
 """The minimum and the maximum number of rows of a block."""
 ALLOCATING = 15_000

@@ -297,7 +297,7 @@ def _longest(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list
 
     Args:
         layers: the boxes and lines.
-        joined: the neighbours of each slot that its paths come from.
+        joined: for each slot, the neighbours from which its paths come.
         step: 1 for paths from the top, -1 for paths from the bottom.
     """
     length = [0] * len(layers.layer)

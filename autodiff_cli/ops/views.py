@@ -227,7 +227,7 @@ def split(x: Value, split_size: Wholes, dim: int = 0) -> Any:
 
 @takes(chunks=WHOLE, dim=DIMENSION)
 def chunk(x: Value, chunks: int, dim: int = 0) -> Any:
-    """The parts of x along dim, at most as many as chunks, of equal length (the last may be shorter)."""
+    """The parts into which x is split along dim: at most ``chunks``, of equal length (the last may be shorter)."""
     length = length_along("chunk", x, dim)
     if chunks < 1:
         raise ArgumentError(f"chunk expects 'chunks' to be greater than 0, got: {chunks}")

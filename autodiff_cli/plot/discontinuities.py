@@ -1,4 +1,4 @@
-"""Detection of discontinuities: poles, jumps, kinks and ends of the domain are located to the last digits and classified.
+"""Detection of discontinuities: poles, jumps, kinks and ends of the domain are located to the last digit and classified.
 
 An interval whose samples contradict the slopes is bisected.  The limits from both sides then classify the discontinuity: the
 curves are sampled at distances that shrink from the sampling step to the resolution of a float, and the differences between

@@ -16,7 +16,7 @@ _LABELS = (
     ("also", "aliases"),
     ("derivative", "derivative"),
     ("domain", "domain"),
-    ("differentiable for", "smooth"),
+    ("differentiable where", "smooth"),
     ("at kinks", "convention"),
 )
 

@@ -60,7 +60,7 @@ SILENT = ("backward", "retain_grad", "remove", "manual_seed", "set_grad_enabled"
 
 
 def kind_of(thing: object) -> type:
-    """Return the class of a value that is the key in ``METHODS`` and ``ATTRIBUTES``."""
+    """Return the class under which ``METHODS`` and ``ATTRIBUTES`` list a value."""
     return next((kind for kind in METHODS if isinstance(thing, kind)), type(thing))
 
 

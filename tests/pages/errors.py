@@ -35,7 +35,7 @@ UNPROVOKED = {
     "ProgramError": "`autodiff graph` raises this error if Graphviz's `dot` fails.",
     "ClusterError": "`autodiff map --engine dask` raises this error if workers do not answer: [Several machines](scaling.md).",
     "InternalError": "The hint explains how to report the defect. No known command line causes this error.",
-    "OutOfMemory": "The memory of the machine, or the limit of `ulimit -v`, is exhausted. Limits refuse most such requests.",
+    "OutOfMemory": "The memory of the machine, or the limit of `ulimit -v`, is exhausted. Limits refuse most large requests.",
     "MissingPackage": "The hint contains the command that installs the package, such as `pip install pyarrow`.",
 }
 """An explanation for each class that no command line causes in every environment."""

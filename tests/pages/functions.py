@@ -44,7 +44,7 @@ def _entry(op: FunctionInfo) -> str:
     rows = (
         ("derivative", f"`{op.formula}`" if op.formula else ""),
         ("domain", "" if known["domain"] == "everywhere" else prose(op.domain)),
-        ("differentiable for", "" if op.smooth in ("", "everywhere", op.domain) else prose(op.smooth)),
+        ("differentiable where", "" if op.smooth in ("", "everywhere", op.domain) else prose(op.smooth)),
         ("at kinks" if op.kink is not None or op.second_kink is not None else "convention", prose(op.convention)),
     )
     lines += [f"- {label}: {text}" for label, text in rows if text]

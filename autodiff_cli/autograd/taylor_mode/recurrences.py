@@ -21,7 +21,7 @@ from autodiff_cli.autograd.taylor_mode.series import (
 
 
 def variable(series: Series, k: int) -> Coefficient:
-    """Return the coefficient of the variable: 0, because its coefficient of order 1 is set on creation."""
+    """Return a coefficient of the variable, of order 2 or above: 0.  The coefficient of order 1 is set on creation."""
     return 0.0
 
 

@@ -22,7 +22,7 @@ from autodiff_cli.errors import DataError, setting
 from autodiff_cli.wording import plural
 
 FAST_FROM = 1 << 20
-"""The number of bytes of a piece from which importing Arrow saves time."""
+"""The smallest size in bytes of a piece for which the import of Arrow saves time."""
 FAST_FROM_THEN = 1 << 16
 """The number of bytes of a piece from which using Arrow saves time if it is already imported."""
 FAST_FROM_EACH = 64
@@ -192,7 +192,7 @@ class DelimitedReader(TextReader):
         return bad.applied_to(Block(len(rows.cells), numbers, columns, raw, bad.where, lines))
 
     def _pad(self, rows: _Rows, raw: list[str] | None, bad: BadRows) -> None:
-        """Pad or cut every row to the number of columns, and record the rows that had another number of cells as bad."""
+        """Pad or cut every row to the number of columns, and record as bad the rows that had a different number of cells."""
         width = len(self.columns)
         for i, row in enumerate(rows.cells):
             if len(row) == width:
