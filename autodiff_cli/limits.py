@@ -1,7 +1,8 @@
 """Limits on the memory, the output and the time of one run, so that a typo does not exhaust the machine.
 
 Each limit is checked before memory or time is spent: the shape of an array is checked before the array is allocated.
-``unlimited`` lifts all limits.  The counted memory is that of large arrays; each is counted from the call of ``hold`` until it is freed.
+``unlimited`` lifts all limits.  The counted memory is that of large arrays; each is counted from the call of ``hold`` until it
+is freed.
 """
 
 from __future__ import annotations
