@@ -107,6 +107,10 @@ def test_broadcasting() -> None:
     assert note["message"].startswith("maximum at x = 1, y = 1 in 2 of 6 elements, first at [0, 2]:")
 
 
+def test_a_variable_without_elements_has_no_kink() -> None:
+    assert ad.evaluate("sum(y)**0", {"y": []}).notes == []
+
+
 def test_order_2_knows_bends() -> None:
     assert _kinds("softsign(x)", {"x": 0}) == []
     assert _kinds("softsign(x)", {"x": 0}, order=2) == ["kink"]

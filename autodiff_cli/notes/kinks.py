@@ -139,8 +139,9 @@ def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
     along: list[tuple[str, tuple[int, ...]]] = []
     for name, leaf in evaluation.variables.items():
         if name in wanted:
-            elements = list(np.ndindex(leaf.shape)) if leaf.numel() <= MOST_LINES else []
-            if not elements:
+            if leaf.numel() <= MOST_LINES:
+                elements = list(np.ndindex(leaf.shape))
+            else:
                 fitting = [s.mask for s in switches if name in s.variables and s.mask.shape == leaf.shape]
                 elements = [first_place(mask) for mask in fitting] or [(0,) * leaf.ndim]
             along += [(name, element) for element in elements]
