@@ -381,7 +381,7 @@ def test_what_cannot_be_written_says_so(expression: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "options", "message"),
     [
-        ("5", {}, "no variable"),
+        ("5", {}, "needs a variable"),
         ("x", {"order": 0}, "1 or more"),
         ("x", {"wrt": ["y"]}, "no variable 'y'"),
         ("[x, 2*x]", {}, "shape"),

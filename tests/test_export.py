@@ -303,7 +303,7 @@ def test_code_is_straight_and_grows_in_proportion(to: str) -> None:
         ("sort([x, 1])[0]", "c", "no elementwise formula", "autodiff grad"),
         ("x", "rust", "cannot export to 'rust'", "python"),
         ("x", "pytorch", "cannot export to 'pytorch'", "torch"),
-        ("5", "c", "no variable", "without a value"),
+        ("5", "c", "needs a variable", "without a value"),
     ],
 )
 def test_errors(expression: str, to: str, message: str, hint: str) -> None:

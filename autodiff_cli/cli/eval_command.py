@@ -76,9 +76,9 @@ def grad(given: options.Given, order: int, verify: bool, digits: int | None, out
     autodiff grad "k*q1*q2/r**2" --at q1=1e-6,q2=2e-6,r=0.05 --const k=8.99e9
     """
     from autodiff_cli.derivatives.evaluate import evaluate
-    from autodiff_cli.errors import MissingValue
+    from autodiff_cli.evaluation.names import without_variable
 
     result = evaluate(**given.keywords(), order=order, strict=out.strict, verify=verify, digits=digits, command="grad")
     if not result.grad:
-        raise MissingValue("there is no variable to differentiate with respect to", hint="give a variable its value with --at x=1")
+        raise without_variable("grad")
     out.emit(result, "autodiff_cli.report.table:gradient_tables")

@@ -18,6 +18,7 @@ from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownNam
 from autodiff_cli.evaluation.bindings import variables
 from autodiff_cli.evaluation.coercion import variable_hint
 from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.evaluation.names import without_variable
 from autodiff_cli.limits import lifted
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> 
         LimitError: if a matrix has more than 100,000 numbers.
     """
     if not evaluation.variables:
-        raise MissingValue("there is no variable to differentiate", hint=f"give it a value with {setting('at', 'x=1')}")
+        raise without_variable(command)
     inputs = list(evaluation.variables.values())
     with np.errstate(all="ignore"):
         if command == "jvp":

@@ -16,8 +16,9 @@ from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.taylor_mode import Expansion
 from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.derivatives.lazy_notes import LazyNotes
-from autodiff_cli.errors import AutodiffError, MissingValue, NoSeriesError, UsageError, setting
+from autodiff_cli.errors import AutodiffError, NoSeriesError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.evaluation.names import without_variable
 from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.limits import MOST_ORDERS, check_count, check_printed
 from autodiff_cli.wording import listed
@@ -107,7 +108,7 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
     """
     names = list(evaluation.variables)
     if not names:
-        raise MissingValue("there is no variable to expand in", hint=f"give it a value with {setting('at', 'x=1')}")
+        raise without_variable("a Taylor series")
     if len(names) > 1:
         raise UsageError(
             f"a Taylor series is in one variable, not in {listed(names)}",

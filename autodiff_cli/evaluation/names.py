@@ -69,6 +69,15 @@ def without_value(missing: Mapping[str, Span], source: str) -> MissingValue:
     return MissingValue(message, span=span, source=source, hint=hint)
 
 
+def without_variable(task: str) -> MissingValue:
+    """Return the error for an evaluation without a variable.
+
+    Args:
+        task: the task that needs one, as the beginning of the message.
+    """
+    return MissingValue(f"{task} needs a variable", hint=f"give a variable its value with {setting('at', 'x=1')}")
+
+
 def function_hint(name: str, known: Iterable[str]) -> str:
     """Return a hint for a name that is not a function in expressions."""
     if name in _STATEMENTS:

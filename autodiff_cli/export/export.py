@@ -13,14 +13,14 @@ from autodiff_cli.compiler.instruction import Instruction
 from autodiff_cli.compiler.program import derivatives, output_name, terms
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.errors import NoSeriesError, NotRecordable, UsageError
-from autodiff_cli.evaluation.compile import names_and_values, trace
+from autodiff_cli.evaluation.compile import trace
 from autodiff_cli.evaluation.lowering import decomposed, decomposition, lowered
 from autodiff_cli.export.codegen import Code, Helpers
 from autodiff_cli.export.source_file import SourceFile, source
 from autodiff_cli.export.targets import NAMES, TARGETS, Target
 from autodiff_cli.postorder import postorder
 from autodiff_cli.suggest import suggestion
-from autodiff_cli.symbolic.differentiate import without_formula
+from autodiff_cli.symbolic.differentiate import variables_and_constants, without_formula
 from autodiff_cli.symbolic.scalars import ScalarTracingEvaluator
 from autodiff_cli.wording import listed
 
@@ -73,11 +73,7 @@ def export(
 def _derived(
     target: Target, expression: str, name: str, wrt: Sequence[str] | None, order: int, const: Mapping[str, Any] | None
 ) -> SourceFile:
-    names, by, leaves = names_and_values(expression, wrt, const, "float64")
-    if not by:
-        raise UsageError(
-            "there is no variable to differentiate with respect to", hint="leave a name without a value to make it a variable"
-        )
+    names, by, leaves = variables_and_constants(expression, wrt, const)
     wanted = terms(by, order)
     try:
         traced = trace(expression, names, leaves, "float64", ScalarTracingEvaluator)

@@ -21,10 +21,11 @@ from autodiff_cli.autograd.gradient_check import analytic_jacobian, mismatch
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.derivatives.lazy_notes import LazyNotes
-from autodiff_cli.errors import AutodiffError, MissingValue, NotPrecise, UnknownName, UsageError, setting
+from autodiff_cli.errors import AutodiffError, NotPrecise, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import named
 from autodiff_cli.evaluation.coercion import variable_hint
 from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.evaluation.names import without_variable
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.gradcheck.methods import Extrapolated, FixedStep, HighPrecision, Method, Verdicts, gradient_of
 from autodiff_cli.gradcheck.verdicts import Tolerances, Verdict, rounded, worst
@@ -126,7 +127,7 @@ def check_gradient(
     for point in points:
         evaluation = Evaluation(expression, point, const, wrt, dtype, False, gradient)
         if not evaluation.variables:
-            raise MissingValue("there is no variable to check", hint=f"give it a value with {setting('at', 'x=1')}")
+            raise without_variable("gradcheck")
         # Derivatives in float32 have only 7 digits; like PyTorch's gradcheck, this check requires float64.
         if dtype != "float64":
             raise UsageError("gradcheck works in float64", hint=f"leave out {setting('dtype')}")

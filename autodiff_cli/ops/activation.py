@@ -50,7 +50,7 @@ _ANY = ((0.3,), (-1.7,), ([0.5, -2.0],))
 
 
 def _sigmoid(x: Array) -> Any:
-    # The argument of exp is never positive: there is no overflow, and both tails have full precision.
+    # The argument of exp is never positive, so exp does not overflow and both tails have full precision.
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1.0, small)[()] / (1 + small)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import CommandResult, Record
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.program import Term, output_name
@@ -108,11 +109,7 @@ def differentiate(
     if order < 1:
         raise UsageError(f"the order must be 1 or more, not {order}")
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}", hint="use 'autodiff taylor' for higher orders")
-    names, by, leaves = names_and_values(expression, wrt, const, "float64")
-    if not by:
-        raise UsageError(
-            "there is no variable to differentiate with respect to", hint="leave a name without a value to make it a variable"
-        )
+    names, by, leaves = variables_and_constants(expression, wrt, const)
     point = None if at is None else _point(names, at)
     algebra = Algebra(names)
     try:
@@ -146,6 +143,21 @@ def _point(names: Sequence[str], at: Mapping[str, Any]) -> dict[str, float]:
             hint=f"add {setting('at', f'{missing[0]}=1')}, or leave out all values to compute only the formula",
         )
     return {name: float(at[name]) for name in names}
+
+
+def variables_and_constants(
+    expression: str, wrt: Sequence[str] | None, const: Mapping[str, Any] | None
+) -> tuple[list[str], list[str], dict[str, Tensor]]:
+    """Return what ``names_and_values`` returns, for a formula, which needs a variable to differentiate with respect to.
+
+    Raises:
+        UsageError: if ``wrt`` is empty, or if every name of the expression has a value.
+        AutodiffError: see ``names_and_values``.
+    """
+    names, by, leaves = names_and_values(expression, wrt, const, "float64")
+    if not by:
+        raise UsageError("a derivative needs a variable", hint="leave a name without a value to make it a variable")
+    return names, by, leaves
 
 
 def without_formula(error: NotRecordable | NoSeriesError, variable: str) -> NotRecordable:
