@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -62,14 +63,15 @@ class _RoundingEvaluator(Evaluator):
         seed = zlib.crc32(np.ascontiguousarray(result._data).tobytes(), zlib.crc32(op.name.encode(), self._seed))
         moved = result * self._factor(seed, exact, result)
         if moved.requires_grad:  # the backward pass also rounds the cotangent
-            back = self._factor(seed + 2, exact, result)
+            back = self._factor(seed + 1, exact, result)
             moved.register_hook(lambda gradient: gradient * back)
         return moved
 
     def _factor(self, seed: int, exact: NDArray[np.bool_] | bool, result: Tensor) -> Tensor:
-        moved = np.random.default_rng(seed).uniform(4.0, 8.0, result.shape)  # a smaller one may be lost in rounding
-        sign = np.where(np.random.default_rng(seed + 1).uniform(size=result.shape) < 0.5, -1.0, 1.0)
-        return Tensor((1 + np.where(exact, 0.0, self._eps * moved * sign)).astype(result.dtype))
+        chosen = random.Random(seed)  # numpy.random takes 10 ms to import
+        # A change of less than 4 roundings may be lost in rounding.
+        moved = [chosen.choice((-1.0, 1.0)) * chosen.uniform(4.0, 8.0) for _ in range(result.numel())]
+        return Tensor((1 + np.where(exact, 0.0, self._eps * np.reshape(moved, result.shape))).astype(result.dtype))
 
 
 def _moved(leaf: Tensor, seed: int) -> Tensor:
