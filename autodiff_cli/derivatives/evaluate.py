@@ -10,8 +10,8 @@ import numpy as np
 
 from autodiff_cli.autograd.higher_order import Index
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.command_result import CommandResult, Record, plain
-from autodiff_cli.derivatives.lazy_notes import LazyNotes
+from autodiff_cli.command_result import Record, plain
+from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.derivatives.orders import hessian, partial_derivatives
 from autodiff_cli.errors import AutodiffError, GraphError, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import COLUMNS, Evaluation, TensorRow, plain_records
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from autodiff_cli.precise.right_digits import Verified
 
 
-class Result(CommandResult):
+class Result(DerivativeResult):
     """The result of ``evaluate``.
 
     Attributes:
@@ -51,12 +51,6 @@ class Result(CommandResult):
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.hessian: dict[str, dict[str, Any]] = {}
         self.derivatives: dict[Index, Any] = {}
-        self.verified: Verified | None = None
-        self._notes: LazyNotes | None = None
-
-    @property
-    def notes(self) -> list[dict[str, Any]]:
-        return [] if self._notes is None else self._notes.read()
 
     def content(self) -> Record:
         tensors = plain_records(row.record() for row in self.tensors) if self.command == "eval" else []
@@ -74,14 +68,12 @@ class Result(CommandResult):
                 {"order": len(index), "wrt": list(index), "value": plain(value)} for index, value in self.derivatives.items()
             ]
         if self.verified is not None:
-            result |= self.verified.to_dict()
             for row in tensors:
                 self.verified.mark(row, "value", ("tensors", row["name"]))
             for entry in result.get("derivatives", ()) if self.verified.digits is not None else ():
                 path = ("hessian" if entry["order"] == 2 else "derivatives", *entry["wrt"])
                 entry["value"] = self.verified.texts.get(path, entry["value"])
-        result["notes"] = self.notes
-        return result
+        return self.completed(result)
 
     def numbers(self) -> list[tuple[str, Any]]:
         """Return the value and every derivative, each with its name in messages."""
@@ -193,7 +185,7 @@ def evaluate(
         result.grad[name] = zero if leaf.grad is None else leaf.grad._data
     # Bind the dictionaries rather than the result, to avoid a reference cycle.
     named = partial(_derivatives, result.grad, result.derivatives)
-    result._notes = LazyNotes(evaluation, first, named, order, shows_value=command != "grad")
+    result.noted = LazyNotes(evaluation, first, named, order, shows_value=command != "grad")
     result.tensors = evaluation.rows()
     if create_graph:
         result.tensors += evaluation.gradient_rows()

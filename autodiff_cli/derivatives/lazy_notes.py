@@ -1,13 +1,16 @@
-"""Notes that are computed when they are read."""
+"""Notes that are computed when they are read, and the results that have them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from autodiff_cli.command_result import CommandResult, Record
+
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Evaluation
     from autodiff_cli.evaluation.phrasing import Note
+    from autodiff_cli.precise.right_digits import Verified
 
 
 class LazyNotes:
@@ -42,6 +45,27 @@ class LazyNotes:
     def __reduce__(self) -> tuple[Callable[[list[Note]], LazyNotes], tuple[list[Note]]]:
         # An evaluation contains functions, which cannot be pickled.
         return _known, (self.read(),)
+
+
+class DerivativeResult(CommandResult):
+    """A result with derivatives, whose notes are computed when they are read.
+
+    Attributes:
+        verified: the verified digits, or ``None`` if they were not requested.
+        noted: the notes; ``None`` before the evaluation is complete.
+    """
+
+    verified: Verified | None = None
+    noted: LazyNotes | None = None
+
+    @property
+    def notes(self) -> list[Record]:
+        """The notes on the evaluation, each of which is ``{"kind", "span", "message"}``."""
+        return [] if self.noted is None else self.noted.read()
+
+    def completed(self, content: Record) -> Record:
+        """Return the content of the JSON object with the verified digits and the notes added."""
+        return {**content, **({} if self.verified is None else self.verified.to_dict()), "notes": self.notes}
 
 
 def _notes(evaluation: Evaluation, numbers: Sequence[tuple[str, Any]], order: int, shows_value: bool) -> list[Note]:

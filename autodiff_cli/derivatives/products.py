@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from autodiff_cli.autograd.functional import hessian_vector, jacobian_of, jacobi
 from autodiff_cli.autograd.higher_order import MOST_PARTIALS
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.command_result import CommandResult, Record, plain
-from autodiff_cli.derivatives.lazy_notes import LazyNotes
+from autodiff_cli.command_result import Record, plain
+from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName, setting
 from autodiff_cli.evaluation.bindings import variables
 from autodiff_cli.evaluation.coercion import variable_hint
@@ -21,13 +21,10 @@ from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import without_variable
 from autodiff_cli.limits import lifted
 
-if TYPE_CHECKING:
-    from autodiff_cli.precise.right_digits import Verified
-
 _ORDER = {"hessian": 2, "hvp": 2}
 
 
-class Product(CommandResult):
+class Product(DerivativeResult):
     """A Jacobian, a Hessian, or the product of a Jacobian or a Hessian with a vector.
 
     Attributes:
@@ -46,26 +43,18 @@ class Product(CommandResult):
         self.value = evaluation.output._data
         self.shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
         self.found = found
-        self.verified: Verified | None = None
-        self._notes = LazyNotes(
+        self.noted = LazyNotes(
             evaluation, evaluation.notes(), partial(_flat, command, found), _ORDER.get(command, 1), shows_value=False
         )
 
-    @property
-    def notes(self) -> list[dict[str, Any]]:
-        """The notes on the evaluation."""
-        return self._notes.read()
-
     def content(self) -> Record:
-        result = {
+        content = {
             "expression": self.expression,
             "dtype": self.dtype,
             "value": plain(self.value),
             self.command: _plain(self.found),
         }
-        if self.verified is not None:
-            result |= self.verified.to_dict()
-        return {**result, "notes": self.notes}
+        return self.completed(content)
 
     def numbers(self) -> list[tuple[str, Any]]:
         """Return every block with its name."""

@@ -6,7 +6,7 @@ The program is evaluated again with a power series in place of the variable; see
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,14 @@ from numpy.typing import NDArray
 from autodiff_cli.autograd.higher_order import Index, partials
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.taylor_mode import Expansion
-from autodiff_cli.command_result import CommandResult, Record, plain
-from autodiff_cli.derivatives.lazy_notes import LazyNotes
+from autodiff_cli.command_result import Record, plain
+from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.errors import AutodiffError, NoSeriesError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import without_variable
 from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.limits import MOST_ORDERS, check_count, check_printed
 from autodiff_cli.wording import listed
-
-if TYPE_CHECKING:
-    from autodiff_cli.precise.right_digits import Verified
 
 Array = NDArray[np.floating]
 MOST_EXACT = 150
@@ -33,7 +30,7 @@ MOST_NESTED = 6
 """The highest order at which nested reverse mode is fast and replaces Taylor mode if the latter yields nan."""
 
 
-class Taylor(CommandResult):
+class Taylor(DerivativeResult):
     """The Taylor series of an expression.
 
     Attributes:
@@ -53,16 +50,10 @@ class Taylor(CommandResult):
         self.at = evaluation.variables[self.variable]._data
         self.coefficients = coefficients
         self.derivatives = scaled(coefficients)
-        self.verified: Verified | None = None
-        self._notes = LazyNotes(evaluation, evaluation.notes(), lambda: self.numbers()[1:], order)
-
-    @property
-    def notes(self) -> list[dict[str, Any]]:
-        """The notes on the coefficients."""
-        return self._notes.read()
+        self.noted = LazyNotes(evaluation, evaluation.notes(), lambda: self.numbers()[1:], order)
 
     def content(self) -> Record:
-        result = {
+        content = {
             "expression": self.expression,
             "dtype": self.dtype,
             "order": self.order,
@@ -71,9 +62,7 @@ class Taylor(CommandResult):
             "coefficients": plain(self.coefficients),
             "derivatives": plain(self.derivatives),
         }
-        if self.verified is not None:
-            result |= self.verified.to_dict()
-        return {**result, "notes": self.notes}
+        return self.completed(content)
 
     def records(self) -> list[dict[str, Any]]:
         """Return one record for each order."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.command_result import CommandResult, Record, plain
-from autodiff_cli.derivatives.lazy_notes import LazyNotes
+from autodiff_cli.command_result import Record, plain
+from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
 from autodiff_cli.language.tree import Syntax, unparse
 
 
@@ -205,7 +204,7 @@ class SecondDerivatives:
 
 
 @dataclass(slots=True, eq=False)
-class Explanation(CommandResult):
+class Explanation(DerivativeResult):
     """The explanation of an evaluation and its derivatives.
 
     Attributes:
@@ -238,10 +237,6 @@ class Explanation(CommandResult):
     seconds: list[SecondDerivatives] = field(default_factory=list)
     hessian: dict[str, dict[str, Array]] = field(default_factory=dict)
     noted: LazyNotes | None = None
-
-    @property
-    def notes(self) -> list[dict[str, Any]]:
-        return [] if self.noted is None else self.noted.read()
 
     def numbers(self) -> list[tuple[str, Array]]:
         """Return the value and every derivative, each with its description."""
