@@ -71,7 +71,7 @@ def test_no_limits_lifts_the_limit_on_elements(monkeypatch: pytest.MonkeyPatch, 
         ("x = tensor(5, dtype=float16)", "'float16' has no value here", "did you mean 'float64'?"),
         ("x = tensor(5, requires_gard=true)", "tensor has no parameter 'requires_gard'", "did you mean 'requires_grad'?"),
         ("x = linspace(0, 1)", "linspace needs 'steps' too", "it is linspace(start, end, steps, dtype=none, requires_grad=false)"),
-        ("x = tensor([1, [2]])", "tensor cannot work on a list whose rows differ in length", "it is tensor(data"),
+        ("x = tensor([1, [2]])", "tensor cannot be applied to a list whose rows differ in length", "it is tensor(data"),
         ("x = tensor(5)\nx.grad_fn.name()", "none has no method 'name'", "a leaf has no grad_fn: no operation made it"),
         ("x = tensor(5)\nx.grad.zero_()", "none has no method 'zero_'", "run the backward pass first: .grad is none until then"),
     ],
@@ -148,7 +148,7 @@ def test_files_that_are_nearly_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert main(["eval", "x", "--at", f"x=@{folder}piont.csv"]) == 5
         assert capsys.readouterr().err.endswith(f"hint: did you mean '{folder}points.csv'?\n")
     contents = {
-        "points.csv": ("1,2\n3\n", "row 2 has 1 of the 2 numbers that the rows above have"),
+        "points.csv": ("1,2\n3\n", "the number of columns changes from 2 to 1 at row 2"),
         "words.csv": ("1,2\n3,four\n", "'four' in row 2, column 2, is not a number"),
         "empty.csv": ("", "it is empty"),
         "object.json": ('{"a": 1}', "use a number, or nested lists of numbers with rows of equal length"),

@@ -31,8 +31,8 @@ class SymbolicEvaluator(Evaluator):
     """An evaluator for programs whose variables do not have values.
 
     An undefined name is a variable.  Expressions without variables are computed numerically.  Both branches of a
-    conditional are run, because the condition is unknown; a recursive call would therefore not end, so that it is
-    recorded as a single step.
+    conditional are run, because the condition is unknown; a recursive call would therefore not end, so it is recorded
+    as a single step.
     """
 
     def __init__(self, source: str, dtype: DType) -> None:
@@ -81,7 +81,7 @@ class SymbolicEvaluator(Evaluator):
         return made
 
     def _whole(self, value: object, node: Syntax) -> Any:
-        """Return a list that contains symbols as one symbol, after checking that its other items fit into a tensor."""
+        """Convert a list that contains symbols to one symbol, after checking that its other items fit into a tensor."""
         if not isinstance(value, list) or not _has_symbol(value):
             return value
         node = value.node if isinstance(value, Items) else node
@@ -116,7 +116,7 @@ class SymbolicEvaluator(Evaluator):
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
         thing = self._whole(thing, node.children[0])
-        # A symbol may have several named results, such as the results of sort; a method needs brackets.
+        # An unknown name may be a named result, such as ``values`` of sort; the name of a function is an error without brackets.
         if isinstance(thing, Symbol) and (name in ATTRIBUTES or name not in FUNCTIONS):
             return self._made(None, (thing,), {}, node)
         return super().attribute(thing, name, node)

@@ -61,7 +61,7 @@ class _Wrong(ValueError):
 
 _WANTED = {
     ".npy": "use a file that numpy.save wrote for an array of numbers",
-    ".csv": "use comma-separated numbers, the same count in every row, and omit the header",
+    ".csv": "write comma-separated numbers without a header, with the same count in every row",
     ".json": "use a number, or nested lists of numbers with rows of equal length",
 }
 
@@ -73,7 +73,7 @@ def _reason(error: Exception) -> str | None:
         return text
     uneven = re.match(r"the number of columns changed from (\d+) to (\d+) at row (\d+)", text)
     if uneven:
-        return f"row {uneven[3]} has {uneven[2]} of the {uneven[1]} numbers that the rows above have"
+        return f"the number of columns changes from {uneven[1]} to {uneven[2]} at row {uneven[3]}"
     word = re.match(r"could not convert string '(.*)' to float64 at row (\d+), column (\d+)", text)
     return f"'{word[1]}' in row {int(word[2]) + 1}, column {word[3]}, is not a number" if word else None
 
@@ -81,7 +81,7 @@ def _reason(error: Exception) -> str | None:
 def _npy(path: str) -> Array | None:
     with open(path, "rb") as file:
         version = np.lib.format.read_magic(file)
-        if version not in ((1, 0), (2, 0)):  # later versions exist for field names
+        if version not in ((1, 0), (2, 0)):  # version 3.0 only adds Unicode field names
             return None
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         with warnings.catch_warnings():
@@ -95,7 +95,7 @@ def _npy(path: str) -> Array | None:
         count = math.prod(shape)
         left = source_text.left_in(file)
         if left is not None and left < count * dtype.itemsize:
-            raise _Wrong(f"its header announces {count:,} numbers, but only {left:,} bytes follow")
+            raise _Wrong(f"its header specifies {count:,} numbers, but only {left:,} bytes follow")
         check_size(shape)
         array = np.empty(count, dtype)
         _fill(file, memoryview(array.view(np.uint8)))  # type: ignore[arg-type]
@@ -108,7 +108,7 @@ def _fill(file: BufferedReader, places: memoryview) -> None:
     while done < len(places):
         read = file.readinto(places[done : done + _PIECE])
         if not read:
-            raise _Wrong(f"its header announces {len(places):,} bytes, but only {done:,} follow")
+            raise _Wrong(f"its header specifies {len(places):,} bytes, but only {done:,} follow")
         done += read
 
 
@@ -138,7 +138,7 @@ def _json(path: str) -> Array:
 
 
 def _number(item: object) -> float:
-    if isinstance(item, (bool, int, float)) or item in ("nan", "inf", "-inf"):  # JSON does not have number literals for them
+    if isinstance(item, (bool, int, float)) or item in ("nan", "inf", "-inf"):  # JSON does not have literals for nan and inf
         return float(item)
     if isinstance(item, dict):
         raise TypeError

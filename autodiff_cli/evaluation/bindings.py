@@ -41,7 +41,7 @@ def bindings(texts: Iterable[str], name: str) -> dict[str, Array]:
                 raise UsageError(f"'{variable}' is given twice with {setting(name)}", hint="give each variable one value")
             if not value:
                 hint = f"write {setting(name, f'{variable}=1')}"
-                raise UsageError(f"{setting(name)} gives '{variable}' no value", hint=hint)
+                raise UsageError(f"the value of '{variable}' in {setting(name)} is empty", hint=hint)
             values[variable] = from_file(value[1:]) if value.startswith("@") else constant(value, name, variable)
     return values
 

@@ -26,7 +26,7 @@ DTYPES = ("float32", "float64", "int64", "bool")
 
 
 class Items(list[Any]):
-    """The values of a list literal with its node, so that its tensor is listed under the literal, not under the enclosing call."""
+    """The values of a list literal with its node: the tensor of the list is listed under the literal, not the enclosing call."""
 
     __slots__ = ("node",)
 
@@ -109,7 +109,7 @@ def both(values: Iterable[object]) -> str:
 
 def refused(name: str, values: Iterable[object], wanted: str) -> ArgumentError:
     """Return the error for values that an operation does not accept; ``wanted`` is the hint with the accepted values."""
-    return ArgumentError(f"{name} cannot work on {both(values)}", hint=wanted)
+    return ArgumentError(f"{name} cannot be applied to {both(values)}", hint=wanted)
 
 
 def _briefly(value: object) -> str:
@@ -147,7 +147,7 @@ def is_plain(value: object) -> TypeGuard[float]:
 
 
 def weak_operand(value: Value, logical: bool) -> Value | np.float64:
-    """Return a plain number as a NumPy float, which gives inf and nan instead of raising, and any other value unchanged."""
+    """Convert a plain number to a NumPy float, whose operations give inf or nan instead of an error; return others unchanged."""
     return np.float64(value) if is_plain(value) and not (logical and isinstance(value, bool)) else value
 
 

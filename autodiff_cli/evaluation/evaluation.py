@@ -125,7 +125,7 @@ class Evaluation:
         for name in self.wrt:
             if name not in values:
                 if name in constants:
-                    hint = f"it is a constant in {setting('const')}"
+                    hint = f"move it from {setting('const')} to {setting('at')}"
                 else:
                     hint = suggestion(name, values) or f"give it a value with {setting('at')}"
                 hint = "write names with commas between them: x,y" if " " in name else hint
@@ -148,7 +148,7 @@ class Evaluation:
         if tensor.shape != self.output.shape:
             raise ShapeError(
                 f"the gradient has shape {list(tensor.shape)}, but the output has shape {list(self.output.shape)}",
-                hint=f"{setting('gradient')} needs one number for each element of the output",
+                hint=f"give {setting('gradient')} one number for each element of the output",
             )
         return tensor
 
@@ -226,7 +226,7 @@ class Evaluation:
         return evaluator.as_tensor(evaluator.run())
 
     def notes(self) -> list[dict[str, Any]]:
-        """Return the notes that can be given before differentiation."""
+        """Return the notes that do not require derivatives."""
         used = {node.text for node in walk(self.evaluator.tree) if node.kind == "NAME"}
         notes = [note("unused", f"'{name}' does not occur in the expression") for name in self.leaves if name not in used]
         if self.wrt and not self.differentiable and not self.no_grad:

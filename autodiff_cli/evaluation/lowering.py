@@ -1,6 +1,6 @@
 """Lowering: primitives that a target does not support are replaced by their decompositions.
 
-A VJP rule may use primitives that are not functions of the language, because they keep digits that a formula would lose.
+A VJP rule may use primitives that are not functions of the language, where a formula of functions would lose digits.
 For readable output and for other programming languages, the declaration of such a primitive contains an equivalent
 formula (``decomposition``).  Lowering traces the decomposition on the operands of the instruction.
 """
@@ -25,7 +25,7 @@ from autodiff_cli.errors import NotRecordable
 from autodiff_cli.evaluation.compile import TracingEvaluator
 
 Known = Callable[[Primitive, tuple[Any, ...]], bool]
-"""A predicate that is true if a target supports a primitive with these static arguments."""
+"""A predicate that is true if a target supports a primitive with the given static arguments."""
 
 
 def is_function(primitive: Primitive, _: tuple[Any, ...] = ()) -> bool:
@@ -108,5 +108,5 @@ def decomposed(tape: Tape, primitive: Primitive, operands: tuple[Operand, ...], 
 @functools.lru_cache(256)
 def _evaluator(text: str, dtype: np.dtype[Any]) -> TracingEvaluator:
     evaluator = TracingEvaluator(text, {}, dtype)
-    evaluator.most_operations = sys.maxsize  # the evaluator is shared by many tapes
+    evaluator.most_operations = sys.maxsize  # the cached evaluator counts the operations of all its uses
     return evaluator

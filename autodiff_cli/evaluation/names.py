@@ -73,9 +73,9 @@ def without_variable(task: str) -> MissingValue:
     """Return the error for an evaluation without a variable.
 
     Args:
-        task: the task that needs one, as the beginning of the message.
+        task: the task that needs a variable; the message begins with it.
     """
-    return MissingValue(f"{task} needs a variable", hint=f"give a variable its value with {setting('at', 'x=1')}")
+    return MissingValue(f"{task} needs a variable", hint=f"give a variable a value with {setting('at', 'x=1')}")
 
 
 def function_hint(name: str, known: Iterable[str]) -> str:
@@ -85,4 +85,4 @@ def function_hint(name: str, known: Iterable[str]) -> str:
     if name in _WITHOUT_GRADIENT:
         constant = setting("const")
         return f"use {constant} for a value without a derivative, or call {name} in a program for 'autodiff run'"
-    return suggestion(name, known) or "'autodiff functions' lists all functions"
+    return suggestion(name, known) or "list all functions with 'autodiff functions'"

@@ -40,7 +40,7 @@ def ordinal(order: int) -> str:
 
 
 def beside(texts: Mapping[Any, str]) -> str:
-    """Return a phrase such as `` with x = 0.0`` from the nonempty texts of arguments."""
+    """Join the nonempty texts of arguments into a phrase such as `` with x = 0.0``."""
     shown = [text for text in texts.values() if text]
     return f" with {', '.join(shown)}" if shown else ""
 

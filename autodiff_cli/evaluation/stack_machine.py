@@ -267,13 +267,13 @@ class Machine(Operations):
         return self.call_found(found, positional, named, node)
 
     def call_found(self, found: FunctionInfo | UserFunction, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        """Call the result of ``find``; for a function of the program, return pending work."""
+        """Call a function that ``find`` returned; for a function of the program, return pending work."""
         if isinstance(found, FunctionInfo):
             return self.apply(found, given, named, node)
         return self.enter(found, given, named, node)
 
     def enter(self, function: UserFunction, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        """Return the work for calling a function of the program, or its value if it has user-written derivatives."""
+        """Return the work for calling a function of the program, or its result if the function has user-written derivatives."""
         bound = function.bound(given, named)
         self.count(node)
         bound = [self.tensors.of(value, node) if isinstance(value, list) else value for value in bound]

@@ -31,7 +31,7 @@ from autodiff_cli.suggest import suggestion
 
 _MOST_TEXT = 400
 _MOVING = ("shape", "views", "arrange", "positions", "extremes", "sorting", "comparison", "creation")
-"""Sections of functions that move or compare elements without arithmetic."""
+"""The sections whose functions move or compare elements without arithmetic."""
 
 
 class TensorLog:
@@ -135,7 +135,7 @@ class TensorLog:
         try:
             stacked: Tensor = FUNCTIONS["stack"].function(tensors)
         except ShapeError as error:
-            error.hint = "the elements of a list are numbers, or lists of the same length"
+            error.hint = "write the elements of a list as numbers, or as lists of the same length"
             raise
         if node is None:
             return stacked

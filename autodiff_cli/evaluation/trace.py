@@ -90,12 +90,12 @@ def pointwise(step: Step) -> bool:
         return False
     try:
         return bool(np.shape(raw(step.result)) == _broadcast(step))
-    except ValueError:  # tensors of positions may have other shapes
+    except ValueError:  # a tensor of indices need not broadcast with the other arguments
         return False
 
 
 def reach(step: Step) -> tuple[int, ...] | None:
-    """Return the shape of the elementwise part of an operation before any reduction; ``None`` without an elementwise part."""
+    """Return the shape of the elementwise part of an operation, before any reduction; ``None`` if it does not have one."""
     if pointwise(step):
         return tuple(step.result.shape)
     return _broadcast(step) if step.op is not None and "reduction" in step.op.parameters else None

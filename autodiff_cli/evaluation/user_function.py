@@ -58,7 +58,7 @@ class UserFunction:
         if count != len(self.parameters) or set(together) != set(self.parameters):
             raise ArgumentError(
                 f"{self.name} takes {plural(len(self.parameters), 'argument')}, not {count}",
-                hint=f"it is defined as {self.name}({', '.join(self.parameters)})",
+                hint=f"call it as {self.name}({', '.join(self.parameters)})",
             )
         return [together[name] for name in self.parameters]
 
@@ -79,7 +79,7 @@ def call_with_own_vjp(machine: Computes, function: UserFunction, given: Sequence
         NoSeriesError: if an argument is a power series, for which the function does not have a rule.
     """
     if any(type(argument) is not Tensor for argument in given):
-        raise NoSeriesError(f"the derivatives of '{function.name}' are written by hand: it has no rule for power series")
+        raise NoSeriesError(f"'{function.name}' has no rule for power series, because its derivatives are user-written")
     partials = function.partials or ()
 
     class UserVjp(Function):
@@ -115,7 +115,7 @@ def _cotangent(gradient: Tensor, derivative: Tensor, argument: Tensor, node: Syn
             f"this derivative has shape {list(derivative.shape)}, but its argument has shape {list(argument.shape)}",
             span=node.span,
             source=source,
-            hint="'with grad' needs the derivative of the output with respect to each element of the argument",
+            hint="give 'with grad' the derivative of the output with respect to each element of the argument",
         ) from None
     spread: Tensor = FUNCTIONS["expand"].function(product, shape)
     return spread

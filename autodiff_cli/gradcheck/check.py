@@ -136,7 +136,7 @@ def check_gradient(
             (elements * max(evaluation.output.numel(), 1) + (elements**2 if order == 2 else 0)) * len(points),
             MOST_CHECKED,
             "gradcheck would compare {} numbers, more than the limit of {}",
-            hint="name fewer variables, or check fewer elements: all elements share the same VJP rules",
+            hint="name fewer variables, or check fewer elements: all elements use the same VJP rules",
         )
         check = _Check(evaluation, order, pairs, doubts=eps is None and given is None)
         with np.errstate(all="ignore"):
@@ -203,7 +203,7 @@ class _Check:
         evaluation: the evaluation at the point.
         order: the highest order of the checked derivatives.
         claims: the claims, as pairs of a variable and an expression.
-        doubts: whether rounding errors of the backward pass may excuse a failed derivative.
+        doubts: whether to compare the error of a failed derivative with its change under perturbed rounding errors.
     """
 
     evaluation: Evaluation
@@ -254,7 +254,7 @@ class _Check:
         return [rounding_trials.evaluated(self.evaluation, seed) for seed in range(1, 5)]
 
     def _doubted(self, verdicts: Verdicts, analytic: NDArray[np.float64], names: list[str]) -> Verdicts:
-        """Replace the failures whose error is at most the change of the derivative under perturbed rounding errors."""
+        """Change failures to pass or undecided if perturbed rounding errors explain them; see ``rounded``."""
         failed = any(one.verdict == "fail" for row in verdicts for one in row)
         if not (failed and self.doubts and rounding_trials.fits(self.evaluation, len(names))):
             return verdicts
@@ -319,7 +319,7 @@ def _failure(entry: Entry, evaluation: Evaluation, eps: float | None) -> tuple[s
     message = mismatch(output, argument, numeric, analytic).rstrip()
     by = _derivative(entry)
     if eps is not None:
-        return message, f"leave out {setting('eps')} to choose a suitable step: this step may not suit {by}"
+        return message, f"leave out {setting('eps')}, so that gradcheck selects the step: this step may not suit {by}"
     if any(function.partials is not None for function in evaluation.evaluator.functions.values()):
         return message, f"check the 'with grad' rule: {by} used by the backward pass does not match finite differences"
     return message, f"use {setting('verify')} to count the correct digits: rounding errors destroy {by}"

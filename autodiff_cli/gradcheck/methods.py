@@ -32,10 +32,10 @@ class Method(Protocol):
     """A method to check the derivatives of an evaluation."""
 
     def first(self, name: str, analytic: Array) -> Verdicts:
-        """Check the derivatives with respect to a variable, of shape (elements of the variable, elements of the output)."""
+        """Check the array of derivatives with respect to a variable: a row for each element of the variable."""
 
     def second(self, a: str, b: str, analytic: Array) -> Verdicts:
-        """Check the derivatives of the gradient of ``a`` with respect to ``b``, of shape (elements of ``b``, elements of ``a``)."""
+        """Check the array of second derivatives with respect to ``a`` and ``b``: a row for each element of ``b``."""
 
     def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
         """Check a claim about the gradient of a variable.

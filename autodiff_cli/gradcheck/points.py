@@ -53,7 +53,7 @@ class At:
         for text in texts:
             for name, given in named(text, "at"):
                 if not given:
-                    raise UsageError(f"{_AT} gives '{name}' no value", hint=f"write {setting('at', f'{name}=1')}")
+                    raise UsageError(f"the value of '{name}' in {_AT} is empty", hint=f"write {setting('at', f'{name}=1')}")
                 file = given.startswith("@")
                 is_range = not file and len(pieces(given, COLON)) > 1
                 if name in self.ranges or (is_range and name in self.values):
@@ -120,7 +120,7 @@ class _BranchEvaluator(Evaluator):
 def _signature(expression: str, const: Mapping[str, Any], tree: Syntax, point: Point) -> Any:
     """Return the branches that a program takes at a point, or ``None`` if the evaluation fails.
 
-    Signatures of two points differ if a comparison, a sign or a piecewise constant function differs.
+    The results for two points differ if a comparison, a sign or a piecewise constant function differs.
     """
     evaluator = _BranchEvaluator(expression, leaves(point, const, "float64"), np.dtype(np.float64), tree)
     evaluator.tensors.steps = []
@@ -179,7 +179,7 @@ def _around_switches(expression: str, const: Mapping[str, Any], sampled: Sequenc
                 high, above = middle, here
         switches += 1
         found += [low, high]
-        if above != at_end:  # another switch lies before the end
+        if above != at_end:  # the program switches again between high and end
             work.insert(0, (high, end, above, at_end))
         found.append(between(high, end))
     return found

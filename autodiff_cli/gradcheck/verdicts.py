@@ -14,7 +14,7 @@ from autodiff_cli.precise.arithmetic import Real
 from autodiff_cli.precise.differences import Differences, Index, Slope
 
 CLOSE = 1e-12
-"""The relative error that is always allowed; the VJP rules of special functions are not more accurate."""
+"""The relative error that is always allowed, because the VJP rules of special functions are not more accurate."""
 _OPERATIONS, _INPUTS = 32, 8
 """The allowed error as a multiple of the change measured in rounding trials, for operations and for variables."""
 _SEEDS = (1, 2, 3)
@@ -26,7 +26,7 @@ _NOISE = "rounding errors in the evaluation are as large as the derivative"
 
 _OPEN = "open"
 ORDER = ("pass", "kink", "undecided", "fail")
-"""The verdicts from best to worst; ``Judge`` uses ``_OPEN`` internally in addition."""
+"""The verdicts, from best to worst; ``Judge`` also uses the internal verdict ``_OPEN``."""
 
 
 class Tolerances(NamedTuple):
@@ -166,7 +166,7 @@ def rounded(verdict: Verdict, spread: float) -> Verdict:
 
 
 def worst(verdicts: list[Verdict]) -> Verdict:
-    """Return the worst verdict, with ties broken by the largest ratio of error to tolerance; a pass for an empty list."""
+    """Return the worst verdict, or a pass for an empty list; the largest ratio of error to tolerance breaks ties."""
 
     def excess(verdict: Verdict) -> tuple[int, float]:
         far = verdict.error / verdict.tolerance if verdict.tolerance else verdict.error

@@ -47,7 +47,7 @@ def notes_on(
     """
     with np.errstate(all="ignore"), enable_grad():
         lost = _tried(lambda: lost_digits.lost(evaluation, numbers, order, shows_value))
-        # The search for kinks would mistake an underflow for a kink.
+        # The search for kinks would mistake an overflow or underflow for a kink.
         ended = any(one["kind"] in ("overflow", "underflow") for one in lost)
         bent = _tried(lambda: kinks.kinks(evaluation, order)) if numbers and not ended else []
         shown = [evaluation.output._data, *(value for _, value in numbers if value is not None)]
@@ -82,7 +82,7 @@ def _limited(notes: list[Note]) -> list[Note]:
     for one in notes:
         known = places.setdefault(one["kind"], set())
         place = None if one["span"] is None else (*one["span"], one.get("order"))
-        if place in known or len(known) >= MOST_OF_A_KIND:  # a place in a function that is called several times
+        if place in known or len(known) >= MOST_OF_A_KIND:  # a function that is called several times may repeat its notes
             more[one["kind"]] = more.get(one["kind"], 0) + 1
         else:
             known.add(place)

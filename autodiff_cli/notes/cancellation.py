@@ -1,8 +1,8 @@
 """Loss of digits in an evaluation, found by propagating an error bound along the trace.
 
 Each value has an error in units of the machine epsilon of its type.  Given values are exact, and an operation that rounds adds
-half of its result.  The errors of its arguments are multiplied by the derivative, so relative errors are multiplied by the
-condition number ``abs(x*f'(x)/f(x))``.  For sums, products, quotients and roots the code determines whether the result was
+an error of half its result.  The errors of its arguments are multiplied by the derivative, so relative errors are multiplied by
+the condition number ``abs(x*f'(x)/f(x))``.  For sums, products, quotients and roots the code determines whether the result was
 rounded, so that ``5 - 5`` and ``x**2 - 2*x + 1`` at 1 are exact.
 """
 
@@ -34,7 +34,7 @@ Key = int | str
 """The key of an argument of a step: its position or its keyword."""
 
 MOST_STEPS = 2_000
-"""The largest number of steps of a program that has notes on digits; for more steps, the notes would be too slow."""
+"""The largest number of steps for which notes on lost digits are computed; for more steps, the computation would be too slow."""
 MOST_ELEMENTS, SAMPLE = 10_000, 1_000
 """The largest tensor that is examined completely, and the size of the sample of a larger tensor."""
 

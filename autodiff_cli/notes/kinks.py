@@ -78,7 +78,7 @@ def kinks(evaluation: Evaluation, order: int) -> list[Note]:
         return []
     eps = float(np.finfo(evaluation.dtype).eps)
     felt: dict[str, _Felt] = {}  # the effect along the first affected line of each variable
-    from autodiff_cli.notes.one_sided_limits import changes  # most expressions do not switch anywhere
+    from autodiff_cli.notes.one_sided_limits import changes  # imported here, as most expressions do not have switches
 
     for line in _lines(evaluation, met):
         found = _Felt(line, *changes(line, min(order, MOST_ORDER), eps))

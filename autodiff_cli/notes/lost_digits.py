@@ -2,7 +2,7 @@
 
 Suspect numbers are found cheaply: for the value, by the error bound of ``cancellation``; for derivatives, by trials with other
 rounding errors; and by infinities and zeros in the trace.  Suspects are then recomputed in arbitrary precision, and the
-comparison decides.  If they cannot be recomputed, the note describes the number as possibly inaccurate.
+comparison decides.  If a suspect cannot be recomputed, its note describes it as possibly inaccurate.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MOST_ORDER = 2
 MOST_SECONDS = 1.0
-"""The limit on the processor time for the value, and for the derivatives."""
+"""The limit on the processor time in seconds, for the value and for the derivatives separately."""
 _SUSPECT = 30
 """The ratio of the error that produces a note to the error that makes a number suspect."""
 
@@ -79,7 +79,7 @@ def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]]
     if not (ended or far):
         moves = not switches(evaluation, exact.order)
         suspects = rounding_trials.uncertain(evaluation, exact.order, found, exact.limit / _SUSPECT, moves)
-    if overflow.absorbs(trace):  # trials with other rounding errors do not change a 0
+    if overflow.absorbs(trace):  # an absorbed term leaves a derivative of 0 in every trial
         suspects = [key for key, value in found.items() if key in suspects or np.any(value == 0)]
     if not suspects and not wrong_value:
         return notes

@@ -66,7 +66,7 @@ def of_value(evaluation: Evaluation) -> list[Note]:
 
 def is_finite(value: ArrayLike) -> bool:
     """Return whether all elements are finite."""
-    # The sum takes one pass less, and is finite only if all elements are finite.
+    # A sum is finite only if all elements are finite, and takes one pass fewer than a test of each element.
     return bool(np.isfinite(np.add.reduce(np.ravel(value)))) or bool(np.all(np.isfinite(value)))
 
 

@@ -87,8 +87,7 @@ def way_out(tree: Syntax, program: Syntax, overflow: bool = False) -> str | None
     Args:
         tree: the syntax tree of the subexpression.
         program: the syntax tree of the program.
-        overflow: whether the subexpression overflows rather than loses digits; then an enclosing expression may be rewritten
-            instead.
+        overflow: whether the subexpression overflows instead of losing digits; if so, an enclosing expression may be rewritten.
     """
     start, end = tree.span
     around = [node for node in walk(program) if node.span[0] <= start and end <= node.span[1]] if overflow else [tree]

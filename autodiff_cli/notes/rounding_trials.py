@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 MOST_STEPS = 500
 MOST_ELEMENTS = 1_000
 MOST_VARIABLES = {1: 64, 2: 12}
-"""The largest number of variable elements, by the order of the derivatives."""
+"""The largest number of variable elements in a trial, for each order of the derivatives."""
 MOST_PLACES = 8
 """The largest number of output elements that are differentiated separately."""
-SEEDS = (1, 2)  # one seed for each direction
+SEEDS = (1, 2)  # with shifted variables, seed 1 shifts down and seed 2 shifts up
 
 Place = tuple[int, ...] | None
 """The index of an output element; ``None`` for the scalar that the backward pass starts from."""
@@ -69,7 +69,7 @@ class _RoundingEvaluator(Evaluator):
 
     def _factor(self, seed: int, exact: NDArray[np.bool_] | bool, result: Tensor) -> Tensor:
         chosen = random.Random(seed)  # numpy.random takes 10 ms to import
-        # A change of less than 4 roundings may be lost in rounding.
+        # The rounding of the product may hide a relative change of less than 4 eps.
         moved = [chosen.choice((-1.0, 1.0)) * chosen.uniform(4.0, 8.0) for _ in range(result.numel())]
         return Tensor((1 + np.where(exact, 0.0, self._eps * np.reshape(moved, result.shape))).astype(result.dtype))
 

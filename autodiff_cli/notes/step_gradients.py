@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def step_gradients(evaluation: Evaluation) -> tuple[Trace, dict[int, NDArray[np.floating] | None]]:
-    """Evaluate again, as the backward pass has freed the graph, and return the new trace and the gradients by result id."""
+    """Repeat an evaluation whose graph is freed, and return the new trace and the gradients, keyed by the id of the result."""
     evaluator = evaluation.again()
     evaluator.tensors.listing, evaluator.tensors.steps = True, []
     output = evaluator.as_tensor(evaluator.run())

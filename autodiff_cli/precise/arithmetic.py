@@ -16,7 +16,7 @@ from autodiff_cli.lazy import library
 UNIT = 2.0**-53
 """The rounding error of a float64, relative to its size."""
 MOST_EXPONENT = 4000
-"""The largest binary exponent of an argument of ``exp``; the exponential of a larger argument is infinite, or 0."""
+"""The largest binary exponent of an argument of ``exp``; for larger arguments, the result is set to infinity or 0."""
 _LEAST = 2.0**-1074
 
 
@@ -178,7 +178,7 @@ class Arithmetic:
         if mp.isnan(x) or mp.isnan(y):
             return self.made(mp.nan)
         whole = not mp.isinf(y) and mp.isint(y)
-        odd = whole and y.man_exp[1] == 0  # mantissas are odd; converting y to an int may exhaust the memory
+        odd = whole and y.man_exp[1] == 0  # an mpmath mantissa is odd; int(y) may exhaust the memory
         if not x or mp.isinf(x) or mp.isinf(y):
             if mp.isinf(y):
                 size = abs(x)

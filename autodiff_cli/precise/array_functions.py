@@ -231,4 +231,4 @@ ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cummin": _running(lambda one, other: one <= other),
     "det": _determinant,
 }
-"""The implementations by the name of the declared function."""
+"""The implementations, keyed by the name of the declared function."""

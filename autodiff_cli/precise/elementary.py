@@ -1,4 +1,4 @@
-"""Arbitrary-precision elementary functions and activations of scalars, by the name of the declared function.
+"""Arbitrary-precision elementary functions and activations of scalars, keyed by the name of the declared function.
 
 Each function takes the arithmetic, mpmath numbers and then the non-tensor arguments, and returns an mpmath number or a boolean.
 The functions do not have VJP rules, since derivatives are computed from values.  Infinities and nan follow IEEE arithmetic.
@@ -25,7 +25,7 @@ def of_mpmath(
 
     Args:
         name: the name of the mpmath function.
-        exists: whether the function is real at an argument; the wrapper returns nan elsewhere.
+        exists: a predicate that is true where the function is real; the wrapper returns nan elsewhere.
         far: the value, computed from the mpmath context and the argument, at arguments for which mpmath fails or takes too long:
             infinities, and arguments whose exponential overflows.
     """

@@ -39,7 +39,7 @@ def in_time(seconds: float) -> Iterator[None]:
         with nullcontext() if lifted() else within(seconds):
             yield
     except Late:
-        raise NotPrecise("an expression that takes so long") from None
+        raise NotPrecise("an expression that takes this long to evaluate") from None
 
 
 class Reference:
@@ -71,12 +71,12 @@ class Reference:
         count = len(self._inputs)
         if evaluations is None:
             evaluations = 4 * count if order == 1 else 8 * count * (count + 1)
-        if count * evaluations > MOST_OPERATIONS:  # before the inputs are converted to arbitrary precision
-            raise NotPrecise("an expression of so many numbers")
+        if count * evaluations > MOST_OPERATIONS:  # check before converting many inputs to arbitrary precision
+            raise NotPrecise("an expression with this many numbers")
         self.differences = Differences(self._evaluate, self._inputs, order, digits)
         self.differences.values()
         if self.differences.math.operations * evaluations > MOST_OPERATIONS:
-            raise NotPrecise("an expression of so many operations")
+            raise NotPrecise("an expression with this many operations")
 
     def indices(self, names: Sequence[str]) -> list[Index]:
         """Return the indices of the derivatives with respect to all combinations of elements of the named variables."""
@@ -145,7 +145,7 @@ def _numbers(arithmetic: Arithmetic, compute: Callable[[], Tensor]) -> tuple[lis
     """Compute a tensor, and return its elements and its shape.
 
     Raises:
-        NotPrecise: if the computation fails in any way, as the program succeeded in float arithmetic.
+        NotPrecise: if the computation fails for any reason; the program is valid, because it succeeded in float arithmetic.
     """
     try:
         tensor = compute()

@@ -45,10 +45,10 @@ class Verified:
         evaluation: the evaluation that computed the answer.
         order: the highest order of the derivatives.
         digits: the number of digits to display; ``None`` for the default format.
-        entries: the number of numbers in the answer.
+        entries: the number of elements in the answer.
 
     Attributes:
-        digits: the argument of the same name.
+        digits: the number of digits to display, or ``None``.
         right: the number of correct decimal digits of each element, as nested lists; ``None`` for an element that does not exist,
             such as a derivative at a kink.
         texts: the exact values of the elements, formatted to ``digits`` digits.
@@ -215,7 +215,7 @@ def _number(slope: Slope) -> Real | None:
 
 
 def _nested(flat: Mapping[Path, object]) -> dict[str, object]:
-    """Return ``{"grad": {"x": 1}}`` for ``{("grad", "x"): 1}``."""
+    """Convert paths to nested dictionaries, such as ``{("grad", "x"): 1}`` to ``{"grad": {"x": 1}}``."""
     tree: dict[str, object] = {}
     for path, value in flat.items():
         branch = tree

@@ -1,8 +1,8 @@
 """Arbitrary-precision tensors, which an expression evaluates like any other tensor.
 
 Functions are looked up by name: elementwise functions in ``elementary`` and ``special``, all others in ``array_functions``.  For
-an array function without an entry, NumPy runs the declared forward computation on object arrays.  If it fails, ``NotPrecise``
-is raised.
+an array function without an entry, NumPy runs the declared forward computation on object arrays.  If the computation fails,
+``NotPrecise`` is raised.
 """
 
 from __future__ import annotations

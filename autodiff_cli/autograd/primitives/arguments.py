@@ -121,7 +121,7 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
     if isinstance(error, AttributeError):  # a plain number does not have a shape
         texts = [f"a tensor of shape {list(v.shape)}" if hasattr(v, "shape") else f"the number {v:g}" for v in values]
         hint = f"it is {FUNCTIONS[name].signature}" if name in FUNCTIONS else None
-        return ArgumentError(f"{name} cannot work on {' and '.join(texts)}", hint=hint)
+        return ArgumentError(f"{name} cannot be applied to {' and '.join(texts)}", hint=hint)
     if isinstance(error, TypeError) or not shapes:
         if name in NO_BOOLEANS and all(getattr(v, "dtype", None) == np.bool_ for v in values):
             return DtypeError(NO_BOOLEANS[name])
