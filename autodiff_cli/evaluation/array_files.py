@@ -85,7 +85,7 @@ def _npy(path: str) -> Array | None:
             return None
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python warnings about the header
+            warnings.simplefilter("ignore")  # NumPy parses the header as a Python literal, which may cause warnings
             try:
                 shape, by_columns, dtype = read(file, max_header_size=_LONGEST_HEADER)
             except Exception:  # a broken header can cause any exception

@@ -100,7 +100,7 @@ def operands(step: Step) -> list[Syntax]:
 def arguments_at(
     step: Step, place: tuple[int, ...], shape: tuple[int, ...], one_by_one: bool, source: str, human: bool = False
 ) -> dict[Any, str]:
-    """Return a text such as ``x = 0.0`` for each argument that is not a literal, by position or keyword.
+    """Return a text such as ``x = 0.0`` for each argument that is not a literal, keyed by position or keyword.
 
     Args:
         step: the step of the call.

@@ -2,8 +2,8 @@
 
 A step of the trace may switch branches at the point: a function at its own kink, a comparison of equal numbers, or a tie among
 sorted elements.  To decide whether the switch affects the output, the whole expression is differentiated at nearby points to
-the left and to the right, along each variable.  A kink that cancels, is multiplied by 0 or continues smoothly does not produce
-a note.
+the left and to the right, along each variable.  A switch whose effect cancels, is multiplied by 0 or is smooth does not
+produce a note.
 """
 
 from __future__ import annotations
