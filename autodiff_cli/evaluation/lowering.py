@@ -1,6 +1,6 @@
 """Lowering: primitives that a target does not support are replaced by their decompositions.
 
-A VJP rule may use primitives that are not functions of the language, where a formula of functions would lose digits.
+A VJP rule may use primitives that are not functions of the language, because a formula of functions would lose digits.
 For readable output and for other programming languages, the declaration of such a primitive contains an equivalent
 formula (``decomposition``).  Lowering traces the decomposition on the operands of the instruction.
 """

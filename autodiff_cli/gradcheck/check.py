@@ -203,7 +203,7 @@ class _Check:
         evaluation: the evaluation at the point.
         order: the highest order of the checked derivatives.
         claims: the claims, as pairs of a variable and an expression.
-        doubts: whether to compare the error of a failed derivative with its change under perturbed rounding errors.
+        doubts: whether to compare the error of a failed derivative with the effect of perturbed rounding errors on it.
     """
 
     evaluation: Evaluation

@@ -113,7 +113,7 @@ def _extrapolated(at: Callable[[float], Array], step: float, x: float, side: int
     power = _SHRINK if side else _SHRINK**2
     for row in range(_ROWS):
         distance = step / _SHRINK**row
-        distance = (x + distance) - x  # the distance to x + distance after rounding
+        distance = (x + distance) - x  # the exact difference of the rounded sum and x
         if distance == 0:
             break
         if side:
