@@ -125,7 +125,7 @@ class Evaluation:
         for name in self.wrt:
             if name not in values:
                 if name in constants:
-                    hint = f"move it from {setting('const')} to {setting('at')}"
+                    hint = f"move '{name}' from {setting('const')} to {setting('at')}"
                 else:
                     hint = suggestion(name, values) or f"give it a value with {setting('at')}"
                 hint = "write names with commas between them: x,y" if " " in name else hint
