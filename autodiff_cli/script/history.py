@@ -22,7 +22,7 @@ _NAMESPACE = re.compile(r"\btorch\.(?:(?:autograd|functional|nn|linalg|special)\
 
 
 class History:
-    """The assignments run so far in a program."""
+    """The assignments that a program has run so far."""
 
     def __init__(self) -> None:
         self._entries: list[tuple[Syntax, bool]] = []
@@ -51,7 +51,8 @@ class History:
         """Return the statements that computed an expression, in order, and the other names that the expression needs.
 
         Returns:
-            ``None`` if one of the names has a different value now, or there are too many statements.
+            the statements and the names; ``None`` if one of the names has a different value now, or the number of
+            statements exceeds ``MOST_STATEMENTS``.
         """
         included: set[int] = set()
         given: set[str] = set()

@@ -67,7 +67,7 @@ class Interpreter(Machine):
     def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64") -> None:
         super().__init__("", variables, np.dtype(dtype), listing=False)
         self._recording = True
-        FUNCTIONS.complete()  # tensors need the methods of all functions
+        FUNCTIONS.complete()  # tensors have methods only for the functions that are loaded
         self.expressions = {name: name for name in variables}
         self.notes: list[dict[str, Any]] = []
         self._history = History()
@@ -76,11 +76,11 @@ class Interpreter(Machine):
     def run(self, text: str) -> Iterator[Shown]:
         """Run the next part of the program and yield its output during the run.
 
-        The whole text is parsed before the first statement runs.  After an error, the names keep their current values.
+        The text is appended to ``source``, and parsed before the first statement runs.  After an error, the names keep their
+        current values.
 
         Raises:
-            AutodiffError: if a statement is invalid or fails; the error has the position in ``source``, to which the text is
-                appended.
+            AutodiffError: if a statement is invalid or fails; the error contains the position in ``source``.
         """
         start = len(self.source)
         self.tensors.source += text if text.endswith("\n") else text + "\n"
@@ -103,7 +103,7 @@ class Interpreter(Machine):
                     if shown is not None:
                         yield shown
         finally:
-            self._scope, self._depth = {}, 0  # an error may occur inside a function
+            self._scope, self._depth = {}, 0  # reset after an error inside a function
             self.dtype = self.tensors.dtype = get_default_dtype()
             set_default_dtype(before)
             self._recording = entered[0] if entered else modes.is_grad_enabled()
@@ -221,7 +221,7 @@ class Interpreter(Machine):
     def _set_attribute(self, node: Syntax, target: object, value: object) -> None:
         name = node.children[1].text
         if not isinstance(target, Tensor) or name not in SETTABLE:
-            hint = f"the attributes that can be set are {', '.join(SETTABLE)}"
+            hint = f"set one of the attributes {', '.join(SETTABLE)}"
             raise UnknownName(f"'.{name}' of {described(target)} cannot be set", span=node.children[1].span, hint=hint)
         if name != "requires_grad" and (value is not None or name == "data"):
             value = self.tensors.of(value)

@@ -79,7 +79,7 @@ def call(
         action: the function.
         given: the positional arguments.
         named: the keyword arguments.
-        convert: converts a value of the language to a Python argument.
+        convert: the function that converts a value of the language to a Python argument.
         as_given: whether positional arguments are passed without conversion.
 
     Raises:
@@ -109,7 +109,7 @@ def _wrong_arguments(name: str, signature: inspect.Signature, reason: str) -> Ar
         hint = suggestion(unknown[1], signature.parameters) or about
         return ArgumentError(f"{name} has no parameter '{unknown[1]}'", hint=hint)
     missing = re.search(r"missing a required .*argument: '(.*)'", reason)
-    return ArgumentError(f"{name} needs '{missing[1]}' too" if missing else f"{name}: {reason}", hint=about)
+    return ArgumentError(f"{name} requires the argument '{missing[1]}'" if missing else f"{name}: {reason}", hint=about)
 
 
 def _shown(name: str, signature: inspect.Signature) -> str:

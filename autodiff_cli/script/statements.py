@@ -102,7 +102,7 @@ def _statements(source: str, start: int) -> Iterator[tuple[list[Syntax], bool]]:
 def _without_namespaces(tokens: list[Syntax]) -> list[Syntax]:
     """Remove PyTorch namespaces: ``torch.log`` becomes ``log``, and ``torch.autograd.grad`` becomes ``grad``."""
     kept: list[Syntax] = []
-    behind = False  # whether the previous tokens are 'torch.'
+    behind = False  # whether the previous tokens are a namespace such as 'torch.'
     i = 0
     while i < len(tokens):
         followed = [token.kind for token in tokens[i + 1 : i + 3]] == ["DOT", "NAME"]
@@ -157,7 +157,7 @@ class _Reader:
                 "this line is indented differently from the lines around it",
                 span=span,
                 source=self.source,
-                hint="only the lines of a 'with' block are indented, all by the same amount",
+                hint="indent only the lines of a 'with' block, all by the same amount",
             )
 
     def _enter(self, tokens: list[Syntax], column: int) -> list[Syntax]:
@@ -190,14 +190,14 @@ def _statement(tokens: list[Syntax], source: str) -> Statement:
         return Statement("print", span, _expressions([*tokens[2:-2], new_token("$END", "", (end.span[0], end.span[0]))], source))
     if first.text in ("for", "while", "if", "def", "class", "del", "return", "lambda"):
         raise ParseError(
-            f"there is no '{first.text}' in a program",
+            f"a program cannot contain '{first.text}'",
             span=first.span,
             source=source,
             hint="write a function as f(x) = x**2, a conditional as 'a if condition else b', and a loop in the shell or in Python",
         )
     if first.text in ("import", "from") and second.kind == "NAME":
         raise ParseError(
-            "a program has no imports",
+            "a program cannot contain imports",
             span=span,
             source=source,
             hint="remove the line: 'torch.log' and 'log' are the same function",

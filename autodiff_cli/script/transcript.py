@@ -11,12 +11,12 @@ from autodiff_cli.script.interpreter import Interpreter, Shown
 
 
 class Transcript(CommandResult):
-    """The tensors and values that the statements of a program showed.
+    """The tensors and values that a program displayed.
 
     Args:
         file: the name of the program file.
         interpreter: the interpreter that ran the program.
-        steps: the record of each statement, as ``record`` returns it.
+        steps: the result of ``record`` for each statement with output.
     """
 
     command = "run"
