@@ -365,8 +365,8 @@ def test_an_error_in_the_expression_keeps_its_place() -> None:
         (("d.csv", "--partition-bytes", "x"), 2, "'x' is not a size such as 64M"),
         (("d.csv", "--partition-bytes", "1M", "--partition-rows", "2"), 2, "exclude each other"),
         (("d.csv", "-o", "*/o.csv"), 2, "needs one * in the name"),
-        (("d.csv", "-o", "nowhere/o.csv"), 5, "there is no folder"),
-        (("d.csv", "-o", "nowhere/deeper/"), 5, "there is no folder"),
+        (("d.csv", "-o", "nowhere/o.csv"), 5, "does not exist"),
+        (("d.csv", "-o", "nowhere/deeper/"), 5, "does not exist"),
         (("d.csv", "-o", "d.csv"), 2, "is both the input and the output"),
     ],
 )
@@ -456,7 +456,7 @@ def test_a_job_that_was_given_up_ends_at_the_next_rows(monkeypatch: pytest.Monke
 
 def test_other_numpy_is_worth_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinator, "work", lambda *given: {**job.work(*given), "numpy": "1.0"})
-    assert "note: the workers have NumPy 1.0, this machine has" in run_map("x", save("csv", "d", 30), *SMALL).err
+    assert "note: the workers have NumPy 1.0, but this machine has" in run_map("x", save("csv", "d", 30), *SMALL).err
 
 
 def test_errors_travel_whole() -> None:

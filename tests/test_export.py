@@ -334,7 +334,7 @@ def test_it_writes_a_file_or_nothing(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert [one.name for one in tmp_path.iterdir()] == ["f.py"]
     assert main(["export", "x**2", "--to", "python", "-o", str(tmp_path / "no" / "f.py")]) == 5
     shown = capsys.readouterr().err
-    assert f"there is no folder '{tmp_path / 'no'}'" in shown.replace("\n", "")
+    assert f"the folder '{tmp_path / 'no'}' does not exist" in shown.replace("\n", "")
     assert "mkdir -p" in shown
     assert main(["export", "bessel_j(x, 9)", "--to", "python", "-o", str(tmp_path / "g.py")]) == 3
     assert not (tmp_path / "g.py").exists()

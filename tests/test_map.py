@@ -315,7 +315,7 @@ def test_lines_are_counted_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"x,y\n1,2\r3,4\n", "line 2: the line contains a carriage return"),
         (
             b"x,y\r1,2\r3,4\r",
-            "line 1: the header contains a carriage return\n  hint: end lines with a newline; to convert lines that end ",
+            "line 1: the header contains a carriage return\n  hint: end lines with a newline, or convert lines that end ",
         ),
     ],
 )
@@ -476,7 +476,7 @@ def test_the_output_appears_whole_or_not_at_all() -> None:
 def test_outputs_that_cannot_be_written() -> None:
     write("d.csv", "x\n1\n")
     for target, message in (
-        ("none/out.csv", "there is no folder"),
+        ("none/out.csv", "does not exist"),
         ("/dev/full", "cannot write '/dev/full': No space left on device"),
     ):
         refused(5, message, "x", "d.csv", "-o", target, "--format", "csv")

@@ -27,13 +27,15 @@ def expanded(paths: Sequence[str]) -> list[Path]:
     """
     if not paths:
         if sys.stdin is not None and sys.stdin.isatty():
-            raise UsageError("no input file", hint="name a file after the expression, or pipe data in; - reads from the terminal")
+            raise UsageError(
+                "no input file", hint="name a file after the expression, pipe data in, or use - to read from the terminal"
+            )
         return [None]
     found: list[Path] = []
     for path in paths:
         if not path:
             raise UsageError(
-                "the name of an input file is empty", hint="check that no shell variable is empty; use - for standard input"
+                "the name of an input file is empty", hint="check for an empty shell variable, or use - for standard input"
             )
         if path == "-":
             found.append(None)
@@ -122,7 +124,7 @@ def opened(path: Path, style: str, name: str) -> BinaryIO:
 
 
 def _goes_back(file: BinaryIO) -> bool:
-    """Return whether a file is really seekable; some devices only claim to be."""
+    """Return whether a file is seekable; ``seekable()`` is also true for some devices that cannot seek."""
     return file.seekable() and (size_of(file) is not None or not hasattr(file, "peek"))
 
 

@@ -15,7 +15,7 @@ _LONGEST_REASON = 300
 
 @contextmanager
 def library_errors(problem: str) -> Iterator[None]:
-    """Convert every exception of a library that reads a file to one ``DataError``.
+    """Convert every exception of a library that reads a file to a ``DataError``.
 
     Args:
         problem: the message; the text of the exception becomes the hint.
@@ -28,7 +28,7 @@ def library_errors(problem: str) -> Iterator[None]:
     except AutodiffError:
         raise
     except MemoryError:
-        raise DataError(problem, hint="it needs more memory than is available: it may be corrupt") from None
+        raise DataError(problem, hint="check that the file is not corrupt: it needs more memory than is available") from None
     except Exception as error:
         reason = str(getattr(error, "strerror", None) or error).partition("\n")[0].strip()
         reason = "" if " object at 0x" in reason else reason  # a Python repr, which does not describe the file
@@ -54,5 +54,5 @@ def pyarrow_if_there() -> Any:
 
 
 def pyarrow_loaded() -> bool:
-    """Return whether pyarrow is already imported, so that its use does not cost import time."""
+    """Return whether pyarrow is already imported; if so, using it does not cost import time."""
     return sys.modules.get("pyarrow") is not None and pyarrow_if_there() is not None

@@ -33,7 +33,7 @@ class Task:
         wrt, order, dtype: see ``evaluation.compile.compile``.
         at: the variables with one value for all rows, by name.
         const: the constants, by name; their values may be arrays.
-        lets: the columns by variable, if their names differ.
+        lets: the column of each variable whose name differs from the name of its column.
         keep: whether the input columns are copied to the output.
         on_error: see ``row_blocks.ReadRequest``.
         strict: whether a result that is not finite is an error.
@@ -92,7 +92,7 @@ class Task:
         return list(dict.fromkeys(found))
 
     def reason(self, at: Mapping[str, float]) -> str:
-        """Return the note that explains why the results at these values are not finite; empty without such a note."""
+        """Return the note that explains why the results at these values are not finite, or an empty string."""
         from autodiff_cli.derivatives.evaluate import evaluate
 
         try:
@@ -102,17 +102,17 @@ class Task:
         return next((one["message"] for one in found if one["kind"] in ("domain", "nonfinite")), "")
 
     def unused(self, program: Compiled) -> list[str]:
-        """Return the names with a value or column that do not occur in the expression."""
+        """Return the names that have a value or column but do not occur in the expression."""
         return [name for name in (*self.at, *self.lets) if name not in program.variables]
 
 
 _SEPARATORS = {
     "\t": setting("input_format", "tsv"),
     ",": setting("input_format", "csv"),
-    ";": "tr ';' , < FILE | autodiff map EXPR, unless it has decimal commas",
+    ";": "tr ';' , < FILE | autodiff map EXPR, unless the file has decimal commas",
     "|": "tr '|' , < FILE | autodiff map EXPR",
 }
-"""Other delimiters of files, each with a way to read the file."""
+"""The options or commands for reading a file, by the delimiter that the file seems to have."""
 _SUGGESTED = 5
 """The maximum number of missing columns for which a message suggests another column."""
 _LISTED = 30

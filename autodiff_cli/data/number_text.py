@@ -9,9 +9,9 @@ from autodiff_cli.data.libraries import pyarrow_if_there, pyarrow_loaded
 from autodiff_cli.data.row_blocks import Array, ArrowArray, Column
 
 FAST_FROM = 50_000
-"""The number of values from which importing Arrow to write them saves time."""
+"""The smallest number of values for which importing Arrow to write them saves time."""
 _FAST_FROM_THEN = 1000
-"""The number of values from which using Arrow saves time if it is already imported."""
+"""The number of values above which Arrow saves time if it is already imported."""
 
 
 def number_texts(array: Array) -> list[str]:
@@ -23,7 +23,7 @@ def number_texts(array: Array) -> list[str]:
 
 
 def arrow_number_texts(array: Array) -> ArrowArray:
-    """Return the texts of numbers as an Arrow array, identical to ``number_reprs``."""
+    """Return an Arrow array with the same texts of numbers as ``number_reprs``."""
     from pyarrow import compute
 
     pa = pyarrow_if_there()

@@ -59,7 +59,7 @@ def write(path: str, data: bytes) -> None:
 
 
 def _forwards(file: BinaryIO, goes_back: bool) -> Iterator[BinaryIO]:
-    """Yield a file, or if ``goes_back``, a seekable temporary file that is copied to the file at the end."""
+    """Yield a file; if ``goes_back`` is true, yield a seekable temporary file, and copy it to the file at the end."""
     if not goes_back:
         yield file
         return
@@ -102,8 +102,10 @@ def _system_errors(path: str) -> Iterator[None]:
             raise
         if os.path.isdir(os.path.dirname(os.path.realpath(path))):
             raise FileError(f"cannot write '{path}': {error.strerror or error}") from None
-        folder = os.path.dirname(path) or "."  # the spelling of the user
-        raise FileError(f"cannot write '{path}': there is no folder '{folder}'", hint=f"mkdir -p {shlex.quote(folder)}") from None
+        folder = os.path.dirname(path) or "."  # the path as the user wrote it
+        raise FileError(
+            f"cannot write '{path}': the folder '{folder}' does not exist", hint=f"mkdir -p {shlex.quote(folder)}"
+        ) from None
 
 
 @contextmanager
@@ -163,7 +165,7 @@ def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:
     for source in inputs:
         if output is not None and _identity(source, sys.stdin) == output:
             what = f"'{path}'" if path is not None else "standard output"
-            in_place = f"{setting('in_place')} replaces the input when all rows are done"
+            in_place = f"use {setting('in_place')} to replace the input file when all rows are written"
             raise UsageError(f"{what} is both the input and the output", hint="write to another file" if path is None else in_place)
 
 

@@ -127,7 +127,7 @@ def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> N
 
 
 def ordered(work: Callable[[Given], Made], given: Iterable[Given], threads: int) -> Iterator[Made]:
-    """Map a function in several threads; yield the results in order, with only a few in memory at a time."""
+    """Map a function over values in several threads; yield the results in order, with only a few in memory at a time."""
     waiting = iter(given)
     begun = [one for _, one in zip(range(2), waiting, strict=False)] if threads > 1 else []
     if len(begun) < 2:

@@ -23,7 +23,7 @@ Results = Sequence[Floats]
 """The value column and the derivative columns."""
 
 BLOCK_ROWS = 1 << 17
-"""The number of rows of a block: large enough for efficient NumPy operations, small enough for little memory."""
+"""The number of rows of a block: large enough for efficient NumPy operations, and small enough to use little memory."""
 _LONGEST_CELL = 40
 """The maximum number of characters of a cell in a message."""
 
@@ -64,8 +64,8 @@ class Tally:
         rows: the number of written rows.
         bad, first_bad: see ``Block``.
         odd: the number of rows with finite inputs whose results are not finite.
-        first_odd: the place and the result of the first such row.
-        first_at: the values of the variables in that row.
+        first_odd: the message about the first row that ``odd`` counts: its place and its result.
+        first_at: the values of the variables in the row of ``first_odd``.
     """
 
     rows: int = 0
@@ -176,7 +176,7 @@ class OutputStyle(NamedTuple):
 
     Attributes:
         format: the output format.
-        head: the keys of a JSON object before its rows.
+        head: the members of a JSON object that precede its rows.
         bare: whether the header is omitted.
         precision, color: the digits and color of a table; see ``report.table``.
     """
@@ -223,7 +223,7 @@ class Writer:
         raise NotImplementedError
 
     def flush(self) -> None:
-        """Flush all complete rows; most formats ignore this, because their files are readable only when they are complete."""
+        """Flush all complete rows; by default, do nothing, because a file in most formats is readable only when it is complete."""
 
     def finish(self) -> None:
         """Write the end of the file."""
@@ -279,7 +279,7 @@ class BadRows:
 
 
 def without(block: Block, positions: set[int]) -> Block:
-    """Return a block without the rows at these positions."""
+    """Return a copy of a block without the rows at the given positions."""
     keep = np.ones(block.rows, bool)
     keep[list(positions)] = False
     places: list[int] = np.flatnonzero(keep).tolist()

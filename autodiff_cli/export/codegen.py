@@ -50,15 +50,15 @@ class Code:
     Args:
         target: the target language.
         results: the instructions or constants to compute, by result name; the target must support their primitives.
-        variables: the names of the variables in the code, by the name in the expression.
+        variables: the names of the variables in the code, by their names in the expression.
         helpers: the dictionary of helper functions, to which the helper functions that the code calls are added.
         about: a description of the results, for a comment.
 
     Attributes:
         statements: the pairs of name and expression, in order.
-        flags: the names of boolean statements.
+        flags: the names of the statements with a boolean value.
         results: the expression of each result: a name or a number.
-        about: the argument of the same name.
+        about: the description of the results.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class Code:
 
     @property
     def _guards(self) -> bool:
-        """Whether the code must catch errors, as Python arithmetic may raise errors in branches that are not selected."""
+        """Whether the code must catch errors, because Python arithmetic may raise errors in branches that are not selected."""
         return self.chooses and self.target.raises
 
     @staticmethod

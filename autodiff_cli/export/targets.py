@@ -14,7 +14,7 @@ from autodiff_cli.language.operators import COMPARISONS, LOGIC
 NAMES = ("python", "numpy", "torch", "jax", "c", "latex")
 
 _EVERYWHERE = frozenset(["add", "sub", "mul", "div", "neg", "pow", "where", *COMPARISONS])
-"""The primitives that every target supports, as operators or by fields of ``Target``."""
+"""The primitives that every target supports, as operators or as templates in the fields of ``Target``."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ PYTHON = Target(
     imports={"math.": "import math"},
     helpers={
         "_sign": "def _sign(x):\n    return (x > 0) - (x < 0)\n",
-        # exp is called only with negative numbers, as Python raises an error on overflow.
+        # The argument of exp is never positive, because Python raises an error on overflow.
         "_sigmoid": ("def _sigmoid(x):\n    small = math.exp(-abs(x))\n    return (1 if x >= 0 else small)/(1 + small)\n"),
         "_tanh_slope": (
             'def _tanh_slope(x):\n    """1/cosh(x)**2."""\n    small = math.exp(-2*abs(x))\n    return 4*small/(1 + small)**2\n'
         ),
         "_defined": (
             "def _defined(function, *arguments):\n"
-            '    """Call a function; return inf or nan if it raises, as a conditional may not use the result."""\n'
+            '    """Call a function; return inf or nan if it raises an error, because a conditional may discard the result."""\n'
             "    try:\n"
             "        return function(*arguments)\n"
             "    except OverflowError:\n"

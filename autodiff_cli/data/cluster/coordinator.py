@@ -58,13 +58,13 @@ def run(
         tick: the function that reports progress.
 
     Raises:
-        AutodiffError: if any row fails; the error of the first such row.  The output file is then unchanged.
+        AutodiffError: if any row fails; the error describes the first such row, and the output file is unchanged.
     """
     scheduler.check_there()
     form = style.format.name
     if style.format.for_people:
         raise UsageError(
-            f"{_DASK} cannot write the format {form}, which is for people", hint=f"remove {_DASK}, or choose another format"
+            f"{_DASK} cannot write the format {form}, which is for display only", hint=f"remove {_DASK}, or choose another format"
         )
     _check_files(inputs, target, settings)
     template = ""
@@ -118,7 +118,7 @@ def _workplace(target: str | None) -> Iterator[str]:
         try:
             os.mkdir(folder)
         except OSError as error:
-            reason = f"there is no folder '{parent}'" if not os.path.isdir(parent) else error.strerror or error
+            reason = f"the folder '{parent}' does not exist" if not os.path.isdir(parent) else error.strerror or error
             raise FileError(f"cannot write '{target}': {reason}") from None
     try:
         yield folder
@@ -144,7 +144,7 @@ def _all(cluster: scheduler.Cluster, ranges: Sequence[Range]) -> list[Scan | str
 
 
 def _types(job: Job, first: RowMap, source: Reader) -> None:
-    """Write a file whose column types follow from the first rows, as on a single machine."""
+    """Write the file ``job.types``; the column types follow from the first rows, as on a single machine."""
     if not job.style.format.part:
         return
     out = writer(job.part_style)
@@ -182,5 +182,6 @@ def _summed(partitions: list[Partition], notes: Iterable[Note], add: joining.Add
         tick(summary.rows, done / total if total else None)
     if others:
         versions = ", ".join(sorted(others))
-        summary.notes.append(f"the workers have NumPy {versions}, this machine has {np.__version__}: last digits may differ")
+        message = f"the workers have NumPy {versions}, but this machine has {np.__version__}: the last digits may differ"
+        summary.notes.append(message)
     return summary

@@ -67,7 +67,7 @@ class Job:
             os.mkdir(os.path.join(self.folder, FILES))
 
     def path(self, index: int) -> str:
-        """Return the path of the part of a partition."""
+        """Return the path of the part that contains the results of a partition."""
         if not self.template:
             return os.path.join(self.folder, f"{index}.part")
         digits = max(5, len(str(len(self.partitions) - 1)))
@@ -75,7 +75,7 @@ class Job:
 
     @property
     def types(self) -> str:
-        """The path of a file whose columns have the types of the output, which follow from the first rows."""
+        """The path of a file with the column types of the output, which follow from the first rows."""
         return os.path.join(self.folder, _TYPES)
 
     @cached_property
@@ -90,7 +90,7 @@ class Job:
 
     @property
     def part_style(self) -> OutputStyle:
-        """The style of parts that are joined."""
+        """The style of a part that is joined with other parts into one file."""
         return self.style._replace(format=FORMATS[self.style.format.part or self.form])
 
     def writer(self) -> Writer:

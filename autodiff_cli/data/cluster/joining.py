@@ -18,10 +18,10 @@ from autodiff_cli.errors import FileError, UsageError
 
 _COPIED = 1 << 24
 _AROUND_JSON = slice(1, -3)
-"""The slice of a JSON part that contains the rows, without the newline before and the brackets after them."""
+"""The slice of a JSON part that contains the rows, without the newline before them and the brackets after them."""
 
 Add = Callable[[int], None]
-"""A function that adds the part of a partition to the output; called with the partition numbers in order."""
+"""A function that adds the part with a given partition number to the output; it is called in the order of the numbers."""
 
 
 def split(target: str, form: str) -> tuple[str, str]:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from autodiff_cli.data.readers.arrow import ArrowReader
 
 BYTES = 1 << 26
-"""The default number of bytes of a partition: seconds of work, compared with milliseconds of overhead."""
+"""The default number of bytes of a partition, large enough that its overhead of milliseconds is negligible."""
 _STEP = 1 << 18
 
 Range = tuple[str, int, int, str]
-"""The path of a file, the first byte of a range, the first byte after it, and the delimiter if the file may have quotes."""
+"""The path of a file, the start and stop of a range of bytes, and the delimiter if the file may have quotes."""
 Scan = tuple[int, int]
 """The position of the first line that begins in a range, and the number of lines that begin in the range."""
 
@@ -132,7 +132,7 @@ def plan(source: Inputs, limits: Limits, scans: Callable[[Sequence[Range]], Sequ
     """Split files into partitions.
 
     Args:
-        source: the input files; the workers report errors in their contents.
+        source: the input files; an invalid file becomes one partition, whose worker reports the error.
         limits: the maximum size of a partition.
         scans: the function that calls ``scan`` for several ranges.
 
@@ -220,7 +220,7 @@ class _Lines:
     ranges: list[Range]
 
     def partitions(self, scans: Iterator[Scan | str | None]) -> list[Partition]:
-        """Split the file at the first line of each range; return it whole if it cannot be split."""
+        """Split the file at the first line of each range; return one partition if the file cannot be split."""
         own = [next(scans) for _ in self.ranges]
         whole = self.whole
         if any(isinstance(scanned, str) for scanned in own):

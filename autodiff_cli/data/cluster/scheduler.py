@@ -106,7 +106,7 @@ class Cluster:
             return ClusterError(f"the connection to {self._where} was lost")
         error = made[1] if isinstance(made, tuple) else future.exception()
         if isinstance(error, KilledWorker):
-            hint = f"check the memory of the workers; smaller partitions need less: {setting('partition_bytes')}"
+            hint = f"check the memory of the workers, or use smaller partitions: {setting('partition_bytes')}"
             return ClusterError("several workers ended while they computed the same partition", hint=hint)
         if isinstance(error, ModuleNotFoundError):
             return ClusterError(f"a worker lacks the package {error.name}", hint="install the same packages on all machines")
@@ -150,7 +150,7 @@ def connected(address: str | None, workers: int, threads: int, scratch: str) -> 
                     f"{option} '{address}' is not an address: {error}", hint=f"use an address such as {option} tcp://HOST:8786"
                 ) from None
             except (OSError, TimeoutError):
-                hint = "check that it runs and that this machine can reach it; 'dask scheduler' starts one"
+                hint = "start it with 'dask scheduler', and check that this machine can reach it"
                 raise ClusterError(f"{where} does not answer within {TIMEOUT} seconds", hint=hint) from None
             notes = _notes(client, caught)
         yield Cluster(client, where, notes)
@@ -179,7 +179,7 @@ def _of_this_machine(workers: int, threads: int, scratch: str) -> Any:
     from distributed import LocalCluster
 
     # By default, Dask workers return memory to the operating system after every operation and allocate it again for the
-    # next one.  The workers here need little memory, and the same amount for each partition.
+    # next one.  The workers here need little memory, and the same amount for each partition, so this would only cost time.
     given = config.get("distributed.nanny.pre-spawn-environ")
     kept = {name: value for name, value in given.items() if not name.startswith("MALLOC_")}
     with undisturbed(), config.set({"distributed.nanny.pre-spawn-environ": kept}):
@@ -199,7 +199,8 @@ def _notes(client: Client, caught: Sequence[warnings.WarningMessage]) -> list[st
     notes = []
     if any("version" in str(warning.message).lower() for warning in caught):
         notes.append(
-            "the cluster has other versions of Python or its packages; if it fails, install the same versions on all machines"
+            "the cluster has other versions of Python or of packages; if an evaluation fails, install the same versions on all"
+            " machines"
         )
     if not client.scheduler_info()["workers"]:
         notes.append("the scheduler does not have workers yet; waiting for workers")

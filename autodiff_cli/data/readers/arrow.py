@@ -35,7 +35,7 @@ class ArrowReader(Reader):
         self._is_parquet = source.format.name == "parquet"
         self._opened: Any
         with library_errors(f"{self.name} is not in {source.format.library} format"):
-            # Arrow reads a file directly faster than through a Python file object.
+            # Arrow reads a file faster by path than through a Python file object.
             path = getattr(source.file, "name", None)
             if isinstance(path, str) and os.path.isfile(path):
                 self._file = self._arrow.OSFile(path)
@@ -115,7 +115,7 @@ class ArrowReader(Reader):
         """Return the rows of a batch; see ``Reader.block``.
 
         Raises:
-            DataError: if a column contains values that are not numbers, or a bad row is an error.
+            DataError: if a column contains values that are not numbers, or a row is bad and ``on_error`` is ``stop``.
         """
         first, batch = piece
         lines = range(first, first + batch.num_rows)

@@ -73,7 +73,7 @@ def parsed(data: bytes, name: str, first: int, columns: Sequence[str], delimiter
 
 
 def _cast(cells: ArrowArray) -> ArrowArray:
-    """Convert texts to numbers, without spaces and tabs around them."""
+    """Convert texts to numbers, after removing the spaces and tabs around them."""
     from pyarrow import compute
 
     return compute.cast(compute.ascii_trim(cells, " \t"), "float64")

@@ -24,16 +24,16 @@ from autodiff_cli.wording import plural
 FAST_FROM = 1 << 20
 """The smallest size in bytes of a piece for which the import of Arrow saves time."""
 FAST_FROM_THEN = 1 << 16
-"""The number of bytes of a piece from which using Arrow saves time if it is already imported."""
+"""The smallest size in bytes of a piece for which Arrow saves time if it is already imported."""
 FAST_FROM_EACH = 64
-"""The number of bytes per column from which Arrow saves time."""
+"""The smallest number of bytes per column for which Arrow saves time."""
 
-_LINE_ENDS = "end lines with a newline; to convert lines that end with only a carriage return: tr '\\r' '\\n' < FILE"
+_LINE_ENDS = "end lines with a newline, or convert lines that end with only a carriage return: tr '\\r' '\\n' < FILE"
 
 
 @dataclass(slots=True)
 class _Rows:
-    """The rows that the csv module finds.
+    """The cells of rows, with their text and line numbers.
 
     Attributes:
         cells: the cells of each row.
@@ -200,7 +200,7 @@ class DelimitedReader(TextReader):
             hint = None
             if len(row) > width and bad.on_error == "nan":
                 skip = setting("on_error", "skip")
-                bad.on_error, hint = "stop", f"use {skip} to skip such rows; these cells do not belong to a column"
+                bad.on_error, hint = "stop", f"use {skip} to skip rows with too many cells"
             bad.add(i, rows.lines[i], f"{plural(len(row), 'cell')}, but there are {width} columns", hint)
             missing = [""] * (width - len(row))
             rows.cells[i] = [*row, *missing][:width]
@@ -208,7 +208,7 @@ class DelimitedReader(TextReader):
                 raw[i] += self.delimiter * len(missing)
 
     def _is_large(self, data: bytes) -> bool:
-        """Return whether Arrow is faster than Python; its cost per column does not depend on the number of rows."""
+        """Return whether Arrow is faster than Python; Arrow has a cost per column that does not depend on the number of rows."""
         return len(data) >= max(FAST_FROM_THEN if pyarrow_loaded() else FAST_FROM, FAST_FROM_EACH * len(self.columns))
 
 

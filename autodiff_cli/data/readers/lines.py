@@ -89,7 +89,7 @@ class TextReader(Reader):
             raise DataError(f"{self.name} is {article} {found} file, not text", hint=f"set {setting('input_format', found)}")
 
     def put_back(self, data: bytes) -> None:
-        """Prepend these lines to the next chunk.
+        """Prepend lines to the next chunk.
 
         Raises:
             DataError: if a row is too long.
@@ -106,7 +106,7 @@ class TextReader(Reader):
         return self._ended and not self._rest
 
     def _end(self, data: bytes) -> int:
-        """Return the end of a chunk: after ``LINES`` lines at most, because the rows of short lines need far more memory."""
+        """Return the end of a chunk of at most ``LINES`` lines, because the rows of short lines need far more memory."""
         whole, self._whole = self._whole, False
         if whole or data.count(b"\n") <= LINES:
             return data.rfind(b"\n") + 1
@@ -118,7 +118,7 @@ class TextReader(Reader):
             data: bytes = self._read(size)
             self._ended = not data
             if data and len(data) < size and not self._unbuffered:
-                # A short read is most likely the end of the file; the caller needs to know it.
+                # A short read is most likely at the end of the file; a second read confirms it, because ``ended`` must be exact.
                 more: bytes = self._read(size)
                 self._ended = not more
                 data += more

@@ -115,7 +115,7 @@ def _object(text: str) -> _Row | str:
     except (ValueError, RecursionError) as error:
         return f"not JSON ({getattr(error, 'msg', error)})"
     if end < len(text):
-        return f"not JSON (text follows the {end:,} characters of a value)"
+        return f"not JSON (more text follows a value of {end:,} characters)"
     return row if isinstance(row, dict) else "not a JSON object"
 
 

@@ -24,7 +24,7 @@ from autodiff_cli.wording import plural
 _LONGEST_HEADER = 1 << 20
 _BLOCK_BYTES = 1 << 27
 _PIECE = 1 << 24
-"""The maximum number of bytes of one read, whatever size the header states."""
+"""The maximum number of bytes of one read, regardless of the size that the header states."""
 
 Arrays = dict[str, Array]
 
@@ -93,14 +93,14 @@ class Stored:
             most: the maximum number of rows of a block.
 
         Raises:
-            LimitError: if a large array is stored column by column, and would have to be read as a whole.
+            LimitError: if a large array is stored column by column, because it would have to be read as a whole.
         """
         end = self.shape[0] if end is None else end
         most = most or self.block_rows
         if self.by_columns:
             if math.prod(self.shape) > MOST_ELEMENTS:
                 raise LimitError(
-                    f"{self.name} stores {math.prod(self.shape):,} numbers column by column, and such a file is read as a whole",
+                    f"{self.name} stores {math.prod(self.shape):,} numbers column by column, so it cannot be read in blocks",
                     hint="save it row by row: numpy.ascontiguousarray",
                 )
             whole = self._read(math.prod(self.shape)).reshape(self.shape, order="F")
@@ -129,7 +129,7 @@ class Stored:
 
 
 class _NumpyReader(Reader):
-    """The base class of both readers; ``done`` and ``total`` count rows."""
+    """The base class of the NumPy readers; ``done`` and ``total`` count rows."""
 
     def block(self, piece: tuple[int, Arrays], request: ReadRequest) -> Block:
         """Return the rows of a piece; see ``Reader.block``.
@@ -150,7 +150,7 @@ class _NumpyReader(Reader):
         return bad.applied_to(Block(rows, numbers, columns, None, bad.where, range(first, first + rows)))
 
     def _checked(self, name: str, array: Array) -> Array:
-        """Return a column that is copied to the output, after a check that its text is valid Unicode."""
+        """Check that the text of a column that is copied to the output is valid Unicode, and return the column."""
         if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
             points = np.ascontiguousarray(array).view(np.uint32)
             if points.max() > 0x10FFFF or ((points >= 0xD800) & (points < 0xE000)).any():
@@ -172,7 +172,7 @@ class NpyReader(_NumpyReader):
         divisible: whether ranges of rows can be read independently.
 
     Raises:
-        DataError: if the array has another shape, or the number of names differs from the number of columns.
+        DataError: if the array is not a table, or the number of names differs from the number of columns.
     """
 
     def __init__(self, source: InputFile) -> None:

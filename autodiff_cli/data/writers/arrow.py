@@ -93,7 +93,7 @@ class ArrowWriter(Writer):
             return self._arrow.field(name, column.type)
         field = self._given.field(name)
         dictionary = self._arrow.types.is_dictionary(field.type)
-        # A file has only one dictionary, but batches of the input may have different dictionaries.
+        # An Arrow file has one dictionary per column, but batches of the input may have different dictionaries.
         return field.with_type(field.type.value_type) if dictionary else field
 
     def _inferred(self, name: str, column: list[Any]) -> Any:

@@ -19,7 +19,7 @@ _DType = np.dtype[Any]
 
 
 def header(dtype: _DType, rows: int) -> bytes:
-    """Return the header of an array, whose length does not depend on the number of rows."""
+    """Return the header of an array; the length of the header does not depend on the number of rows."""
     described = np.lib.format.dtype_to_descr(dtype)
     text = f"{{'descr': {described!r}, 'fortran_order': False, 'shape': ({rows},), }}"
     text += " " * (_ROOM - len(str(rows)))
@@ -36,7 +36,7 @@ def as_array(column: Column, name: str, lines: Sequence[int]) -> Array:
     """Convert a column to a NumPy array of numbers; a NumPy array, which may contain text, is returned unchanged.
 
     Raises:
-        DataError: if another column contains values that are not numbers.
+        DataError: if a list or an Arrow array contains values that are not numbers.
     """
     if isinstance(column, np.ndarray):
         return column
@@ -80,7 +80,7 @@ class NpyWriter(Writer):
 
         Raises:
             DataError: if the name of a column cannot be the name of a field.
-            FileError: if a column has another type in later rows that cannot be converted without loss.
+            FileError: if the values of a column in later rows cannot be converted to its first type without loss.
         """
         names = (*self._kept, *self._results)
         if self._dtype is None:
@@ -91,7 +91,7 @@ class NpyWriter(Writer):
         for i, array in enumerate(arrays):
             if not np.can_cast(array.dtype, self._dtype[i]):
                 raise FileError(
-                    f"column '{names[i]}' is {array.dtype} in later rows and {self._dtype[i]} in the first",
+                    f"column '{names[i]}' is {array.dtype} in later rows and {self._dtype[i]} in the first rows",
                     hint=f"use {setting('no_keep')} to drop it",
                 )
         return self._dtype

@@ -16,7 +16,7 @@ from autodiff_cli.report.records import delimited, markdown, markdown_line
 
 
 class TextWriter(Writer):
-    """The base class of text writers: they write a header, delayed until the first rows succeed, then buffers."""
+    """The base class of text writers; the header is written with the first rows, so that an error in them leaves no output."""
 
     _head = b""
 
@@ -31,7 +31,7 @@ class TextWriter(Writer):
         self._file.flush()
 
     def finish(self) -> None:
-        """Write the header, if the output does not have rows."""
+        """Write the header if it is not yet written, which is the case if the output does not have rows."""
         TextWriter.write(self, ())
 
 
@@ -112,7 +112,7 @@ def _template(names: Sequence[str]) -> str:
 
 
 class JsonWriter(NdjsonWriter):
-    """The writer of one JSON object that contains the keys of ``OutputStyle.head`` and a list of all rows."""
+    """The writer of one JSON object that contains the members of ``OutputStyle.head`` and a list of all rows."""
 
     raw = ""
 
