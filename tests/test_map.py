@@ -198,7 +198,7 @@ def test_the_expression_comes_first() -> None:
 
 def test_hints_for_beginners() -> None:
     data = b"x,y\n1,2\n"
-    refused(5, "hint: the first line is a header; remove --columns", "x*y", "--columns", "x,y", stdin=data)
+    refused(5, "hint: remove --columns, because the first line is a header", "x*y", "--columns", "x,y", stdin=data)
     assert "--columns away" not in run_map("x*y", "--columns", "x,y", stdin=b"1,2\nx,y\n").err
     refused(2, "--columns names a column 'c1' twice", "c1", "--columns", "c1,c2,c1", stdin=b"1,2,3\n")
     refused(2, "its delimiter seems to be ';'; use tr ';' ,", "x*y", stdin=b"x;y\n1;2\n")

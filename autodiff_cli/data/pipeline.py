@@ -21,7 +21,7 @@ from autodiff_cli.language.source_text import display_name
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 Tick = Callable[[int, float | None], None]
-"""A function that reports progress: the number of finished rows, and the finished fraction of the input or ``None``."""
+"""A function that reports progress, given the number of finished rows and the finished fraction (``None`` if unknown)."""
 
 
 @dataclass(slots=True)

@@ -140,7 +140,7 @@ class Code:
             return self._product(left, right) if name == "mul" else self._infix(name, left, right)
         if name == "neg":
             inner, level = self._fragment(operands[0])
-            # -(x % y) differs from -x % y, including as the first factor of a product.
+            # Without the brackets, the sign would apply to x: -(x % y) differs from -x % y, and -(x % y*z) from -x % y*z.
             brackets = inner.startswith("-") or level < PRODUCT or (level == PRODUCT and self._rounds(inner))
             return Fragment(f"-({inner})", SIGN) if brackets else Fragment(f"-{inner}", min(level, SIGN))
         if name == "pow":

@@ -35,7 +35,7 @@ class Target:
         floats: whether integers need a decimal point.
         number: the template of a constant argument of functions that take only tensors.
         helper: the prefix of generated helper functions, which variables must not have.
-        power: the call for a power ``{0}**{1}``, for a language without that operator.
+        power: the template of the call for a power ``{0}**{1}``, for a language without the operator ``**``.
         raises: whether arithmetic raises errors instead of returning inf or nan.
     """
 

@@ -326,5 +326,5 @@ def _none_hint(node: Syntax) -> str:
     """Return a hint that explains why the object of an attribute may be ``none``."""
     written = node.children[0]
     if written.kind == "attribute" and written.children[1].text == "grad_fn":
-        return "a leaf has no grad_fn: no operation made it"
+        return "a leaf does not have a grad_fn, because no operation computed it"
     return "run the backward pass first: .grad is none until then"

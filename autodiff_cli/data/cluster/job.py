@@ -1,4 +1,4 @@
-"""The work of a worker: read a partition, compute the results, and write its part of the output.
+"""The computation of a worker: read a partition, compute the results, and write its part of the output.
 
 A job is a folder next to the output.  It contains the expression as text, the given values, the list of partitions, and
 the finished parts.  The folder does not contain code, and none of its files is unpickled.

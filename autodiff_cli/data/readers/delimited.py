@@ -93,7 +93,7 @@ class DelimitedReader(TextReader):
                         raise DataError(message, hint=_LINE_ENDS) from None
                 self.line += 1
                 position = end
-        raise DataError(f"{self.name} is empty", hint="an empty table still needs a header line")
+        raise DataError(f"{self.name} is empty", hint="write a header line, even for an empty table")
 
     def pieces(self) -> Iterator[_Lines]:
         """Yield pieces of whole rows: at least one piece, which may be empty."""
@@ -183,7 +183,7 @@ class DelimitedReader(TextReader):
             numbers[name], wrong = numbers_in(cells)
             for position in wrong:
                 header = lines[position] == 1 and cells[position].strip() == name
-                hint = f"the first line is a header; remove {setting('columns')}" if header else None
+                hint = f"remove {setting('columns')}, because the first line is a header" if header else None
                 bad.add_cell(position, lines[position], name, cells[position], hint)
         columns: dict[str, Column] = {}
         for name in request.kept if raw is None else ():
