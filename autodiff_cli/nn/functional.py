@@ -1,4 +1,4 @@
-"""The functions of PyTorch's ``torch.nn.functional``."""
+"""Functions of PyTorch's ``torch.nn.functional``: activation functions, losses, ``linear`` and ``pad``."""
 
 from autodiff_cli.ops.activation import *  # noqa: F403
 from autodiff_cli.ops.arrange import pad as pad

@@ -1,7 +1,7 @@
 """The declarations of all operations, grouped by subject.  Importing this package installs the common operations.
 
 All other operations are installed when an unknown name is looked up or all names are listed, so that a small evaluation
-does not wait for three hundred declarations.
+need not load three hundred declarations.
 """
 
 from autodiff_cli.autograd import reverse_mode as reverse_mode  # this import installs Tensor.backward

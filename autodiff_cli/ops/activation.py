@@ -228,8 +228,8 @@ gelu = declare(
     samples=(*_ANY, (0.7, "tanh"), ([-1.2, 2.0], "tanh")),
 )
 
-# Piecewise linear functions.  The next two operations have PyTorch's names.  Their argument y selects the branch, and its
-# cotangent is zero.
+# Piecewise linear functions.  The next two operations have PyTorch's names.  Their argument y selects the branch; the
+# cotangent of y is zero.
 
 _threshold = declare(
     "threshold_backward",
@@ -251,7 +251,7 @@ _gate: TensorFunction = declare(
     lambda x, y, low, high, outside: np.where((y <= low) | (y >= high), x * outside if outside else 0.0, x)[()],
     {"x": lambda g, y, low, high, outside: _gate(g, y, low, high, outside), "y": lambda g: zeros_like(g)},
     node="HardtanhBackwardBackward0",
-    statics={"low": 0.0, "high": math.nan, "outside": 0.0},  # a bound of nan never applies, even at inf
+    statics={"low": 0.0, "high": math.nan, "outside": 0.0},  # y = inf reaches a bound of inf, but not a bound of nan
     public=False,
     decomposition=_gate_decomposition,
 )
@@ -338,7 +338,7 @@ def _softsign(x: Array) -> Any:
 
 
 _softsign_slope: TensorFunction = declare(
-    "softsign_slope",  # (1 + abs(x))**-n: a difference of two quotients would cancel
+    "softsign_slope",  # (1 + abs(x))**-n; the quotient rule would give a difference that cancels
     lambda x, n: (1 + np.abs(x)) ** float(-n),
     {"x": lambda g, x, n: g * (-n * sign(x) * _softsign_slope(x, n + 1))},
     statics={"n": 2},

@@ -155,7 +155,7 @@ floor_divide = declare(
 _remainder_tensor = declare(
     "remainder",
     np.remainder,
-    # floor_divide is consistent with the remainder; in floor(x / y), the quotient may be rounded up to the next whole number.
+    # floor_divide is consistent with the remainder, but floor(x / y) is not where x / y is rounded up to a whole number.
     {"x": lambda g: g, "y": lambda g, x, y: -g * floor_divide(x, y)},
     node="RemainderBackward1",
     public=False,
@@ -217,12 +217,12 @@ describe(
     edges=((6.0, 3.0), (1.0, 0.0)),
 )
 
-# As in PyTorch, there are three operations for powers: the VJP rule for a constant exponent needs no logarithm and is correct
-# at 0 at every order.
+# As in PyTorch, powers with a constant exponent, with a constant base and with neither are separate operations: the VJP rule for
+# a constant exponent does not need a logarithm and is correct at 0 at every order.
 
 
 _EVEN = 2.0**53
-"""Every float64 of at least this size is even, and so is the rounded y - 1, which gives negative bases the wrong sign."""
+"""The size from which every float64 is an even integer: y - 1 is rounded to an even integer, a wrong power for negative bases."""
 
 
 def _constant_power_vjp(g: Value, x: Value, y: Number) -> Any:
@@ -288,7 +288,7 @@ _falling: TensorFunction = declare(
 
 
 def _base_vjp(g: Value, x: Value, y: Value) -> Any:
-    # The condition avoids 0 * inf at 0**0 only: the condition y == 0 alone would make the mixed second derivative wrong.
+    # The condition avoids 0 * inf at 0**0.  The condition y == 0 alone would give a wrong mixed second derivative.
     return g * where((x == 0) & (y == 0), 0.0, _falling(x, y, 1))
 
 
@@ -332,7 +332,7 @@ def _power_exists(x: Array, y: Array) -> Any:
 
 
 def _power_kink(x: Array, y: Array) -> Any:
-    if np.ndim(y) == 0 and not 0 <= y < 1:  # most exponents do not have a kink
+    if np.ndim(y) == 0 and not 0 <= y < 1:  # x**y does not have a kink for this y
         return np.False_
     return (x == 0) & (y >= 0) & (y < 1)
 
@@ -375,7 +375,7 @@ def _with_alpha(operation: TensorFunction) -> TensorFunction:
     return scaled
 
 
-# The operators do not take alpha and still call the faster functions.
+# The operators + and - do not take alpha, so they keep the functions without alpha, which are faster.
 add = Tensor.add = _with_alpha(add)  # type: ignore[attr-defined]
 sub = Tensor.sub = _with_alpha(sub)  # type: ignore[attr-defined]
 

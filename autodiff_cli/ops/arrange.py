@@ -291,7 +291,7 @@ _padded: TensorFunction = declare(
 
 @takes(pad=WHOLES, mode=TEXT, value=optional(NUMBER))
 def pad(x: Value, pad: Wholes, mode: str = "constant", value: Number | None = None) -> Any:
-    """x with a border of value; pad lists the widths before and after each dimension, last dimension first, negative to crop."""
+    """x with a border of value; pad lists the widths (negative to crop) before and after each dimension, last dimension first."""
     if mode != "constant":
         raise ArgumentError(f"pad supports mode='constant' only, not '{mode}'")
     return _padded(x, _listed(pad), 0.0 if value is None else value)
@@ -321,7 +321,7 @@ describe(expand_as, tensors=("x", "other"), samples=(([1.0, 2.0], [[0.5, -1.0]])
 
 
 def _at_least(x: Value, ndim: int) -> Any:
-    """Add dimensions up to ``ndim``; a vector becomes a row, as in ``vstack`` and ``dstack``."""
+    """Add dimensions of length 1 until there are ``ndim``; a vector becomes a row, as in ``vstack`` and ``dstack``."""
     while len(x.shape) < ndim:
         x = reshape(x, (1,)) if not x.shape else unsqueeze(x, 0 if len(x.shape) == 1 else 2)
     return x

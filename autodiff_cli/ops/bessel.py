@@ -53,7 +53,7 @@ def _first_kind(x: Array, n: int) -> Any:
 
 
 def _waves(x: Array, n: int) -> Any:
-    """Return J_n(x) for large x by Hankel's expansion in terms of the sine and cosine of x itself."""
+    """Return J_n(x) for large x from Hankel's expansion, written in terms of sin(x) and cos(x)."""
     size = np.abs(x) * 1.0
     parts: list[Array | float] = [0.0, 0.0]
     term: Array | float = 1.0

@@ -61,7 +61,7 @@ lt, le, gt, ge, eq, ne = (_comparison(name) for name in _SIGNS)
 
 
 def _or_unequal(compare: TensorFunction) -> Any:
-    """Return a method that leaves ``tensor == None`` and ``tensor == \"text\"`` to Python, and otherwise calls ``compare``."""
+    """Return a method that calls ``compare``, but leaves comparisons with ``None`` and with text to Python."""
     return lambda self, other: NotImplemented if other is None or isinstance(other, str) else compare(self, other)
 
 
@@ -134,7 +134,7 @@ Tensor.where = _method_where  # type: ignore[attr-defined]
 
 
 def _larger_share(g: Value, x: Value, y: Value) -> Any:
-    return where(x == y, g / 2, where(x < y, 0.0, g))  # a nan is neither equal nor smaller
+    return where(x == y, g / 2, where(x < y, 0.0, g))  # if x or y is nan, both receive g
 
 
 def _of_two(name: str, forward: np.ufunc, sign: str) -> TensorFunction:

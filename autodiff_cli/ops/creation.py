@@ -45,7 +45,7 @@ def tensor(data: Data, *, dtype: DTypeLike | None = None, requires_grad: bool = 
 
 
 def as_tensor(data: Data, dtype: DTypeLike | None = None) -> Tensor:
-    """Return ``data`` itself if it is a tensor of this type, else a new tensor; NumPy arrays are shared, not copied."""
+    """Return ``data`` itself if it is a tensor of this type, else a tensor, which shares memory with a NumPy array of this type."""
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or data.dtype == as_dtype(dtype)):
@@ -128,7 +128,7 @@ _generator: Any = None
 
 
 def manual_seed(seed: int) -> None:
-    """Restart the random numbers of ``rand`` and ``randn`` from a seed."""
+    """Seed the random number generator of ``rand`` and ``randn``."""
     global _generator
     _generator = np.random.default_rng(seed)
 
@@ -140,7 +140,7 @@ def _random() -> Any:
 
 
 def rand(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Return uniform random numbers between 0 and 1, which repeat in every run unless ``manual_seed`` sets another seed."""
+    """Return uniform random numbers between 0 and 1, which are the same in every run unless ``manual_seed`` sets another seed."""
     return _leaf(np.asarray(_random().random(_shape("rand", size))).astype(dtype or get_default_dtype()), requires_grad)
 
 

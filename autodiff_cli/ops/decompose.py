@@ -148,7 +148,7 @@ svd: TensorFunction = declare.several(
     node="LinalgSvdBackward0",
     statics={"full_matrices": True},
     kinds={"full_matrices": FLAG},
-    summary="U, S and Vh with x = U @ diag(S) @ Vh and S in descending order; full_matrices=false omits the columns beyond S",
+    summary="U, S and Vh with x = U @ diag(S) @ Vh and S in descending order; full_matrices=false gives the reduced form",
     formula="U @ diag(g) @ Vh for S alone",
     smooth="no two singular values are equal, and no singular value is 0 if x is not square",
     convention="LAPACK determines the signs of the vectors",

@@ -1,7 +1,7 @@
 """Logarithms of probability densities.
 
-The binomial and the Poisson distribution are computed from the deviation from their peak, because the large terms of the
-textbook formula cancel.  Counts need not be whole numbers, because gamma functions replace factorials, and derivatives with
+The binomial and Poisson distributions are computed from the deviation from their peak, because the large terms of the
+textbook formulas cancel.  Counts need not be whole numbers, because gamma functions replace factorials, and derivatives with
 respect to counts exist.
 """
 

@@ -99,8 +99,8 @@ def cofactors(x: Value) -> Any:
 
 
 def _nan_kept(x: Array, found: Array) -> Any:
-    """Replace the results of matrices that contain nan with nan: elimination may stop at a zero pivot before the nan."""
-    if not np.isnan(np.add.reduce(x, None)):  # this sum is faster than the test for each matrix
+    """Set the results of matrices that contain nan to nan: elimination may stop at a zero pivot before it reaches the nan."""
+    if not np.isnan(np.add.reduce(x, None)):  # one sum over all matrices is faster than a test of each
         return found
     return np.where(np.any(np.isnan(x), (-2, -1)), x.dtype.type(np.nan), found)[()]
 
@@ -118,7 +118,7 @@ det: TensorFunction = declare(
     node="LinalgDetBackward0",
     summary="determinant of each matrix",
     formula="the cofactors, which are det(x)*inv(x).mT where x is not singular",
-    convention="derivatives of every order are exact where x is singular",
+    convention="derivatives of every order are exact even where x is singular",
     samples=((A,), (BATCH,), (SINGULAR,), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]],)),
 )
 

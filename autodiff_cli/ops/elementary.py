@@ -358,7 +358,7 @@ atan = declare(
     samples=_ANY,
 )
 # The angle and the absolute value of z = x + y*i.  The first derivatives of the angle are the real and imaginary parts of 1/z,
-# the second derivatives are parts of 1/z**2, and so on.  These products are accurate, whereas sums of quotients would cancel.
+# the second derivatives are parts of 1/z**2, and so on.  They are computed as products, because sums of quotients cancel.
 # Squares of numbers near 1e-160 underflow, and squares of numbers near 1e160 overflow, so z is scaled by a power of 2, which
 # is exact.
 
@@ -370,7 +370,7 @@ def _scaled(x: Array, y: Array) -> tuple[Any, Any, Any]:
 
 
 def _is_middling(size: Array, order: int) -> Any:
-    """Return whether powers of these numbers up to ``order`` neither underflow nor overflow."""
+    """Return whether the powers of ``size`` up to ``order`` neither underflow nor overflow."""
     most = 1e280 if size.dtype.itemsize == 8 else 1e30
     return np.all((size < most ** (1 / order)) & (size > most ** (-1 / order)))
 

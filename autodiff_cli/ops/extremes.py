@@ -96,7 +96,7 @@ def _extreme_series(ufunc: np.ufunc, x: Tensor, dim: Dims, keepdim: bool) -> Any
 
 def _extreme(name: str, ufunc: np.ufunc, summary: str, node: str | None = None, public: bool = True) -> Any:
     forward = reduction(ufunc)
-    nans = not public  # as in PyTorch, where only amax and amin have no derivative at nan
+    nans = not public  # as in PyTorch, where the derivative at nan is nan for amax and amin only
 
     def checked(x: Array, dim: Dims, keepdim: bool) -> Any:
         _needs_elements(name, x, dim)
@@ -257,7 +257,7 @@ describe(
     formula="1 at the median, 0 elsewhere",
     smooth="the median is unique",
     kink=_repeated,
-    convention="equal elements share the derivative evenly; along a dimension, one equal element receives the derivative (PyTorch)",
+    convention="equal elements share the derivative evenly; along a dimension, one of them receives the derivative (PyTorch)",
     samples=(([1.0, -2.0, 3.0, 7.0],), ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], 0, True)),
     edges=TIE,
 )
@@ -290,7 +290,7 @@ def _running(ufunc: np.ufunc) -> Any:
         at = dimension(dim, x.ndim)
         lanes = as_lanes(x)
         values = ufunc.accumulate(lanes, at)
-        reached = (lanes == values) | np.isnan(lanes)  # the position of the last equal element, or of a nan
+        reached = (lanes == values) | np.isnan(lanes)  # true at elements equal to the running extreme, and at nan
         places = np.arange(lanes.shape[at]).reshape([-1 if d == at else 1 for d in range(lanes.ndim)])
         indices = np.maximum.accumulate(np.where(reached, places, 0), at)
         return values.reshape(x.shape)[()], indices.reshape(x.shape)[()]

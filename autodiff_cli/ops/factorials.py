@@ -141,8 +141,8 @@ def _zeta_values(x: Array, q: Array) -> Any:
     if not np.any(reflected):
         return _zeta(x, q)
     value = _zeta(x, np.where(reflected, 1.0, q))
-    # SciPy would add abs(q) terms.  The sum of the terms with a negative base is, up to sign, the sum over bases from 1 - part
-    # to -q.
+    # SciPy would add abs(q) terms.  The sum of the terms with a negative base is, up to its sign, the sum of the terms with bases
+    # from 1 - part to -q.
     part = q - np.floor(q)
     below = np.where(x % 2 == 0, 1.0, -1.0) * (_zeta(x, 1 - part) - _zeta(x, np.where(reflected, 1 - q, 1.0)))
     return np.where(reflected, _zeta(x, part) + below, value)[()].astype(np.result_type(x, q))

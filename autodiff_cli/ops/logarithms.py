@@ -129,7 +129,7 @@ logit = declare(
 
 @np.errstate(all="ignore")
 def _share_values(x: Array, y: Array, base: float) -> Any:
-    # The difference of equal infinities would be nan; the share is 1/2.
+    # The difference of equal infinities would be nan, but the share is 1/2.
     difference = np.where(x == y, 0.0, x - y)[()]
     small = np.power(base, -np.abs(difference)) if base == 2 else np.exp(-np.abs(difference))
     return np.where(difference >= 0, 1.0, small)[()] / (1 + small)

@@ -132,13 +132,13 @@ def bessel_i(n: int) -> str | None:
     """Return the power series for abs(x) < 20, and the asymptotic series for larger x."""
     if n > _MOST_ORDER:
         return None
-    root = "exp(max(size, 20)/2)"  # two equal factors, because one factor would overflow
+    root = "exp(max(size, 20)/2)"  # used twice, because exp(size) may overflow where the product does not
     far = f"{root}*({root}*sqrt(w)*({polynomial(far_out(n, 0), 'w')}))"
     return f"{_SPLIT}; ({_series(n, 1, 38, 's')} if near else {far}){'*sign(x)' if n % 2 else ''}"
 
 
 def bessel_scaled(n: int, order: int) -> str | None:
-    """Return the series of ``bessel_i``; for abs(x) < 20, derivatives are sums of functions of neighbouring orders."""
+    """Return a sum of power series of neighbouring orders for abs(x) < 20, and the asymptotic series for larger x."""
     if n + order > _MOST_ORDER:
         return None
     odd = "*sign(x)"
@@ -261,7 +261,7 @@ def cotangent_polynomial(n: int) -> tuple[float, ...]:
 
 
 def polygamma(n: int) -> str | None:
-    """Return a sum with the Euler-Maclaurin formula for its remainder, and the reflection formula for x < 0."""
+    """Return the sum of the first terms and the Euler-Maclaurin formula for the remainder; use the reflection formula for x < 0."""
     if n > 10:
         return None
     steps, factorial = 12 + n, math.factorial(n)
@@ -297,7 +297,7 @@ ZETA = _zeta()
 
 
 def polygamma_gap(n: int) -> str | None:
-    """Return a sum of differences of powers, each of which is accurate."""
+    """Return a sum of differences of powers, each of which is computed without cancellation."""
     if n > 10:
         return None
     factorial, steps = math.factorial(n), 20

@@ -56,7 +56,7 @@ def _reduced(values: Array, reduction: str) -> Any:
 
 
 def _reduce(values: Value, reduction: str) -> Any:
-    """Reduce with recorded operations, for losses whose reduction has a separate node in PyTorch."""
+    """Reduce the values of a loss with recorded operations, because the reduction has a separate node in PyTorch."""
     _check(reduction)
     return values if reduction == "none" else mean(values) if reduction == "mean" else sum(values)
 
@@ -181,7 +181,7 @@ huber_loss = declare(
 
 
 def _beside(slope: Value, target_shape: Shape) -> Any:
-    """Broadcast a derivative that does not depend on the target against the shape of the target."""
+    """Broadcast a derivative that does not depend on the target to its common shape with the target."""
     own = getattr(slope, "shape", ())  # a plain number does not have a shape
     shape = np.broadcast_shapes(own, target_shape)
     return slope if own == shape else expand(slope, shape)
@@ -251,7 +251,7 @@ binary_cross_entropy_with_logits = declare(
 
 @takes(x=TENSOR, target=TENSOR, reduction=TEXT, log_target=FLAG)
 def kl_div(x: Value, target: Value, reduction: str = "mean", log_target: bool = False) -> Any:
-    """The Kullback-Leibler divergence target*(log(target) - x) of log-probabilities x; log_target marks a logarithmic target."""
+    """The Kullback-Leibler divergence target*(log(target) - x) of log-probabilities x; with log_target, target is a logarithm."""
     loss = exp(target) * (target - x) if log_target else xlogy(target, target) - target * x
     if reduction == "batchmean":
         return sum(loss) / max(x.shape[0], 1) if x.shape else sum(loss)

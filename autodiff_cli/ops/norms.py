@@ -26,8 +26,8 @@ __all__ = ["logcumsumexp", "logsumexp", "norm", "vector_norm"]
 
 declare = Declarations(__name__)
 
-# Odd and even powers of x/size: each power is, up to a factor, the derivative of the other.  At x = 0 the odd power is 0 for
-# every p, and its derivative with respect to size is 0, even where the derivative with respect to x is infinite.
+# Odd and even powers of x/size: up to a factor, the derivative of an odd power is an even power, and vice versa.  At x = 0 the
+# odd power is 0 for every p, and its derivative with respect to size is 0, even where the derivative with respect to x is infinite.
 
 
 @np.errstate(all="ignore")
@@ -77,7 +77,7 @@ _even_share: TensorFunction = declare(
 
 
 _SQUARES = {np.dtype(t): (float((np.finfo(t).tiny / np.finfo(t).eps) ** 0.5), float(np.finfo(t).max)) for t in ("f4", "f8")}
-"""The range of norms in which squares are accurate, for each dtype."""
+"""The range of norms for which the squares of the elements are accurate, for each dtype."""
 
 
 @np.errstate(all="ignore")
@@ -94,7 +94,7 @@ def _norm(x: Array, p: float, dim: Dims, keepdim: bool) -> Any:
     if p == 0:
         return reduction(np.add)((x != 0).astype(x.dtype), dim, keepdim)
     total = _root_of_powers(size, p, dim, keepdim)
-    # Far from 1 the rounding of 1/p makes the root inaccurate, and squares become subnormal.
+    # For totals far from 1, the rounding error of 1/p makes the root inaccurate, and squares may be subnormal.
     low, high = _SQUARES.get(x.dtype, (1e-2, 1e2)) if p == 2 else (1e-10, 1e10)
     if p <= 1 or not x.size or np.all((total > low) & (total <= high)):
         return total
@@ -216,8 +216,8 @@ def _running_logsumexp(x: Array, dim: int) -> Any:
 
 
 def _running_vjp(g: Value, x: Value, out: Value, dim: int) -> Any:
-    # The cotangent of a running sum is its direct cotangent plus the cotangent of the next running sum, multiplied by the share
-    # of this sum in the next sum.
+    # The cotangent of a running sum is its direct cotangent plus decay times the cotangent of the next running sum, where decay
+    # is the quotient of the two sums.
     decay = _weight(out, neighbour(out, dim, True, 0.0))
     return recurrence(g, decay, dim, True) * _weight(x, out)
 

@@ -52,7 +52,7 @@ def spread(g: Value, x_shape: Shape, dim: Dims) -> Any:
 
 
 def reduction(ufunc: np.ufunc) -> Any:
-    """Return the forward computation of a reduction by a ufunc."""
+    """Return the forward computation of a reduction with a ufunc."""
     return lambda x, dim, keepdim: ufunc.reduce(x, axis=dimensions(dim, x.ndim), keepdims=bool(keepdim))[()]
 
 
@@ -94,14 +94,14 @@ def two_nodes(
 
 
 def _named(function: TensorFunction, name: str, description: Registration) -> TensorFunction:
-    """Name and describe a function that was created in this module."""
+    """Set the name and the module of a reduction, and describe it."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = __name__
     return describe(function, tensors=("x",), **description)
 
 
 def _mean(x: Array, dim: Dims, keepdim: bool) -> Any:
-    # In a trace, the elements are objects that have a dtype.
+    # In a trace, x is an array of objects, each of which has a dtype.
     dtype = np.result_type(*[getattr(cell, "dtype", cell) for cell in x.flat]) if x.dtype.kind == "O" else x.dtype
     if dtype.kind != "f":
         kind = {"i": "Long", "b": "Bool"}.get(dtype.kind, dtype)
@@ -191,7 +191,7 @@ running_product: Any = declare(
 
 
 def lanes(x: Value, operation: TensorFunction, dim: int, *rest: bool) -> Any:
-    """Apply ``operation`` along a dimension, to a vector of length 1 if ``x`` is a number."""
+    """Apply ``operation`` along a dimension; treat a number as a vector of length 1."""
     at = dimension(dim, len(x.shape))
     return operation(x, at, *rest) if len(x.shape) else reshape(operation(reshape(x, (1,)), 0, *rest), ())
 

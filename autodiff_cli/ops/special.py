@@ -57,7 +57,7 @@ def normal_density(x: Value) -> Any:
 
 def _with_tail(value: Array, x: Array, far: Mask, tail: Callable[[Array], Array]) -> Any:
     """Replace the elements of ``value`` where ``far`` is true with ``tail`` of the corresponding elements of ``x``."""
-    places = np.flatnonzero(far)  # positions index an array much faster than a mask does
+    places = np.flatnonzero(far)  # indexing with positions is much faster than indexing with a mask
     if not places.size:
         return value
     value = np.array(value)

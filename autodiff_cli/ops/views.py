@@ -63,7 +63,7 @@ describe(narrow, tensors=("x",), samples=((_MATRIX, 1, 1, 2),))
 
 
 def neighbour(x: Value, dim: int, reverse: bool, edge: float) -> Any:
-    """Return the previous element along dim for each element, or the next with ``reverse``; ``edge`` at the border."""
+    """Return, for each element, the previous element along dim (with ``reverse``, the next), or ``edge`` at the border."""
     at = dimension(dim, len(x.shape))
     length = x.shape[at]
     if not length:
@@ -78,10 +78,10 @@ def _diagonal(x: Array, offset: int, dim1: int, dim2: int) -> Any:
         raise ShapeError(f"diagonal needs at least two dimensions, but got {x.ndim}")
     offset = min(
         max(offset, -x.shape[dimension(dim1, x.ndim)]), x.shape[dimension(dim2, x.ndim)]
-    )  # NumPy does not accept more than 32 bits
+    )  # NumPy does not accept offsets beyond 32 bits
     found = np.diagonal(x, offset, dimension(dim1, x.ndim), dimension(dim2, x.ndim))
     if x.flags.writeable:
-        found.flags.writeable = True  # NumPy returns a read-only view for compatibility with its old versions
+        found.flags.writeable = True  # NumPy returns a read-only view for backward compatibility
     return found
 
 
@@ -227,7 +227,7 @@ def split(x: Value, split_size: Wholes, dim: int = 0) -> Any:
 
 @takes(chunks=WHOLE, dim=DIMENSION)
 def chunk(x: Value, chunks: int, dim: int = 0) -> Any:
-    """The parts into which x is split along dim: at most ``chunks``, of equal length (the last may be shorter)."""
+    """x divided along dim into at most ``chunks`` parts of equal length (the last may be shorter)."""
     length = length_along("chunk", x, dim)
     if chunks < 1:
         raise ArgumentError(f"chunk expects 'chunks' to be greater than 0, got: {chunks}")

@@ -16,14 +16,14 @@ Coefficient = Fraction | float
 _PARTS = 360
 _MOST_ROOTS = 1_000
 _MOST_SQUARE = 1_000_000
-"""The largest number whose square factors are searched; the search takes as many steps as its square root."""
+"""The largest number that is searched for square factors; the search takes as many steps as the square root of the number."""
 _BITS = 256
 
 
 def exact(value: float) -> Coefficient:
-    """Convert a number to a fraction: a simple adjacent fraction, or else its printed decimal representation.
+    """Convert a number to a simple fraction that equals it within rounding errors, or else to its printed decimal representation.
 
-    Allowing an adjacent fraction compensates for rounding in VJP rules: the exponent ``1/3 - 1`` becomes -2/3.
+    The tolerance compensates for rounding in VJP rules: the exponent ``1/3 - 1`` becomes -2/3.
     """
     if isinstance(value, int):
         return Fraction(value)

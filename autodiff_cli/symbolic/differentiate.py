@@ -28,16 +28,16 @@ from autodiff_cli.symbolic.to_trace import retraced
 from autodiff_cli.symbolic.to_tree import to_tree
 
 MOST_ORDERS, MOST_OPERATIONS = 100, 5_000
-"""The limits of symbolic derivatives; differentiating 5,000 operations takes a few seconds."""
+"""The limits on the order and the size of symbolic derivatives; differentiating 5,000 operations takes a few seconds."""
 
 
 class Derivatives(CommandResult):
-    """The symbolic derivatives of an expression of one order.
+    """The symbolic derivatives of one order of an expression.
 
     Attributes:
         expression: the differentiated expression.
         order: the order of the derivatives.
-        trees: the syntax trees of the derivatives, by derivative, such as ``("x", "y")``; ``texts`` contains them as text.
+        trees: the syntax trees of the derivatives, with keys such as ``("x", "y")``; ``texts`` contains the trees as text.
         at: the point at which the derivatives are evaluated, or ``None``.
         values: the values of the derivatives at the point.
     """
@@ -95,7 +95,7 @@ def differentiate(
         order: the order of the derivatives, 1 or more.
         const: the values of constants, which may be arrays.
         simplify: whether to simplify the result with SymPy.
-        at: a number for each variable, at which to evaluate the derivatives.
+        at: the point at which to evaluate the derivatives, with a number for each variable.
 
     Raises:
         UsageError: if the order is below 1, or if a value is not a scalar.
@@ -148,7 +148,7 @@ def _point(names: Sequence[str], at: Mapping[str, Any]) -> dict[str, float]:
 def variables_and_constants(
     expression: str, wrt: Sequence[str] | None, const: Mapping[str, Any] | None
 ) -> tuple[list[str], list[str], dict[str, Tensor]]:
-    """Return what ``names_and_values`` returns, for a formula, which needs a variable to differentiate with respect to.
+    """Return the result of ``names_and_values``, which must contain a variable to differentiate with respect to.
 
     Raises:
         UsageError: if ``wrt`` is empty, or if every name of the expression has a value.
@@ -161,7 +161,7 @@ def variables_and_constants(
 
 
 def without_formula(error: NotRecordable | NoSeriesError, variable: str) -> NotRecordable:
-    """Return the error for an expression without a formula, with a hint that names the command for numbers."""
+    """Return the error for an expression without a formula, with a hint to compute numbers with ``autodiff grad``."""
     if isinstance(error, NoSeriesError):
         error = NotRecordable("this operation has no elementwise formula", span=error.span, source=error.source)
     if error.hint is None:
@@ -195,7 +195,7 @@ def _of_order(algebra: Algebra, traced: Traced, by: Sequence[str], order: int) -
                 check_count(
                     count,
                     MOST_OPERATIONS,
-                    f"the derivatives of order {step} have {{}} operations or more, above the limit of {{}}",
+                    f"the derivatives of order {step} have at least {{}} operations, more than the limit of {{}}",
                     hint="use a lower order, or compute numbers with 'autodiff taylor' or 'autodiff grad'",
                 )
     return found

@@ -74,7 +74,7 @@ class _Conversion:
         return "sum" if name in _SUMS else "product" if name in _PRODUCTS else ""
 
     def _inside(self, instructions: Sequence[Instruction], results: Sequence[Instruction]) -> set[Instruction]:
-        """Return the instructions that are links of another chain: their only user is of the same kind."""
+        """Return the instructions inside a chain, whose only user is an instruction of the same kind."""
         uses = Counter(results)
         user: dict[Instruction, Instruction] = {}
         for instruction in instructions:
@@ -122,7 +122,7 @@ class _Conversion:
             assert operand.primitive is not None
             name = operand.primitive.name
             negative ^= name == "neg"
-            inside = (*operand.operands, *operand.statics)  # x - 1 may have the number as a static argument
+            inside = (*operand.operands, *operand.statics)  # the number in x - 1 may be a static argument
             work += [(inner, factor * own) for inner, own in zip(inside, factors[name], strict=True)][::-1]
         return parts, negative
 

@@ -25,7 +25,7 @@ from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula
 MOST_FLAT = 12
 """The largest number of parts of a sum or product that is merged into its users, each of which copies the parts."""
 _MOST_STEPS = 4
-"""The largest integer that VJP rules may have subtracted from a constant exponent such as pi."""
+"""The largest n for which an exponent such as pi - n is recognized; VJP rules subtract 1 from the exponent for each order."""
 
 
 class Algebra:
@@ -62,7 +62,7 @@ class Algebra:
         """Return the formula of a constant: a recognized multiple or power of ``pi``, ``e`` or a logarithm, else a fraction."""
         if isinstance(value, (bool, np.bool_)):
             return self.symbol(str(value).lower())
-        value = value if isinstance(value, int) else float(value)  # the repr of NumPy floats differs
+        value = value if isinstance(value, int) else float(value)  # constants.exact parses the repr of a float
         found = constants.recognized(value)
         if found is None:
             return self.rational(constants.exact(value))
@@ -105,7 +105,7 @@ class Algebra:
         return self._node("sum", parts=tuple(sorted(kept, key=lambda pair: pair[0].number))) if kept else self.zero
 
     def _whole_exponentials(self, terms: dict[Formula, Coefficient]) -> None:
-        """Replace ``expm1(x) + 1`` by ``exp(x)``, which is equally accurate."""
+        """Replace ``expm1(x) + 1`` with ``exp(x)``, which is equally accurate."""
         for term in [term for term in terms if term.is_call("expm1")]:
             if terms[term] == terms[self.one] != 0:
                 whole = self.call("exp", *term.parts)
@@ -160,13 +160,13 @@ class Algebra:
         return self._choosing(factors, constants.tidy(coefficient))
 
     def _opens(self, base: Formula, exponent: Exponent) -> bool:
-        """Return whether a factor is a product that can be merged, after its exponents were added."""
+        """Return whether a factor, after its exponents were added, is a product whose factors can be merged."""
         if base.kind != "product" or type(exponent) is not Fraction or exponent.denominator != 1:
             return False
         return self._taken_apart(base, exponent) is not None
 
     def _taken_apart(self, base: Formula, exponent: Fraction) -> tuple[Coefficient, list[tuple[Formula, Exponent]]] | None:
-        """Split a power of a product into a coefficient and powers of its factors; return ``None`` if the two are not equal."""
+        """Split a power of a product into a coefficient and powers of its factors, or return ``None`` if the value may change."""
         if exponent.denominator != 1:
             # The root of a product does not equal the product of roots if factors are negative.
             if not base.parts:
@@ -286,7 +286,7 @@ class Algebra:
         return self.logic("logical_and", [one, other])
 
     def logic(self, name: str, conditions: Sequence[Formula]) -> Formula:
-        """Combine conditions by ``logical_and`` or ``logical_or``."""
+        """Combine conditions with ``logical_and`` or ``logical_or``."""
         parts: dict[Formula, None] = {}
         for condition in conditions:
             parts.update(
@@ -300,7 +300,7 @@ class Algebra:
         if any(self.negation(part) in parts for part in list(parts)):
             return ends
         if name == "logical_or":
-            for part in list(parts):  # x == y or x >= y
+            for part in list(parts):  # "x == y or x >= y" is x >= y
                 if part.is_call("eq") and any(self.call(sign, *part.parts) in parts for sign in ("ge", "le")):
                     del parts[part]
         return self.call(name, *parts) if len(parts) > 1 else next(iter(parts))
@@ -341,7 +341,7 @@ class Algebra:
 
 
 def _multiplied_out(terms: Sequence[tuple[Formula, Coefficient]]) -> list[tuple[Formula, Coefficient]] | None:
-    """Expand multiples of sums if fewer terms remain, else return ``None``: ``2*(x - 1) - 2*(x + 1)`` is -4."""
+    """Expand multiples of sums, as in ``2*(x - 1) - 2*(x + 1)``, which is -4; return ``None`` unless fewer terms remain."""
     if not any(term.kind == "sum" for term, _ in terms):
         return None
     flat: dict[Formula, Coefficient] = {}

@@ -12,11 +12,11 @@ from autodiff_cli.evaluation.compile import TracingEvaluator
 from autodiff_cli.language.tree import Syntax
 
 _OF_ARRAYS = ("reduce", "norms", "extremes", "sorting", "linalg", "contract", "loss", "matrices", "decompose", "determinants")
-"""The modules of array functions, most of which return a scalar unchanged."""
+"""The modules whose functions take arrays; most of these functions return a scalar unchanged."""
 
 _EXAMPLE = setting("at", '"x=[1, 2]"')
-_HINTS = {name: f"list the elements, as in {name}([x1, x2]); " for name in ("sum", "prod", "mean")}
-_HINTS["sum"] = "differentiate f(x) instead of sum(f(x)), or list the elements, as in sum([x1, x2]); "
+_HINTS = {name: f"list the elements, as in {name}([x1, x2]), or " for name in ("sum", "prod", "mean")}
+_HINTS["sum"] = "differentiate f(x) instead of sum(f(x)), list the elements, as in sum([x1, x2]), or "
 
 
 class ScalarTracingEvaluator(TracingEvaluator):

@@ -51,7 +51,7 @@ def simplified(algebra: Algebra, formulas: Mapping[Term, Formula]) -> dict[Term,
         LimitError: if a formula is too long or too deeply nested, or if SymPy takes too long.
     """
     sympy = library("sympy", setting("simplify"))
-    leave_out = "leave it out: equal terms are collected without it"
+    leave_out = f"leave out {setting('simplify')}: equal terms are collected without it"
     for formula in formulas.values():
         parts = sum(1 + len(children(node)) for node in in_order([formula]))
         too_long = f"{setting('simplify')} is limited to formulas of {{1}} parts, but this formula has {{0}}"
@@ -80,7 +80,7 @@ class _ToSymPy:
     """A converter of formulas to SymPy expressions.
 
     Attributes:
-        undefined: the function name and the arguments of the call for each undefined function, with ``None`` in place of formulas.
+        undefined: for each undefined function, the name and the arguments of the original call, with ``None`` in place of formulas.
     """
 
     def __init__(self, sympy: ModuleType) -> None:

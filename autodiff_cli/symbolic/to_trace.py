@@ -66,7 +66,7 @@ def _value(
 
 
 def _times(count: Coefficient, value: TracedValue) -> TracedValue:
-    if count == -1 and getattr(value, "dtype", None) != np.bool_:  # conditions support products, but not negation
+    if count == -1 and getattr(value, "dtype", None) != np.bool_:  # booleans can be multiplied by -1, but not negated
         return -value
     return value if count == 1 else to_float(count) * value
 

@@ -31,7 +31,7 @@ def to_tree(formula: Formula, taken: Iterable[str] = ()) -> Syntax:
 
 
 def text(formula: Formula, taken: Iterable[str] = ()) -> str:
-    """Convert a formula to text; ``to_tree`` describes the arguments."""
+    """Convert a formula to text; the arguments are the same as for ``to_tree``."""
     return unparse(to_tree(formula, taken))
 
 
@@ -198,7 +198,7 @@ def _literal(value: object) -> Syntax:
 
 
 def _joined(operator: str, parts: Sequence[Syntax]) -> Syntax:
-    """Combine operands by a left-associative operator."""
+    """Combine operands with a left-associative operator."""
     if len(parts) == 1:
         return new_tree(operator, parts[0]) if OPERATORS[operator].arity == 1 else parts[0]
     return reduce(lambda left, right: new_tree(operator, left, right), parts)
