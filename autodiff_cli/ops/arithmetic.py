@@ -222,7 +222,7 @@ describe(
 
 
 _EVEN = 2.0**53
-"""The size from which every float64 is an even integer: y - 1 is rounded to an even integer, a wrong power for negative bases."""
+"""The size from which every float64 is an even integer: rounding makes y - 1 even, and x**(y - 1) has the wrong sign for x < 0."""
 
 
 def _constant_power_vjp(g: Value, x: Value, y: Number) -> Any:
@@ -278,7 +278,7 @@ _falling: TensorFunction = declare(
     _falling_values,
     {
         "x": lambda g, x, y, k: g * _falling(x, y, k + 1),
-        # The common factor stays outside the sum, because each of the two products may be infinite.
+        # The common factor stays outside the sum, because the two products may be infinities of opposite signs.
         "y": lambda g, x, y, k: g * (x ** (y - k) * (_count_slope(y, k) + where((x == 0) & (y >= k), 0.0, _count(y, k) * log(x)))),
     },
     statics={"k": 1},

@@ -59,7 +59,7 @@ Exponent: TypeAlias = Fraction | Formula
 
 
 def children(formula: Formula) -> list[Formula]:
-    """Return the direct subformulas in order, including repeated ones."""
+    """Return the direct subformulas in order, with repetitions."""
     if formula.kind == "call":
         return [part for part in formula.parts if type(part) is Formula]
     if formula.kind == "sum":

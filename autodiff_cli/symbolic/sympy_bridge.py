@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST_PARTS = 400
 """The largest number of parts of a formula; for longer formulas, SymPy takes minutes or exceeds the recursion limit."""
 MOST_SECONDS = 6.0
-"""The limit on the processor time for all formulas, as their length does not predict the time that SymPy takes."""
+"""The limit on the processor time for all formulas; the time that SymPy takes cannot be predicted from their length."""
 
 _SAME = (
     *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),

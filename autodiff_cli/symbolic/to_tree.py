@@ -181,7 +181,7 @@ def _is_simple(value: Fraction) -> bool:
 
 
 def _decimal(value: Fraction) -> str:
-    """Return a fraction as a literal of the language, with 1e999 for infinity, as the language lacks an infinite literal."""
+    """Return a fraction as a literal of the language, with 1e999 for infinity, because the language lacks an infinite literal."""
     short = to_float(value)
     return repr(short).removesuffix(".0") if math.isfinite(short) else "1e999"
 
