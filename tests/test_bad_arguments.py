@@ -32,7 +32,7 @@ def test_the_kind_of_each_plain_parameter_is_declared() -> None:
     [
         ("chunk(x, [1])", r"chunk: 'chunks' must be a whole number, not \[1\]"),
         ("chunk(x, 0)", "chunk expects 'chunks' to be greater than 0, got: 0"),
-        ("split(x, [1, [1]])", r"split: 'split_size' must be a whole number or a list of them, not \[1, \[1\]\]"),
+        ("split(x, [1, [1]])", r"split: 'split_size' must be a whole number or a list of whole numbers, not \[1, \[1\]\]"),
         ("split(sum(x), [1])", "split expects at least a 1-dimensional tensor"),
         ("narrow(sum(x), 0, 0, 1)", "narrow expects at least a 1-dimensional tensor"),
         ("take_along_dim(sum(x), x, dim=0)", "same number of dimensions"),

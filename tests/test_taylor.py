@@ -394,12 +394,12 @@ def test_each_mixed_partial_is_computed_once(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_too_many_partials() -> None:
     session = Evaluation("a*b*c*d*e*f*g*h*i*j", {name: 0.1 for name in "abcdefghij"})
-    with pytest.raises(LimitError, match="up to order 12 are 646,645 numbers"):
+    with pytest.raises(LimitError, match="up to order 12 have 646,645 numbers"):
         partial_derivatives(session, 12)
     source, big = "sum(x**3)", {"x": np.ones(400)}
     with pytest.raises(LimitError, match="160,400 numbers"):
         ad.evaluate(source, big, order=2)
-    assert "error: the partial derivatives up to order 5 are 20,033,240 numbers" in run(
+    assert "error: the partial derivatives up to order 5 have 20,033,240 numbers" in run(
         'autodiff grad "sum(x)*sum(y)" --at "x=ones(20)" --at "y=ones(20)" --order 5'
     )
     with ad.unlimited():

@@ -41,7 +41,7 @@ def run_backward(
         roots: the edges to start from, each with a cotangent.
         retain_graph: whether to keep the saved values of the nodes.
         create_graph: whether to record the pass; cotangents are then tensors.
-        targets: the edges whose cotangents to return; ``None`` to add the cotangents of leaves to ``.grad``.
+        targets: the edges whose cotangents are returned; ``None`` to add the cotangents of leaves to ``.grad``.
 
     Returns:
         The cotangent of each target that was reached.
@@ -58,13 +58,13 @@ class BackwardPass:
     """The state of one backward pass; see ``run_backward`` for the arguments.
 
     Attributes:
-        targets: the edges whose cotangents to return, grouped by node.
+        targets: the edges whose cotangents are returned, grouped by node.
         needed: the nodes on a path to a target; ``None`` for all nodes.
         captured: the cotangents of the targets that were reached.
         pending: the partially accumulated cotangents of the nodes that have not run yet.
         heap: the pending nodes that are not leaves, youngest first.
         leaves, leaves_with_hooks: the pending leaves without hooks and with hooks.
-        pending_count: for each leaf, the number of edges from nodes that have not run yet; computed if leaves have hooks.
+        pending_count: for each leaf, the number of edges from nodes that have not run yet; set at the first leaf with hooks.
         masks: for pending nodes, the elements of the cotangent that come from unselected branches.
     """
 
@@ -143,9 +143,9 @@ class BackwardPass:
                     accumulate_cotangent(next_edge, part)
             if self.leaves_with_hooks:
                 self._run_complete_leaves(node)
-        for leaf in self.leaves_with_hooks[:]:  # leaves with a path that did not return a gradient
+        for leaf in self.leaves_with_hooks[:]:  # leaves with an edge from a node that did not run
             self.accumulate_leaf(leaf)
-        # All other leaves follow after the pass, so that an error in the pass does not change their .grad.
+        # All other leaves are accumulated after the pass, so that an error in the pass does not change their .grad.
         for leaf in self.leaves:
             if self.fills_leaves:
                 accumulate(leaf.variable, pending[leaf], create_graph)
@@ -199,7 +199,7 @@ class BackwardPass:
         run_accumulated_hooks(leaf, cotangent)
 
     def _run_complete_leaves(self, node: Node) -> None:
-        """Accumulate the leaves with hooks whose cotangents ``node`` has completed, before the hooks of later nodes run."""
+        """Accumulate the leaves with hooks whose cotangents are complete after ``node``, before the hooks of later nodes run."""
         if self.pending_count is None:
             self.pending_count = count_edges_to_leaves([pending for _, pending in self.heap], self.needed)
         else:
@@ -231,7 +231,7 @@ def _check_nan(node: Node, parts: Sequence[Cotangent | None]) -> None:
         if part is not None and np.any(np.isnan(values)):
             raise GraphError(
                 f"Function '{node.name()}' returned nan values in its {i}th output.",
-                hint="check the inputs of this operation, which is the first one with a nan gradient",
+                hint="check the inputs of this operation, which is the first operation with a nan gradient",
             )
 
 

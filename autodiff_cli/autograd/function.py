@@ -225,7 +225,7 @@ def _in_order(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call in the order of the parameters of ``forward``, with defaults filled in.
 
-    The arguments are unchanged if ``forward`` has keyword-only parameters or takes any keyword."""
+    The arguments are unchanged if ``forward`` has keyword-only parameters or a ``**kwargs`` parameter."""
     if not kwargs and getattr(forward, "__defaults__", None) is None:
         return args, kwargs
     signature = inspect.signature(forward)

@@ -68,7 +68,7 @@ def hessian(
     """Return the second derivatives of a function that returns one number; see ``jacobian`` for the arguments.
 
     Returns:
-        A tensor whose shape is the shape of the input twice; for several inputs, a tuple of tuples with one row for each input.
+        A tensor whose shape is the shape of the input, repeated; for several inputs, a tuple of tuples with one row for each input.
     """
     several = not isinstance(inputs, Tensor)
 
@@ -145,7 +145,7 @@ def jacobian_of(
     """Return the Jacobian of a recorded output with respect to each input, by one backward pass for each output element."""
     rows = []
     for position in itertools.product(*map(range, output.shape)):
-        # Start from the element, not from a one-hot cotangent: the zero of an unselected element must not meet an infinite slope.
+        # Start from the element: with a one-hot cotangent, the zero of another element times an infinite derivative would be nan.
         rows.append(_grads([output[position] if position else output], inputs, None, create_graph, strict, number))
     return [
         reshaped(stack([row[k] for row in rows]), output.shape + x.shape) if rows else zeros_on(output.shape + x.shape, x)

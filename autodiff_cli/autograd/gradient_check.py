@@ -34,7 +34,7 @@ def gradcheck(
         func: the function, which takes the inputs and returns a tensor or a tuple of tensors.
         inputs: a tensor or a sequence of arguments; the tensors that require grad are checked, and should be float64.
         eps: the step of the finite differences.
-        atol, rtol: the tolerance is ``atol + rtol*abs(numerical)``.
+        atol, rtol: the absolute and the relative tolerance, combined as ``atol + rtol*abs(numerical)``.
         raise_exception: whether to raise an error instead of returning False.
         nondet_tol: the tolerance for the difference between two backward passes.
         others: PyTorch's other options (``fast_mode``, ``check_undefined_grad``, ...), which have no effect: every element is

@@ -24,7 +24,7 @@ Index = tuple[str, ...]
 def count(sizes: list[int], order: int) -> int:
     """Return the number of partial derivatives of an order, in which each mixed derivative counts once.
 
-    The number is the complete homogeneous polynomial of degree ``order`` in ``sizes``, the sizes of the variables.
+    The number is the complete homogeneous symmetric polynomial of degree ``order`` in ``sizes``, the sizes of the variables.
     """
     ways = [1] + [0] * order
     for size in sizes:
@@ -52,8 +52,8 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
     names = list(variables)
     _check(order, [v.numel() for v in variables.values()])
     results: dict[Index, Array] = {}
-    # For each index: tensors with the shape of its last variable, one for each element of the preceding variables.  A
-    # backward pass from one tensor does not run through the other tensors.
+    # For each index, a list of tensors with the shape of its last variable, one for each combination of elements of the
+    # preceding variables.  They are separate, so that a backward pass from one tensor does not run through the other tensors.
     level: dict[Index, list[Tensor]] = {(): [output]}
     for depth in range(1, order + 1):
         last = depth == order
@@ -63,7 +63,7 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
             by = {name: variables[name] for name in names[first:]}
             start = gradient if not index else None
             if not index and start is None and output.shape != ():
-                start = tensor_on(np.ones(output.shape, output.dtype))  # one element is treated as a scalar
+                start = tensor_on(np.ones(output.shape, output.dtype))  # an output with one element does not need ``gradient``
             rows = [row for tensor in tensors for row in _derivatives(tensor, by, start, record=not last)]
             for k, (name, variable) in enumerate(by.items()):
                 shape = sum((variables[each].shape for each in (*index, name)), ())
@@ -81,7 +81,7 @@ def _check(order: int, sizes: list[int]) -> None:
     wanted = sum(count(sizes, k) for k in range(1, min(order, MOST_NESTED + 1) + 1))
     if wanted > MOST_PARTIALS:
         raise LimitError(
-            f"the partial derivatives up to order {order} are {wanted:,} numbers, more than the limit of {MOST_PARTIALS:,}",
+            f"the partial derivatives up to order {order} have {wanted:,} numbers, more than the limit of {MOST_PARTIALS:,}",
             hint=f"name fewer variables with {setting('wrt')}, compute a product with a vector, or lift the limit with "
             f"{setting('no_limits')}",
         )
@@ -102,7 +102,7 @@ def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Tensor | None,
         return [[zeros_on(v.shape, v) for v in inputs] for _ in places]
     rows = []
     for place in places:
-        # Start from the element, not from a one-hot cotangent: the zero of an unselected element must not meet an infinite slope.
+        # Start from the element: with a one-hot cotangent, the zero of another element times an infinite derivative would be nan.
         number = tensor if place is None else tensor[place]
         found = grad(number, inputs, start, retain_graph=True, create_graph=record, allow_unused=True)
         rows.append([zeros_on(v.shape, v) if g is None else g for v, g in zip(inputs, found, strict=True)])

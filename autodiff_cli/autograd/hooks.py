@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Hook = Callable[..., Any]
 
 
-# Not dataclasses, here and in other classes of the engine: each of them adds 0.4 ms to every start (measured).
+# The classes of the engine are not dataclasses, because each dataclass adds 0.4 ms to the start of the program (measured).
 class NodeHooks:
     """The hooks of a node, allocated with the first hook.
 

@@ -14,7 +14,7 @@ next_sequence_nr = itertools.count(1).__next__
 """Return the next sequence number, which increases with every node and every in-place change."""
 
 last_change = [0]
-"""The sequence number of the latest in-place change of any tensor: a younger node skips the version check."""
+"""The sequence number of the latest in-place change of any tensor; a node recorded after it skips the version check."""
 
 CHANGED_HINT = "use the out-of-place operation, or call clone() before the change"
 _MOST_CHANGES = 1000
@@ -37,7 +37,7 @@ class View:
         source: the tensor that owns the history.
         before: the view that ``function`` was applied to; ``None`` if it was applied to the source.
         function, args: the function of the last step, and its arguments after the tensor.
-        barred: the message if the view cannot be changed in place while operations are recorded; empty if it can.
+        barred: the error message for an in-place change of the view while operations are recorded; empty if it is allowed.
     """
 
     __slots__ = ("args", "barred", "before", "function", "source")

@@ -16,7 +16,10 @@ is_grad_enabled = _mode.get
 
 
 class set_grad_enabled:
-    """A switch for recording: it takes effect immediately, until the end of a ``with`` block, or in a decorated function."""
+    """A switch for recording, which takes effect immediately.
+
+    In a ``with`` statement, it is undone at the end of the block; as a decorator, it affects only the function.
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
@@ -75,7 +78,7 @@ class enable_grad(_Mode):
 
 
 class inference_mode(_Mode):
-    """A mode without recording, as ``no_grad``; ``inference_mode(False)`` does not change the mode."""
+    """A mode without recording, like ``no_grad``; ``inference_mode(False)`` does not change the mode."""
 
     mode = False
 

@@ -107,7 +107,7 @@ class Node:
         """Check that the saved values were neither freed nor changed in place.
 
         Raises:
-            GraphError: if they were; the message is PyTorch's.
+            GraphError: if a saved value was freed or changed in place; the message is PyTorch's.
         """
         saved = self._saved
         if saved is None:
@@ -175,7 +175,7 @@ def _shown_as(*names: str) -> property:
     return property(look, doc="A saved value under PyTorch's name; see ``saved_values``.")
 
 
-# These are properties, because __getattr__ would slow down every other attribute.
+# These are properties, because __getattr__ would slow down the access to all other attributes.
 for _shown, _names in {"self": ("x",), "result": ("out",), "other": ("y",), "exponent": ("y",)}.items():
     setattr(Node, f"_saved_{_shown}", _shown_as(*_names))
 

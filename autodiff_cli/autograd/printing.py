@@ -150,7 +150,7 @@ def tensor_repr(tensor: Tensor) -> str:
 
 
 def _ends(data: Array) -> Array:
-    """Return the elements of a large array that are printed, which determine the width."""
+    """Return the elements of a large array that are printed; they determine the width of the columns."""
     for axis, length in enumerate(data.shape):
         if length > 2 * _EDGE:
             data = np.take(data, [*range(_EDGE), *range(length - _EDGE, length)], axis)

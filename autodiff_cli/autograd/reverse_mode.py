@@ -135,7 +135,7 @@ def _batched(
     batches = [grad_outputs] if isinstance(grad_outputs, Tensor) else [batch for batch in grad_outputs or () if batch is not None]
     lengths = {batch.shape[0] for batch in batches if batch.shape}
     if len(lengths) != 1 or 0 in lengths:
-        raise ShapeError("is_grads_batched=True requires gradients whose first dimensions have the same length, which is not 0")
+        raise ShapeError("is_grads_batched=True requires gradients whose first dimensions have the same nonzero length")
     (count,) = lengths
     for output, batch in zip(_tensors(outputs), batches, strict=True):
         if batch.shape[1:] != output.shape:

@@ -98,7 +98,7 @@ class Tensor(TensorValues):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set whether operations on this leaf are recorded, and return it.
+        """Set whether operations on this leaf are recorded, and return the leaf.
 
         Raises:
             GraphError: if the tensor is not a leaf and ``requires_grad`` is false.
@@ -239,7 +239,7 @@ class Tensor(TensorValues):
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor of which this tensor is a view."""
+        """The tensor of which this tensor is a view; ``None`` if it is not a view."""
         view = None if self._extra is None else self._extra.view
         return None if view is None else view.source
 
@@ -347,6 +347,6 @@ def share_memory(view: Tensor, tensor: Tensor) -> Tensor:
 
 
 def Variable(data: ArrayLike | Tensor, requires_grad: bool = False) -> Tensor:
-    """Return a tensor; a function for compatibility with PyTorch's deprecated constructor."""
+    """Return a tensor; provided for compatibility with PyTorch's deprecated constructor of this name."""
     data = tensor_on(as_float(data._data)) if isinstance(data, Tensor) and requires_grad else data
     return Tensor(data, requires_grad=requires_grad)

@@ -21,7 +21,7 @@ def gradient(output: Operand, wrt: Sequence[Instruction]) -> list[Operand]:
 
     The VJP rules come from the declarations of the primitives.  A branch that is not selected contributes nothing: every
     cotangent is stored with the condition under which its branch is selected.  Eager evaluation uses masked cotangents
-    for the same purpose (``autograd.selection_masks``).
+    for the same purpose (``autograd.primitives.selection_masks``).
 
     Args:
         output: the instruction or constant to differentiate.
@@ -112,7 +112,7 @@ def _applied(primitive: Primitive, rule: Callable[..., Any], cotangent: Tensor |
 
 
 def _nonzero(tape: Tape, operand: Operand) -> Operand:
-    """Return the condition that an operand is nonzero."""
+    """Return the condition under which an operand is nonzero."""
     return tape.of("ne", operand, 0.0) if type(operand) is Instruction else bool(operand != 0)
 
 

@@ -56,7 +56,7 @@ class Instruction:
         """Return whether the instruction computes the primitive with this name."""
         return self.primitive is not None and self.primitive.name == name
 
-    # NumPy needs these operators on the elements of an array.
+    # NumPy calls these operators on the elements of an object array.
 
     __add__, __radd__ = _arithmetic("add"), _arithmetic("add", swapped=True)
     __sub__, __rsub__ = _arithmetic("sub"), _arithmetic("sub", swapped=True)
@@ -67,7 +67,7 @@ class Instruction:
         return self.tape.of("neg", self)
 
     def __getitem__(self, key: tuple[()]) -> Instruction:
-        return self  # NumPy extracts the sum of all elements from a 0-d array with [()]
+        return self  # functions apply [()] to a sum of all elements, which NumPy returns as an instruction
 
     def __bool__(self) -> bool:
         raise undecided()
@@ -84,7 +84,7 @@ Operand: TypeAlias = Instruction | float
 
 def undecided() -> NotRecordable:
     """Return the error for control flow that depends on a value."""
-    return NotRecordable("the next operation depends on a value, which is not known while the expression is traced")
+    return NotRecordable("the choice of the next operation depends on a value, which is not known while the expression is traced")
 
 
 def identity(argument: object) -> object:

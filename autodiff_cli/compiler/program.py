@@ -76,7 +76,7 @@ class Compiled:
             columns: the value of each variable: arrays of the same shape, or numbers.
 
         Returns:
-            a new array of that shape for each name in ``outputs``; numbers if all values are numbers.
+            A new array for each name in ``outputs``, with the shape of the columns; numbers if all values are numbers.
 
         Raises:
             UnknownName: if a variable is missing, or a name is not a variable.
@@ -103,7 +103,7 @@ class Program(Compiled):
     """An expression and its derivatives as one list of instructions, created by ``ad.compile``.
 
     Args:
-        results: the instructions or constants that are the results.
+        results: the instruction or constant that computes each result.
         variables: the variable names, in the order of their instructions.
         wanted: the term of each result.
         dtype: the element type of the tape.
@@ -111,7 +111,7 @@ class Program(Compiled):
 
     Attributes:
         instructions: the instructions that the results depend on, in tape order.
-        results: an instruction or a constant for each output.
+        results: the given results, with each custom VJP replaced by the operand that computes its value.
     """
 
     engine = "blocks"
@@ -189,7 +189,9 @@ def _column(name: str, value: ArrayLike) -> Array:
         raise DtypeError(f"the column '{name}' is not an array of numbers") from None
     if array.dtype.kind not in "biuf" or hasattr(value, "mask"):
         kind = "masked values" if hasattr(value, "mask") else f"{array.dtype} values"
-        raise DtypeError(f"the column '{name}' holds {kind}", hint="give floats, integers or booleans, and nan for missing values")
+        raise DtypeError(
+            f"the column '{name}' contains {kind}", hint="use floats, integers or booleans, and nan for missing values"
+        )
     return array
 
 

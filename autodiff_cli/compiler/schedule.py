@@ -25,7 +25,7 @@ WORKSPACE = 8 << 20
 SMALLEST, LARGEST = 1_000, 32_768
 """The minimum and the maximum number of rows of a block."""
 ALLOCATING = 15_000
-"""The maximum number of rows if a kernel allocates: C libraries request 128 KiB or more from the operating system each time."""
+"""The maximum number of rows if a kernel allocates; C libraries request arrays of 128 KiB or more from the operating system."""
 
 
 def resolved(operand: Operand) -> Operand:
@@ -171,7 +171,7 @@ class Schedule:
 
     Args:
         instructions: the instructions to run, in tape order.
-        results: the instructions or constants that are the results.
+        results: the instruction or constant that computes each result.
         scalars: the names of the scalar variables.
         dtype: the element type of the results.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def simplified(tape: Tape, primitive: Primitive, arguments: tuple[Any, ...]) -> Operand | None:
     """Return a simpler operand with the same value as the result of a primitive; ``None`` if no rule applies."""
     name = primitive.name
-    if primitive.series == "chain":  # the primitive for a constant to the power of x has the name pow as well
+    if primitive.series == "chain":  # the primitive for a constant to the power of x is also named pow
         return None
     if name in EXACT:
         return _by_identity(tape, name, arguments)
@@ -67,7 +67,7 @@ def _simple_where(tape: Tape, condition: Operand, x: Operand, y: Operand) -> Ope
         return x if condition else y
     if condition.is_("logical_not"):
         return tape.of("where", condition.operands[0], y, x)
-    # Inside a branch, a nested choice with the same condition is already decided.
+    # Inside a branch, the result of a nested choice with the same condition is known.
     chosen = x.operands[1] if type(x) is Instruction and x.is_("where") and x.operands[0] is condition else x
     other = y.operands[2] if type(y) is Instruction and y.is_("where") and y.operands[0] is condition else y
     if chosen is not x or other is not y:
@@ -76,7 +76,7 @@ def _simple_where(tape: Tape, condition: Operand, x: Operand, y: Operand) -> Ope
 
 
 def _simple_ne(tape: Tape, x: Operand, y: Operand) -> Operand | None:
-    """Replace the comparison of a choice between constants with 0 by the condition of the choice."""
+    """Simplify ``x != 0`` to a condition if ``x`` is a choice between zero and nonzero constants."""
     if type(x) is not Instruction or not x.is_("where") or pattern(y) != 0:
         return None
     condition, one, other = x.operands

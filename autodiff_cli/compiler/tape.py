@@ -32,7 +32,7 @@ class Tape:
         dtype: the element type of the variables, float64 or float32.
 
     Attributes:
-        instructions: all instructions in order; each one follows its operands.
+        instructions: all instructions in order; each instruction follows its operands.
     """
 
     def __init__(self, dtype: DTypeLike) -> None:

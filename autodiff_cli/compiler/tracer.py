@@ -2,7 +2,7 @@
 
 A ``Tracer`` takes the place of a tensor in an expression and in VJP rules.  A function of a tracer appends scalar
 instructions to the tape.  An array such as ``[x, y, z]`` becomes an array of operands: elementwise functions append one
-instruction for each element, and NumPy runs the functions that only move, add and multiply elements on the operands.
+instruction for each element.  For functions that only move, add and multiply elements, NumPy computes with the operands.
 The tape therefore contains scalars only.
 
 Python control flow that depends on a value cannot be traced; it raises ``NotRecordable``.
@@ -128,7 +128,7 @@ def apply(tape: Tape, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
 
 
 def _of_elements(tape: Tape, primitive: Primitive, *arguments: Any) -> Tensor:
-    """Run a primitive that only moves, adds and multiplies elements with NumPy, on arrays of operands."""
+    """Apply a primitive that only moves, adds and multiplies elements to arrays of operands, with NumPy."""
     refusal = NotRecordable(f"'{primitive.name}' has no elementwise formula")
     if primitive.series not in _LINEAR and primitive.name not in _UNROLLED:
         raise refusal

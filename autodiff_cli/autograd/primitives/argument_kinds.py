@@ -17,7 +17,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 
 LEAST, MOST = -(2**63), 2**63 - 1
-"""The range of 64-bit integers, the largest that NumPy supports."""
+"""The range of int64, the widest signed integer type of NumPy."""
 EXACT = 2**53
 """The number up to which every integer can be represented exactly as a float."""
 _MOST_TEXT = 60
@@ -28,7 +28,7 @@ Argument = Any
 
 
 def shown(value: Argument) -> str:
-    """Return a value as text for the middle of a message, in the notation of the language."""
+    """Return the text of a value for use in a message, in the notation of the language."""
     if value is None or isinstance(value, (bool, np.bool_)):
         text = str(value).lower()
     elif isinstance(value, (float, np.floating)):
@@ -47,14 +47,14 @@ def shown(value: Argument) -> str:
 
 
 class Unfit(Exception):
-    """The exception for an argument that is not of a kind; its text, if not empty, describes the expected value precisely."""
+    """The exception for an argument of the wrong kind; its text, if not empty, replaces the description of the kind."""
 
 
 class Kind:
     """A kind of plain argument.
 
     Attributes:
-        wants: the description of the kind, for the middle of a sentence.
+        wants: the description of the kind, which completes ``must be ...`` in a message.
         take: the function that converts an argument, or raises ``Unfit``.
     """
 
@@ -183,10 +183,10 @@ MOST_ORDER = 300
 ORDER = Kind(f"a whole number from 0 to {MOST_ORDER}", _order)
 DIMENSION = Kind("a dimension, which is a whole number", _whole)
 DIMENSIONS = Kind("a dimension or a list of dimensions, which are whole numbers", _wholes)
-WHOLES = Kind("a whole number or a list of them", _wholes)
+WHOLES = Kind("a whole number or a list of whole numbers", _wholes)
 NUMBER = Kind("a number", _number)
 FLAG = Kind("true or false", _flag)
-TEXT = Kind("a text in quotes", _text)
+TEXT = Kind("a string in quotes", _text)
 TYPE = Kind("the name of a type such as 'float64'", _type)
 MASK = Kind("a tensor of booleans, such as x > 0", _mask)
 POSITIONS = Kind("a tensor of positions, which are whole numbers", _positions)
@@ -219,7 +219,7 @@ Check = tuple[int, str, Any, Kind]
 
 
 def checks_of(parameters: Sequence[str], defaults: Sequence[Any], kinds: Mapping[str, Kind]) -> tuple[Check, ...]:
-    """Return the checks for ``converted``, one for each parameter with a kind; the last parameters have the defaults."""
+    """Return the checks for ``converted``, one for each parameter with a kind; ``defaults`` belong to the last parameters."""
     last = dict(zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True))
     return tuple((i, name, last.get(name, Unfit), kinds[name]) for i, name in enumerate(parameters) if name in kinds)
 
@@ -235,7 +235,7 @@ def converted(name: str, checks: tuple[Check, ...], args: Sequence[Any]) -> Sequ
 
 
 def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that checks the arguments of a function by their kinds before it runs."""
+    """Return a decorator that checks and converts the arguments of a function by their kinds."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         code = function.__code__

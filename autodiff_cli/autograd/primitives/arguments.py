@@ -14,7 +14,7 @@ from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexO
 
 _NONE = np.dtype(object)
 UNFIT = (ValueError, TypeError, IndexError, OverflowError, AttributeError)
-"""The exceptions that NumPy raises for unsuitable arguments, and the exception for the missing ``shape`` of a plain number."""
+"""The exceptions that unsuitable arguments raise in NumPy; a plain number, which lacks ``shape``, raises AttributeError."""
 NO_BOOLEANS = {
     "sub": "Subtraction, the `-` operator, with two bool tensors is not supported. "
     "Use the `^` or `logical_xor()` operator instead.",
@@ -54,7 +54,7 @@ def bind(
 def _of_64_bits(value: int) -> int:
     if not LEAST <= value <= MOST:
         raise ArgumentError(
-            f"a whole number combined with a tensor has at most 64 bits, not {value.bit_length():,}",
+            f"a whole number combined with a tensor must have at most 64 bits, not {value.bit_length():,}",
             hint="convert the number with float()",
         )
     return value
@@ -126,7 +126,7 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
         if name in NO_BOOLEANS and all(getattr(v, "dtype", None) == np.bool_ for v in values):
             return DtypeError(NO_BOOLEANS[name])
         types = " and ".join(shown(v) for v in values)
-        return DtypeError(f"{name} does not work on {types}")
+        return DtypeError(f"{name} is not defined for {types}")
     if len(shapes) == 2:
         for back, (a, b) in enumerate(zip(reversed(shapes[0]), reversed(shapes[1]), strict=False), start=1):
             if a != b and a != 1 and b != 1 and name != "matmul":
@@ -139,5 +139,6 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
     if len(shapes) == 1:
         return ShapeError(f"{name}: {error}", hint=f"the shape is {shapes[0]}")
     return ShapeError(
-        f"shapes {', '.join(map(str, shapes))} are not compatible in {name}", hint="pass shapes that broadcast with each other"
+        f"shapes {', '.join(map(str, shapes))} are not compatible in {name}",
+        hint="pass arguments whose shapes can be broadcast together",
     )

@@ -40,7 +40,7 @@ def _in_default_dtype(data: Array, *inputs: Array | float) -> Array:
 
 
 def _without_float16(forward: Callable[..., Array], data: Array, values: Sequence[Any]) -> Array:
-    """Return a result, computed again from integers if NumPy computed float16 from booleans."""
+    """Return a result; if NumPy computed it in float16 from booleans, compute it again from integers."""
     if data.dtype != np.float16:
         return data
     return forward(*(v.astype(np.int64) if getattr(v, "dtype", None) == np.bool_ else v for v in values))

@@ -54,7 +54,7 @@ class Declarations:
 
         Args:
             name: the name of the operation.
-            forward: the function that computes the result from the arrays, followed by the ``statics``.
+            forward: the function that computes the result; its arguments are the arrays, followed by the ``statics``.
             vjps: for each tensor argument, its VJP rule; ``None`` for an argument that is not differentiable.
             series: the rule of Taylor mode, see ``autograd.taylor_mode``; if left out, ``chain`` for elementwise operations
                 and no rule for other operations.
@@ -67,7 +67,7 @@ class Declarations:
                 ``autograd.primitives.selection_masks``.
             elementwise: whether each element of the result depends only on the input elements at the same position; the
                 default is the setting of the module.
-            recover: a function that computes the input from the result, for a rule that saves both, in case the input is
+            recover: a function that computes the input from the result, for a rule that needs both; it is called if the input was
                 changed in place.
             decomposition: an expression of simpler operations, for export targets that lack the operation.
             description: see ``registry.describe``.

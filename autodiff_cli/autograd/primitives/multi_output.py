@@ -30,7 +30,7 @@ class MultiOutputNode(Node):
 
     vjp: ClassVar[VjpRule]
     wanted: ClassVar[tuple[str, ...]]
-    """The names of the parameters of the VJP rule after the cotangents."""
+    """The names of the parameters of the VJP rule, without the first, which is the list of cotangents."""
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         self.check_saved()
@@ -87,7 +87,7 @@ def multi_output(
         args = tuple(converted(name, checks, bind(name, parameters, defaults, args, kwargs)))
         x = args[0]
         if type(x) is not Tensor and isinstance(x, Tensor):
-            if hasattr(x, "of_several"):  # a tensor of exact numbers
+            if hasattr(x, "of_several"):  # a tensor of arbitrary-precision numbers
                 parts = x.of_several(name, forward, args[1:])
                 return together(*parts) if results else tuple(parts)
             # A Taylor series: the views are applied to its coefficients.

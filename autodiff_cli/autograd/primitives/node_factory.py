@@ -18,7 +18,7 @@ _new = object.__new__
 Source = Literal["value", "shape", "output"]
 SavedValue = tuple[Source, int, tuple[int, ...]]
 """A value that a node saves: its source (an argument, the shape of an argument, or the output), the position of the argument
-or -1, and the indices of the VJP rules that need it.  Unpacking a named tuple would cost 2 % of an eager operation."""
+or -1, and the indices of the VJP rules that need it.  Unpacking a named tuple would make an eager operation 2 % slower."""
 
 
 class NodeFactory:

@@ -15,7 +15,7 @@ VjpRule = Callable[..., Any]
 """A function that returns the cotangent of one argument.  It takes the cotangent of the result, then the values that its
 parameters name: arguments of the operation, ``out`` for its result, ``x_shape`` for the shape of ``x``."""
 Decomposition = str | Callable[..., str | None]
-"""An expression of simpler operations, or a function that returns one (or ``None``) for the plain arguments of a call."""
+"""An expression of simpler operations, or a function that returns it for the plain arguments of a call; ``None`` if none exists."""
 
 
 def _undefined(*args: object) -> None:

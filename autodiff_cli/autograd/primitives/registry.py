@@ -18,7 +18,7 @@ Predicate = Callable[..., Any]
 """A function that computes a mask from arrays; its parameters are parameters of the operation, by name."""
 
 FUNCTIONS: OnDemand[FunctionInfo] = OnDemand()
-"""The functions of the language by all their names; the less common functions are imported when a name is missing."""
+"""The functions of the language by all their names; a lookup of a missing name imports the modules of less common functions."""
 
 KEYWORD_ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "x", "other": "y"}
 """Aliases of keywords in NumPy and PyTorch, which are tried if a function does not have a parameter of the given name."""
@@ -69,7 +69,7 @@ class FunctionInfo:
         reflected: the function of an operator whose left operand is a plain number: ``reflected(y, x)`` is ``x - y``.
         section: the section of the reference that lists the function.
         summary: a description in one line.
-        formula: the derivative as an expression of the language, if it fits into one line.
+        formula: the derivative as an expression of the language, if it fits on one line.
         domain: the condition under which the value exists.
         smooth: the condition under which the derivative exists; the same as ``domain`` if left out.
         convention: the derivative at a kink, and the source of this convention.
@@ -209,7 +209,7 @@ def literal(value: Argument) -> str:
 
 
 def _summary(function: TensorFunction) -> str:
-    """Return the first line of a docstring, for the middle of a sentence."""
+    """Return the first line of a docstring without its period; a capitalized first word is changed to lower case."""
     line = (function.__doc__ or "").strip().partition("\n")[0].rstrip(".").replace("`", "")
     return line[:1].lower() + line[1:] if line[1:2].islower() else line
 
@@ -229,12 +229,12 @@ def describe(
 ) -> TensorFunction:
     """Add a function to the language and to ``Tensor``.
 
-    Modules call it directly for functions that are composed of other functions, whose parameters are read from their code;
-    ``Declarations`` calls it for primitives.
+    ``Declarations`` calls it for primitives.  Modules call it directly for functions that are composed of other functions; the
+    parameters of such a function are read from its code.
 
     Args:
         function: the public function.
-        name, parameters, defaults, tensors, kinds, variadic: see ``FunctionInfo``; derived from the primitive or code.
+        name, parameters, defaults, tensors, kinds, variadic: see ``FunctionInfo``; by default, derived from the function.
         methods: the names of the methods of ``Tensor``; the default is the name and the aliases.
         operator: the operator that the function implements, such as ``add``, including its reflected form.
         description: see ``FunctionInfo``.

@@ -66,14 +66,14 @@ def mask_contributions(
 
 
 def _is_linear(node: Node) -> bool:
-    """Return whether the VJP rules of a node only move and add elements; such rules do not save values of tensors."""
+    """Return whether the VJP rules of a node only move, scale and add elements; such rules do not need saved tensors."""
     return isinstance(node, (LinearNode, SequenceNode)) or (isinstance(node, OpNode) and not node.frees)
 
 
 def _through(
     node: Node, cotangent: Cotangent, parts: Contributions, mask: LazyMask | None, needed: Collection[Node] | None
 ) -> tuple[Contributions, list[LazyMask | None]]:
-    """Mask the elements that were not selected: the elements whose pullback of a cotangent of ones is zero."""
+    """Mask the elements that were not selected: the elements that receive a zero from a cotangent of ones."""
     data: Any = getattr(cotangent, "_data", cotangent)
 
     def pulled_back() -> Contributions:
@@ -81,7 +81,7 @@ def _through(
         return node.apply(ones, needed)
 
     if mask is None and _is_linear(node):
-        # Compute the mask of an index lazily: it is only used if a later derivative is not finite.
+        # Compute the mask of an indexing operation lazily: it is only used if a later derivative is not finite.
         return parts, [LazyMask(lambda i=i: _zeros_of(pulled_back()[i])) for i in range(len(parts))]  # type: ignore[misc]
     masks = [LazyMask(lambda part=part: _zeros_of(part)) for part in pulled_back()]  # type: ignore[misc]
     return list(map(_masked, parts, masks)), [*masks]
@@ -107,7 +107,7 @@ def _masked(part: Cotangent | None, mask: LazyMask) -> Cotangent | None:
 
 
 def summed(mask: LazyMask, shape: tuple[int, ...]) -> LazyMask:
-    """Return the mask of a cotangent after its summation to a shape."""
+    """Return the mask of a cotangent after the cotangent is summed to a shape."""
     found = mask.mask
     return mask if found.shape == shape else LazyMask(lambda: np.asarray(sum_to((~found).astype(float), shape)) == 0)
 

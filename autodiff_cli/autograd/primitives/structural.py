@@ -123,7 +123,7 @@ reshaped: TensorFunction = declare(
 
 def _where(condition: Array, x: Array, y: Array) -> Array:
     if np.ndim(condition) == 0 and np.ndim(x) == 0 and np.ndim(y) == 0:
-        # np.where takes ten times as long for scalars; the type must not depend on the selected branch.
+        # np.where takes ten times as long for scalars.  As in np.where, the type does not depend on the selected branch.
         chosen = x if condition else y
         dtype = np.result_type(x, y)
         return chosen if type(chosen) is dtype.type else dtype.type(chosen)

@@ -3,17 +3,17 @@
 A ``Series`` is a tensor: its value is the coefficient of order 0, and functions of a series are series.  Functions do not
 have recurrences of their own.  For v = f(u), the VJP rule of f gives the local derivative w = df/du as a series, because VJP
 rules call functions that accept series; the chain rule gives k*v[k] = sum of j*u[j]*w[k-j] for j from 1 to k (A. Griewank and
-A. Walther, Evaluating Derivatives, 2nd edition, SIAM 2008, chapter 13).  This sum needs the coefficients of w to order k - 1
-only.  Therefore all series of an evaluation are computed together, one order at a time, and w may depend on v, as for exp(u),
+A. Walther, Evaluating Derivatives, 2nd edition, SIAM 2008, chapter 13).  This sum needs the coefficients of w only to order
+k - 1.  Therefore all series of an evaluation are computed together, one order at a time, and w may depend on v, as for exp(u),
 or v and w may depend on each other, as sin(u) and cos(u) do: a series that is requested twice is created once, which closes
 the cycle.  The derivative of a local derivative is needed to one order less, so a chain of derivatives that does not close,
 such as lgamma and its polygammas, is finite.
 
 The values of ``series`` in a declaration:
 
-- ``chain``: an elementwise function, by the chain rule as above;
-- ``power``: the same as ``chain``, but a whole power of a polynomial is a polynomial;
-- ``total``: the same as ``chain``, but a scalar result is a sum over the elements of the arguments;
+- ``chain``: an elementwise function; the chain rule above is used;
+- ``power``: like ``chain``, but a whole power of a polynomial is treated as a polynomial;
+- ``total``: like ``chain``, but for a scalar result the sum includes all elements of the arguments;
 - ``linear``: linear in all arguments that have a VJP rule; the operation is applied to the coefficients;
 - ``product``, ``bilinear``: a product of two arguments; the products of coefficients that belong to one order are added;
 - ``quotient``: the first argument divided by the second, or 1 divided by the only argument;

@@ -28,7 +28,7 @@ from autodiff_cli.errors import NoSeriesError
 from autodiff_cli.limits import check_bytes, check_count
 
 MOST_PRODUCTS = 5_000_000_000
-"""The most multiplications in the convolutions of an expansion with arrays; they take a few seconds."""
+"""The maximum number of multiplications in the convolutions of an expansion with arrays; they take a few seconds."""
 
 
 class Expansion:
@@ -44,7 +44,7 @@ class Expansion:
         self._known: dict[tuple[Any, ...], Tensor] = {}
         self._kept: list[Sequence[Operand]] = []  # keeps arguments alive, so that their ids are not reused
         self._bytes = self._products = 0
-        self._needed_order = order  # the needed order of the series that are created now
+        self._needed_order = order  # the ``needed_order`` of new series
 
     def variable(self, value: Array) -> Series:
         """Return the series of the variable around ``value``; the variable shifts all elements of an array by the same amount."""
@@ -149,16 +149,16 @@ class Expansion:
         return series
 
     def _count(self, size: int, terms: int) -> None:
-        """Check the cost of the coefficients of a series, each of which needs a pair of arrays and a convolution."""
+        """Check the memory and the time for the coefficients of a series; each coefficient needs two arrays and a convolution."""
         self._bytes += 16 * size * terms
         self._products += size * terms**2 // 2
         check_bytes(self._bytes)
         check_count(self._products, MOST_PRODUCTS, "the series need {} multiplications, more than the limit of {}")
 
     def _find_local_derivatives(self) -> None:
-        """Compute the local derivatives of all series, in descending needed order.
+        """Compute the local derivatives of all series, from the highest ``needed_order`` to the lowest.
 
-        Therefore a series that is requested again always has enough coefficients.
+        In this order, a series that is requested again always has enough coefficients.
         """
         for order in range(self.order, 0, -1):
             self._needed_order = order - 1
@@ -169,7 +169,7 @@ class Expansion:
     def _local_derivatives(self, series: Series, needed_order: int) -> list[tuple[Series, Series | Coefficient]]:
         primitive = series.primitive
         assert primitive is not None
-        # Only the value of the last derivative is needed: compute it with numbers.
+        # Only the value of the last derivative is needed: compute it with numbers instead of series.
         last = needed_order == 1
         pairs = zip(primitive.parameters, series.args, strict=True)
         values = {name: value_of(arg) if last or type(arg) is Tensor else arg for name, arg in pairs}
@@ -196,7 +196,8 @@ class Expansion:
     def _find_constants(self) -> None:
         """Find the constant series, which do not contribute even if the derivative with respect to them is nan.
 
-        The local derivatives must be known, because some are 0, as the derivative of ``hardtanh`` is outside its bounds.
+        The local derivatives must be known, because a series is constant if they are 0: the derivative of ``hardtanh`` is
+        0 outside its bounds.
         """
         changed = True
         while changed:
@@ -246,7 +247,7 @@ def _identity(operand: Operand) -> Any:
 
 
 def _linear_args(primitive: Primitive, args: Sequence[Operand]) -> list[Operand]:
-    """Return the arguments of a linear operation, with zeros in place of constants, for use with coefficients."""
+    """Return the arguments of a linear operation, with zeros in place of constants, which only affect its value."""
     if primitive.of_sequence:
         return [[each if type(each) is Series else np.zeros(shape_of(each)) for each in args[0]], *args[1:]]
     found: list[Operand] = []

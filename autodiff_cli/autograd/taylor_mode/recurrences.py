@@ -80,7 +80,7 @@ def linear(series: Series, k: int) -> Coefficient:
 
 
 def bilinear(series: Series, k: int) -> Coefficient:
-    """Return the sum of the operation over the pairs of coefficients whose orders have the sum k."""
+    """Return the sum of the operation over the pairs of coefficients whose orders add up to k."""
     primitive = _primitive_of(series)
     a, b = series.args
     low = max(0, k - b.degree) if type(b) is Series else k

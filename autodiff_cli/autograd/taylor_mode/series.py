@@ -32,7 +32,7 @@ class Series(Tensor):
         expansion: the expansion that the series belongs to.
         primitive, args: the operation that computed the series, and its arguments.
         primal: the value of the series, as a tensor that is not a series.
-        needed_order: the highest order that is needed of this series.
+        needed_order: the highest order to which the coefficients are needed.
         local_derivatives: pairs of an argument and the derivative with respect to it.
         recurrence: the function that computes the next coefficient.
     """
