@@ -53,7 +53,7 @@ def gradcheck(
         )
     if any(a.dtype.itemsize < 8 for _, a in checked):
         warnings.warn(
-            "an input requires gradient and is not a double precision floating point: the finite differences will be too coarse",
+            "an input that requires grad is not a double precision floating point tensor: the differences will be inaccurate",
             stacklevel=2,
         )
     try:

@@ -89,7 +89,7 @@ class Visit(NamedTuple):
 
 @contextmanager
 def watching(output: Tensor) -> Iterator[list[Visit]]:
-    """Record, in order, the nodes that backward passes from ``output`` run inside the ``with`` block."""
+    """Record the nodes that run in backward passes from ``output`` inside the ``with`` block, in execution order."""
     visits: list[Visit] = []
 
     def watch(node: Node) -> RemovableHandle:

@@ -131,7 +131,7 @@ def _batched(
     allow_unused: bool | None,
     materialize: bool,
 ) -> tuple[Tensor | None, ...]:
-    """Run one backward pass for each element of the first dimension of ``grad_outputs``, and stack the results."""
+    """Run one backward pass for each position along the first dimension of ``grad_outputs``, and stack the results."""
     batches = [grad_outputs] if isinstance(grad_outputs, Tensor) else [batch for batch in grad_outputs or () if batch is not None]
     lengths = {batch.shape[0] for batch in batches if batch.shape}
     if len(lengths) != 1 or 0 in lengths:

@@ -211,5 +211,5 @@ def checked(variables: Sequence[str], columns: Mapping[str, ArrayLike]) -> tuple
     shapes = {array.shape for array in arrays.values() if array.ndim}
     if len(shapes) > 1:
         lengths = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items() if array.ndim)
-        raise ShapeError(f"columns of different lengths: {lengths}")
+        raise ShapeError(f"the columns have different shapes: {lengths}")
     return arrays, shapes.pop() if shapes else ()

@@ -80,7 +80,7 @@ class Tape:
 
     def _appended(self, instruction: Instruction) -> Instruction:
         if len(self.instructions) >= MOST_INSTRUCTIONS:
-            raise NotRecordable(f"the derivatives take more than {MOST_INSTRUCTIONS:,} operations")
+            raise NotRecordable(f"the derivatives need more than {MOST_INSTRUCTIONS:,} operations")
         self.instructions.append(instruction)
         return instruction
 

@@ -106,7 +106,7 @@ def multi_output(
         if recording:
             _record(x, args, tensors)
         if view is not None and tensors and shares(tensors[0]._data, data):
-            # Register a view for each result, not for the tuple.
+            # Register each result as a view; the tuple is not a tensor.
             for i, tensor in enumerate(tensors):
                 several = f"Output {i} of {node} is a view and is being modified inplace. {MULTIPLE_VIEWS}"
                 barred = NO_GRAD_VIEW if x._requires_grad and not recording else several

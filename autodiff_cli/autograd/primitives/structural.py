@@ -178,7 +178,7 @@ def _index_vjp(g: Cotangent, x_shape: Shape, key: Key) -> Cotangent:
 def _indexing(name: str, view: bool) -> TensorFunction:
     return declare(
         name,
-        # With the ellipsis, the result is a view even if it is a single number.
+        # The ellipsis makes the result a view even if it is a single number.
         (lambda x, key: x[(*key, ...)]) if name == "select" else (lambda x, key: x[key]),
         {"x": _index_vjp},
         series="linear",

@@ -15,7 +15,7 @@ The values of ``series`` in a declaration:
 - ``power``: like ``chain``, but a whole power of a polynomial is treated as a polynomial;
 - ``total``: like ``chain``, but for a scalar result the sum includes all elements of the arguments;
 - ``linear``: linear in all arguments that have a VJP rule; the operation is applied to the coefficients;
-- ``product``, ``bilinear``: a product of two arguments; the products of coefficients that belong to one order are added;
+- ``product``, ``bilinear``: a product of two arguments; products of coefficients whose orders have the same sum are added;
 - ``quotient``: the first argument divided by the second, or 1 divided by the only argument;
 - ``fixed``: constant around any point, as comparisons and step functions are;
 - a function: the operation, composed of operations that have a rule.
