@@ -345,7 +345,7 @@ def test_errors_of_a_call() -> None:
         program(x=np.ones(2))
     with pytest.raises(UnknownName, match="no variable 'z'"):
         program(x=np.ones(2), y=np.ones(2), z=1)
-    with pytest.raises(ShapeError, match="different lengths"):
+    with pytest.raises(ShapeError, match="different shapes"):
         program(x=np.ones(2), y=np.ones(3))
 
 
