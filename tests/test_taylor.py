@@ -440,7 +440,7 @@ def test_what_cannot_be_expanded() -> None:
         taylor.expand(Evaluation("x", {"x": 1.0}), 5000)
     with ad.unlimited():
         assert taylor.expand(Evaluation("x", {"x": 1.0}), 1500).coefficients[1] == 1
-    with pytest.raises(NoSeriesError, match="by hand"):
+    with pytest.raises(NoSeriesError, match="user-written"):
         taylor.expand(Evaluation("f(a) = a**2 with grad (2*a); f(x)", {"x": [1.0, 2.0]}), 2)
     by_hand = taylor.expand(Evaluation("f(a) = a**2 with grad (3*a); f(x)", {"x": 2.0}), 2)
     assert by_hand.coefficients.tolist() == [4, 6, 1.5]
