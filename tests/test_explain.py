@@ -372,7 +372,7 @@ def test_errors(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert error("x**2", "-a", "x=1", "--order", "3") == (
         2,
-        "error: explain shows the orders 1 and 2, not 3\n  hint: use eval or taylor for higher orders\n",
+        "error: the order must be 1 or 2, not 3\n  hint: use eval or taylor for higher orders\n",
     )
     code, message = error("x**2", "-a", "x=[1, 2]")
     assert code == 3

@@ -16,18 +16,18 @@ from autodiff_cli.report.numbers import human
 from autodiff_cli.wording import plural
 
 _WIDEST = 64
-"""The approximate number of characters on a line of the document."""
+"""The approximate maximum number of characters of an equation on one line."""
 
 
 def page(style: str, result: Explanation, precision: int) -> str:
-    """Return the whole page in a style, ``markdown`` or ``latex``."""
+    """Return the whole page in the style ``markdown`` or ``latex``."""
     writer = _Page(precision) if style == "markdown" else _LatexPage(precision)
     writer.write(result)
     return "\n".join(writer.lines).rstrip("\n") + "\n"
 
 
 class _Page:
-    """A Markdown page.  Subclasses write other formats, with the same parts in the same order."""
+    """A Markdown page.  Subclasses write the parts of the page in other formats."""
 
     none = "None"
     end = ""
@@ -102,7 +102,7 @@ class _Page:
         self.lines += ["", text]
 
     def table(self, lines: Sequence[ForwardLine], conditions: Mapping[str, float | None] | None, of: str) -> None:
-        """Write the table of a forward pass, or of a recorded backward pass, whose lines are derivatives of ``of``."""
+        """Write the table of a forward pass; or, if ``of`` is given, of a recorded backward pass with derivatives of ``of``."""
         heads = ["name", "operation", "value", *["condition"] * (conditions is not None), *["derivative"] * bool(of)]
         self.lines += ["", f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
         for line in lines_of(lines):
@@ -145,7 +145,7 @@ class _Page:
 
 
 class _LatexPage(_Page):
-    """A LaTeX page with amsmath.
+    """A LaTeX page that uses the package amsmath.
 
     Unnamed tensors are written ``v_1``, ``v_2``; if the program uses the name ``v``, another letter replaces it.
     """

@@ -53,7 +53,7 @@ def explain(evaluation: Evaluation, order: int = 1, conditions: bool = False) ->
         LimitError: if order 2 takes too many backward passes.
     """
     if order not in (1, 2):
-        raise UsageError(f"explain shows the orders 1 and 2, not {order}", hint="use eval or taylor for higher orders")
+        raise UsageError(f"the order must be 1 or 2, not {order}", hint="use eval or taylor for higher orders")
     evaluation.require_scalar()
     with np.errstate(all="ignore"):
         result = _Explainer(evaluation).explained(order, conditions)
@@ -62,11 +62,11 @@ def explain(evaluation: Evaluation, order: int = 1, conditions: bool = False) ->
 
 
 class _Explainer:
-    """The explanation of one evaluation in progress.
+    """The builder of the explanation of one evaluation.
 
     Attributes:
         shown: the operation of each node that is listed in a table.
-        meanings: for the edge of each recorded gradient, the name of the differentiated tensor.
+        meanings: the name of the tensor whose gradient was recorded, by the edge of the gradient.
     """
 
     def __init__(self, evaluation: Evaluation) -> None:
@@ -110,10 +110,10 @@ class _Explainer:
     # Order 2: a recorded backward pass, and the backward passes through its operations
 
     def recorded(self) -> dict[str, Tensor]:
-        """Return the gradients, recorded for a second differentiation.
+        """Return the gradient with respect to each variable, recorded so that it can be differentiated again.
 
         Raises:
-            LimitError: if the gradient has more than ``MOST_SWEEPS`` elements.
+            LimitError: if the gradient has more than ``MOST_SWEEPS`` elements, unless the limits are lifted.
         """
         evaluation = self.evaluation
         elements = sum(leaf.numel() for leaf in self.leaves.values())
@@ -134,12 +134,12 @@ class _Explainer:
         return {n: tensor_on(self.zeros[n], None) if g is None else g for n, g in zip(self.leaves, found, strict=True)}
 
     def second(self, variable: str, gradient: Tensor, hessian: dict[str, Array]) -> SecondDerivatives:
-        """Return the second derivatives with respect to one variable and each of the variables.
+        """Return the derivatives of one gradient with respect to each variable.
 
         Args:
             variable: the variable of the first derivative.
             gradient: the recorded gradient with respect to ``variable``.
-            hessian: for each of the variables, the array that receives the second derivatives.
+            hessian: the arrays that receive the second derivatives, by the second variable.
         """
         symbol = f"g_{variable}"
         while self.names.known(symbol):
@@ -239,7 +239,7 @@ class _Explainer:
         return True
 
     def custom(self, node: Node, i: int, local: Array) -> Syntax | None:
-        """Return the derivative that the program declares for its function; ``None`` if it differs from the local derivative."""
+        """Return the derivative that the program declares for a function; ``None`` if it is missing or not the local derivative."""
         step = self.names.steps.get(node)
         function = self.evaluation.evaluator.functions.get(node.name().removesuffix("Backward"))
         if step is None or function is None or function.partials is None or len(step.arguments) != len(function.parameters):
@@ -249,7 +249,7 @@ class _Explainer:
         return _complete(filled_in(tree, shown)) if holds(tree, values, local) else None
 
     def as_rule(self, made: CotangentContribution, visit: Visit, i: int, formula: Formula | None) -> None:
-        """Fill in the VJP rule, in words or as a formula of the upstream gradient."""
+        """Fill in the VJP rule, in words or as a formula that contains the upstream gradient."""
         node = visit.node
         if node.primitive is None and len(visit.gradients) == 1 and node._outputs == 1:
             derivative = self.custom(node, i, _local_derivative(node, i))

@@ -2,7 +2,7 @@
 
 A declaration contains the derivative as text: usually an expression of the language, ``y*x**(y - 1)``, sometimes prose.
 This module splits the text into one formula for each parameter, parses the formulas and folds constants: the derivative of
-``x**3`` is ``3*x**2``.
+``x**3`` becomes ``3*x**2``.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, nu
 from autodiff_cli.postorder import postorder
 
 GRADIENT = "g"
-"""The upstream gradient in the declared formula of a VJP rule that does not multiply by a local derivative."""
+"""The name of the upstream gradient in the declared formula of a VJP rule that does not multiply by a local derivative."""
 ARRIVING = "%gradient"
-"""The upstream gradient in a formula that contains names of tensors, which may include ``g``."""
+"""The name of the upstream gradient in a formula with names of tensors, because a tensor may be named ``g``."""
 _OTHERS = {
     "PowBackward2": "y**x*log(y)",  # a number raised to the power x
     "RsubBackward1": "-1",
@@ -57,7 +57,7 @@ class Formula:
     """The derivative with respect to one parameter.
 
     Attributes:
-        tree: an expression of the parameters and ``g``; ``None`` if the derivative is declared as prose.
+        tree: an expression in the parameters and ``g``; ``None`` if the derivative is declared as prose.
         text: the prose; empty if the derivative is an expression.
     """
 
@@ -67,7 +67,7 @@ class Formula:
 
 @cache
 def formulas(primitive: Primitive, node_name: str) -> dict[str, Formula]:
-    """Return the declared derivative for each parameter; parameters without a declaration are missing."""
+    """Return the declared derivative with respect to each parameter; parameters without a declared derivative are omitted."""
     by = [primitive.parameters[i] for i in primitive.differentiable_args]
     declared = FUNCTIONS[primitive.name].formula if primitive.name in FUNCTIONS else ""
     text = _OTHERS.get(node_name, _OTHERS.get(primitive.name, declared))
@@ -107,7 +107,7 @@ def _formula(text: str, primitive: Primitive) -> Formula:
 def holds(tree: Syntax, values: Mapping[str, Any], local: Array) -> bool:
     """Return whether a formula, evaluated at the arguments, equals the local derivative of the VJP rule.
 
-    A formula may differ from the rule if the declaration describes several operations of one name, and at kinks with a convention.
+    A formula may differ from the rule at a kink with a convention, or if one declaration describes several operations.
 
     Args:
         tree: the formula.
@@ -151,7 +151,7 @@ def _plain(value: object) -> object:
 def decomposition(primitive: Primitive, statics: tuple[object, ...]) -> Syntax | None:
     """Return the decomposition of a primitive as an expression of its parameters.
 
-    The result is ``None`` if the primitive does not have a decomposition, or if the decomposition takes several statements.
+    The result is ``None`` if the primitive does not have a decomposition, or if the decomposition consists of several statements.
 
     Args:
         primitive: the primitive.
@@ -226,7 +226,7 @@ def _folded(kind: str, a: float, b: float) -> float | None:
 
 
 def number_of(tree: Syntax) -> float | None:
-    """Return the value of a literal with any number of signs; ``None`` for other trees."""
+    """Return the value of a literal with any number of minus signs; ``None`` for other trees."""
     if tree.kind == "neg":
         inner = number_of(tree.children[0])
         return None if inner is None else -inner

@@ -25,7 +25,7 @@ class ForwardLine:
         value: the value of the tensor; ``None`` if it is unknown.
         node: the node of the tensor; ``None`` for leaves and for operations that are not recorded.
         expression: the text in the program; empty for an operation inside a function.
-        meaning: in a recorded backward pass, the name of the tensor whose gradient this line computes.
+        meaning: the name of the tensor whose gradient this line computes; ``None`` outside a recorded backward pass.
     """
 
     name: str
@@ -57,7 +57,7 @@ class CotangentContribution:
 
     Attributes:
         to: the name of the input.
-        place: if several arguments are the same tensor, the position among them, from 1; otherwise ``None``.
+        place: the position among the arguments that are the same tensor, from 1; ``None`` if no other argument is this tensor.
         part: the result of the VJP rule; it has the shape of the output if the input was broadcast.
         value: the result of the VJP rule, summed to the shape of the input.
         before: the gradient accumulated at the input so far; ``None`` for the first contribution.
@@ -79,7 +79,7 @@ class CotangentContribution:
 
     @property
     def is_broadcast(self) -> bool:
-        """Whether the input was broadcast to the output."""
+        """Whether the input was broadcast to the shape of the output."""
         return np.shape(self.part) != np.shape(self.value)
 
     @property
@@ -150,7 +150,7 @@ class Sweep:
     Attributes:
         symbol: the symbol of the tensor in derivatives: ``z`` in ``dz/dx``.
         start: the initial gradient.
-        element: for order 2, the index of the differentiated element of the gradient; ``()`` for a number.
+        element: the index of the differentiated element of the tensor for order 2; ``()`` for order 1 and for a number.
         steps: the nodes, in the order of the backward pass.
         accumulated: the gradient of each variable.
     """
@@ -177,13 +177,13 @@ class Sweep:
 
 @dataclass(slots=True, eq=False)
 class SecondDerivatives:
-    """The second derivatives with respect to one variable and each of the variables.
+    """The derivatives of one first derivative with respect to each variable.
 
     Attributes:
         variable: the variable of the first derivative.
         symbol: the symbol of the first derivative.
         value: the first derivative.
-        lines: the operations of the first derivative that are not yet listed.
+        lines: the operations of the first derivative that no earlier table contains.
         sweeps: one backward pass for each element of the first derivative; empty if the first derivative is constant.
     """
 
@@ -216,8 +216,8 @@ class Explanation(DerivativeResult):
         conditions: the condition numbers, by the name of the line; ``None`` if they were not requested.
         sweep: the backward pass; ``None`` if the result does not depend on any variable.
         grad: the gradient with respect to each variable.
-        seconds: for order 2, the second derivatives with respect to each variable, step by step.
-        hessian: for order 2, the second derivatives as arrays.
+        seconds: the steps of the second derivatives, one item for each variable; empty for order 1.
+        hessian: the second derivatives as arrays; empty for order 1.
         noted: the notes on the result.
     """
 

@@ -79,7 +79,7 @@ class Names:
             self.keep(tensor._edge, tensor._data)
 
     def name(self, node: Node, name: str = "") -> str:
-        """Name the outputs of a node, and return the name; the default is the next number."""
+        """Name the outputs of a node, and return the name; the default name is ``%`` and the next number."""
         if not name:
             self._unnamed += 1
             name = f"%{self._unnamed}"

@@ -210,7 +210,7 @@ class Operations:
         statics = tuple(kept.get(key, given.get(key)) for key in primitive.parameters[primitive.arity :])
         try:
             tree = decomposition(primitive, statics)
-        except TypeError:  # a parameter that was not saved
+        except TypeError:  # a parameter was not saved
             return None
         used = set() if tree is None else names_in(tree) & {*primitive.parameters}
         if tree is None or any(is_unknown(shown.get(key, name_tree(UNKNOWN))) for key in used):
@@ -218,7 +218,7 @@ class Operations:
         return filled_in(tree, shown)
 
     def _rest(self, node: Node) -> Syntax:
-        """Return the unknown operand of a sum or a difference, if it follows from the result and is a single number."""
+        """Return the unknown operand of a sum or difference: a number if it follows from the result, else the placeholder."""
         assert node.primitive is not None
         is_first = node._edges[0] is None or node.primitive.name == "rsub"
         known = next((self.names.value(edge) for edge in node._edges if edge is not None), None)
@@ -290,12 +290,12 @@ def _flat(step: Step) -> list[Any]:
 
 
 def _replaced(tree: Syntax, shown: Mapping[int, Syntax], depth: int) -> Syntax:
-    """Replace subtrees down to a depth.
+    """Return a tree with some subtrees replaced.
 
     Args:
         tree: the tree.
         shown: the replacements, by the ``id`` of the subtree.
-        depth: the number of levels below the root.
+        depth: the maximum number of levels below the root at which subtrees are replaced.
     """
     if id(tree) in shown:
         return shown[id(tree)]

@@ -10,7 +10,7 @@ from autodiff_cli.autograd.node import Node
 from autodiff_cli.explain.names import Names
 
 MOST_OUTPUTS = 64
-"""The maximum number of outputs of an operation that is not elementwise: its condition number takes one VJP for each output."""
+"""The maximum number of output elements of an operation that is not elementwise.  Each element takes one VJP."""
 
 _SHARED = "; equal elements share it evenly by convention (PyTorch)"
 _COPIES = "{x} was repeated: its gradient is the sum over the copies"
@@ -40,7 +40,7 @@ _WORDS = {
     **dict.fromkeys(("trace", "diagonal"), "the gradient on the diagonal, 0 elsewhere"),
     "cumsum": "each element receives the sum of the gradients from its position to the end",
     "prod": "the gradient times the product of the other elements",
-    "cumprod": "the gradients times the products of the other elements",
+    "cumprod": "each element receives the sum of the gradients times the products of the other elements",
     **dict.fromkeys(("amax", "max"), _EXTREME.format("largest")),
     **dict.fromkeys(("amin", "min"), _EXTREME.format("smallest")),
     "median": _EXTREME.format("middle"),
@@ -50,7 +50,7 @@ _WORDS = {
 
 
 def in_words(node: Node, to: str) -> str | None:
-    """Return the VJP rule of a node for its input ``to`` in words, with names between backticks, or ``None``."""
+    """Return the VJP rule of a node for its input ``to`` in words, with names between backticks; ``None`` if unknown."""
     if node.primitive is None or node.primitive.name not in _WORDS:
         return None
     edge = next((edge for edge in node._edges if edge is not None), None)
@@ -63,8 +63,8 @@ def condition(node: Node | None, names: Names) -> float | None:
     """Return the condition number of a node: the largest factor by which it amplifies relative errors of its inputs.
 
     For each element ``f`` of the result, sum ``abs(x*df/dx)`` over all elements ``x`` of the inputs and divide by ``abs(f)``;
-    the condition number is the largest quotient.  It is ``None`` for leaves, for more than ``MOST_OUTPUTS`` outputs of an
-    operation that is not elementwise, and if a value is unknown.
+    the condition number is the largest quotient.  It is ``None`` for leaves, for operations that are not elementwise and have
+    more than ``MOST_OUTPUTS`` output elements, and if a value is unknown.
     """
     if node is None or node._outputs != 1 or node.primitive is None or node._saved is None:
         return None

@@ -32,7 +32,7 @@ WIDE, NARROW = 100, 80
 """The maximum line lengths on a wide terminal and in a pipe.  Longer lines are hard to read."""
 _INDENT = 4
 MOST_LINES = 4
-"""The maximum number of lines that show the program above a page; a longer program is shortened."""
+"""The maximum number of lines for the program at the top of a page; a longer program is shortened."""
 
 
 def pages(result: Explanation, precision: int, color: str) -> list[RenderableType]:
@@ -79,7 +79,7 @@ def _paragraph(text: str, width: int) -> list[Text]:
 def _forward(
     lines: Sequence[ForwardLine], precision: int, conditions: Mapping[str, float | None] | None = None, of: str = ""
 ) -> Table:
-    """Return the table of a forward pass, or of a recorded backward pass, whose lines are derivatives of ``of``."""
+    """Return the table of a forward pass; or, if ``of`` is given, of a recorded backward pass with derivatives of ``of``."""
     made = table.empty_table()
     made.add_column("name", style="bold", overflow="fold")
     made.add_column("operation", overflow="fold")
