@@ -70,7 +70,7 @@ def backward_graph(evaluation: Evaluation, output: Tensor) -> Graph:
     if not output.requires_grad:
         raise GraphError(
             "the output does not have a backward graph, because no recorded operation connects it with a variable",
-            hint=f"give the variables with {setting('at')}; constants do not require grad",
+            hint=f"give the variables with {setting('at')}, because constants do not require grad",
         )
     root = get_gradient_edge(output).node
     nodes = sorted(postorder([root], _inputs), key=lambda node: node.sequence_nr)

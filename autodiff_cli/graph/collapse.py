@@ -14,16 +14,16 @@ _MOST_LABELS = 3
 
 
 def collapse(graph: Graph, ways: Sequence[str]) -> Graph:
-    """Return a graph in which one node replaces several.
+    """Return a graph in which groups of nodes are replaced with single nodes.
 
     Args:
         graph: the graph.
-        ways: any of ``functions`` (each call of a function that the program defines becomes one node), ``names`` (only variables
-            and named results remain; the node that uses any other step absorbs it) and ``chains`` (a sequence of operations with
-            one input each, not counting constants, becomes one node).
+        ways: any of ``functions`` (each call of a function that the program defines becomes one node), ``names`` (a node
+            without a name, except the output, is merged with the nodes that use it if these form one node) and ``chains`` (a
+            sequence of operations with one input each, not counting constants, becomes one node).
 
     Raises:
-        UsageError: if ``ways`` contains any other text.
+        UsageError: if ``ways`` contains any other string.
     """
     for way in ways:
         if way not in WAYS:
@@ -99,7 +99,7 @@ def _take_constants(graph: Graph, group: list[int]) -> None:
 
 
 def _grouped(graph: Graph, group: Sequence[int], labels: dict[int, str]) -> Graph:
-    """Return a graph with one node for each group, which has the name of the last member."""
+    """Return a graph with one node for each group; the node has the name of the last member of the group."""
     inputs: dict[int, list[int | None]] = {}
     counts: dict[int, int] = {}
     for i, node in enumerate(graph.nodes):
@@ -125,7 +125,7 @@ def _grouped(graph: Graph, group: Sequence[int], labels: dict[int, str]) -> Grap
 
 
 def cut(graph: Graph, depth: int) -> Graph:
-    """Return the nodes within ``depth`` steps of the output, and for each cut branch one node with the number of hidden nodes."""
+    """Return the part of a graph within ``depth`` steps of the output; each cut branch ends in a placeholder for hidden nodes."""
     levels = graph.levels()
     if max(levels) <= depth:
         return graph

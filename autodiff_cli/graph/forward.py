@@ -100,7 +100,7 @@ class _Builder:
         return self._append(GraphNode("constant", name or text, name, text), value)
 
     def _constant(self, value: float, tree: Syntax | None) -> int:
-        """Return the position of the node of a plain number: a named constant has one node, a literal has one node for each use."""
+        """Return the position of the node of a plain number: a named constant has one node, and a literal one for each use."""
         name = tree.children[0].text if tree is not None and tree.kind == "name" else ""
         text = "" if tree is None or not self._is_constant(tree) else unparse(tree)
         name = name if text else ""
@@ -120,7 +120,7 @@ class _Builder:
         return all(not isinstance(known[name], Tensor) if name in known else name in CONSTANTS for name in names_in(tree))
 
     def _label(self, op: FunctionInfo | None, tree: Syntax) -> str:
-        """Return the label of an operation: a symbol, or a name with the arguments that are not tensors, ``sum(dim=0)``."""
+        """Return the label of an operation: a symbol, or a name with the arguments that are not tensors: ``sum(dim=0)``."""
         if op is None and tree.kind == "index":
             return unparse(new_tree("list", *tree.children[1].children))
         if op is None and tree.kind == "attribute":

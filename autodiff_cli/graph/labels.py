@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_ELEMENTS = 4
 """The maximum number of elements of a tensor that a label shows completely."""
 WIDEST = 28
-"""The maximum number of characters of a text on a label; a longer text is shortened."""
+"""The maximum number of characters of a text in a label; a longer text is shortened."""
 LONGEST_TIP = 200
 
 
@@ -41,7 +41,7 @@ def brief(value: Value | None, precision: int) -> str:
 
 
 def fitted(text: str, most: int = WIDEST) -> str:
-    """Return a text with visible control characters; a long text loses its middle."""
+    """Return a text with its control characters made visible; the middle of a long text is omitted."""
     return shortened(visible(text), most, "...")
 
 

@@ -2,7 +2,7 @@
 
 The method is due to Sugiyama, Tagawa and Toda: assign every box to a layer so that edges go down, split long edges into lines
 of one layer each, and order the layers so that few edges cross.  All edges that leave a box share a trunk of lines; each edge
-branches off just above its end.  A variable that is used in a hundred layers thus has one long line rather than a hundred.
+branches off just above its end.  A variable that is used in a hundred layers thus has one long line rather than a hundred lines.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Layers:
         rows: the slots of each layer from left to right.  Slots below ``count`` are boxes, the others are lines.
         orders: candidates for ``rows`` with the same number of crossings.
         layer: the layer of each slot.
-        upper, lower: for each slot, the adjacent slots in the layers above and below.
+        upper, lower: the slots in the layers above and below to which edges connect each slot.
         trunks: the lines that leave each box, one for each layer that its edges pass.
     """
 
@@ -78,7 +78,7 @@ class Layers:
         """Return an initial order from a depth-first walk upwards; in this order the edges of a tree do not cross.
 
         Args:
-            start: 0 visits the inputs from left to right, any other number visits them in a pseudo-random order.
+            start: the order in which inputs are visited: from left to right for 0, pseudo-random for any other number.
         """
         rows: list[list[int]] = [[] for _ in range(max(self.layer) + 1)]
         seen = [False] * len(self.layer)
@@ -180,7 +180,7 @@ def layers_of(count: int, edges: Edges) -> list[int]:
     """Assign each box to a layer so that edges go down and are short.
 
     Raises:
-        ValueError: if the edges have a cycle.
+        ValueError: if the edges form a cycle.
     """
     above: list[list[int]] = [[] for _ in range(count)]
     below: list[list[int]] = [[] for _ in range(count)]
@@ -210,7 +210,7 @@ def _sorted(above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> l
             if not missing[b]:
                 order.append(b)
     if len(order) < len(above):
-        raise ValueError("the edges have a cycle")
+        raise ValueError("the edges form a cycle")
     return order
 
 
@@ -259,7 +259,7 @@ def straight_blocks(layers: Layers, rows: Sequence[Sequence[int]]) -> list[int]:
     """Return the block of each slot.  All slots of a block have the same horizontal position.
 
     Trunks are straight where possible.  A box is aligned with the input at the end of the longest path from above, and with the
-    user at the start of the longest path down, so that the main line of a computation is straight.  In case of a tie the box is
+    user at the start of the longest path down, so that the main line of a computation is straight.  In case of a tie, the box is
     centred.  Straight edges do not cross each other.
     """
     done, left = _longest(layers, layers.upper, 1), _longest(layers, layers.lower, -1)
@@ -297,7 +297,7 @@ def _longest(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list
 
     Args:
         layers: the boxes and lines.
-        joined: for each slot, the neighbours from which its paths come.
+        joined: the neighbours that precede each slot on its paths.
         step: 1 for paths from the top, -1 for paths from the bottom.
     """
     length = [0] * len(layers.layer)

@@ -1,7 +1,7 @@
 """The positions of the boxes of a graph: the second half of a layered layout.
 
 This module is pure geometry: it takes the sizes of boxes, and returns positions and curves.  Boxes do not overlap, as the minimum
-distance between neighbours is a constraint of the optimization.  Edges do not cross boxes by construction, see ``routes``.
+distance between neighbours is a constraint of the optimization.  By construction, edges do not cross boxes (see ``routes``).
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _BESIDE_LINE = 16.0
 _BELOW, _FURTHEST_BELOW = 36.0, 64.0
 """The minimum and the maximum distance between layers."""
 _STEEPNESS = 0.3
-"""The distance between two layers, in pixels for each pixel of horizontal length of the edges between them."""
+"""The distance between two layers, relative to the maximum horizontal length of the edges between them."""
 _AS_SHORT = 1.1
-"""The first order is kept if its edges are longer than the shortest by at most this factor."""
+"""The first order whose total edge length is at most this factor times the minimum is chosen."""
 _STEPS, _STILL = 2_000, 0.005
-"""The maximum number of iterations for the columns, and the movement below which the iteration has converged."""
+"""The maximum number of iterations for the horizontal positions, and the change below which the iteration has converged."""
 
 
 class Layout(NamedTuple):
-    """Positions in pixels from the upper left corner.
+    """The positions of boxes and edges, in pixels from the upper left corner.
 
     Attributes:
         width, height: the width and height of the picture.
-        centers: the centers of the boxes.
-        curves: for each edge, the ``3*k + 1`` points of ``k`` cubic Bezier curves.
+        centers: the centres of the boxes.
+        curves: the ``3*k + 1`` control points of the ``k`` cubic Bezier curves of each edge.
     """
 
     width: float
@@ -50,10 +50,10 @@ def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float] | None = 
     Args:
         sizes: the width and height of each box.
         edges: the edges, as pairs of boxes.
-        flats: for each box, the width of the part that edges may end on; the default is the whole width.
+        flats: the width of the part of each box on which edges may end; the default is the whole width.
 
     Raises:
-        ValueError: if the edges have a cycle.
+        ValueError: if the edges form a cycle.
     """
     flats = flats or [w for w, _ in sizes]
     centers: list[Point] = [(0.0, 0.0)] * len(sizes)
@@ -124,9 +124,9 @@ def _downward(sizes: Sequence[Point], flats: Sequence[float], edges: Edges, laye
 
 
 def _columns(layers: Layers, rows: Sequence[Sequence[int]], sizes: Sequence[Point]) -> list[float]:
-    """Return the horizontal center of each slot for an order.
+    """Return the horizontal centre of each slot for an order.
 
-    The centers minimize the weighted sum of the squared horizontal lengths of the edges.
+    The centres minimize the weighted sum of the squared horizontal lengths of the edges.
     """
     block = straight_blocks(layers, rows)
     number = {head: i for i, head in enumerate(dict.fromkeys(slot for row in rows for slot in (block[s] for s in row)))}

@@ -66,7 +66,7 @@ class Graph(CommandResult):
     """A graph of nodes in topological order.
 
     Attributes:
-        nodes: the nodes; the output is the last one.
+        nodes: the nodes; the output is the last node.
         expression: the program.
         direction: ``forward`` for values, ``backward`` for gradients.
         evaluated: whether the nodes have values.
@@ -84,7 +84,7 @@ class Graph(CommandResult):
     notes: list[dict[str, Any]] = field(default_factory=list)
 
     def edges(self) -> Iterator[tuple[int, int]]:
-        """Yield every edge as a pair of positions: an input, and the node that uses it; edges are in the order of arguments."""
+        """Yield every edge, in the order of the arguments, as the positions of an input and of the node that uses it."""
         for i, node in enumerate(self.nodes):
             yield from ((given, i) for given in node.inputs if given is not None)
 
@@ -155,7 +155,7 @@ class Graph(CommandResult):
 
 
 def leading_to(nodes: Sequence[GraphNode], output: int) -> list[GraphNode]:
-    """Return the nodes that ``output`` depends on, in order, with ``output`` as the last."""
+    """Return the nodes that ``output`` depends on, in order, with ``output`` last."""
     wanted = {output}
     for i in range(output, -1, -1):
         if i in wanted:

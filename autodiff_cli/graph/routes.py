@@ -23,10 +23,10 @@ _HALF_CLEAR = 4.0
 _PORT = 14.0
 """The distance between the ends of adjacent edges at one box."""
 _FLATTEST = 1.6
-"""The maximum slope at both ends of an edge: pixels to the side for each pixel down."""
+"""The maximum slope at both ends of an edge, in horizontal pixels for each vertical pixel."""
 _NOTHING = 0.01
 _STRAIGHT, _FIRM = 0.5, 1e6
-"""An edge that goes less than ``_STRAIGHT`` pixels to the side becomes vertical, with the weight ``_FIRM``."""
+"""An edge with a horizontal length of less than ``_STRAIGHT`` pixels is made vertical by the weight ``_FIRM`` of its end."""
 
 
 class Routes:
@@ -35,8 +35,8 @@ class Routes:
     Args:
         layers: the boxes and lines in their final order.
         sizes: the width and height of each box.
-        flats: for each box, the width of the part that edges may end on.
-        x: the horizontal center of each slot.
+        flats: the width of the part of each box on which edges may end.
+        x: the horizontal centre of each slot.
         edges: the edges, as pairs of boxes.
     """
 
@@ -64,7 +64,7 @@ class Routes:
         return aside
 
     def curves(self, bands: Sequence[Point]) -> list[list[Point]]:
-        """Return the points of the cubic Bezier curves of each edge.
+        """Return the control points of the cubic Bezier curves of each edge.
 
         Args:
             bands: the top and bottom of each layer.
@@ -76,7 +76,7 @@ class Routes:
         (top_a, bottom_a), (top_b, bottom_b) = bands[layer[a]], bands[layer[b]]
         start, end = (top_a + bottom_a + self._sizes[a][1]) / 2, (top_b + bottom_b - self._sizes[b][1]) / 2
         found: list[Stretch] = [(start, self._starts[k], self._starts[k])]
-        if bottom_a > start + _NOTHING:  # the box is lower than its layer
+        if bottom_a > start + _NOTHING:  # the layer is taller than the box
             found.append((bottom_a, *self._stretch(a)))
         for slot in path[1:-1]:
             room = self._stretch(slot) if self._used[slot] == 1 else (self._x[slot], self._x[slot])
@@ -155,7 +155,7 @@ def _tight(stretches: Sequence[Stretch]) -> tuple[list[Point], list[int]]:
     """Return the shortest line through stretches; the first and the last stretch are points.
 
     Returns:
-        The point of the line in each stretch, and the positions of the corners in that list.
+        The points of the line, one in each stretch, and the indices of the corners among these points.
     """
     xs, corners = [stretches[0][1]], [0]
     here, last = 0, len(stretches) - 1
@@ -195,7 +195,7 @@ def rounded(stretches: Sequence[Stretch]) -> list[Point]:
 
 
 def _at(curve: Sequence[Point], y: float) -> float:
-    """Return the x position of a Bezier curve at a y position; the y positions of its points are evenly spaced."""
+    """Return the x position of a Bezier curve at a y position; the y positions of its control points are evenly spaced."""
     (x0, top), (x1, _), (x2, _), (x3, bottom) = curve
     t = (y - top) / (bottom - top)
     return (1 - t) ** 3 * x0 + 3 * t * (1 - t) ** 2 * x1 + 3 * t * t * (1 - t) * x2 + t**3 * x3

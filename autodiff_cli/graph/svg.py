@@ -1,4 +1,4 @@
-"""A graph as an SVG file: one picture for dark and light pages, with the same bytes on every machine."""
+"""A graph as an SVG file: one picture for dark and light pages, byte-identical on every machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autodiff_cli.graph.theme import DARK, LIGHT, Theme
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _SIZE, _SMALL = 13.0, 11.5
 _CHARACTER = 0.62
-"""The width of a character relative to its height; the fonts above have 0.55 to 0.61."""
+"""The width of a character relative to the font size; for the fonts above, this ratio is 0.55 to 0.61."""
 _LINE = 17.0
 _PAD_X, _PAD_Y = 12.0, 7.0
 _MARGIN = 12.0

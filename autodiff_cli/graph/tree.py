@@ -1,4 +1,4 @@
-"""A graph as a tree of text lines: the output first, its inputs below it; later uses of a node refer to the first one."""
+"""A graph as a tree of text lines: the output first, its inputs below it; later uses of a node refer to its first use."""
 
 from __future__ import annotations
 
