@@ -23,12 +23,13 @@ CENTRAL = (10, 90)
 DISTANCES = 60
 """The number of samples on each side from which a limit is computed."""
 SLOWEST = 0.02
-"""The minimum exponent of the distance at which differences shrink in a bounded curve; the exponent of log(x) is 0."""
+"""A curve is bounded if the differences between its samples shrink faster than the distance raised to this power.  For log(x),
+the power is 0."""
 _TAIL = 10
 NEGLIGIBLE = 1e-3
 """The size of the smallest visible jump, relative to the size of the curve."""
 DOUBTFUL = 1e-4
-"""The smallest mismatch that counts, relative to the size of the curve; below it, bisection follows the next derivative."""
+"""The smallest significant mismatch, relative to the size of a curve; below it, bisection follows the next derivative."""
 LARGE = 1e290
 """An upper bound on the values of a curve at the float next to a pole."""
 
@@ -49,7 +50,7 @@ class Extent:
                 self._spans[k] = span if span > 1e-12 * largest else largest or 1.0
 
     def size(self, curve: int, y: Floats | float) -> Floats:
-        """Return the scale for differences near the values ``y``: the span of the curve, increased far from its center."""
+        """Return the scale for differences near the values ``y``: the span of the curve, increased far from its centre."""
         with np.errstate(all="ignore"):
             size: Floats = np.fmax(self._spans[curve], np.abs(y - self._centers[curve]) / 3)
             return np.where(np.isfinite(size), size, self._spans[curve])
@@ -60,7 +61,7 @@ class Extent:
         return np.minimum(sizes[:, :-1], sizes[:, 1:])
 
     def meet(self, curve: int, a: float, b: float, doubt: float = 0.0) -> bool:
-        """Return whether the difference between two values is invisible, up to a possible error ``doubt``."""
+        """Return whether the difference between two values is invisible, allowing for an error of ``doubt``."""
         return bool(abs(a - b) <= NEGLIGIBLE * self.size(curve, a) + doubt)
 
 
@@ -89,8 +90,8 @@ class Discontinuity:
             ``bend`` if only the second derivative is discontinuous.
         at: the position of the discontinuity.
         left, right: the positions of the closest samples.
-        limits: for each curve, the limits from the left and from the right.
-        joined: for each curve, whether both limits are equal.
+        limits: the limits of each curve from the left and from the right.
+        joined: whether the two limits of each curve are equal.
     """
 
     kind: str
@@ -140,7 +141,7 @@ def bisected(function: Curves, left: Floats, right: Floats, extent: Extent, show
         left, right: the ends of the intervals.
         extent: the sizes of the curves.
         shown: the number of curves to test.
-        resolution: the length of an interval that is not bisected any further.
+        resolution: the length at which an interval is not bisected further.
     """
     ends = np.stack([left, right])
     values = np.stack([function(left), function(right)], axis=1)
@@ -170,7 +171,7 @@ def _roughness(ends: Floats, values: Floats, shown: int) -> Floats:
 
 
 def _rougher(first: Floats, second: Floats) -> Bools:
-    """Return whether the first half of each interval is rougher than the second, in the first curve that is not smooth."""
+    """Return whether the first half of each interval is at least as rough as the second, in the first curve that is not smooth."""
     worst = np.maximum(first, second)
     curve = np.where((worst > DOUBTFUL).any(0), (worst > DOUBTFUL).argmax(0), worst.argmax(0))
     columns = np.arange(first.shape[1])
@@ -183,7 +184,7 @@ def approaches(left: Floats, right: Floats, low: Floats, high: Floats, resolutio
 
     Args:
         left, right: the ends of the intervals.
-        low, high: the lowest and the highest point for each interval.
+        low, high: the lowest and the highest point that may be sampled for each interval.
         resolution: the smallest meaningful distance.
     """
     closest = 64 * resolution
@@ -196,7 +197,7 @@ def approaches(left: Floats, right: Floats, low: Floats, high: Floats, resolutio
 
 
 def limit(distances: Floats, values: Floats, extent: Extent, curve: int, closest: float = 0.0) -> Limit:
-    """Return the limit of a curve as the distances shrink.
+    """Return the limit of a curve as the distance goes to 0.
 
     Args:
         distances, values: the samples on one side of a point, the closest last, ``(n,)`` each.
@@ -231,7 +232,7 @@ def limit(distances: Floats, values: Floats, extent: Extent, curve: int, closest
 
 
 def _plateau(values: Floats, extent: Extent, curve: int) -> Limit:
-    """Return the limit suggested by the last constant stretch before rounding errors dominate, as they do for sin(x)/x near 0."""
+    """Return the limit suggested by the last constant stretch before rounding errors dominate, as for (exp(x) - 1)/x near 0."""
     for end in range(len(values) - 1, 5, -1):
         last = float(values[end])
         if np.ptp(values[end - 5 : end + 1]) <= NEGLIGIBLE / 2 * extent.size(curve, last):
@@ -240,7 +241,7 @@ def _plateau(values: Floats, extent: Extent, curve: int) -> Limit:
 
 
 def joined(limits: Sequence[tuple[Limit, Limit]], extent: Extent) -> tuple[bool, ...]:
-    """Return whether the limits from both sides are equal, for each curve."""
+    """Return whether the limits of each curve from both sides are equal."""
     return tuple(
         left.kind == right.kind == "finite" and extent.meet(k, left.value, right.value, left.doubt + right.doubt)
         for k, (left, right) in enumerate(limits)
@@ -267,8 +268,8 @@ def kind_of(limits: Sequence[tuple[Limit, Limit]], through: Sequence[bool], valu
     """Return the kind of a discontinuity; empty if every curve is continuous.
 
     Args:
-        limits: for each curve, the limits from both sides.
-        through: for each curve, whether the limits are equal.
+        limits: the limits of each curve from both sides.
+        through: whether the limits of each curve are equal.
         value: the value at the discontinuity itself.
         extent: the sizes of the curves.
     """

@@ -1,4 +1,4 @@
-"""A value over two variables on a terminal: bands of colours or shades, with arrows for the gradient."""
+"""A plot over two variables on a terminal: the value as bands of colours or shades, the gradient as arrows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ARROWS = "→↗↑↖←↙↓↘"
 
 
 def drawn(field: Field, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> str:
-    """Return the text of a field drawn for standard output."""
+    """Return the plot of a field as text for standard output."""
     colorless = console(color).no_color
     columns, rows = size(width, height)
     y_places, y_labels = ticks(field.y[0], field.y[-1], max(3, rows // 3))
@@ -44,7 +44,7 @@ def drawn(field: Field, width: int | None, height: int | None, y_range: tuple[fl
 
 
 def _at(points: Floats, count: int) -> NDArray[np.intp]:
-    """Return the positions of the samples at the centers of ``count`` cells."""
+    """Return the positions of the samples at the centres of ``count`` cells."""
     return np.floor((np.arange(count) + 0.5) / count * len(points)).astype(int)
 
 

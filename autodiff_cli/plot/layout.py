@@ -74,7 +74,7 @@ def _panel(plot: Plot, curves: tuple[int, ...]) -> Panel:
 
 
 def _opened(low: float, high: float) -> tuple[float, float]:
-    """Return a range; the range of a constant is widened."""
+    """Return a range for axes or colours; the range of a constant is widened."""
     if high - low > max(1e-9 * max(abs(low), abs(high)), TINY):
         # A bound that differs from 0 only by rounding errors becomes 0.
         none = 1e-6 * (high - low)
@@ -84,7 +84,7 @@ def _opened(low: float, high: float) -> tuple[float, float]:
 
 
 def _legible(y: Floats, panel: Panel) -> bool:
-    """Return whether most of a curve is inside the axes and the visible part is not flat."""
+    """Return whether at least 40% of a curve is inside the axes and the visible part is constant or not too flat."""
     finite = y[np.isfinite(y)]
     if not len(finite):
         return True
@@ -115,7 +115,7 @@ def clipped(xs: Floats, ys: Floats, low: float, high: float) -> tuple[Floats, Fl
 
 
 def runs(ys: Floats) -> list[slice]:
-    """Return the slices of a curve without nan."""
+    """Return the slices of a curve in which all values are finite."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], np.isfinite(ys), [False]]).astype(int)))
     return [slice(a, b) for a, b in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)]
 
@@ -196,7 +196,7 @@ def circles(found: Discontinuity) -> list[tuple[float, float]]:
 
 
 def shape_of(field: Field) -> float:
-    """Return the ratio of the vertical range to the horizontal range."""
+    """Return the length of the vertical range divided by the length of the horizontal range."""
     return float((field.y[-1] - field.y[0]) / (field.x[-1] - field.x[0]))
 
 

@@ -16,7 +16,7 @@ from autodiff_cli.plot.refine import Samples
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plot(CommandResult):
-    """A value and its derivatives over one variable.
+    """A plot of a value and its derivatives over one variable.
 
     Attributes:
         expression: the program.
@@ -64,14 +64,14 @@ class Plot(CommandResult):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Field(CommandResult):
-    """A value and its gradient over two variables.
+    """A plot of a value and its gradient over two variables.
 
     Attributes:
         expression: the program.
         over: the ranges of the two variables, the horizontal one first.
         order: 0 for the value alone, 1 to include the gradient.
         x, y: equally spaced points, ``(m,)`` and ``(n,)``.
-        table: the value and the gradient at these points, ``(1, n, m)`` or ``(3, n, m)``.
+        table: the value and the gradient at all pairs of these points, ``(1, n, m)`` or ``(3, n, m)``.
         value: the value for drawing, ``(n, m)``.
         gradient: the gradient for drawing, ``(2, n, m)``; ``None`` for order 0.
         discontinuous: whether adjacent values contradict the gradient, as they do at jumps and poles, ``(n, m)``.

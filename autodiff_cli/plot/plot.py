@@ -22,7 +22,7 @@ SAMPLES = 401
 SAMPLES_EACH_WAY = 161
 MOST_EACH_WAY = 2000
 MOST_ROWS = 250
-"""The maximum number of additional points for a program that is evaluated point by point."""
+"""The maximum number of points after refinement for a program that is evaluated point by point."""
 HUGE = 1e306
 """The largest magnitude that is drawn as finite.  Differences of larger values may overflow."""
 MOST_NAMED = 8
@@ -131,13 +131,13 @@ def _curves(program: Compiled, columns: Mapping[str, Floats], wanted: Sequence[s
 def _check(
     expression: str, over: Sequence[str], needed: Mapping[str, Span], at: Mapping[str, object], const: Mapping[str, object]
 ) -> None:
-    """Raise an error unless there are one or two ranges, and every variable has either a range or a value."""
+    """Raise an error unless one or two ranges are given, and every variable has either a range or a value."""
     if not over:
         name = next(iter(needed), "x")
         raise MissingValue("a plot needs a variable with a range", hint=f"give a range with {setting('over', f'{name}=-3:3')}")
     if len(over) > 2:
         hint = f"give the other variables a value with {setting('at', f'{over[-1]}=1')}"
-        raise UsageError(f"a plot has a range for one or two variables, not {len(over)}", hint=hint)
+        raise UsageError(f"a plot takes ranges of one or two variables, not {len(over)}", hint=hint)
     for name in over:
         for key, values in (("at", at), ("const", const)):
             if name in values:

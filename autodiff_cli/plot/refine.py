@@ -1,7 +1,7 @@
 """Adaptive sampling of a curve and its derivatives: dense where the curve bends, interrupted at discontinuities.
 
 Sampling begins with equal steps.  An interval whose end points contradict the exact slopes is halved up to ``HALVINGS`` times.  If
-the contradiction remains, the interval is searched for discontinuities, see ``discontinuities``.
+the contradiction remains, the interval is searched for discontinuities (see ``discontinuities``).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Samples:
         ys: the curves at ``xs``, ``(k, n)``; nan where a curve is interrupted.
         evenly: the curves at the initial, equally spaced points, ``(k, m)``.
         discontinuities: the discontinuities in ascending order.
-        windows: for each curve, the range of values to show, ``(k, 2)``; nan for a curve without finite values.
+        windows: the range of values to show for each curve, ``(k, 2)``; nan for a curve without finite values.
         coarse: whether the curves change too fast for the samples, so that some discontinuities may be missing.
     """
 
@@ -94,7 +94,7 @@ def sample(function: Curves, xs: Floats, shown: int, most_points: int = MOST_POI
 
 
 def window(y: Floats, unbounded: bool) -> tuple[float, float]:
-    """Return the range of values to show: all values of a bounded curve, most values of an unbounded one, nan if none is finite."""
+    """Return the range of values to show: all values of a bounded curve, most of an unbounded curve, nan if none is finite."""
     finite = y[np.isfinite(y)]
     if not len(finite):
         return math.nan, math.nan
@@ -185,12 +185,12 @@ def _merged(
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Merge intervals that touch.
 
-    A curve that is interrupted at a single point, as 1/x is, was bisected from both sides.
+    If a sample is at a discontinuity, as 0 is for 1/x, both adjacent intervals were bisected towards it.
 
     Args:
         left, right: the ends of the intervals.
         floor, ceiling: the lowest and the highest point that may be sampled for each interval.
-        close: the maximum distance between two intervals that touch.
+        close: the maximum distance between two intervals that count as touching.
 
     Returns:
         The left ends, right ends, positions of the discontinuities, floors and ceilings of the merged intervals.
@@ -221,7 +221,7 @@ def _interrupted(xs: Floats, ys: Floats, found: list[Discontinuity], shown: int)
 
 
 def even(low: float, high: float, count: int) -> Floats:
-    """Return equally spaced points from ``low`` to ``high``; a point next to 0 becomes exactly 0."""
+    """Return equally spaced points from ``low`` to ``high``; a point that differs from 0 only by rounding errors becomes 0."""
     points = np.linspace(low, high, count)
     points[np.abs(points) < 1e-9 * (high - low) / count] = 0.0
     return points

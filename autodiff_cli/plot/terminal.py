@@ -25,10 +25,10 @@ DIM = 244
 
 
 def size(width: int | None, height: int | None) -> tuple[int, int]:
-    """Return the columns and rows of a plot.
+    """Return the number of columns and of rows of a plot.
 
     The default width is the width of the terminal, at most 120 columns, or 80 in a pipe.  The default height is a quarter of the
-    width, reduced to the height of the terminal.
+    width, but at least 18 rows, reduced to fit the terminal.
     """
     columns, lines = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else (80, 24)
     columns = max(NARROWEST, min(columns, WIDEST) if width is None else width)
@@ -37,7 +37,7 @@ def size(width: int | None, height: int | None) -> tuple[int, int]:
 
 
 def drawn(plot: Plot, width: int | None, height: int | None, y_range: tuple[float, float] | None, color: str) -> str:
-    """Return the text of curves drawn for standard output."""
+    """Return the plot of curves as text for standard output."""
     colorless = console(color).no_color
     columns, rows = size(width, height)
     found = panels(plot, y_range)
