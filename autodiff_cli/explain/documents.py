@@ -102,7 +102,7 @@ class _Page:
         self.lines += ["", text]
 
     def table(self, lines: Sequence[ForwardLine], conditions: Mapping[str, float | None] | None, of: str) -> None:
-        """Write the table of a forward pass; or, if ``of`` is given, of a recorded backward pass with derivatives of ``of``."""
+        """Write the table of a forward pass or, if ``of`` is given, of a recorded backward pass with derivatives of ``of``."""
         heads = ["name", "operation", "value", *["condition"] * (conditions is not None), *["derivative"] * bool(of)]
         self.lines += ["", f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
         for line in lines_of(lines):

@@ -239,7 +239,7 @@ class _Explainer:
         return True
 
     def custom(self, node: Node, i: int, local: Array) -> Syntax | None:
-        """Return the derivative that the program declares for a function; ``None`` if it is missing or not the local derivative."""
+        """Return the derivative that the program declares for a function; ``None`` if missing or wrong at the arguments."""
         step = self.names.steps.get(node)
         function = self.evaluation.evaluator.functions.get(node.name().removesuffix("Backward"))
         if step is None or function is None or function.partials is None or len(step.arguments) != len(function.parameters):

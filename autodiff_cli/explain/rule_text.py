@@ -10,7 +10,8 @@ from autodiff_cli.autograd.node import Node
 from autodiff_cli.explain.names import Names
 
 MOST_OUTPUTS = 64
-"""The maximum number of output elements of an operation that is not elementwise.  Each element takes one VJP."""
+"""The maximum number of output elements for the condition number of an operation that is not elementwise.  Each element takes one
+VJP."""
 
 _SHARED = "; equal elements share it evenly by convention (PyTorch)"
 _COPIES = "{x} was repeated: its gradient is the sum over the copies"

@@ -79,7 +79,7 @@ def _paragraph(text: str, width: int) -> list[Text]:
 def _forward(
     lines: Sequence[ForwardLine], precision: int, conditions: Mapping[str, float | None] | None = None, of: str = ""
 ) -> Table:
-    """Return the table of a forward pass; or, if ``of`` is given, of a recorded backward pass with derivatives of ``of``."""
+    """Return the table of a forward pass or, if ``of`` is given, of a recorded backward pass with derivatives of ``of``."""
     made = table.empty_table()
     made.add_column("name", style="bold", overflow="fold")
     made.add_column("operation", overflow="fold")

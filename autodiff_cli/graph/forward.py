@@ -120,7 +120,7 @@ class _Builder:
         return all(not isinstance(known[name], Tensor) if name in known else name in CONSTANTS for name in names_in(tree))
 
     def _label(self, op: FunctionInfo | None, tree: Syntax) -> str:
-        """Return the label of an operation: a symbol, or a name with the arguments that are not tensors: ``sum(dim=0)``."""
+        """Return the label of an operation: a symbol, or a name with the arguments that are not tensors, as in ``sum(dim=0)``."""
         if op is None and tree.kind == "index":
             return unparse(new_tree("list", *tree.children[1].children))
         if op is None and tree.kind == "attribute":
