@@ -19,10 +19,10 @@ def run() -> None:
         code = run_process()
     except KeyboardInterrupt:
         pass
-    except Exception as error:  # an incomplete installation, or not enough memory for the modules
+    except Exception as error:  # the installation is incomplete, or memory is exhausted
         code = 71 if isinstance(error, MemoryError) else 70
         _say(f"error: autodiff cannot start: {str(error) or type(error).__name__}\n")
-    # A regular shutdown of the interpreter takes as long as a small evaluation.
+    # Skip the shutdown of the interpreter, which takes as long as a small evaluation.
     os._exit(code)
 
 

@@ -452,7 +452,7 @@ def test_the_help_and_the_error_have_the_formats_of_the_command(
     assert r"\documentclass" in capsys.readouterr().out
     assert main(["eval", "x", "--at", "x=1"]) == 2
     assert capsys.readouterr().err == (
-        "error: AUTODIFF_FORMAT is 'latex', which eval does not have\n"
+        "error: AUTODIFF_FORMAT is 'latex', which is not a format of eval\n"
         "  hint: use one of table, plain, json, ndjson, csv, tsv, markdown with --format\n"
     )
     assert main(["eval", "x", "--at", "x=1", "--format", "latex"]) == 2

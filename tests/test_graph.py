@@ -326,7 +326,7 @@ def test_a_large_graph_says_what_it_left_out() -> None:
     text = run(f"autodiff graph {chain}")
     assert "… 960 more" in text
     assert text.endswith(
-        "note: 960 nodes further from the output are hidden; --depth all shows all nodes, --collapse combines several\n"
+        "note: 960 nodes further from the output are hidden; use --depth all to show them, or --collapse to combine nodes\n"
     )
     assert "note" not in run(f"autodiff graph {chain} --depth 3")
     assert len(run(f"autodiff graph {chain} --depth all").splitlines()) == 1003

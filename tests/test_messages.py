@@ -94,9 +94,9 @@ def test_programs_are_told_what_was_meant(program: str, message: str, hint: str)
 @pytest.mark.parametrize(
     ("expression", "message", "hint"),
     [
-        ("sin(, 2)", "unexpected ','", "a value is expected before ','"),
-        ("* 2", "unexpected '*'", "a value is expected before '*'"),
-        ("[1, , 2]", "unexpected ','", "a value is expected before ','"),
+        ("sin(, 2)", "unexpected ','", "write a value before ','"),
+        ("* 2", "unexpected '*'", "write a value before '*'"),
+        ("[1, , 2]", "unexpected ','", "write a value before ','"),
         ("x if y", "the expression is incomplete after 'y'", "complete the expression"),
         ("2*x = 3", "unexpected '='", "write == to compare"),
     ],

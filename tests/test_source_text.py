@@ -199,7 +199,7 @@ def test_hints_of_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     (tmp_path / "loop.npy").symlink_to("loop.npy")
     (tmp_path / "code.npy").write_bytes(npy("x")[:20] + b"{'shape': print(1)}\n")
     hints = {
-        "dir.npy": "it is a folder",
+        "dir.npy": "name a file in this folder",
         "broken.npy": "a link to 'nothing.npy'",
         "loop.npy": "a link to 'loop.npy'",
         "code.npy": "use a file that numpy.save wrote",
@@ -209,7 +209,7 @@ def test_hints_of_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
         assert main(["eval", "x", "--at", f"x=@{name}"]) == 5
         assert f"hint: {hint}" in capsys.readouterr().err.replace("hint: it is a link", "hint: a link")
     assert main(["eval", "@dir.npy"]) == 5
-    assert "it is a folder" in capsys.readouterr().err
+    assert "name a file in this folder" in capsys.readouterr().err
 
 
 def test_an_expression_that_is_too_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The options of ``map`` that select this process or a cluster."""
+"""The options of ``map`` for computing in this process or on a cluster."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
 
 
 class Cluster(NamedTuple):
-    """The options that select this process or a cluster."""
+    """The options for computing in this process or on a cluster."""
 
     engine: str
     scheduler: str | None
@@ -53,7 +53,7 @@ class Cluster(NamedTuple):
         if self.engine != "dask":
             for name, value in {"--scheduler": self.scheduler, "--workers": self.workers, **partitions}.items():
                 if value is not None:
-                    raise click.UsageError(f"{name} is for a cluster\n  hint: add --engine dask")
+                    raise click.UsageError(f"{name} applies only to a cluster\n  hint: add --engine dask")
             if output.is_folder(target):
                 hint = "name a file, or add --engine dask to write many files into the folder"
                 raise click.UsageError(f"'{target}' is a folder\n  hint: {hint}")

@@ -34,7 +34,7 @@ COMMANDS = {
     "functions": "List the functions of the language.",
 }
 _TOGETHER = {"grad": "eval", **dict.fromkeys(("jacobian", "hessian", "jvp", "vjp", "hvp"), "products")}
-"""The modules that define several commands; each command is a function with the name of the command."""
+"""The modules that define several commands, by command; each command is a function with the same name."""
 
 
 class Settings(TypedDict):

@@ -19,7 +19,7 @@ Items = list[CompletionItem[str]]
 
 _WORD = re.compile(r"(?<![\w])[^\W\d]\w*$")
 _LISTED = re.compile(r"(?:\w+, )+\w+(?=\.)")
-"""The values in the help text of an option: ``table, plain, json.``"""
+"""A list of values in the help text of an option, such as ``table, plain, json.``"""
 _NAMES = ("wrt", "inputs", "retain_grad")
 """The options whose value is a list of names from the expression."""
 
@@ -187,7 +187,7 @@ def _given(line: _Line) -> list[str]:
 
 
 def _bindings(incomplete: str, line: _Line) -> Items:
-    """Return ``x=`` for each variable without a value; after ``x=``, return functions or files as its value."""
+    """Return ``x=`` for each variable without a value; after ``x=``, return the functions or files that complete it."""
     start = re.search(r"(?:^|,)([^\W\d]\w*)?$", incomplete)
     if start:
         begun = start.group(1) or ""

@@ -1,4 +1,4 @@
-"""The console script: set up the streams, signals and garbage collection of the process, then call ``main``."""
+"""The console script, which sets up the streams, signals and garbage collection of the process, and calls ``main``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from autodiff_cli.cli.main import debugging, main
 
 def run() -> int:
     """Run the command line of this process, flush all output, and return the exit code."""
-    # One evaluation creates few reference cycles, and a small one gains nothing from a pool of BLAS threads.
+    # One evaluation creates few reference cycles, so the garbage collector runs rarely.
     gc.set_threshold(200_000, 20, 100)
+    # Without input files, arrays are usually small and gain nothing from several BLAS threads.
     if not any(a.startswith("@") or "=@" in a for a in sys.argv[1:]):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _open_streams()
@@ -30,7 +31,7 @@ def run() -> int:
 
 def _open_streams() -> None:
     """Let the streams write any text, and occupy closed file descriptors 0 to 2 so that no later file gets one of them."""
-    with suppress(OSError):  # the limit of open files is reached
+    with suppress(OSError):  # the limit on open files is reached
         while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
             pass
         os.close(number)

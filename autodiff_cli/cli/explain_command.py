@@ -17,7 +17,8 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 def command(given: options.Given, order: int, condition: bool, out: Output) -> None:
     """Explain the gradient of EXPR: the forward pass line by line, then the backward pass node by node.
 
-    The formats table, markdown, latex and json are whole explanations; the other formats have a row for each contribution.
+    The formats table, markdown, latex and json contain the whole explanation; the other formats contain one row for each
+    contribution.
 
     \b
     autodiff explain "log(x**3) + sqrt(x**2)" --at x=5

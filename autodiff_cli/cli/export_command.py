@@ -18,7 +18,9 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @options.order("Highest order of derivative; 2 adds the Hessian.")
 @click.option("-o", "--output", "path", metavar="FILE", help="File to write.  [default: standard output]")
 def command(expr: str, to: str, name: str, const: tuple[str, ...], wrt: str | None, order: int, path: str | None) -> None:
-    """Write a function in another language that returns the value and gradient of EXPR. Its arguments are the names in EXPR.
+    """Write a function in another language that returns the value and gradient of EXPR.
+
+    The arguments of the function are the names in EXPR.
 
     \b
     autodiff export "log(x**3)" --to python

@@ -21,7 +21,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
     help="Number of points in a range such as --at x=-2:2.",
 )
 @click.option("--claim", multiple=True, metavar='NAME="EXPR"', help="Derivative found by hand, to be checked.")
-@click.option("--eps", type=float, metavar="H", help="Step of finite differences in float64, as in PyTorch.")
+@click.option("--eps", type=float, metavar="H", help="Step size of finite differences in float64, as in PyTorch.")
 @click.option("--atol", type=float, metavar="TOL", help="Absolute tolerance.  [default: from the rounding error at the point]")
 @click.option("--rtol", type=float, metavar="TOL", help="Relative tolerance.  [default: from the rounding error at the point]")
 @click.option("--strict", is_flag=True, help="Exit with code 1 if a derivative is wrong or undecided.")
@@ -52,7 +52,7 @@ def command(
     keywords["at"] = At(given.at).points(keywords["expression"], keywords["const"], samples)
     report = check_gradient(**keywords, order=order, claims=claim, eps=eps, atol=atol, rtol=rtol)
     failed = report.failure is not None or (strict and report.undecided is not None)
-    # With JSON, a failure is one object on standard error; the notes are in the object on standard output.
+    # In JSON, standard error contains only the failure, as one object; the notes are in the object on standard output.
     out = out._replace(quiet_notes=out.quiet_notes or (out.style == "json" and failed))
     out.emit(report, "autodiff_cli.report.table:check_tables")
     if failed:

@@ -69,7 +69,9 @@ def command(
     graph = readable(graph, *LIMITS.get(out.style, Limits())) if depth is None else cut(graph, depth)
     graph.notes = whole.notes
     if graph.hidden and depth is None:
-        way_out = "--depth all shows all nodes, --collapse combines several" if out.style != "png" else "--depth N shows more"
+        way_out = (
+            "use --depth all to show them, or --collapse to combine nodes" if out.style != "png" else "use --depth N to show more"
+        )
         graph.notes.append(note("left_out", f"{graph.hidden:,} nodes further from the output are hidden; {way_out}"))
 
     def tree() -> str:

@@ -22,7 +22,7 @@ _EXIT = {
     "3": "mismatched shapes, a singular matrix, a backward pass through a freed graph, an exceeded limit",
     "4": "with --strict: a number that is nan or infinite",
     "5": "a file that cannot be read or written",
-    "70": "an internal error: a defect of autodiff",
+    "70": "an internal error: a defect in autodiff",
     "71": "not enough memory",
     "130, 141": "an interrupt; a pipe that its reader closed",
 }
@@ -31,9 +31,9 @@ _ENVIRONMENT = {
     "AUTODIFF_DEBUG": "If 1, print Python warnings and the traceback of internal errors.",
     "NO_COLOR": "If set, disable color. NO_COLOR overrides FORCE_COLOR.",
     "FORCE_COLOR": "If set, use color even in a pipe.",
-    "XDG_STATE_HOME": "The folder of autodiff/history, the history file of autodiff repl. The default is ~/.local/state.",
+    "XDG_STATE_HOME": "The folder with autodiff/history, the history file of autodiff repl. The default is ~/.local/state.",
 }
-_EXPRESSION = """EXPR is the expression, - to read it from standard input, or @file to read it from a file. It may begin \
+_EXPRESSION = """EXPR is the expression; - reads it from standard input, and @file from a file. An expression may begin \
 with a minus sign: an argument is an option only if it exactly matches an option of the command."""
 _FIRST = ("eval", "grad", "gradcheck")
 """The commands whose examples are on the first page."""

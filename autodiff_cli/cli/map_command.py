@@ -75,7 +75,7 @@ _rows = options.together(
         help=f"Output format: {', '.join(formats.WRITTEN)}.  [default: from the file name, or csv]",
     ),
     options.as_json,
-    options.quiet("Print only the numbers, without a header and input columns."),
+    options.quiet("Print only the numbers, without a header or input columns."),
     options.drawing,
 )
 
@@ -207,7 +207,7 @@ def _let(text: str) -> tuple[str, str]:
 
 
 MANY = 1_000
-"""The number of rows from which a note reports that each row is evaluated separately."""
+"""The minimum number of rows for the note that every row was evaluated separately."""
 
 
 def _say(summary: Summary, task: Task, program: Compiled) -> None:

@@ -16,7 +16,7 @@ _HINT = "\n  hint: "
 
 
 _ONE_AT_A_TIME = {"claims": "claim", "hooks": "hook"}
-"""The settings with several values, each spelled as an option that is given several times."""
+"""The settings that are lists in Python, with the name of the option that is repeated for each value."""
 
 
 def option(name: str, value: str = "") -> str:
@@ -26,11 +26,11 @@ def option(name: str, value: str = "") -> str:
 
 
 def report(error: AutodiffError, style: str) -> None:
-    """Print an error to standard error in the words of the command line.
+    """Print an error to standard error, with settings spelled as options.
 
     Args:
         error: the error to print.
-        style: the output format; formats that are JSON print the error as JSON.
+        style: the output format; for a JSON format, the error is also printed as JSON.
     """
     from autodiff_cli.report.diagnostics import for_people, for_programs
 
@@ -50,7 +50,7 @@ def unknown_command(args: Sequence[str], commands: Iterable[str]) -> click.Usage
         about = " ".join(["autodiff", *(arg for arg in args[1:2] if arg in commands), f"--{word}"])
         return usage_error(f"unknown command '{word}'", f"use '{about}'")
     quoted = word.replace('"', '\\"')
-    hint = suggestion(word, commands) or f'to differentiate an expression: autodiff eval "{quoted}" --at x=1'
+    hint = suggestion(word, commands) or f'differentiate an expression with: autodiff eval "{quoted}" --at x=1'
     return usage_error(f"unknown command '{word}'", hint)
 
 

@@ -1,6 +1,6 @@
 """The options that several commands share.
 
-A command receives groups of options as one argument each: the expression and its values as ``Given``, the output options
+A command receives each group of options as one argument: the expression and its values as ``Given``, and the output options
 as ``Output``.
 """
 
@@ -28,7 +28,7 @@ Decorator = Callable[[Function], Function]
 
 
 class Given(NamedTuple):
-    """An expression with the values of its names, as the text of the options."""
+    """An expression with the values of its names, as texts from the command line."""
 
     expr: str
     at: tuple[str, ...]
@@ -115,7 +115,7 @@ def together(name: str, make: Callable[..., object], *options: Decorator) -> Dec
 
     Args:
         name: the name of the argument.
-        make: the function that makes the argument from the values, which are its keyword arguments.
+        make: the function that receives the values as keyword arguments and returns the argument.
         options: the decorators that add the options.
     """
 
@@ -192,7 +192,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Same as --format
 
 
 def quiet(text: str) -> Decorator:
-    """Return the option for output without tables and names."""
+    """Return the option for output without tables or names."""
     return click.option("-q", "--quiet", is_flag=True, help=text)
 
 
@@ -207,7 +207,7 @@ def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: 
     Args:
         more: additional options, such as ``strict``, ``quiet_notes`` and ``precision``.
         use: the group of output formats of the command; see ``formats.Use``.
-        bare: the output of ``-q``, for the help text; empty for a command without ``-q``.
+        bare: a description of the output of ``-q`` for the help text; empty for a command without ``-q``.
         files: the group of file formats of ``-o``; ``None`` for a command without ``-o``.
     """
     formats = known.for_use(use)
@@ -269,7 +269,7 @@ def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -
             and context.get_parameter_source("style") is click.core.ParameterSource.DEFAULT
         ):
             raise UsageError(
-                f"AUTODIFF_FORMAT is '{style}', which {context.command.name} does not have", hint=f"{listed} with --format"
+                f"AUTODIFF_FORMAT is '{style}', which is not a format of {context.command.name}", hint=f"{listed} with --format"
             )
         raise UsageError(f"unknown format '{style}'", hint=suggestion(style, formats) or listed)
     return style

@@ -25,7 +25,7 @@ class Output(NamedTuple):
 
     Attributes:
         style: the output format.
-        quiet: whether bare numbers replace the output format.
+        quiet: whether to print bare numbers instead of the output format.
         precision: the number of significant digits in tables.
         color: the use of color in tables: ``auto``, ``always`` or ``never``.
         quiet_notes: whether notes are suppressed.
@@ -46,8 +46,8 @@ class Output(NamedTuple):
 
         Args:
             result: the result of the command.
-            tables: the function ``(result, precision)`` that returns the tables, as ``package.module:name``, so that it is
-                imported for the format ``table`` only.
+            tables: the place ``package.module:name`` of the function ``(result, precision)`` that returns the tables; its
+                module is imported only for the format ``table``.
             views: the functions that write the command's own formats, by the name of the format.
 
         Raises:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PROMPT, MORE = "> ", ". "
 _MOST_LINES, _LONGEST = 10_000, 1 << 20
-"""The limits of one statement, in lines and characters: each new line is parsed together with all previous lines."""
+"""The maximum size of a statement in lines and characters, limited because each new line is parsed with all previous lines."""
 _WORD = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*\.?$")
 
 
@@ -59,7 +59,7 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
 
 
 def _pipe(prompt: str) -> str:
-    """Read a line of standard input; invalid UTF-8 becomes surrogate characters, which do not end the session."""
+    """Read a line of standard input; invalid UTF-8 becomes surrogate characters, so that it does not end the session."""
     stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
     line = stream.readline(source_text.MOST_TEXT + 1) if stream is not None else ""
     if not line:

@@ -46,7 +46,8 @@ def command(at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output
     from autodiff_cli.cli.prompt import lines
 
     interpreter = new_interpreter(at, const, dtype)
-    screen = Screen(out._replace(style="ndjson") if out.style == "json" else out)  # a session has no end to close one JSON object
+    # A session prints one JSON object for each statement: a single object would be incomplete until the session ends.
+    screen = Screen(out._replace(style="ndjson") if out.style == "json" else out)
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write("autodiff: type 'help' for help, Ctrl-D to exit\n")
     for text in lines(interpreter):

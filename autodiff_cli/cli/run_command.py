@@ -55,7 +55,7 @@ def command(file: str, at: tuple[str, ...], const: tuple[str, ...], dtype: str, 
 
 
 def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> Interpreter:
-    """Return an interpreter that knows the variables of the command line."""
+    """Return an interpreter in which the variables of the command line are defined."""
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.evaluation.evaluation import leaves
     from autodiff_cli.script.interpreter import Interpreter

@@ -19,7 +19,7 @@ class Messages(io.TextIOBase):
         stream: the stream to write to; ``None`` if standard error is closed.
 
     Attributes:
-        unescaped: the stream itself, for text with intended cursor movements.
+        unescaped: the stream itself, for text whose control characters must reach the terminal.
     """
 
     def __init__(self, stream: TextIO | None) -> None:
@@ -64,7 +64,7 @@ class _Closed(io.RawIOBase):
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Replace Python's standard output and standard error by the streams of this module."""
+    """Replace standard error, and standard output if it is closed, with the streams of this module inside a ``with`` block."""
     before = sys.stdout, sys.stderr
     sys.stderr = Messages(before[1])
     if before[0] is None:

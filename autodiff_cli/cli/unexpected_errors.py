@@ -22,7 +22,7 @@ def described(error: BaseException, args: list[str]) -> AutodiffError:
     if isinstance(error, MemoryError) or _lacks_memory(error, text):
         return OutOfMemory(
             f"not enough memory{': ' if text else ''}{text[:_LONGEST]}",
-            hint="reduce the size of the computation; ulimit -v shows whether the shell sets a limit",
+            hint="reduce the size of the computation, or raise the limit that ulimit -v shows",
         )
     if isinstance(error, OSError):
         if isinstance(error.filename, (str, bytes)):
@@ -33,7 +33,7 @@ def described(error: BaseException, args: list[str]) -> AutodiffError:
     what = f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__
     return InternalError(
         f"internal error: {what}{_place(error)}",
-        hint=f"this is a defect of autodiff; report it with the output of AUTODIFF_DEBUG=1 {command}",
+        hint=f"report this defect in autodiff with the output of: AUTODIFF_DEBUG=1 {command}",
     )
 
 

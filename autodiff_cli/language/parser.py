@@ -64,7 +64,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
                 f"';' ends a statement, and '{opened.text}' is still open",
                 span=(opened.span[0], span[1]),
                 source=source,
-                hint=f"write ',' between values, or close the bracket with '{_OPEN[opened.text]}' before it",
+                hint=f"write ',' between values, or close the bracket with '{_OPEN[opened.text]}' before ';'",
             )
         if kind == "NAME":
             if not text.isidentifier():
@@ -278,7 +278,7 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
     if token.kind == "EQUAL":
         hint = "write == to compare, or put 'name = expression' at the start of a statement"
     elif before is None or before.kind in ("LPAR", "COMMA", "LSQB") or "NAME" in expected:
-        hint = f"a value is expected before '{text}'"
+        hint = f"write a value before '{text}'"
     elif token.kind in ("IF", "ELSE") or ("ELSE" in expected and "RPAR" not in expected):
         hint = "write a conditional as 'a if condition else b'"
     return ParseError(f"unexpected '{text}'", span=token.span, source=source, hint=hint)

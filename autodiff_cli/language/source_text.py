@@ -37,7 +37,7 @@ def text(path: str | None) -> str:
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise FileError(
-            f"{display_name(path)} is not UTF-8 text", hint=f"read numbers from other files with {setting('at', 'x=@file')}"
+            f"{display_name(path)} is not UTF-8 text", hint=f"use {setting('at', 'x=@file')} to read numbers from a file"
         ) from None
 
 
@@ -108,7 +108,7 @@ def unreadable(path: str | None, error: OSError) -> FileError:
 
 def _way_out(path: str) -> str | None:
     if os.path.isdir(path):
-        return "it is a folder: name a file in it"
+        return "name a file in this folder"
     if os.path.islink(path):
         return f"it is a link to '{os.readlink(path)}', which does not exist"
     return None if os.path.exists(path) else nearby(path)

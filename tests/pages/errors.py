@@ -47,7 +47,7 @@ CODES = {
     3: "evaluation: incompatible shapes, a singular matrix, backward through a freed graph, a limit",
     4: "not finite: with `--strict`, a value or a derivative is nan or infinite",
     5: "files: a file cannot be read or written, or a cluster cannot be reached",
-    70: "internal error: a defect of autodiff; the hint explains how to report it",
+    70: "internal error: a defect in autodiff; the hint explains how to report it",
     71: "out of memory",
     130: "interrupted by Ctrl-C",
     141: "the reader of the pipe stopped, as `head` does",
