@@ -66,7 +66,7 @@ class CommandResult:
         expression: the expression, which the spans in ``notes`` refer to.
         notes: the notes on the result, each of which is ``{"kind", "span", "message"}``.
         verified: the correct digits, if they were requested.
-        kinds: the kinds of numbers that ``bare`` returns, by their names in ``verified``.
+        kinds: the kinds of numbers that ``bare`` returns, as named in ``verified``.
     """
 
     command: str
@@ -74,7 +74,7 @@ class CommandResult:
     verified: RightDigits | None = None
     kinds: tuple[str, ...] = ()
 
-    if TYPE_CHECKING:  # an attribute of some subclasses, a computed property of others
+    if TYPE_CHECKING:  # some subclasses define an attribute, others define a property
 
         @property
         def notes(self) -> Sequence[Record]: ...

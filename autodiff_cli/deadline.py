@@ -17,7 +17,7 @@ _ARRIVE = 0.5
 
 
 class Late(BaseException):
-    """The exception for an exceeded time limit; a library that catches every ``Exception`` does not catch it."""
+    """The exception for an exceeded time limit; it is not an ``Exception``, so that libraries do not suppress it."""
 
 
 @contextmanager

@@ -88,7 +88,7 @@ class AutodiffError(Exception):
         return {"message": self._message, "span": self.span, "hint": self._hint, "source": self.source}
 
     def translate(self, spell: Callable[[str, str], str]) -> None:
-        """Replace marked settings by their spelling in an interface other than Python.
+        """Replace marked settings with their spelling in an interface other than Python.
 
         Args:
             spell: a function that returns the text for the name and the value of a setting; see ``setting``.
@@ -192,7 +192,7 @@ class GradcheckError(AutodiffError, RuntimeError):
 
 
 class NotFiniteError(AutodiffError, ArithmeticError):
-    """A value or a derivative that is nan or infinite, although --strict is set."""
+    """A value or a derivative that is nan or infinite while ``--strict`` is set."""
 
     exit_code = 4
 
@@ -222,7 +222,7 @@ class ProgramError(AutodiffError, RuntimeError):
 
 
 class InternalError(AutodiffError, RuntimeError):
-    """A defect of autodiff: an unexpected exception."""
+    """A defect in autodiff: an unexpected exception."""
 
     exit_code = 70
 

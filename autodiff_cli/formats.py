@@ -30,9 +30,9 @@ class Format(NamedTuple):
         for_people: whether numbers are rounded or abbreviated, so that programs should not read the output.
         json: whether errors are also written as JSON.
         magic, stream_magic: the first bytes of a file that needs random access, and of a file that is read sequentially.
-        library: the name in messages, for a format that needs pyarrow.
-        part: the format of the partial files that a cluster writes; empty if it is this format.
-        unit: the unit by which a file is divided for a cluster: ``lines``, ``rows`` or row ``groups``; empty if it is not divided.
+        library: the name in messages of a format that needs pyarrow; empty for other formats.
+        part: the format of the partial files that a cluster writes; empty if they have the format itself.
+        unit: the unit in which a file is divided for a cluster: ``lines``, ``rows`` or row ``groups``; empty if it is not divided.
         nameless: whether a file can lack column names, which a setting then provides.
     """
 
@@ -135,7 +135,7 @@ def of_path(path: str, known: tuple[str, ...], option: str) -> str:
     Args:
         path: the path of the file.
         known: the formats to choose from.
-        option: the setting for the format, which the hint names.
+        option: the name of the setting for the format, which appears in the hint.
 
     Raises:
         UsageError: if none of the known formats has this suffix.

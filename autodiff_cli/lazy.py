@@ -6,8 +6,8 @@ This module implements the three kinds of deferred imports:
 * a dictionary is filled on the first missing key (``OnDemand``), as the table of the functions of the language is;
 * a table contains references of the form ``package.module:attribute`` (``named``), as the table of commands does.
 
-A function imports the modules that only its call needs: a command imports its computation when it runs, not when its options
-are declared.
+A module that only one call needs is imported inside the called function: a command imports its computation when it runs, not
+when its options are declared.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def library(name: str, user: str, otherwise: str = "") -> ModuleType:
 
     Args:
         name: the name of the module, such as ``scipy.special``.
-        user: the feature that needs the library; the message begins with it.
-        otherwise: an alternative to the library; the hint ends with it.
+        user: the feature that needs the library, named at the beginning of the message.
+        otherwise: an alternative to the library, named at the end of the hint.
 
     Raises:
         MissingPackage: if the library cannot be imported; the hint contains the installation command.

@@ -1,8 +1,8 @@
 """Limits on the memory, the output and the time of one run, so that a typo does not exhaust the machine.
 
-Each limit is checked before memory or time is spent: the shape of an array is checked before the array is allocated.
-``unlimited`` lifts all limits.  The counted memory is that of large arrays; each is counted from the call of ``hold`` until it
-is freed.
+Each limit is checked before memory or time is spent; for example, the shape of an array is checked before the array is
+allocated.  ``unlimited`` lifts all limits.  Only the memory of large arrays is counted, from the call of ``hold`` until
+the array is freed.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ MOST_TURNS = 10_000
 MOST_ORDERS = 1000
 """The highest order of a derivative or a Taylor coefficient."""
 BYTES_OF_AN_OPERATION = 1400
-"""The memory of a recorded operation on numbers: the tensor, its node and its list entry (measured: 1.37 KiB)."""
+"""The number of bytes for a recorded operation on scalars: the tensor, its node and its list entry (measured: 1.37 KiB)."""
 _ALLOW = f"{setting('no_limits')} allows it"
 LARGE = 2**20
-"""The size in bytes from which an array is counted."""
+"""The minimum size in bytes of an array whose memory is counted."""
 
 _lifted: ContextVar[bool] = ContextVar("lifted", default=False)
 _held: dict[int, int] = {}
@@ -71,7 +71,7 @@ def check_elements(shape: tuple[int, ...]) -> int:
 
 
 def places(shape: tuple[int, ...]) -> int:
-    """Return the number of elements of a shape, with length 0 counted as 1: a thousand empty rows are a thousand lists."""
+    """Return the number of elements of a shape, with length 0 counted as 1, because a thousand empty rows are a thousand lists."""
     return math.prod(max(length, 1) for length in shape)
 
 
@@ -99,7 +99,7 @@ def check_bytes(more: int) -> None:
     """Refuse an allocation that exceeds the memory limit together with all live arrays.
 
     Raises:
-        LimitError: if the sum is above ``MOST_BYTES``.
+        LimitError: if the allocation and all live arrays together exceed ``MOST_BYTES``.
     """
     whole = held() + more
     if whole > MOST_BYTES and not lifted():

@@ -18,7 +18,7 @@ def postorder(roots: Iterable[Item], inputs: Callable[[Item], Iterable[Item]]) -
     order: list[Item] = []
     met: set[Item] = set()
     path: list[Item] = []
-    stack: list[Item | None] = [*reversed([*roots])]  # None: all inputs of the last item of the path are in the order
+    stack: list[Item | None] = [*reversed([*roots])]  # None means that all inputs of path[-1] are in the order
     while stack:
         item = stack.pop()
         if item is None:

@@ -19,12 +19,12 @@ received = 0
 
 
 def leave(number: int, _: FrameType | None) -> None:
-    """End the process at once, at a time when nothing needs to be cleaned up."""
+    """End the process at once; this handler is set only while no cleanup is needed."""
     os._exit(128 + number)
 
 
 def end(number: int, _: FrameType | None) -> None:
-    """Raise the exception that ends the process and closes its files."""
+    """Raise an exception, so that the process closes its files before it ends."""
     global received
     received = number
     if number == signal.SIGINT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _COMPARED, _LONGEST = 100, 200
-"""The most names that are compared letter by letter, because a file may have thousands of columns; the most letters of a word."""
+"""The maximum number of names compared letter by letter, because a file may have thousands of columns; the maximum word length."""
 
 
 def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:

@@ -76,7 +76,7 @@ class Result(DerivativeResult):
         return self.completed(result)
 
     def numbers(self) -> list[tuple[str, Any]]:
-        """Return the value and every derivative, each with its name in messages."""
+        """Return the value and every derivative, each with the name that messages use for it."""
         return [("the value", self.value), *_derivatives(self.grad, self.derivatives)]
 
     def bare(self) -> list[Any]:
@@ -99,7 +99,7 @@ class Result(DerivativeResult):
 
 
 def _derivatives(gradient: Mapping[str, Any], higher: Mapping[Index, Any]) -> list[tuple[str, Any]]:
-    """Return every derivative with its name in messages."""
+    """Return every derivative with the name that messages use for it."""
     found = {(name,): value for name, value in gradient.items() if value is not None} | {**higher}
     return [(f"the derivative with respect to {', '.join(index)}", value) for index, value in found.items()]
 
@@ -142,7 +142,7 @@ def evaluate(
         zero_grad: whether to zero the gradients of the variables between backward passes.
         no_grad: whether to evaluate without recording a graph.
         create_graph: whether to record the backward pass, so that gradients have a ``grad_fn``.
-        inputs: the names of the only tensors whose ``.grad`` is accumulated.
+        inputs: the names of the tensors whose ``.grad`` is accumulated; by default, all leaves.
         hooks: hooks such as ``"y=2*grad"``, each of which replaces the gradient of a tensor.
         strict: whether to raise an error if a value or derivative is not finite.
         verify: whether to recompute all numbers with 50 digits and count the correct digits.
@@ -275,7 +275,7 @@ def check_finite(named: Sequence[tuple[str, Any]], notes: Sequence[dict[str, Any
     """Raise an error if a number is not finite.
 
     Args:
-        named: the numbers, each with its name in messages.
+        named: the numbers, each with the name that messages use for it.
         notes: the notes on the numbers; the error includes the first note on the origin of nan or inf.
         source: the expression that the spans of the notes refer to.
 

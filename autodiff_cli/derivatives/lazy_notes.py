@@ -19,7 +19,7 @@ class LazyNotes:
     Args:
         evaluation: the evaluation.
         first: the notes that are already known.
-        numbers: a function that returns the derivatives, each with its name in messages.
+        numbers: a function that returns the derivatives, each with the name that messages use for it.
         order: the highest order of the derivatives.
         shows_value: whether the value is displayed with the derivatives.
     """

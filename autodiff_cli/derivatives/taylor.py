@@ -77,7 +77,7 @@ class Taylor(DerivativeResult):
         return records
 
     def numbers(self) -> list[tuple[str, Any]]:
-        """Return every coefficient with its name in messages."""
+        """Return every coefficient with the name that messages use for it."""
         return [(f"the coefficient of order {k}", c) for k, c in enumerate(self.coefficients)]
 
 

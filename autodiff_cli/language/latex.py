@@ -120,7 +120,7 @@ def _piece(node: Syntax, parts: list[_Piece]) -> _Piece:
         return _Piece((_commas(parts[:-1]), " = ", parts[-1].text))
     if kind == "start":
         return parts[0] if len(parts) == 1 else _Piece(_commas(parts, r", \quad "))
-    return parts[0]  # a name, a number or a slice bound: the piece of its token
+    return parts[0]  # a name, a number or a slice bound, which has a single token
 
 
 # Brackets
@@ -166,7 +166,10 @@ def _mul(a: _Piece, b: _Piece) -> _Piece:
 
 
 _NEED_A_DOT = {("name", "bracket"), ("number", "fraction")}
-"""Pairs that need a dot: ``x (1 + y)`` would look like a call, and 2 before a fraction like a mixed number."""
+"""The end of a factor and the beginning of the next factor, if they need a dot between them.
+
+Without a dot, ``x (1 + y)`` looks like a call, and 2 before a fraction looks like a mixed number.
+"""
 _SPACES = {"number": " "}
 
 
@@ -215,7 +218,7 @@ def _floor_divide(a: _Piece, b: _Piece) -> _Piece:
 
 
 def _conditional(value: _Piece, condition: _Piece, otherwise: _Piece) -> _Piece:
-    """Return one list of cases, which includes the cases of the last branch."""
+    """Return a conditional as one list of cases, including the cases of a conditional in its last branch."""
     rest = [piece for pair in otherwise.items or [] for piece in pair.items or []] if otherwise.begins == "cases" else [otherwise]
     rows = [_Piece("", items=[value, condition])]
     rows += [_Piece("", items=rest[i : i + 2]) for i in range(0, len(rest), 2)]

@@ -51,22 +51,22 @@ def new_token(kind: str, text: str, span: Span = (0, 0)) -> Syntax:
 
 
 def name_tree(name: str) -> Syntax:
-    """Build a name; ``name`` may be any text if the tree is only printed."""
+    """Build the node of a name; ``name`` may be any text if the tree is only printed."""
     return new_tree("name", new_token("NAME", name))
 
 
 def number_tree(digits: str) -> Syntax:
-    """Build an unsigned number."""
+    """Build the node of an unsigned number."""
     return new_tree("number", new_token("NUMBER", digits))
 
 
 def call_tree(function: str, *arguments: Syntax) -> Syntax:
-    """Build a function call."""
+    """Build the node of a function call."""
     return new_tree("call", new_token("NAME", function), new_tree("arguments", *arguments))
 
 
 def keyword_tree(key: str, value: Syntax) -> Syntax:
-    """Build a keyword argument ``key=value``."""
+    """Build the node of a keyword argument ``key=value``."""
     return new_tree("keyword", new_token("NAME", key), value)
 
 

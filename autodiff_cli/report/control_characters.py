@@ -8,10 +8,10 @@ from functools import cache
 
 @cache
 def _control() -> re.Pattern[str]:
-    """Return the pattern; its compilation takes longer than the output of most texts.
+    """Return the pattern of unsafe characters, compiled on first use, because this takes longer than the output of most texts.
 
-    It has C0 except tab and newline, DEL and C1; characters that change the direction of text; invisible line separators;
-    surrogates.
+    It matches the C0 control characters except tab and newline, DEL, the C1 control characters, characters that change the
+    direction of text, invisible line separators, and surrogates.
     """
     return re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 

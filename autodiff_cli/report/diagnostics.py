@@ -34,7 +34,7 @@ def note(text: str) -> str:
 
 
 def folded(text: str, columns: int | None) -> str:
-    """Wrap a sentence to a number of columns, and indent all lines but the first; ``None`` columns leave it unchanged."""
+    """Wrap a sentence to a number of columns, and indent all lines but the first; do nothing if ``columns`` is ``None``."""
     if columns is None or len(text) <= columns:
         return text
     import textwrap

@@ -1,7 +1,7 @@
 """Tables that fit terminals of at least 40 columns.
 
-Numbers are never broken and columns are never cut off; plain rich tables do both on 80 columns.  A table that is too wide is
-shrunk in this order:
+Numbers are never broken and columns are never cut off; a plain rich table does both at a width of 80 columns.  A table that
+is too wide is shrunk in this order:
 
 1. the gaps between columns become smaller;
 2. each row of a matrix gets its own line, sentences are wrapped between words, and long expressions lose their middle;
@@ -33,8 +33,8 @@ _INNER_ROW = re.compile(r"(\[*)\[([^\[\]]*)\](\]*)")
 class FoldingTable(Table):
     """A rich table that shrinks to the width of the terminal.
 
-    A column with ``no_wrap=True`` contains words, which do not change.  A column with ``overflow="fold"`` contains numbers, arrays
-    and sentences.  Any other column contains expressions, which may be shortened.
+    A column with ``no_wrap=True`` contains words, which are not wrapped or shortened.  A column with ``overflow="fold"``
+    contains numbers, arrays and sentences.  Any other column contains expressions, which may be shortened.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

@@ -128,7 +128,7 @@ def rows_table(
     Args:
         kept, results: the names of the columns of the input, and of the computed columns.
         rows: the values of each row, the input columns first.
-        left_out: the number of rows that are missing in the middle.
+        left_out: the number of rows omitted in the middle of the table.
         precision: the number of significant digits.
     """
 
@@ -322,7 +322,7 @@ class Checks(Protocol):
 
 
 def check_tables(result: Checks, precision: int) -> list[Renderable]:
-    """Return the table of checks of ``gradcheck``, and the table of claims; for several points, each row is the worst point."""
+    """Return the table of checks of ``gradcheck``, and the table of claims; for several points, each row shows the worst point."""
     checks, points = result.checks, result.points
     own = [check for check in checks if "claim" not in check]
     claims = [check for check in checks if "claim" in check]
