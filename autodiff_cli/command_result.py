@@ -1,7 +1,7 @@
 """Results of commands: plain data, from which every output format is made.
 
 The result of a command is a ``CommandResult``.  Its methods return the content of the formats, and ``report`` writes it:
-``to_dict`` for JSON, ``lines`` for NDJSON, ``records`` for the other tables, and ``bare`` for bare numbers.  This module is in
+``to_dict`` for JSON, ``lines`` for NDJSON, ``records`` for tabular formats, and ``bare`` for bare numbers.  This module is in
 the lowest layer, because ``to_dict`` is part of the Python interface and packages of all other layers return results.
 """
 
@@ -24,7 +24,7 @@ Named = tuple[str, Any]
 
 
 def head(command: str) -> Record:
-    """Return the first keys of every JSON object."""
+    """Return the entries at the beginning of every JSON object."""
     return {"schema": SCHEMA, "command": command}
 
 

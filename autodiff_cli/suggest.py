@@ -12,7 +12,7 @@ def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Return the known name that is most similar to a word; ``None`` if no name is similar enough.
 
     Args:
-        cutoff: the lowest similarity, from 0 to 1.
+        cutoff: the minimum similarity of the name, from 0 to 1.
     """
     from difflib import get_close_matches
     from heapq import nlargest

@@ -48,16 +48,16 @@ def _silence() -> None:
 
 
 def _nothing(*_: object) -> None:
-    """Ignore exceptions that no code can catch: in C code that imports modules, and in finalizers."""
+    """Ignore exceptions that cannot be caught, because they occur in finalizers or in C code that imports modules."""
 
 
 def _flushed(code: int) -> int:
-    """Flush standard output and return the exit code; an earlier error keeps its exit code."""
+    """Flush standard output and return the exit code; the exit code of an earlier error takes precedence."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
         return code or 141
-    except (OSError, ValueError):  # main has already reported it
+    except (OSError, ValueError):  # main has already reported the error
         return code or 5
     return code

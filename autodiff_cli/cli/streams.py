@@ -1,4 +1,4 @@
-"""Standard streams that tolerate failures: unprintable messages are dropped, and a closed standard output is an error."""
+"""Standard error that drops messages that cannot be written, and a closed standard output that raises an error."""
 
 from __future__ import annotations
 

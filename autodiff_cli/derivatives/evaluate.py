@@ -174,7 +174,7 @@ def evaluate(
         for text in hooks:
             _hook(evaluation, text)
         if backward is not None or (evaluation.differentiable and evaluation.variables):
-            check_bytes(held())  # a gradient for each tensor
+            check_bytes(held())  # the gradients need as much memory as the tensors
             only = None if inputs is None else [evaluation.find(name, "inputs") for name in inputs]
             _backward(evaluation, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
     for name, leaf in evaluation.variables.items():

@@ -117,7 +117,7 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
         coefficients = _by_nested_reverse_mode(evaluation, names[0], order)
     else:
         if order <= MOST_NESTED and scalar and np.isnan(coefficients).any() and np.isfinite(evaluation.output._data):
-            # Reverse mode masks the cotangents of the branches that were not selected.
+            # Reverse mode can avoid nan, because it masks the cotangents of the branches that were not selected.
             nested = _by_nested_reverse_mode(evaluation, names[0], order)
             coefficients = np.where(np.isnan(nested), coefficients, nested)
     return Taylor(evaluation, order, coefficients)
@@ -156,7 +156,7 @@ def derivatives(evaluation: Evaluation, order: int) -> dict[Index, Array] | None
         return None
     try:
         found = scaled(series(evaluation, order))
-    except AutodiffError:  # errors in the expression were raised by the evaluation
+    except AutodiffError:  # the evaluation succeeded, so only Taylor mode fails
         return None
     if order <= MOST_NESTED and np.isnan(found[1:]).any():
         return None

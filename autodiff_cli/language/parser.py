@@ -225,7 +225,7 @@ _FOREIGN = {
 
 
 def _between(before: Syntax, left: str, right: str) -> str:
-    """Return a hint for a missing operator between two operands, which may be a product or a call without brackets."""
+    """Return a hint for two operands without an operator, which may be intended as a product or a function call."""
     if before.kind in ("RPAR", "RSQB"):
         return f"write *{right} to multiply"
     if left in _FOREIGN:

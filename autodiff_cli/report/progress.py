@@ -58,7 +58,7 @@ def _bar(known: bool) -> tuple[Bar, TaskID]:
 
     time_column = TimeRemainingColumn() if known else TimeElapsedColumn()
     words = TextColumn("left" if known else "so far")
-    console = Console(file=getattr(sys.stderr, "unescaped", sys.stderr))  # the bar moves the cursor with control characters
+    console = Console(file=getattr(sys.stderr, "unescaped", sys.stderr))  # the bar needs its control characters
     bar = Progress(TextColumn("{task.description}"), BarColumn(), time_column, words, console=console, transient=True)
     bar.start()
     return bar, bar.add_task("", total=1.0 if known else None)

@@ -73,7 +73,7 @@ def drawn(parts: Sequence[Renderable], color: str = "auto") -> str:
 
 
 def empty_table() -> Table:
-    """Return an empty table in the common style: a line below the header, and at most the width of the terminal."""
+    """Return an empty table in the common style, with a line below the header and at most the width of the terminal."""
     return FoldingTable(box=box.SIMPLE_HEAD, header_style="bold")
 
 
