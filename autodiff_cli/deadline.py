@@ -1,4 +1,4 @@
-"""A time limit for calls of libraries that do not have a timeout of their own."""
+"""A time limit for calls to libraries that do not have a timeout of their own."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Limits on the memory, the output and the time of one run, so that a typo does not exhaust the machine.
 
 Each limit is checked before memory or time is spent; for example, the shape of an array is checked before the array is
-allocated.  ``unlimited`` lifts all limits.  Only the memory of large arrays is counted, from the call of ``hold`` until
+allocated.  ``unlimited`` lifts all limits.  The memory limit counts only large arrays, each from the call to ``hold`` until
 the array is freed.
 """
 

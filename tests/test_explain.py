@@ -312,7 +312,7 @@ def test_little_to_explain(capsys: pytest.CaptureFixture[str]) -> None:
     printed = run("autodiff explain 3*x -a x=5,y=2 --order 2 --quiet-notes")
     assert "dz/dx = 3 does not depend on any variable, so its derivatives are 0." in printed
     assert "y.grad = None   no gradient arrives: z does not depend on y" in printed
-    assert "nothing to differentiate" in run('autodiff explain "2 + 3" --quiet-notes')
+    assert "does not depend on a variable" in run('autodiff explain "2 + 3" --quiet-notes')
 
 
 def test_a_rule_with_the_gradient_in_it(capsys: pytest.CaptureFixture[str]) -> None:

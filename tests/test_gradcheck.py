@@ -112,7 +112,7 @@ def test_several_claims_stand_in_one_option() -> None:
     assert verdicts(report)[2:] == ["pass", "fail"]
     assert (report.checks[3]["claimed"], report.checks[3]["exact"]) == (2.0, 4.0)
     assert report.failure == "the claim y=x gives 2.0, but the derivative is 4.0"
-    with pytest.raises(UsageError, match="a claim is NAME=EXPR"):
+    with pytest.raises(UsageError, match="expected a claim NAME=EXPR"):
         check("x**2", {"x": 2}, claims=["2*x"])
 
 

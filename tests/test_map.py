@@ -166,7 +166,7 @@ def test_variables_that_are_no_columns() -> None:
         (["x", "--value-name", "d_x"], "two of the new columns have the same name"),
         (["x", "--wrt", "y"], "the expression has no variable 'y'"),
         (["x", "--order", "3"], "the order must be 0, 1 or 2"),
-        (["x", "--let", "x"], "--let needs NAME=COLUMN"),
+        (["x", "--let", "x"], "--let expects NAME=COLUMN"),
         (["x", "--let", "x=z"], "standard input has no column 'z'"),
         (["x", "--columns", "a,,b"], "a name is missing"),
         (["x", "--format", "xml"], "unknown format 'xml'"),

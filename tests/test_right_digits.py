@@ -128,7 +128,7 @@ def test_digits_prints_the_numbers() -> None:
 
 def test_bare_numbers_have_their_right_digits_beside_them() -> None:
     out, err, code = streams('autodiff grad "sum(x**3)" --at "x=[1, 2.5]" --verify -q')
-    assert (out, err, code) == ("3.0\n18.75\n", "note: right digits: value 16, d_x 16\n", 0)
+    assert (out, err, code) == ("3.0\n18.75\n", "note: correct digits: value 16, d_x 16\n", 0)
 
 
 def test_what_has_no_form_with_many_digits_is_named() -> None:

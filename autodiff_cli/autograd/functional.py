@@ -1,7 +1,8 @@
 """Jacobians, Hessians and their products with vectors: PyTorch's ``torch.autograd.functional``.
 
-The products do not compute the matrix.  ``vjp`` runs one backward pass; ``jvp`` and ``hvp`` run two backward passes.  A
-vector-Jacobian product is linear in the vector, so its derivative with respect to the vector gives the Jacobian-vector product.
+The products are computed without forming the Jacobian or the Hessian.  ``vjp`` runs one backward pass; ``jvp`` and ``hvp`` run
+two backward passes.  A vector-Jacobian product is linear in the vector, so its derivative with respect to the vector gives the
+Jacobian-vector product.
 """
 
 from __future__ import annotations

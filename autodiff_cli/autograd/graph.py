@@ -103,6 +103,6 @@ def watching(output: Tensor) -> Iterator[list[Visit]]:
 
 
 def nodes_behind(output: Tensor) -> list[Node]:
-    """Return the nodes that a tensor depends on, the oldest first, except the nodes of leaves."""
+    """Return the nodes that a tensor depends on, except the nodes of leaves, oldest first."""
     found = postorder([] if output.grad_fn is None else [output.grad_fn], input_nodes)
     return sorted((node for node in found if node.sequence_nr), key=lambda node: node.sequence_nr)

@@ -94,7 +94,10 @@ def _check(order: int, sizes: list[int]) -> None:
 
 
 def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Tensor | None, record: bool) -> list[list[Tensor]]:
-    """Return the derivatives with respect to ``by`` of each element of ``tensor``, or, with ``start``, of the whole tensor."""
+    """Return the derivatives of each element of ``tensor`` with respect to ``by``.
+
+    With ``start``, return only one row: the vector-Jacobian product of ``tensor`` with ``start``.
+    """
     inputs = list(by.values())
     single = start is not None or tensor.shape == ()
     places = [None] if single else list(itertools.product(*map(range, tensor.shape)))

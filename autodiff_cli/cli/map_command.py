@@ -202,7 +202,7 @@ def _check_stays(path: str, given: str, chosen: str, quiet: bool) -> None:
 def _let(text: str) -> tuple[str, str]:
     name, equals, column = text.partition("=")
     if not equals or not name.strip().isidentifier() or not column:
-        raise click.UsageError(f"--let needs NAME=COLUMN, but got '{text}'\n  hint: write --let \"r=Radius (mm)\"")
+        raise click.UsageError(f"--let expects NAME=COLUMN, but got '{text}'\n  hint: write --let \"r=Radius (mm)\"")
     return name.strip(), column
 
 

@@ -30,7 +30,7 @@ def report(error: AutodiffError, style: str) -> None:
 
     Args:
         error: the error to print.
-        style: the output format; for a JSON format, the error is also printed as JSON.
+        style: the output format; if it is a JSON format, the error is printed as JSON instead of text.
     """
     from autodiff_cli.report.diagnostics import for_people, for_programs
 
@@ -70,7 +70,7 @@ def too_many(positional: Sequence[str], known: Iterable[str], context: click.Con
     if values:
         hint = f"separate several values of --at with commas: --at x=1,{values[0]}"
     shown = ", ".join(map(repr, positional))
-    return usage_error(f"one expression is expected, but got {len(positional)}: {shown}", hint, context)
+    return usage_error(f"expected one expression, but got {len(positional)}: {shown}", hint, context)
 
 
 def in_plain_words(error: click.UsageError) -> UsageError:

@@ -29,9 +29,9 @@ variables = options.stack(options.at, options.const, options.dtype, options.no_l
 def command(file: str, at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output) -> None:
     """Run the statements in FILE, one per line; - reads them from standard input.
 
-    FILE contains expressions and statements of PyTorch's autograd, such as tensor(5, requires_grad=true), y.retain_grad(),
-    z.backward(), grad(z, x), with no_grad: ..., and x.grad.zero_(); show x, y prints a table of these
-    tensors. The first error ends the run.
+    FILE contains expressions, and statements in the style of PyTorch's autograd, such as 'y.retain_grad()', 'z.backward()',
+    'grad(z, x)', 'with no_grad: ...' and 'x.grad.zero_()'. The expression 'tensor(5, requires_grad=true)' makes a new leaf.
+    The statement 'show x, y' prints a table of the tensors x and y. The first error ends the run.
 
     \b
     autodiff run descent.ad

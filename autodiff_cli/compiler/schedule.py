@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array, DType
 
 WORKSPACE = 8 << 20
-"""The maximum size in bytes of a thread's arrays.  Larger arrays exceed the caches, and smaller arrays make too many blocks."""
+"""The maximum size in bytes of a thread's arrays.
+
+Larger arrays do not fit in the caches, and smaller arrays would require too many blocks.
+"""
 SMALLEST, LARGEST = 1_000, 32_768
 """The minimum and the maximum number of rows of a block."""
 ALLOCATING = 15_000

@@ -74,7 +74,7 @@ class Task:
         )
 
     def reductions(self, program: Compiled) -> list[str]:
-        """Return the calls of functions such as ``sum`` and ``mean`` whose argument is a single number."""
+        """Return the calls to functions such as ``sum`` and ``mean`` whose argument is a single number."""
         from autodiff_cli.evaluation.evaluation import Evaluation
 
         try:

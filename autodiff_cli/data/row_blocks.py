@@ -155,7 +155,7 @@ class Reader:
         raise NotImplementedError
 
     def pieces(self) -> Iterator[Any]:
-        """Yield the arguments of ``block`` in the order of the rows: at least one piece."""
+        """Yield the pieces to pass to ``block``, in row order; there is always at least one piece."""
         raise NotImplementedError
 
     def block(self, piece: Any, request: ReadRequest) -> Block:

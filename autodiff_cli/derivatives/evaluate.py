@@ -239,7 +239,7 @@ def _hook(evaluation: Evaluation, text: str) -> None:
     """Register ``NAME=EXPR`` as a hook on a tensor; ``grad`` in the expression is the gradient of the tensor."""
     name, equals, formula = text.partition("=")
     if not equals or not formula.strip():
-        raise UsageError(f"a hook is NAME=EXPR, but got '{text}'", hint='write a hook such as "y=2*grad"')
+        raise UsageError(f"expected a hook NAME=EXPR, but got '{text}'", hint='write a hook such as "y=2*grad"')
     tensor = evaluation.find(name.strip(), "hooks")
 
     def hook(gradient: Tensor) -> Tensor:

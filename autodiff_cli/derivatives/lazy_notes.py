@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class LazyNotes:
-    """The notes on an evaluation, computed by the first call of ``read``.
+    """The notes on an evaluation, computed by the first call to ``read``.
 
     Args:
         evaluation: the evaluation.

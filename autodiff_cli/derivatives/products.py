@@ -169,7 +169,7 @@ def _matrix(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> dict[
     if count > MOST_PARTIALS and not lifted():
         raise LimitError(
             f"the {command} has {count:,} numbers, more than the limit of {MOST_PARTIALS:,}",
-            hint=f"use jvp, vjp or hvp, which do not compute the matrix, or add {setting('no_limits')}",
+            hint=f"use jvp, vjp or hvp, which do not form the matrix, or add {setting('no_limits')}",
         )
     if command == "jacobian":
         return _by_name(evaluation, jacobian_of(evaluation.output, inputs))

@@ -68,7 +68,7 @@ def _named(text: str, name: str, example: str) -> tuple[str, str]:
         wanted = "NAME=VALUE" if example == "1" else "NAME=FROM:TO"
         proposed = variable if variable.isidentifier() and variable not in RESERVED else "x"
         raise UsageError(
-            f"{setting(name)} needs {wanted}, but got '{text}'{reserved}", hint=f"write {setting(name, f'{proposed}={example}')}"
+            f"{setting(name)} expects {wanted}, but got '{text}'{reserved}", hint=f"write {setting(name, f'{proposed}={example}')}"
         )
     return variable, rest.strip()
 

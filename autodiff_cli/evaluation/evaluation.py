@@ -230,9 +230,7 @@ class Evaluation:
         used = {node.text for node in walk(self.evaluator.tree) if node.kind == "NAME"}
         notes = [note("unused", f"'{name}' does not occur in the expression") for name in self.leaves if name not in used]
         if self.wrt and not self.differentiable and not self.no_grad:
-            notes.append(
-                note("constant", "the output does not depend on a variable through recorded operations: nothing to differentiate")
-            )
+            notes.append(note("constant", "the output does not depend on a variable through recorded operations"))
         return notes
 
 

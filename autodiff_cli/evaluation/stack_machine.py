@@ -157,7 +157,7 @@ class Machine(Operations):
                 raise error.at(node.span, self.source) from None
             except RecursionError:
                 raise LimitError(
-                    "calls of functions with user-written derivatives are nested too deeply", span=node.span, source=self.source
+                    "calls to functions with user-written derivatives are nested too deeply", span=node.span, source=self.source
                 ) from None
             except MemoryError:
                 raise OutOfMemory("not enough memory for this tensor", span=node.span, source=self.source) from None
@@ -296,7 +296,7 @@ class Machine(Operations):
         return after(node, [function.body], leave)
 
     def leave(self, node: Syntax, before: dict[str, Any], mark: int) -> None:
-        """Restore the scope after the call of a function of the program, and log the call."""
+        """Restore the scope after a call to a function that the program defines, and log the call."""
         self._scope = before
         self.tensors.called(node, mark)
         self._depth -= 1

@@ -46,7 +46,7 @@ class TensorLog:
     Attributes:
         made: every tensor in order, with its expression.
         steps: the trace, from which notes are computed; ``None`` disables tracing.
-        calls: the calls of functions of the program, each with its range of steps.
+        calls: the calls to functions that the program defines, each with its range of steps.
     """
 
     def __init__(self, source: str, dtype: DType, given: Iterable[Tensor] = (), listing: bool = True) -> None:
@@ -70,7 +70,7 @@ class TensorLog:
         return 0 if self.steps is None else len(self.steps)
 
     def called(self, node: Syntax, mark: int) -> None:
-        """Log the call of a function of the program; ``mark`` is the number of steps before the call."""
+        """Log a call to a function that the program defines; ``mark`` is the number of steps before the call."""
         if self.steps is not None and self.listing:
             self.calls.append((node, mark, len(self.steps)))
 

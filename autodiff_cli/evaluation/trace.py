@@ -16,7 +16,7 @@ class Step(NamedTuple):
     """An operation of an evaluation.
 
     Attributes:
-        op: the function; ``None`` for an index, an attribute, a list, and a call of a function with user-written derivatives.
+        op: the function; ``None`` for an index, an attribute, a list, and a call to a function with user-written derivatives.
         arguments: the positional arguments.
         keywords: the keyword arguments.
         result: the result: a tensor, a tuple or a plain value.

@@ -42,7 +42,7 @@ class _Page:
         self.heading("Forward")
         self.table(result.forward, result.conditions, "")
         if result.sweep is None:
-            self.paragraph("There is nothing to differentiate.")
+            self.paragraph("The output does not depend on a variable through recorded operations.")
         else:
             self.heading("Backward")
             start = self.math(f"{self.derivative(result.symbol, result.output)} = {self.notation.number(result.sweep.start)}")

@@ -107,7 +107,8 @@ def _formula(text: str, primitive: Primitive) -> Formula:
 def holds(tree: Syntax, values: Mapping[str, Any], local: Array) -> bool:
     """Return whether a formula, evaluated at the arguments, equals the local derivative of the VJP rule.
 
-    A formula may differ from the rule at a kink with a convention, or if one declaration describes several operations.
+    A formula may differ from the rule at a kink, where the rule follows a convention.  It may also differ if one declaration
+    describes several operations.
 
     Args:
         tree: the formula.

@@ -43,7 +43,7 @@ def pages(result: Explanation, precision: int, color: str) -> list[RenderableTyp
     parts: list[RenderableType] = [*_headline(result, notation, width), Text("\nforward", "bold italic")]
     parts.append(_forward(result.forward, precision, result.conditions))
     if result.sweep is None:
-        return [*parts, Text("\nThere is nothing to differentiate.")]
+        return [*parts, Text("\nThe output does not depend on a variable through recorded operations.")]
     start = notation.derivative(result.symbol, result.output)
     opening = f"The backward pass starts with {start} = {notation.number(result.sweep.start)}."
     if result.symbol != result.output:

@@ -191,7 +191,7 @@ def _claims(text: str) -> list[tuple[str, str]]:
     """Split the text ``NAME=EXPR,NAME=EXPR`` into pairs of names and expressions."""
     name, equals, _ = text.partition("=")
     if not equals or not name.strip().isidentifier():
-        raise UsageError(f"a claim is NAME=EXPR, but got '{text}'", hint='write a claim such as x="3/x"')
+        raise UsageError(f"expected a claim NAME=EXPR, but got '{text}'", hint='write a claim such as x="3/x"')
     return named(text, "claims", '"3/x"')
 
 
@@ -322,7 +322,7 @@ def _failure(entry: Entry, evaluation: Evaluation, eps: float | None) -> tuple[s
         return message, f"leave out {setting('eps')}, so that gradcheck selects the step: this step may not suit {by}"
     if any(function.partials is not None for function in evaluation.evaluator.functions.values()):
         return message, f"check the 'with grad' rule: {by} used by the backward pass does not match finite differences"
-    return message, f"use {setting('verify')} to count the correct digits: rounding errors destroy {by}"
+    return message, f"use {setting('verify')} to count the correct digits, because {by} may be dominated by rounding errors"
 
 
 def _place(entry: Entry) -> str:

@@ -117,7 +117,7 @@ def _moved(leaf: Tensor, i: int, compute: Callable[[], Tensor]) -> Callable[[flo
 
 
 class _InFloats:
-    """The base class of checks by differences of values and gradients in float64.
+    """The base class of checks by finite differences of values and gradients in float64.
 
     Args:
         evaluation: the evaluation to check.

@@ -18,7 +18,7 @@ def collapse(graph: Graph, ways: Sequence[str]) -> Graph:
 
     Args:
         graph: the graph.
-        ways: any of ``functions`` (each call of a function that the program defines becomes one node), ``names`` (a node
+        ways: any of ``functions`` (each call to a function that the program defines becomes one node), ``names`` (a node
             without a name, except the output, is merged with the nodes that use it if these form one node) and ``chains`` (a
             sequence of operations with one input each, not counting constants, becomes one node).
 

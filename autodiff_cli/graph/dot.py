@@ -1,4 +1,4 @@
-"""A graph in DOT, the language of Graphviz, and a call of the program ``dot``."""
+"""A graph as text in DOT, the language of Graphviz, and its drawing with the program ``dot``."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ KINDS = (*LEAVES, "operation", "named", "group", "output", "more")
 as one, the operation of the output, and a placeholder for hidden nodes."""
 
 Call = tuple[int, str]
-"""A call of a function that the program defines: its number and its text."""
+"""A call to a function that the program defines: its number and its text."""
 
 
 @dataclass(slots=True, eq=False)
@@ -41,7 +41,7 @@ class GraphNode:
         value, grad: the value and its gradient, as arrays or numbers; ``None`` if unknown.
         requires_grad: whether a gradient flows through the node; ``None`` in a graph without values.
         count: the number of nodes that this node represents.
-        call: the outermost call of a function of the program that contains the node; ``None`` outside calls.
+        call: the outermost call that contains the node, to a function that the program defines; ``None`` outside such calls.
     """
 
     kind: str

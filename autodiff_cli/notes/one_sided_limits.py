@@ -133,7 +133,7 @@ def _limit(values: Sequence[float]) -> tuple[float, float]:
 
 
 def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
-    """Return the derivatives whose limits along a line differ, and the values on both sides of a jump."""
+    """Return the derivatives whose limits along a line differ, and the values on both sides of a jump or ``None``."""
     place = abs(line.value)
     here = line.look(0.0, order)
     found, jump = _changes(line, here, [(place or 1.0) * eps**power for power in (STEPS if place else STEPS_AT_0)])
@@ -158,7 +158,10 @@ def _changes(line: Line, here: Sequence[Array], steps: Sequence[float]) -> tuple
 
 
 def _jump(left: Sequence[float], right: Sequence[float], here: float) -> tuple[float, float] | None:
-    """Return the values on both sides of a jump, a difference that does not shrink with the distance."""
+    """Return the limits of the values on both sides of a jump, or ``None`` if there is none.
+
+    At a jump, the difference of the values does not shrink with the distance.
+    """
     for a, b in ((left, right), (left, [here] * 3), ([here] * 3, right)):
         near, last = b[1] - a[1], b[2] - a[2]
         size = max(abs(a[2]), abs(b[2]), abs(here))

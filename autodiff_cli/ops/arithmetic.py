@@ -222,7 +222,10 @@ describe(
 
 
 _EVEN = 2.0**53
-"""The size from which every float64 is an even integer: rounding makes y - 1 even, and x**(y - 1) has the wrong sign for x < 0."""
+"""The magnitude at and above which every float64 is an even integer.
+
+For such y, y - 1 is rounded to an even number, so x**(y - 1) has the wrong sign for x < 0.
+"""
 
 
 def _constant_power_vjp(g: Value, x: Value, y: Number) -> Any:

@@ -222,7 +222,7 @@ qr: TensorFunction = declare.several(
     statics={"mode": "reduced"},
     kinds={"mode": TEXT},
     summary="Q with orthonormal columns and upper triangular R with x = Q @ R",
-    formula="(gQ + Q @ M) @ inv(R).mT, M the lower triangle of R @ gR.mT - gQ.mT @ Q, mirrored",
+    formula="(gQ + Q @ M) @ inv(R).mT, with M the symmetric matrix that has the lower triangle of R @ gR.mT - gQ.mT @ Q",
     smooth="the first columns of x are linearly independent",
     convention="LAPACK determines the signs of Q and R",
     samples=((_A,), (_BATCH,), (_TALL,), (_WIDE,)),

@@ -141,8 +141,8 @@ def _zeta_values(x: Array, q: Array) -> Any:
     if not np.any(reflected):
         return _zeta(x, q)
     value = _zeta(x, np.where(reflected, 1.0, q))
-    # SciPy would add abs(q) terms.  The sum of the terms with a negative base is, up to its sign, the sum of the terms with bases
-    # from 1 - part to -q.
+    # SciPy would sum about abs(q) terms.  The sum of the terms with a negative base is, up to its sign, the sum of the terms with
+    # bases from 1 - part to -q.
     part = q - np.floor(q)
     below = np.where(x % 2 == 0, 1.0, -1.0) * (_zeta(x, 1 - part) - _zeta(x, np.where(reflected, 1 - q, 1.0)))
     return np.where(reflected, _zeta(x, part) + below, value)[()].astype(np.result_type(x, q))
@@ -181,7 +181,8 @@ def _polygamma_values(x: Array, n: int) -> Any:
     value = sign * float(math.factorial(n)) * _zeta(n + 1.0, np.where(reflected, 1 - x, x))
     if not np.any(reflected):
         return value[()]
-    # zeta would add abs(x) terms: use the reflection formula with the cotangent of the distance to the nearest pole instead.
+    # For negative x, zeta would sum about abs(x) terms, so the reflection formula is used.  Its trigonometric cotangent is computed
+    # from the distance to the nearest pole.
     offset = x - np.round(x)
     *coefficients, leading = long_decompositions.cotangent_polynomial(n)
     cotangent, polynomial = _cotangent(offset), leading

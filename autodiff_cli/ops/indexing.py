@@ -35,7 +35,7 @@ def getitem(x: Value, key: object) -> Any:
     for part in _without_ellipsis(parts, x.shape):
         before = (slice(None),) * dim
         if isinstance(part, np.ndarray):
-            # As in PyTorch, positions are gathered last, from the result of the whole numbers and slices.
+            # As in PyTorch, lists of positions are applied last, to the result of indexing with the whole numbers and slices.
             gathered += [slice(None)] * (dim - gathered_up_to) + [part]
             dim += _dimensions_taken(part)
             gathered_up_to = dim

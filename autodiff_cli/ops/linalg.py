@@ -39,7 +39,7 @@ def _ranked(name: str, *ranks: int) -> Any:
 def _product(x: Array, y: Array) -> Any:
     if not x.ndim or not y.ndim:
         raise ShapeError(
-            f"a matrix product needs tensors of at least one dimension, but got {x.ndim}D and {y.ndim}D tensors",
+            f"a matrix product expects tensors of at least one dimension, but got {x.ndim}D and {y.ndim}D tensors",
             hint="use * to multiply by a number",
         )
     try:

@@ -39,7 +39,7 @@ HAZARD = f"{_LEFT}; r = max(x, 0); t + excess if x <= 0 else exp(-r*r/2)*sqrt(2/
 
 
 def mills_fraction(k: int) -> str | None:
-    """Return the decomposition for k = 1, and ``None`` for larger k, where a difference would cancel."""
+    """Return the decomposition for k = 1, and ``None`` for larger k: it would contain a difference that loses digits."""
     return f"{_LEFT}; excess if x <= 0 else x + hazard(x)" if k == 1 else None
 
 

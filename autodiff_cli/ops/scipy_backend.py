@@ -1,6 +1,6 @@
 """Forward computations from Python's ``math`` for one number, and from SciPy for arrays.
 
-Importing SciPy takes longer than a small evaluation, so SciPy is imported on the first call of one of its functions, and a
+Importing SciPy takes longer than a small evaluation, so SciPy is imported on the first call to one of its functions, and a
 single number is passed to ``math`` if ``math`` has the function.
 """
 

@@ -97,7 +97,7 @@ def reshape(x: Value, *shape: Wholes) -> Any:
 
 
 def view(x: Value, *shape: Wholes) -> Any:
-    """The elements of x in another shape, in shared memory; a length of -1 is inferred from the other lengths."""
+    """The elements of x in another shape, sharing the memory of x; a length of -1 is inferred from the other lengths."""
     made = reshape(x, *shape)
     if isinstance(x, Tensor) and x.numel() and not np.may_share_memory(made._data, x._data):
         raise ShapeError(

@@ -75,7 +75,7 @@ def neighbour(x: Value, dim: int, reverse: bool, edge: float) -> Any:
 
 def _diagonal(x: Array, offset: int, dim1: int, dim2: int) -> Any:
     if x.ndim < 2:
-        raise ShapeError(f"diagonal needs at least two dimensions, but got {x.ndim}")
+        raise ShapeError(f"diagonal expects at least two dimensions, but got {x.ndim}")
     offset = min(
         max(offset, -x.shape[dimension(dim1, x.ndim)]), x.shape[dimension(dim2, x.ndim)]
     )  # NumPy does not accept offsets beyond 32 bits

@@ -1,8 +1,9 @@
 """Detection of discontinuities: poles, jumps, kinks and ends of the domain are located to the last digit and classified.
 
-An interval whose samples contradict the slopes is bisected.  The limits from both sides then classify the discontinuity: the
-curves are sampled at distances that shrink from the sampling step to the resolution of a float, and the differences between
-successive samples show whether a curve converges, grows without bound or oscillates.
+If the samples at the ends of an interval do not match the slopes, the interval is bisected.  The limits from both sides then
+classify the discontinuity.  To find the limits, the curves are sampled at distances that shrink from the sampling step to the
+resolution of a float, and the differences between successive samples show whether a curve converges, grows without bound or
+oscillates.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ class Discontinuity:
 
 
 def mismatch(xs: Floats, ys: Floats, shown: int) -> Floats:
-    """Return the amount by which the rise between adjacent samples contradicts the slopes.
+    """Return how much the rise between adjacent samples differs from the rise that the slopes predict.
 
     Args:
         xs, ys: the samples in ascending order, ``(n,)`` and ``(k, n)``; or pairs of samples, ``(2, m)`` and ``(k, 2, m)``.

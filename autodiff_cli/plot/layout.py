@@ -229,8 +229,8 @@ def arrows(field: Field, across: int, up: int, aspect: float) -> tuple[Floats, F
         aspect: the ratio of the height of the axes to their width, which makes arrows perpendicular to contour lines.
 
     Returns:
-        The positions x, y and the directions u, v, ``(n,)`` each.  The longest arrows have the length 1; the length is
-        proportional to the cube root of the length of the gradient.
+        The positions x, y and the directions u, v, ``(n,)`` each.  The longest arrows have length 1.  The length of a shorter
+        arrow is proportional to the cube root of the magnitude of the gradient, but it is at least 0.25.
     """
     assert field.gradient is not None
     column, row = _spaced(len(field.x), across), _spaced(len(field.y), up)

@@ -74,7 +74,7 @@ class Field(CommandResult):
         table: the value and the gradient at all pairs of these points, ``(1, n, m)`` or ``(3, n, m)``.
         value: the value for drawing, ``(n, m)``.
         gradient: the gradient for drawing, ``(2, n, m)``; ``None`` for order 0.
-        discontinuous: whether adjacent values contradict the gradient, as they do at jumps and poles, ``(n, m)``.
+        discontinuous: whether the differences of adjacent values do not match the gradient, as at jumps and poles, ``(n, m)``.
         window: the range of values to show.
         notes: the notes on the plot, ``{"kind", "span", "message"}``.
     """

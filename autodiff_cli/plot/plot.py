@@ -167,7 +167,7 @@ def described(name: str, found: Sequence[Discontinuity]) -> list[dict[str, objec
 
 
 def _discontinuous(x: Floats, y: Floats, value: Floats, gradient: Sequence[Floats]) -> tuple[Bools, bool]:
-    """Return the points whose neighbours contradict the gradient, and whether the values at these points include outliers."""
+    """Return the points at which the rise to a neighbour does not match the gradient, and whether their values include outliers."""
     found = np.zeros(value.shape, bool)
     finite = value[np.isfinite(value)]
     if not len(finite):

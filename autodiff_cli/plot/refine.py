@@ -1,7 +1,8 @@
 """Adaptive sampling of a curve and its derivatives: dense where the curve bends, interrupted at discontinuities.
 
-Sampling begins with equal steps.  An interval whose end points contradict the exact slopes is halved up to ``HALVINGS`` times.  If
-the contradiction remains, the interval is searched for discontinuities (see ``discontinuities``).
+Sampling begins with equal steps.  If the values at the ends of an interval do not match the exact slopes, the interval is
+halved up to ``HALVINGS`` times.  If they still do not match, the interval is searched for discontinuities (see
+``discontinuities``).
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ class Verified:
             if path[0] != "tensors":
                 known = [one for one in np.array(right, dtype=object).flat if one is not None]
                 parts.append(f"{_label(path)} {min(known):g}" if known else f"{_label(path)} none")
-        return f"right digits: {', '.join(parts)}"
+        return f"correct digits: {', '.join(parts)}"
 
 
 def _nest(cells: Sequence[object], shape: tuple[int, ...]) -> object:

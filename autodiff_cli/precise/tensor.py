@@ -42,7 +42,7 @@ class Precise(Tensor):
         return np.dtype(np.float64)
 
     def is_floating_point(self) -> bool:
-        """Return True, as booleans and indices are ordinary tensors."""
+        """Return True: the elements are always numbers, because booleans and indices are kept in ordinary tensors."""
         return True
 
     def applied(self, primitive: Primitive, given: Sequence[Any]) -> Any:
@@ -65,7 +65,7 @@ class Precise(Tensor):
         return Exact(self._data.reshape(())[()])
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the tensor itself, as it has only one type."""
+        """Return the tensor itself, because arbitrary-precision tensors have only one type."""
         return self
 
 

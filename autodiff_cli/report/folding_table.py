@@ -1,7 +1,7 @@
 """Tables that fit terminals of at least 40 columns.
 
-Numbers are never broken and columns are never cut off; a plain rich table does both at a width of 80 columns.  A table that
-is too wide is shrunk in this order:
+Numbers are never broken and columns are never cut off; a ``rich.table.Table`` breaks numbers and cuts off columns even on a
+terminal of 80 columns.  A table that is too wide is shrunk in this order:
 
 1. the gaps between columns become smaller;
 2. each row of a matrix gets its own line, sentences are wrapped between words, and long expressions lose their middle;

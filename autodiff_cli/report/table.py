@@ -241,7 +241,7 @@ def verified_tables(verified: RightDigits | None) -> list[Renderable]:
         return []
     table = empty_table()
     table.add_column("number", overflow="fold")
-    table.add_column("right digits", justify="right")
+    table.add_column("correct digits", justify="right")
     if verified.digits is not None:
         table.add_column(f"to {verified.digits} digits", overflow="fold")
     for name, right, text in verified.lines():

@@ -46,7 +46,7 @@ class Formula:
         self.size = min(own + sum(child.size for child in inside), _LONG)
 
     def is_call(self, *names: str) -> bool:
-        """Return whether the formula is a call of one of the named functions."""
+        """Return whether the formula is a call to one of the named functions."""
         return self.kind == "call" and self.name in names
 
     @property

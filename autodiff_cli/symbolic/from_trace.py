@@ -74,7 +74,7 @@ class _Conversion:
         return "sum" if name in _SUMS else "product" if name in _PRODUCTS else ""
 
     def _inside(self, instructions: Sequence[Instruction], results: Sequence[Instruction]) -> set[Instruction]:
-        """Return the instructions inside a chain, whose only user is an instruction of the same kind."""
+        """Return the instructions that are inside a chain: those whose only user is an instruction of the same kind."""
         uses = Counter(results)
         user: dict[Instruction, Instruction] = {}
         for instruction in instructions:
@@ -138,7 +138,7 @@ class _Conversion:
         return type(value) is not Instruction and value == 0 and _at_points(condition)
 
     def _call(self, primitive: Primitive, operands: Sequence[Operand], statics: Sequence[Any]) -> Formula:
-        """Return the call of a function of the language, without trailing arguments equal to their defaults."""
+        """Return a function call as a formula, without the trailing arguments that are equal to their defaults."""
         if not is_function(primitive):
             return self.algebra.call(primitive.name, *map(self.of, operands), *statics)
         function = FUNCTIONS[primitive.name]

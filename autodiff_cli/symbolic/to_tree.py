@@ -145,7 +145,7 @@ class _Builder:
 def _factor_key(base: Formula, exponent: Exponent) -> tuple[int, int, int]:
     """Return the sort key of a factor.
 
-    The order is named constants, variables, functions by their first variable, and constants such as log(2).
+    The order is: named constants, variables, functions (by their first variable), and constants such as log(2).
     """
     inside = exponent.place if isinstance(exponent, Formula) else NOWHERE
     place = min(base.place, inside)

@@ -3,7 +3,7 @@
 Expressions are drawn as text of the language beside a function of mpmath's numbers, which knows nothing of autodiff.  Whether
 a point needs a note is decided at 200 digits: by differences to the left and to the right for kinks, by the error of the
 printed numbers for digits and overflows, by evaluating the pieces one after the other for nan and inf.  Points whose numbers
-have between 7 and 10 right digits are left out: whether a note is due there is a matter of taste.
+have between 7 and 10 correct digits are left out: whether a note is due there is a matter of taste.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What it costs to know how far an answer can be trusted: notes, right digits and gradcheck, against the evaluation itself.
+"""What it costs to know how far an answer can be trusted: notes, correct digits and gradcheck, against the evaluation itself.
 
 Run it with ``python tests/benchmarks/trust.py``.  Peer, where it is installed: ``torch.autograd.gradcheck``, whose
 differences have one step and tell about seven digits.
@@ -63,7 +63,7 @@ def took(works: list[Work], rounds: int = 9) -> list[float]:
 
 
 def main() -> None:
-    print("| expression | evaluation | notes | of order 2 | right digits | gradcheck | PyTorch's |")
+    print("| expression | evaluation | notes | of order 2 | correct digits | gradcheck | PyTorch's |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for expression, at, code in CASES:
         works = [

@@ -35,7 +35,8 @@ UNPROVOKED = {
     "ProgramError": "`autodiff graph` raises this error if Graphviz's `dot` fails.",
     "ClusterError": "`autodiff map --engine dask` raises this error if workers do not answer: [Several machines](scaling.md).",
     "InternalError": "The hint explains how to report the defect. No known command line causes this error.",
-    "OutOfMemory": "The memory of the machine, or the limit of `ulimit -v`, is exhausted. Limits refuse most large requests.",
+    "OutOfMemory": "The memory of the machine, or the limit of `ulimit -v`, is exhausted. The size limits reject most "
+    "computations that would need too much memory earlier, with a `LimitError`.",
     "MissingPackage": "The hint contains the command that installs the package, such as `pip install pyarrow`.",
 }
 """An explanation for each class that no command line causes in every environment."""
@@ -50,7 +51,7 @@ CODES = {
     70: "internal error: a defect in autodiff; the hint explains how to report it",
     71: "out of memory",
     130: "interrupted by Ctrl-C",
-    141: "the reader of the pipe stopped, as `head` does",
+    141: "the program that reads the pipe exited early, as `head` does",
 }
 
 _HEAD = """# Exit codes and errors

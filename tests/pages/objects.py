@@ -81,7 +81,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "checks[].wrt": (TEXT, "the variable"),
     "checks[].order": ("integer", "the order of the derivative"),
     "checks[].analytic": (NUMBERS, "the derivative by automatic differentiation"),
-    "checks[].numeric": (NUMBERS, "the derivative from differences of values"),
+    "checks[].numeric": (NUMBERS, "the derivative by finite differences"),
     "checks[].error": (
         "number",
         "the difference of `analytic` and `numeric`, or of the claim and the exact derivative; for a vector, the maximum",

@@ -65,7 +65,7 @@ class Kind:
         self.take = take
 
     def __call__(self, value: Argument, name: str, parameter: str) -> Any:
-        """Convert the argument of ``parameter`` in a call of the function ``name``.
+        """Convert the argument for ``parameter`` in a call to the function ``name``.
 
         Raises:
             ArgumentError: if the value is not of this kind.

@@ -1,9 +1,9 @@
 """Masked cotangents: unselected branches do not contribute, even if their own derivative is infinite or nan.
 
-``where``, ``max``, ``clamp``, indexing and step functions such as ``floor`` give a zero cotangent to elements that they did not
-select, and zero times infinity is nan (the double-where problem).  After such an operation, the backward pass tracks the
-elements of cotangents that come from unselected branches, and keeps them zero.  A computed zero is not masked: the derivative
-of ``sqrt(x)*sqrt(x)`` at 0 is nan.
+``where``, ``max``, ``clamp`` and indexing pass a zero cotangent to the elements that they do not select.  Step functions such
+as ``floor`` pass a zero cotangent to all elements.  If such a zero is multiplied by an infinite derivative, the product is nan
+(the double-where problem).  The backward pass therefore tracks these elements of cotangents and keeps them zero.  A computed
+zero is not masked: the derivative of ``sqrt(x)*sqrt(x)`` at 0 is nan.
 """
 
 from __future__ import annotations

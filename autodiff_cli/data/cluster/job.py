@@ -40,7 +40,7 @@ class Job:
         columns: the names of the columns of the first file.
         form, head, bare: the output style; see ``row_blocks.OutputStyle``.
         template: the file names in an output folder, with ``*`` for the partition number; empty if parts are joined.
-        partitions: the partitions, in the order of the rows.
+        partitions: the partitions, in row order.
         folder: the path of the folder of the job.
     """
 

@@ -137,7 +137,7 @@ def plan(source: Inputs, limits: Limits, scans: Callable[[Sequence[Range]], Sequ
         scans: the function that calls ``scan`` for several ranges.
 
     Returns:
-        the partitions, in the order of the rows.
+        the partitions, in row order.
     """
     cuts = [_cut(source, str(path), limits) for path in source.paths]
     found = iter(scans([part for cut in cuts if isinstance(cut, _Lines) for part in cut.ranges]))

@@ -96,7 +96,7 @@ class DelimitedReader(TextReader):
         raise DataError(f"{self.name} is empty", hint="write a header line, even for an empty table")
 
     def pieces(self) -> Iterator[_Lines]:
-        """Yield pieces of whole rows: at least one piece, which may be empty."""
+        """Yield pieces of whole rows; there is always at least one piece, which may be empty."""
         yielded = False
         for chunk in self._remaining():
             piece = self._piece(chunk)

@@ -16,7 +16,7 @@ from autodiff_cli.language.source_text import size_of
 CHUNK = 1 << 22
 """The number of bytes of one read."""
 FIRST = 1 << 16
-"""The number of bytes of the first read from a pipe, so that the first rows appear early."""
+"""The number of bytes of the first read from a pipe; it is small so that the first rows appear early."""
 LINES = 200_000
 """The maximum number of lines of a chunk."""
 LONGEST = 1 << 26

@@ -28,7 +28,7 @@ def joined(columns: Sequence[Column], delimiter: str) -> Buffers | None:
 
 
 def _cells(column: Column, delimiter: str) -> ArrowArray | None:
-    """Return the cells of a column of numbers, or of texts without quotes; ``None`` for other columns."""
+    """Return the cells of a column of numbers, or of strings that need no quoting; ``None`` for other columns."""
     from pyarrow import compute, types
 
     pa = pyarrow_if_there()
