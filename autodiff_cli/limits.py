@@ -71,7 +71,10 @@ def check_elements(shape: tuple[int, ...]) -> int:
 
 
 def places(shape: tuple[int, ...]) -> int:
-    """Return the number of elements of a shape, with length 0 counted as 1, because a thousand empty rows are a thousand lists."""
+    """Return the number of elements of a shape, with length 0 counted as 1.
+
+    A dimension of length 0 still takes memory and output, because a thousand empty rows are printed as a thousand lists.
+    """
     return math.prod(max(length, 1) for length in shape)
 
 

@@ -1,7 +1,7 @@
 """The backward pass, which propagates cotangents from the outputs through the graph to the leaves.
 
 Nodes run youngest first.  The inputs of a node are always older than the node, so the cotangent of the youngest pending node
-is complete: a heap replaces the usual topological sort, and the pass is not recursive.
+is complete.  The pass therefore needs a heap of nodes, but neither a topological sort nor recursion.
 
 The pass computes with plain arrays.  With ``create_graph``, the same VJP rules receive tensors and record their operations.
 The adjoints of broadcasting and of type conversion are applied in this module, for all rules.
@@ -199,7 +199,10 @@ class BackwardPass:
         run_accumulated_hooks(leaf, cotangent)
 
     def _run_complete_leaves(self, node: Node) -> None:
-        """Accumulate the leaves with hooks whose cotangents are complete after ``node``, before the hooks of later nodes run."""
+        """Accumulate the leaves with hooks whose cotangents became complete when ``node`` ran.
+
+        They are accumulated before the hooks of later nodes run.
+        """
         if self.pending_count is None:
             self.pending_count = count_edges_to_leaves([pending for _, pending in self.heap], self.needed)
         else:

@@ -15,7 +15,7 @@ from autodiff_cli.limits import lifted
 
 MOST_PARTIALS = 100_000
 MOST_NESTED = 12
-"""The highest order of nested reverse mode: each order takes about three times as long as the previous order."""
+"""The highest order of nested reverse mode; each order takes about three times as long as the previous order."""
 
 Index = tuple[str, ...]
 """The variables of a partial derivative: ``("x", "y")`` is d2/dx dy."""

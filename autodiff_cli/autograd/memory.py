@@ -31,7 +31,7 @@ class Changed:
 
 
 class View:
-    """The steps that make a view from its source: the last step, and the preceding view.
+    """The steps that make a view from its source, as a linked list: the last step, and the view that it was applied to.
 
     Attributes:
         source: the tensor that owns the history.

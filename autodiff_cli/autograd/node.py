@@ -46,8 +46,8 @@ FREED_HINT = "pass retain_graph=True to the first backward pass"
 class Node:
     """A recorded operation.
 
-    ``sequence_nr`` increases with every node, so that a node is younger than all nodes that its edges lead to: a backward pass
-    that runs the youngest pending node first does not need a topological sort.
+    ``sequence_nr`` increases with every node, so a node is younger than all nodes that its edges lead to.  A backward pass that
+    runs the youngest pending node first therefore does not need a topological sort.
     """
 
     __slots__ = ("__weakref__", "_dtype", "_edges", "_hooks", "_metadata", "_saved", "_shape", "sequence_nr")
@@ -219,7 +219,7 @@ def restore(saved: Tensor, edge: Edge | None) -> Tensor:
 def leaf_edge(leaf: Tensor) -> Edge:
     """Return the edge to the ``AccumulateGrad`` node of a leaf, which is reused while a graph refers to it.
 
-    The leaf has a weak reference to the node, and the node has a reference to the leaf, so that they do not form a cycle.
+    The node has a reference to the leaf.  The reference from the leaf to the node is weak, so that they do not form a cycle.
     """
     extra = leaf.extra()
     node = extra.accumulator() if extra.accumulator is not None else None

@@ -58,7 +58,7 @@ def _run(args: list[str]) -> int | AutodiffError:
 
 
 def _unforeseen(problem: BaseException, args: list[str]) -> AutodiffError:
-    """Return the error for an uncaught exception, even if its description fails."""
+    """Return the error for an uncaught exception; if its description fails, the error contains only the name of its class."""
     try:
         if debugging() and not signals.received:
             _show_traceback(problem)

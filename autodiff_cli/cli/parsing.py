@@ -75,7 +75,7 @@ class ExpressionCommand(Command):
         first = args[0] if args else ""
         words = _sorted(args, takes_value, context)
         if len(first) == 2 and first in takes_value and _is_given(first[1], args[1:]):
-            # -q or -a is the expression if no later argument can be one.
+            # An argument such as -q or -a is the expression if no later argument can be the expression.
             rest = _sorted(args[1:], takes_value, context)
             if not rest.positional:
                 return super().parse_args(context, [*rest.options, "--", first])

@@ -19,8 +19,8 @@ from autodiff_cli.postorder import postorder
 def gradient(output: Operand, wrt: Sequence[Instruction]) -> list[Operand]:
     """Append the derivatives of an output to its tape, and return them.
 
-    The VJP rules come from the declarations of the primitives.  A branch that is not selected contributes nothing: every
-    cotangent is stored with the condition under which its branch is selected.  Eager evaluation uses masked cotangents
+    The VJP rules come from the declarations of the primitives.  A branch that is not selected does not contribute, because
+    every cotangent is stored with the condition under which its branch is selected.  Eager evaluation uses masked cotangents
     for the same purpose (``autograd.primitives.selection_masks``).
 
     Args:

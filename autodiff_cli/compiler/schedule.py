@@ -39,7 +39,7 @@ def resolved(operand: Operand) -> Operand:
 
 
 def computing(operands: Iterable[Operand]) -> list[Instruction]:
-    """Return the instructions that compute the operands, without constants; a custom VJP may resolve to a constant."""
+    """Return the instructions that compute the operands; operands that are constants, or resolve to constants, are omitted."""
     return [operand for operand in map(resolved, operands) if type(operand) is Instruction]
 
 

@@ -107,7 +107,7 @@ class ReadRequest:
 
 
 class InputFile(NamedTuple):
-    """An open input file, the argument of a reader.
+    """An open input file, from which a reader is created.
 
     Attributes:
         file: the file, open for reading bytes; it is seekable if the format requires it.

@@ -84,7 +84,7 @@ class Result(DerivativeResult):
         return numbers[1:] if self.command == "grad" and (self.verified is None or self.verified.digits is None) else numbers
 
     def records(self) -> list[Record]:
-        """Return a record for each tensor (for ``grad``, each gradient), then a record for each higher derivative: ``d_x_y``."""
+        """Return a record for each tensor (for ``grad``, each gradient), then one for each higher derivative, such as ``d_x_y``."""
         content = self.content()
         if self.command == "grad":
             records = [{"name": f"d_{name}", "value": value} for name, value in content["grad"].items()]

@@ -116,7 +116,7 @@ class SymbolicEvaluator(Evaluator):
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
         thing = self._whole(thing, node.children[0])
-        # An unknown name may be a named result, such as ``values`` of sort; the name of a function is an error without brackets.
+        # An unknown name may be a named result, such as ``values`` of sort.  The name of a function without brackets is an error.
         if isinstance(thing, Symbol) and (name in ATTRIBUTES or name not in FUNCTIONS):
             return self._made(None, (thing,), {}, node)
         return super().attribute(thing, name, node)

@@ -26,7 +26,10 @@ DTYPES = ("float32", "float64", "int64", "bool")
 
 
 class Items(list[Any]):
-    """The values of a list literal with its node: the tensor of the list is listed under the literal, not the enclosing call."""
+    """The values of a list literal, with the node of the literal.
+
+    In the list of all tensors, the tensor made from the values has this node, not the node of the enclosing call.
+    """
 
     __slots__ = ("node",)
 
@@ -147,7 +150,10 @@ def is_plain(value: object) -> TypeGuard[float]:
 
 
 def weak_operand(value: Value, logical: bool) -> Value | np.float64:
-    """Convert a plain number to a NumPy float, whose operations give inf or nan instead of an error; return others unchanged."""
+    """Convert a plain number to a NumPy float, whose operations give inf or nan instead of an error.
+
+    Any other value is returned unchanged.
+    """
     return np.float64(value) if is_plain(value) and not (logical and isinstance(value, bool)) else value
 
 

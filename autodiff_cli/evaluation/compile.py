@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class TracingEvaluator(Evaluator):
     """An evaluator that runs a program of expressions on tracers."""
 
-    most_nested = 1_000  # conditions are unknown during tracing, so recursion does not end
+    most_nested = 1_000  # conditions are unknown during tracing, so a recursive function would never return
 
     def choose(self, node: Syntax, values: list[Any]) -> Any:
         """Trace both branches, because the condition may differ between rows."""

@@ -254,7 +254,7 @@ class _Check:
         return [rounding_trials.evaluated(self.evaluation, seed) for seed in range(1, 5)]
 
     def _doubted(self, verdicts: Verdicts, analytic: NDArray[np.float64], names: list[str]) -> Verdicts:
-        """Change failures to pass or undecided if perturbed rounding errors explain them; see ``rounded``."""
+        """Change the verdict ``fail`` to ``pass`` or ``undecided`` where rounding errors can cause the error; see ``rounded``."""
         failed = any(one.verdict == "fail" for row in verdicts for one in row)
         if not (failed and self.doubts and rounding_trials.fits(self.evaluation, len(names))):
             return verdicts

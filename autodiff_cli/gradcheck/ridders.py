@@ -81,7 +81,7 @@ class Quotient:
         if not np.isfinite(error):
             return Verdict("undecided", found, off, 0.0, "no step gives a finite difference quotient")
         if not np.isfinite(value) or off > tolerance:
-            # A large error may be underestimated.
+            # The estimate of a large error may be too small, so a failure requires a much larger difference.
             if not np.isfinite(value) or off > 100 * error:
                 return Verdict("fail", found, off, tolerance)
             return Verdict("undecided", found, off, tolerance, "the difference quotients are not exact enough for a verdict")

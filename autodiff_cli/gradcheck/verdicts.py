@@ -156,7 +156,12 @@ def _without(slope: Slope, value: float) -> Verdict | None:
 
 
 def rounded(verdict: Verdict, spread: float) -> Verdict:
-    """Change a failure to pass or undecided if the measured change under rounding errors explains the error."""
+    """Change the verdict ``fail`` to ``pass`` or ``undecided`` if rounding errors can cause the error of the number.
+
+    Args:
+        verdict: the verdict on the number.
+        spread: the measured change of the number when rounding errors are perturbed.
+    """
     tolerance = verdict.tolerance + 2 * spread
     if verdict.verdict != "fail" or not math.isfinite(tolerance) or not verdict.error <= tolerance:
         return verdict

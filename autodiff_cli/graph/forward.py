@@ -100,7 +100,10 @@ class _Builder:
         return self._append(GraphNode("constant", name or text, name, text), value)
 
     def _constant(self, value: float, tree: Syntax | None) -> int:
-        """Return the position of the node of a plain number: a named constant has one node, and a literal one for each use."""
+        """Return the position of the node of a plain number.
+
+        A named constant has a single node, and a literal has a separate node for each use.
+        """
         name = tree.children[0].text if tree is not None and tree.kind == "name" else ""
         text = "" if tree is None or not self._is_constant(tree) else unparse(tree)
         name = name if text else ""

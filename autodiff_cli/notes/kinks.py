@@ -33,7 +33,7 @@ MOST_LINES = 24
 MOST_ELEMENTS = 10_000
 """The largest number of elements that are searched for ties."""
 MOST_ORDER = 3
-"""The highest order of derivative to compare: each order takes several times as long as the previous one."""
+"""The highest order of derivative to compare; each order takes several times as long as the previous order."""
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 _OF_TRUTH = ("where", "count_nonzero", "nonzero", "any", "all", "logical_not", "logical_and", "logical_or", "logical_xor")
 _ORDERING = ("sort", "argsort", "topk", "cummax", "cummin", "max", "min", "argmax", "argmin", "median", "kthvalue", "msort")

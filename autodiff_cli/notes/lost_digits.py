@@ -1,7 +1,8 @@
 """Notes on inaccurate numbers: digits lost by cancellation, overflow and underflow.
 
-Suspect numbers are found cheaply: for the value, by the error bound of ``cancellation``; for derivatives, by trials with other
-rounding errors; and by infinities and zeros in the trace.  Suspects are then recomputed in arbitrary precision, and a
+Suspect numbers are found cheaply.  The value is suspect if its error bound is large (see ``cancellation``), and a derivative is
+suspect if it changes in trials with perturbed rounding errors.  Infinities and zeros in the trace also make numbers suspect.
+Suspects are then recomputed in arbitrary precision, and a
 note is produced if the numbers differ.  If a suspect cannot be recomputed, its note describes it as possibly inaccurate.
 """
 

@@ -1,4 +1,4 @@
-"""Detection of steps that overflow or underflow: the range of floats makes their results infinite or 0."""
+"""Detection of steps that overflow or underflow, so that their results are infinite or 0."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse, walk
 
-# ``a`` and ``b`` match any expression, ``x`` and ``y`` only a name: given values are exact, and so is their difference.
+# ``a`` and ``b`` match any expression.  ``x`` and ``y`` match only names: the value of a variable is exact, so the difference of
+# two variables does not lose digits.
 _CANCELS = """
 log(1 + a)            log1p(a)
 log(a + 1)            log1p(a)

@@ -57,7 +57,7 @@ def _sigmoid(x: Array) -> Any:
 
 def _sigmoid_slope(x: Array, s: Array) -> Any:
     rest = 1 - s
-    # Where 1 - s cancels, replace it with sigmoid(-x).
+    # Where 1 - s loses digits to cancellation, replace it with sigmoid(-x).
     if rest.ndim == 0:
         return s * (_sigmoid(-x) if rest < 0.03 else rest)
     far = rest < 0.03
@@ -69,7 +69,7 @@ def _sigmoid_slope(x: Array, s: Array) -> Any:
 sigmoid_slope: TensorFunction = declare(
     "sigmoid_slope",
     _sigmoid_slope,
-    {"x": lambda g, x, out: g * (out * -tanh(x / 2)), "s": None},  # 1 - 2*s would cancel near x = 0
+    {"x": lambda g, x, out: g * (out * -tanh(x / 2)), "s": None},  # 1 - 2*s would be inaccurate near x = 0
     public=False,
     decomposition="sigmoid(x)*sigmoid(-x)",
 )
@@ -196,7 +196,7 @@ _cubic: TensorFunction = declare(
 
 
 def _tanh_argument(x: Value) -> Any:
-    # (1 + tanh(u))/2 equals sigmoid(2*u), which does not cancel for negative u.
+    # (1 + tanh(u))/2 equals sigmoid(2*u), which does not lose digits to cancellation for negative u.
     return _cubic(x, _GELU_CUBE, 0)
 
 
@@ -338,7 +338,7 @@ def _softsign(x: Array) -> Any:
 
 
 _softsign_slope: TensorFunction = declare(
-    "softsign_slope",  # (1 + abs(x))**-n; the quotient rule would give a difference that cancels
+    "softsign_slope",  # (1 + abs(x))**-n; the quotient rule would give a difference that loses digits
     lambda x, n: (1 + np.abs(x)) ** float(-n),
     {"x": lambda g, x, n: g * (-n * sign(x) * _softsign_slope(x, n + 1))},
     statics={"n": 2},
@@ -495,7 +495,7 @@ softmax = declare(
 log_softmax = declare(
     "log_softmax",
     _log_softmax,
-    # This is g - exp(out)*sum(g), arranged so that it does not cancel where exp(out) is close to 1.
+    # This is g - exp(out)*sum(g), arranged so that it does not lose digits to cancellation where exp(out) is close to 1.
     {"x": lambda g, out, dim: -g * expm1(out) - exp(out) * (sum(g, dim, True) - g)},
     series=_log_softmax_series,
     statics={"dim": -1},

@@ -1,8 +1,8 @@
 """Logarithms of probability densities.
 
-The binomial and Poisson distributions are computed from the deviation from their peak, because the large terms of the
-textbook formulas cancel.  Counts need not be whole numbers, because gamma functions replace factorials, and derivatives with
-respect to counts exist.
+The binomial and Poisson distributions are computed from the deviation from their peak, because the textbook formulas
+contain differences of large terms, which lose digits.  Counts need not be whole numbers, because gamma functions replace
+factorials, so derivatives with respect to counts exist.
 """
 
 from __future__ import annotations

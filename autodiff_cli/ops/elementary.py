@@ -68,7 +68,7 @@ exp = declare("exp", np.exp, {"x": lambda g, out: g * out}, summary="e to the po
 expm1 = declare(
     "expm1",
     np.expm1,
-    # PyTorch's rule uses out + 1, which cancels for negative x.
+    # PyTorch's rule uses out + 1, which loses digits to cancellation for negative x.
     {"x": lambda g, x, out: g * where(out < -0.5, exp(x), out + 1)},
     recover=np.log1p,
     summary="exp(x) - 1, accurate for small x",
@@ -359,9 +359,9 @@ atan = declare(
     samples=_ANY,
 )
 # The angle and the absolute value of z = x + y*i.  The first derivatives of the angle are the real and imaginary parts of 1/z,
-# the second derivatives are parts of 1/z**2, and so on.  They are computed as products, because sums of quotients cancel.
-# Squares of numbers near 1e-160 underflow, and squares of numbers near 1e160 overflow, so z is scaled by a power of 2, which
-# is exact.
+# the second derivatives are parts of 1/z**2, and so on.  They are computed as products, because sums of quotients would lose
+# digits to cancellation.  Squares of numbers near 1e-160 underflow, and squares of numbers near 1e160 overflow, so z is scaled
+# by a power of 2, which is exact.
 
 
 def _scaled(x: Array, y: Array) -> tuple[Any, Any, Any]:
@@ -378,7 +378,7 @@ def _is_middling(size: Array, order: int) -> Any:
 
 def _top(x: Array, y: Array, n: int, imaginary: bool) -> Any:
     """Return the real or imaginary part of (x - y*i)**n, which is abs(z)**(2*n) times the same part of 1/z**n."""
-    if n == 2:  # x**2 - y**2 would cancel
+    if n == 2:  # x**2 - y**2 would lose digits to cancellation
         return -2 * (x * y) if imaginary else (x - y) * (x + y)
     real, imag = x, -y
     for _ in range(n - 1):
@@ -515,7 +515,7 @@ def _sech_square(x: Array) -> Any:
 
 def _tanh_slope(x: Array, t: Array) -> Any:
     slope = 1 - t * t
-    # Where 1 - t*t cancels, compute the slope from x.
+    # Where 1 - t*t loses digits to cancellation, compute the slope from x.
     if slope.ndim == 0:
         return _sech_square(x) if slope < 0.06 else slope
     far = slope < 0.06

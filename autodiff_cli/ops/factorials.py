@@ -227,8 +227,8 @@ describe(
 Tensor.polygamma = lambda self, n: polygamma(n, self)  # type: ignore[attr-defined]
 
 
-# Differences of polygamma functions at a + b and a.  Subtraction would cancel where b is small compared with a, so the
-# differences are computed as sums of accurate differences of powers.
+# Differences of polygamma functions at a + b and a.  Subtraction would lose digits to cancellation where b is small
+# compared with a, so the differences are computed as sums of accurate differences of powers.
 
 _SHIFT = 20
 
@@ -292,7 +292,7 @@ def _beta(a: Array, b: Array) -> Any:
     far = (small > 0) & (large > 50)
     if not np.any(far):
         return from_scipy("beta")(a, b)
-    # Compute gamma(small) * gamma(large)/gamma(large + small), because SciPy's difference of logarithms would cancel.
+    # Compute gamma(small) * gamma(large)/gamma(large + small), because SciPy's difference of logarithms would lose digits.
     low, high = np.where(far, small, 1.0), np.where(far, large, 60.0)
     total = low + high
     tails = stirling_tail(high) - stirling_tail(total)

@@ -237,7 +237,8 @@ def _sign_of_gamma(name: str) -> str:
 GAMMA = f"nan if x < 0 and x == floor(x) else 1/x if x == 0 else {_sign_of_gamma('x')}*exp(lgamma(x))"
 BETA = "; ".join(
     [
-        # For large arguments the logarithms cancel: compute gamma(small) * gamma(large)/gamma(large + small) by Stirling's formula.
+        # For large arguments, a difference of logarithms would lose digits to cancellation.  Stirling's formula is used instead to
+        # compute gamma(small) * gamma(large)/gamma(large + small).
         "far = max(a, b) > 50 and min(a, b) > -30; l = min(a, b) if far else 1.0; h = max(a, b) if far else 60.0; n = l + h",
         f"tails = {_stirling_tail('h')} - {_stirling_tail('n')}",
         # The power is split into two equal factors, because it may be subnormal and some targets flush subnormal numbers to 0.

@@ -223,7 +223,7 @@ binary_cross_entropy = declare(
 
 
 def _logits_vjp(g: Value, x: Value, target: Value, reduction: str) -> Any:
-    # This is sigmoid(x) - target, arranged so that it does not cancel where both are close to 1.
+    # This is sigmoid(x) - target, arranged so that it does not lose digits to cancellation where both are close to 1.
     slope = (1 - target) * sigmoid(x) - target * sigmoid(-x)
     return g * (slope * _weight(reduction, x, target))
 

@@ -164,8 +164,9 @@ def _fraction(t: Array, first: int) -> Any:
     return value
 
 
-# For large t = -x the hazard h = density/ndtr is t + 1/(t + 2/(t + ...)).  The derivatives -h*(x + h) of h and 1 - h*(x + h) of
-# x + h would cancel, so they are computed from the tails k/(t + (k + 1)/(t + ...)) of the continued fraction, which are accurate.
+# For large t = -x the hazard h = density/ndtr is t + 1/(t + 2/(t + ...)).  The derivative of h is -h*(x + h), and the derivative
+# of x + h is 1 - h*(x + h).  Both would lose digits to cancellation, so they are computed from the tails
+# k/(t + (k + 1)/(t + ...)) of the continued fraction, which are accurate.
 
 
 @np.errstate(all="ignore")
@@ -263,7 +264,7 @@ def _sinc(x: Array, order: int) -> Any:
     u, power = math.pi * x, math.pi**order
     near = np.abs(u) < order + 1
     series: Any = np.zeros_like(u)[()]
-    if np.any(near):  # the quotients would cancel: use the Taylor series
+    if np.any(near):  # quotients would lose digits to cancellation: use the Taylor series
         small = np.where(near, u, 0.0)
         for k in range(order + 14, (order + 1) // 2 - 1, -1):
             exponent = 2 * k - order

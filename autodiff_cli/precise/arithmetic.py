@@ -1,8 +1,8 @@
 """Arbitrary-precision real numbers that treat infinities and nan as IEEE arithmetic does.
 
 A ``Number`` wraps an mpmath number, so that NumPy can add and multiply arrays of numbers, and so that every operation passes
-through ``Arithmetic``.  ``Arithmetic.rounding`` can add float64 rounding errors to every result: the change
-that they cause in a derivative limits the accuracy of any float64 evaluation of that derivative.
+through ``Arithmetic``.  ``Arithmetic.rounding`` can add float64 rounding errors to every result.  The change that these errors
+cause in a derivative limits the accuracy of any float64 evaluation of that derivative.
 """
 
 from __future__ import annotations
@@ -204,7 +204,10 @@ class Arithmetic:
         return self.mp.log(x) if x > 0 else -self.mp.inf if x == 0 else self.mp.nan
 
     def rounded(self, value: Real, x: Real) -> Real:
-        """Return ``value``, the value of a function at ``x``; set ``short`` if rounding may have turned it into 1, -1 or 2."""
+        """Return ``value``, the value of a function at ``x``.
+
+        Set ``short`` if ``value`` is 1, -1 or 2, because the exact value may be a nearby number that was rounded.
+        """
         if value in (1, -1, 2) and x and not self.mp.isinf(x):
             self.short = True
         return value
@@ -295,7 +298,7 @@ class Number:
 
 
 class Exact(float):
-    """A float that stores the exact number that it was rounded from: a Python number in a program, such as ``1/3``.
+    """A float that also stores the number before rounding; it represents a plain number in a program, such as ``1/3``.
 
     Attributes:
         exact: the number before rounding.

@@ -1,8 +1,8 @@
 """Evaluation of an expression in arbitrary-precision arithmetic.
 
-The inputs and the literals of the program are exactly the float64 or float32 numbers that ``eval`` uses: ``0.1`` is the
-nearest float.  Functions of constants (``1/3``, ``sqrt(2)``) and the names ``pi`` and ``e`` are computed to many digits: rounding
-them to the 16 digits of a float64 counts as an error of the answer.
+The inputs and the literals of the program are exactly the float64 or float32 numbers that ``eval`` uses; for example, ``0.1``
+is the nearest float.  Functions of constants (``1/3``, ``sqrt(2)``) and the names ``pi`` and ``e`` are computed to many digits,
+because rounding them to the 16 digits of a float64 counts as an error of the answer.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class Verified:
     def to_dict(self) -> dict[str, object]:
         """Return the correct digits for the JSON answer, and, if ``digits`` is set, the numbers that replace its floats.
 
-        Tensors and derivatives of order 3 and above are in lists of the JSON answer: see ``mark``.
+        In the JSON answer, tensors and derivatives of order 3 and above are in lists, to which ``mark`` is applied instead.
         """
         right = {path: right for path, right in self.right.items() if path[0] != "tensors"}
         texts = {path: text for path, text in self.texts.items() if path[0] not in ("tensors", "derivatives")}

@@ -1,7 +1,7 @@
 """Conversion of the instructions of a tape to formulas in normal form, in execution order.
 
-A chain of additions is converted to a single sum, and a chain of multiplications to a single product: building a sum for each
-addition in the chain would take quadratic time.
+A chain of additions is converted to a single sum, and a chain of multiplications to a single product, because building a sum
+for each addition in the chain would take quadratic time.
 """
 
 from __future__ import annotations

@@ -219,7 +219,10 @@ Check = tuple[int, str, Any, Kind]
 
 
 def checks_of(parameters: Sequence[str], defaults: Sequence[Any], kinds: Mapping[str, Kind]) -> tuple[Check, ...]:
-    """Return the checks for ``converted``, one for each parameter with a kind; ``defaults`` belong to the last parameters."""
+    """Return the checks that ``converted`` applies, one for each parameter that has a kind.
+
+    The ``defaults`` belong to the last parameters.
+    """
     last = dict(zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True))
     return tuple((i, name, last.get(name, Unfit), kinds[name]) for i, name in enumerate(parameters) if name in kinds)
 

@@ -55,7 +55,7 @@ class MultiOutputNode(Node):
 
 
 class _Result:
-    """A saved result, as an array: a saved tensor would create a reference cycle."""
+    """A saved result; it is stored as an array, because a saved tensor would create a reference cycle."""
 
     __slots__ = ("_data", "differentiable", "number")
 

@@ -56,7 +56,7 @@ class InputNode(UnaryNode):
 
 
 class OutputNode(UnaryNode):
-    """A node whose VJP rule needs the output, saved as an array: a saved tensor would create a reference cycle."""
+    """A node whose VJP rule needs the output, which is saved as an array, because a saved tensor would create a reference cycle."""
 
     __slots__ = ()
 
@@ -79,7 +79,7 @@ class OutputNode(UnaryNode):
 
 
 class BothNode(UnaryNode):
-    """A node whose VJP rule needs the input and the output, saved as a pair of a tensor and an array.
+    """A node whose VJP rule needs the input and the output, which are saved as a tensor and an array.
 
     If the input was changed in place, ``recover`` computes it from the output.  PyTorch supports such a change, because it
     saves only the output.

@@ -96,9 +96,10 @@ def _everything(part: Cotangent) -> LazyMask:
 
 
 def _masked(part: Cotangent | None, mask: LazyMask) -> Cotangent | None:
-    """Return a contribution with its masked elements set to zero; an array of finite numbers is unchanged.
+    """Return a contribution with its masked elements set to zero.
 
-    A tensor is always masked, because derivatives of higher orders must not depend on unselected branches.
+    An array of finite numbers is returned unchanged, because its masked elements are already zero.  A tensor is always masked,
+    because derivatives of higher orders must not depend on unselected branches.
     """
     if part is None or (isinstance(part, (np.ndarray, np.generic)) and np.all(np.isfinite(part))):
         return part

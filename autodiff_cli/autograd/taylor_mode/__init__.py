@@ -2,12 +2,14 @@
 
 A ``Series`` is a tensor: its value is the coefficient of order 0, and functions of a series are series.  Functions do not
 have recurrences of their own.  For v = f(u), the VJP rule of f gives the local derivative w = df/du as a series, because VJP
-rules call functions that accept series; the chain rule gives k*v[k] = sum of j*u[j]*w[k-j] for j from 1 to k (A. Griewank and
-A. Walther, Evaluating Derivatives, 2nd edition, SIAM 2008, chapter 13).  This sum needs the coefficients of w only to order
-k - 1.  Therefore all series of an evaluation are computed together, one order at a time, and w may depend on v, as for exp(u),
-or v and w may depend on each other, as sin(u) and cos(u) do: a series that is requested twice is created once, which closes
-the cycle.  The derivative of a local derivative is needed to one order less, so a chain of derivatives that does not close,
-such as lgamma and its polygammas, is finite.
+rules call functions that accept series.  The chain rule then gives k*v[k] = sum of j*u[j]*w[k-j] for j from 1 to k (A. Griewank
+and A. Walther, Evaluating Derivatives, 2nd edition, SIAM 2008, chapter 13).
+
+This sum needs the coefficients of w only to order k - 1.  Therefore all series of an evaluation are computed together, one order
+at a time.  The local derivative w may then depend on v, as for exp(u), or v and w may depend on each other, as sin(u) and cos(u)
+do.  Such cycles end, because a series that is requested again is not created again.  Some chains of derivatives do not return
+to an earlier function, such as lgamma and the polygamma functions.  Such a chain is finite, because the derivative of a local
+derivative is needed only to one order less.
 
 The values of ``series`` in a declaration:
 

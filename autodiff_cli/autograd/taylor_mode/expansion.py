@@ -247,7 +247,10 @@ def _identity(operand: Operand) -> Any:
 
 
 def _linear_args(primitive: Primitive, args: Sequence[Operand]) -> list[Operand]:
-    """Return the arguments of a linear operation, with zeros in place of constants, which only affect its value."""
+    """Return the arguments of a linear operation, with zeros in place of constants.
+
+    Constants affect only the value of the result, which is the coefficient of order 0.
+    """
     if primitive.of_sequence:
         return [[each if type(each) is Series else np.zeros(shape_of(each)) for each in args[0]], *args[1:]]
     found: list[Operand] = []

@@ -23,7 +23,10 @@ TIMEOUT = 10
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Block Ctrl-C; processes that are started meanwhile inherit the block, so that only the client ends them."""
+    """Block Ctrl-C in this thread.
+
+    Processes that are started meanwhile inherit the block.  Ctrl-C therefore does not end them; only the client does.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -106,7 +106,10 @@ class TextReader(Reader):
         return self._ended and not self._rest
 
     def _end(self, data: bytes) -> int:
-        """Return the end of a chunk of at most ``LINES`` lines, because the rows of short lines need far more memory."""
+        """Return the end of a chunk of at most ``LINES`` lines.
+
+        The number of lines is limited because short lines need far more memory as rows than as text.
+        """
         whole, self._whole = self._whole, False
         if whole or data.count(b"\n") <= LINES:
             return data.rfind(b"\n") + 1
