@@ -6,7 +6,7 @@ This module implements the three kinds of deferred imports:
 * a dictionary is filled on the first missing key (``OnDemand``), as the table of the functions of the language is;
 * a table contains references of the form ``package.module:attribute`` (``named``), as the table of commands does.
 
-A module that only one call needs is imported inside the called function: a command imports its computation when it runs, not
+A module that only one function needs is imported inside this function: a command imports its computation when it runs, not
 when its options are declared.
 """
 

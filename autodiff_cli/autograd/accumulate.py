@@ -109,7 +109,7 @@ def accumulate(tensor: Tensor, gradient: Cotangent, create_graph: bool) -> None:
 
 
 class CopyBackwards(Node):
-    """The node of the copy that is made of a recorded gradient, so that ``.grad`` does not share memory with another tensor."""
+    """The node of a copy of a recorded gradient; the copy ensures that ``.grad`` does not share memory with another tensor."""
 
     __slots__ = ()
 

@@ -69,7 +69,7 @@ class Tensor(TensorValues):
             self._requires_grad = True
 
     def numpy(self) -> Array:
-        """Return the values as a NumPy array, which shares the memory.
+        """Return the values as a NumPy array that shares the memory of the tensor.
 
         Raises:
             GraphError: if the tensor requires grad; use ``detach().numpy()``.

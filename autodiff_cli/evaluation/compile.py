@@ -1,4 +1,4 @@
-"""Compilation of expressions, which are traced once and computed for many rows."""
+"""Compilation: an expression is traced once and then computed for many rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations on values: functions, attributes and indices, which are counted, listed and traced."""
+"""Operations on values: calls to functions, attributes and indices.  All operations are counted, listed and traced."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _broadcast(step: Step) -> tuple[int, ...]:
 
 
 def compares(step: Step) -> bool:
-    """Return whether a step is ``max`` or ``min`` with a second tensor, which compares elements instead of reducing."""
+    """Return whether a step is ``max`` or ``min`` of two tensors, which is elementwise and not a reduction."""
     op = step.op
     second = step.keywords.get("y", step.arguments[1] if len(step.arguments) > 1 else None)
     return op is not None and "y" in op.tensors and "dim" in op.parameters and type(second) is Tensor

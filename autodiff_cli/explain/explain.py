@@ -36,7 +36,7 @@ from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, un
 from autodiff_cli.limits import lifted
 
 MOST_SWEEPS = 24
-"""The maximum number of backward passes for order 2, which takes one for each element of the gradient."""
+"""The maximum number of backward passes for order 2; each element of the gradient takes one backward pass."""
 
 
 def explain(evaluation: Evaluation, order: int = 1, conditions: bool = False) -> Explanation:

@@ -106,7 +106,7 @@ def _derived(
 
 
 def _stays(primitive: Primitive, statics: Sequence[Any], target: Target) -> bool:
-    """Return whether a primitive is a function of the target or becomes a helper function, so that it is not decomposed inline.
+    """Return whether a primitive is kept, as a function of the target or a helper function, and not decomposed inline.
 
     Raises:
         NotInTarget: if the target does not have the primitive and the primitive does not have a decomposition.

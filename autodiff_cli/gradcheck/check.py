@@ -319,7 +319,7 @@ def _failure(entry: Entry, evaluation: Evaluation, eps: float | None) -> tuple[s
     message = mismatch(output, argument, numeric, analytic).rstrip()
     by = _derivative(entry)
     if eps is not None:
-        return message, f"leave out {setting('eps')}, so that gradcheck selects the step: this step may not suit {by}"
+        return message, f"leave out {setting('eps')} to let gradcheck select the step, because this step may not suit {by}"
     if any(function.partials is not None for function in evaluation.evaluator.functions.values()):
         return message, f"check the 'with grad' rule: {by} used by the backward pass does not match finite differences"
     return message, f"use {setting('verify')} to count the correct digits, because {by} may be dominated by rounding errors"

@@ -126,7 +126,10 @@ def _names(evaluation: Evaluation) -> dict[Node, tuple[str, str]]:
 
 
 def _calls(evaluation: Evaluation, nodes: Sequence[Node]) -> dict[Node, Call | None]:
-    """Return the outermost call in which each node was recorded: a step records all nodes up to the node of its result."""
+    """Return the outermost call in which each node was recorded.
+
+    A step recorded all nodes after the nodes of earlier steps, up to the node of its result.
+    """
     found: dict[Node, Call | None] = {}
     waiting = iter([node for node in nodes if node.sequence_nr])
     node = next(waiting, None)

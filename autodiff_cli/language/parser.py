@@ -18,7 +18,7 @@ from autodiff_cli.limits import lifted
 MOST_TOKENS = 500_000
 """The maximum number of tokens of a program; parsing and evaluating this many takes about ten seconds."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
-"""Control characters, which are refused even in strings and comments: a terminal would interpret them in an error message."""
+"""Control characters, which are refused even in strings and comments, because a terminal would interpret them in messages."""
 _OPEN = {"(": ")", "[": "]"}
 _TABLES: dict[str, Any] = {}
 _TOKEN: re.Pattern[str]

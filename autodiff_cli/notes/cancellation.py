@@ -3,7 +3,7 @@
 Each value has an error in units of the machine epsilon of its type.  The given values are assumed to be exact.  An operation
 that rounds adds an error of half its result.  The errors of its arguments are multiplied by the derivative, so relative errors
 are multiplied by the condition number ``abs(x*f'(x)/f(x))``.  For sums, products, quotients and roots, the code determines
-whether the result was rounded, so that ``5 - 5`` and ``x**2 - 2*x + 1`` at 1 are exact.
+whether the result was rounded; ``5 - 5``, for example, is exact, and so is ``x**2 - 2*x + 1`` at 1.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def ends(trace: Trace) -> Iterator[End]:
 
 
 def absorbs(trace: Trace) -> bool:
-    """Return whether a sum equals one of its terms, so that the other term does not affect later results."""
+    """Return whether a sum is equal to one of its terms because the other term is too small to change it."""
     for step in trace:
         if step.op is not None and step.op.name in ("add", "sub") and len(step.arguments) == 2 and np.ndim(raw(step.result)) == 0:
             a, b, total = map(raw, (*step.arguments, step.result))
@@ -70,7 +70,7 @@ def absorbs(trace: Trace) -> bool:
 
 
 def is_far(trace: Trace) -> bool:
-    """Return whether the square of a result is outside the range of floats, so that the backward pass may overflow."""
+    """Return whether the square of a result is outside the range of floats; the backward pass may then overflow."""
     for step in trace:
         if step.op is not None and _is_float(step):
             sizes = np.abs(raw(step.result))

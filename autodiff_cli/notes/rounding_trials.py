@@ -1,4 +1,4 @@
-"""Repeated evaluations with perturbed rounding errors: a derivative that changes considerably has lost its digits."""
+"""Repeated evaluations with perturbed rounding errors; a derivative that changes considerably in them is inaccurate."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def evaluated(evaluation: Evaluation, seed: int | None = None, moves: bool = Fal
         seed: the seed of the simulated rounding errors; ``None`` for no simulated errors.
         moves: whether to shift the variables.
     """
-    # Detached leaves do not have the user's hooks, which change gradients but not derivatives.
+    # The leaves are detached to remove the user's hooks, because hooks change gradients but not derivatives.
     variables = {name: leaf.detach().requires_grad_() for name, leaf in evaluation.variables.items()}
     if seed is None:
         return evaluation.recomputed(variables), variables

@@ -45,7 +45,10 @@ def tensor(data: Data, *, dtype: DTypeLike | None = None, requires_grad: bool = 
 
 
 def as_tensor(data: Data, dtype: DTypeLike | None = None) -> Tensor:
-    """Return ``data`` itself if it is a tensor of this type, else a tensor, which shares memory with a NumPy array of this type."""
+    """Return ``data`` itself if it is a tensor of this type, else a new tensor.
+
+    If ``data`` is a NumPy array of this type, the new tensor shares its memory.
+    """
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or data.dtype == as_dtype(dtype)):

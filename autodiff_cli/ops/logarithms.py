@@ -27,7 +27,8 @@ def _over_values(x: Array, y: Array) -> Any:
     return np.where((x == 0) & ~np.isnan(y), 0.0, x / y)[()]
 
 
-# The quotient x/y, but 0 where x is 0, even if y is 0.  It is a primitive so that its derivatives equal the derivatives of x/y.
+# The quotient x/y, but 0 where x is 0, even if y is 0.  It is a primitive because its derivative with
+# respect to x must be 1/y even where x is 0; the derivative of a conditional expression would be 0 there.
 over: TensorFunction = declare(
     "over",
     in_one_type(_over_values),
@@ -129,7 +130,7 @@ logit = declare(
 
 @np.errstate(all="ignore")
 def _share_values(x: Array, y: Array, base: float) -> Any:
-    # The difference of equal infinities would be nan, but the share is 1/2.
+    # The difference of equal infinities would be nan, but the quotient is 1/2.
     difference = np.where(x == y, 0.0, x - y)[()]
     small = np.power(base, -np.abs(difference)) if base == 2 else np.exp(-np.abs(difference))
     return np.where(difference >= 0, 1.0, small)[()] / (1 + small)

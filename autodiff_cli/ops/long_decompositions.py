@@ -39,7 +39,10 @@ HAZARD = f"{_LEFT}; r = max(x, 0); t + excess if x <= 0 else exp(-r*r/2)*sqrt(2/
 
 
 def mills_fraction(k: int) -> str | None:
-    """Return the decomposition for k = 1, and ``None`` for larger k: it would contain a difference that loses digits."""
+    """Return the decomposition for k = 1.
+
+    The result is ``None`` for larger k, because the decomposition would contain a difference that loses digits to cancellation.
+    """
     return f"{_LEFT}; excess if x <= 0 else x + hazard(x)" if k == 1 else None
 
 

@@ -26,7 +26,7 @@ __all__ = ["logcumsumexp", "logsumexp", "norm", "vector_norm"]
 
 declare = Declarations(__name__)
 
-# Odd and even powers of x/size: up to a factor, the derivative of an odd power is an even power, and vice versa.  At x = 0 the
+# Odd and even powers of x/size.  Up to a factor, the derivative of an odd power is an even power, and vice versa.  At x = 0 the
 # odd power is 0 for every p, and its derivative with respect to size is 0, even where the derivative with respect to x is infinite.
 
 

@@ -269,7 +269,10 @@ def _judged(mp: Context, central: Real, pairs: list[tuple[Real, Real]], noise: R
 
 
 def _confirmed(one: Slope, other: Slope) -> Slope:
-    """Choose between two results, the second computed with more digits: a difference that shrinks was a rounding error."""
+    """Choose between two results, the second of which was computed with more digits.
+
+    If a derivative, or a difference between the two sides, is much smaller in the second result, it was a rounding error.
+    """
     smooth = one._replace(kind="smooth", value=other.central, central=other.central, sides=(other.central, other.central))
     if other.kind != "undefined" and abs(one.central) > 0 and abs(other.central) < abs(one.central) * 1e-60:
         return smooth

@@ -30,7 +30,7 @@ MOST_SECONDS = 3.0
 
 @contextmanager
 def in_time(seconds: float) -> Iterator[None]:
-    """Limit the processor time of arbitrary-precision evaluations, which the number of operations does not predict.
+    """Limit the processor time of arbitrary-precision evaluations, because their number of operations does not determine it.
 
     Raises:
         NotPrecise: if the time limit is exceeded.

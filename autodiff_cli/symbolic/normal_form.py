@@ -105,7 +105,7 @@ class Algebra:
         return self._node("sum", parts=tuple(sorted(kept, key=lambda pair: pair[0].number))) if kept else self.zero
 
     def _whole_exponentials(self, terms: dict[Formula, Coefficient]) -> None:
-        """Replace ``expm1(x) + 1`` with ``exp(x)``, which is equally accurate."""
+        """Replace ``expm1(x) + 1`` with ``exp(x)``; this does not reduce the accuracy."""
         for term in [term for term in terms if term.is_call("expm1")]:
             if terms[term] == terms[self.one] != 0:
                 whole = self.call("exp", *term.parts)

@@ -23,7 +23,7 @@ class UnaryNode(Node):
 
 
 class LinearNode(UnaryNode):
-    """A node whose VJP rule does not need values, so that no values are saved or freed."""
+    """A node whose VJP rule does not need any values; nothing is saved or freed."""
 
     __slots__ = ()
 

@@ -178,12 +178,12 @@ class FunctionInfo:
         }
 
     def mask(self, predicate: Predicate, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        """Return the mask of a predicate (``inside``, ``kink`` or ``second_kink``) for the arguments of a call, which are arrays.
+        """Return the mask that a predicate (``inside``, ``kink`` or ``second_kink``) computes from the arguments of a call.
 
         Args:
             predicate: the predicate.
-            given: the positional arguments.
-            named: the keyword arguments.
+            given: the positional arguments, as arrays.
+            named: the keyword arguments, as arrays.
         """
         values = dict(zip(self.parameters[self.required :], self.defaults, strict=True))
         values.update(zip(self.parameters, given, strict=False))

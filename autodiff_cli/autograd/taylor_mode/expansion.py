@@ -1,4 +1,4 @@
-"""The expansion: all Taylor series of one evaluation, which are computed together, order by order."""
+"""The expansion, which contains all Taylor series of one evaluation and computes them together, order by order."""
 
 from __future__ import annotations
 

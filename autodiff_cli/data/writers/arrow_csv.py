@@ -54,7 +54,7 @@ def appended(raw: bytes, delimiter: str, results: Results) -> Buffers:
     from pyarrow import compute
 
     pa = pyarrow_if_there()
-    # In the Arrow array, line i begins with the newline of line i - 1, so that the joined lines are one buffer.
+    # In the Arrow array, line i begins with the newline of line i - 1, so that ``raw`` can be its buffer without a copy.
     ends = np.flatnonzero(np.frombuffer(raw, np.uint8) == ord("\n"))
     offsets = np.zeros(len(ends) + 1, np.int32)
     offsets[1:] = ends

@@ -16,7 +16,10 @@ from autodiff_cli.report.records import delimited, markdown, markdown_line
 
 
 class TextWriter(Writer):
-    """The base class of text writers; the header is written with the first rows, so that an error in them leaves no output."""
+    """The base class of text writers.
+
+    The header is written together with the first rows, so that nothing is written if the first rows have an error.
+    """
 
     _head = b""
 
