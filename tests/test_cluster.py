@@ -364,7 +364,7 @@ def test_an_error_in_the_expression_keeps_its_place() -> None:
         (("d.csv", "--scheduler", "tcp://h:1", "-o", "o.csv", "--workers", "2"), 2, "--workers is for a cluster on this machine"),
         (("d.csv", "--partition-bytes", "x"), 2, "'x' is not a size such as 64M"),
         (("d.csv", "--partition-bytes", "1M", "--partition-rows", "2"), 2, "exclude each other"),
-        (("d.csv", "-o", "*/o.csv"), 2, "needs one * in the name"),
+        (("d.csv", "-o", "*/o.csv"), 2, "must contain one * in the file name"),
         (("d.csv", "-o", "nowhere/o.csv"), 5, "does not exist"),
         (("d.csv", "-o", "nowhere/deeper/"), 5, "does not exist"),
         (("d.csv", "-o", "d.csv"), 2, "is both the input and the output"),

@@ -24,7 +24,7 @@ _EXIT = {
     "5": "a file that cannot be read or written",
     "70": "an internal error: a defect in autodiff",
     "71": "not enough memory",
-    "130, 141": "an interrupt; a pipe that its reader closed",
+    "130, 141": "an interrupt; an early exit of the program that reads the pipe",
 }
 _ENVIRONMENT = {
     "AUTODIFF_FORMAT": "The default output format.",

@@ -200,7 +200,7 @@ def one_number(evaluator: Evaluator) -> Tensor:
     output = evaluator.as_tensor(evaluator.run())
     if output.shape:
         raise ShapeError(
-            f"one number is needed, but the expression has shape {list(output.shape)}",
+            f"expected one number, but the expression has shape {list(output.shape)}",
             span=evaluator.tree.children[-1].span,
             source=evaluator.source,
             hint="sum it, or take one of its elements",

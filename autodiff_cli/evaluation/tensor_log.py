@@ -117,7 +117,7 @@ class TensorLog:
         if not isinstance(value, list) and not is_plain(value):
             names = getattr(value, "_fields", None)
             hint = f"take one of its elements: .{names[0]} or [0]" if names else None
-            raise ArgumentError(f"a number or a tensor is expected, not {described(value)}", hint=hint)
+            raise ArgumentError(f"expected a number or a tensor, not {described(value)}", hint=hint)
         if isinstance(value, list) and any(item is None for item in items(value)):
             raise ArgumentError("a list of numbers cannot contain none", hint="write nan for a missing number")
         try:

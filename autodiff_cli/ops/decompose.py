@@ -71,7 +71,7 @@ eigh: TensorFunction = declare.several(
     results=("eigenvalues", "eigenvectors"),
     node="LinalgEighBackward0",
     summary="eigenvalues of a symmetric matrix in ascending order, and eigenvectors as columns",
-    formula="V @ (diag(gL) + (V.mT @ gV)/gaps) @ V.mT, gaps[i, j] = L[j] - L[i]",
+    formula="V @ (diag(gL) + (V.mT @ gV)/gaps) @ V.mT, with gaps[i, j] = L[j] - L[i]",
     smooth="no two eigenvalues are equal",
     samples=((_A,), (_BATCH,)),
     **_EIGEN,

@@ -32,7 +32,7 @@ def split(target: str, form: str) -> tuple[str, str]:
     """
     folder, name = (target, f"part-*.{form}") if "*" not in target else os.path.split(target)
     if "*" in folder or name.count("*") != 1:
-        raise UsageError(f"'{target}' needs one * in the name of the files", hint="write a name such as 'out/*.csv'")
+        raise UsageError(f"'{target}' must contain one * in the file name", hint="write a name such as 'out/*.csv'")
     return os.path.abspath(folder or "."), name
 
 
