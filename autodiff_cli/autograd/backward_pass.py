@@ -176,7 +176,10 @@ class BackwardPass:
             (self.leaves_with_hooks if with_hooks else self.leaves).append(target)
 
     def _accumulate_output(self, node: Node, output: int, part: Cotangent) -> None:
-        """Add a contribution to the cotangent of one output of a node with several outputs, whose pending cotangent is a list."""
+        """Add a contribution to the cotangent of one output of a node with several outputs.
+
+        The pending cotangent of such a node is a list with an entry for each output.
+        """
         shape, dtype = node.output_type(output)
         if part.shape != shape or part.dtype is not dtype:
             part = fit(part, shape, dtype)

@@ -29,7 +29,7 @@ class SavedOutput(NamedTuple):
 
 
 class FunctionNode(Node):
-    """The node of a ``Function``, which its methods receive as ``ctx``; user code may set attributes on it."""
+    """The node of a ``Function``; the methods of the function receive this node as ``ctx`` and may set attributes on it."""
 
     __slots__ = ("__dict__",)
 
@@ -190,7 +190,7 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run ``forward``, and record a node of a class named after the function: ``Cube`` gives ``CubeBackward``."""
+        """Run ``forward``, and record a node whose class is named after the function, such as ``CubeBackward`` for ``Cube``."""
         if "_node" not in cls.__dict__:
             cls._node = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
         assert cls._node is not None

@@ -133,7 +133,7 @@ def hvp(
 def vhp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """Return the output and the product of ``v`` with the Hessian, which equals ``hvp`` because a Hessian is symmetric."""
+    """Return the output and the product of ``v`` with the Hessian: the results of ``hvp``, because a Hessian is symmetric."""
     return hvp(func, inputs, v, create_graph, strict)
 
 
@@ -146,7 +146,8 @@ def jacobian_of(
     """Return the Jacobian of a recorded output with respect to each input, by one backward pass for each output element."""
     rows = []
     for position in itertools.product(*map(range, output.shape)):
-        # Start from the element: with a one-hot cotangent, the zero of another element times an infinite derivative would be nan.
+        # The pass starts from the element.  A one-hot cotangent of the whole output would contain zeros for the other elements,
+        # and zero times an infinite derivative is nan.
         rows.append(_grads([output[position] if position else output], inputs, None, create_graph, strict, number))
     return [
         reshaped(stack([row[k] for row in rows]), output.shape + x.shape) if rows else zeros_on(output.shape + x.shape, x)

@@ -148,7 +148,10 @@ def analytic_jacobian(output: Tensor, argument: Tensor) -> Array:
 
 
 def numeric_jacobian(function: Callable[[], Tensor], argument: Tensor, eps: float) -> Array:
-    """Return the Jacobian of ``function`` by central differences; the values of ``argument`` are changed during the calls."""
+    """Return the Jacobian of ``function`` by central differences.
+
+    The values of ``argument`` are changed before each call to ``function``, and restored at the end.
+    """
     original = argument._data
     rows = []
     try:

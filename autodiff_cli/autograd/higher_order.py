@@ -22,7 +22,7 @@ Index = tuple[str, ...]
 
 
 def count(sizes: list[int], order: int) -> int:
-    """Return the number of partial derivatives of an order, in which each mixed derivative counts once.
+    """Return the number of partial derivatives of an order; each mixed derivative is counted once.
 
     The number is the complete homogeneous symmetric polynomial of degree ``order`` in ``sizes``, the sizes of the variables.
     """
@@ -105,7 +105,8 @@ def _derivatives(tensor: Tensor, by: Mapping[str, Tensor], start: Tensor | None,
         return [[zeros_on(v.shape, v) for v in inputs] for _ in places]
     rows = []
     for place in places:
-        # Start from the element: with a one-hot cotangent, the zero of another element times an infinite derivative would be nan.
+        # The pass starts from the element.  A one-hot cotangent of the whole tensor would contain zeros for the other elements,
+        # and zero times an infinite derivative is nan.
         number = tensor if place is None else tensor[place]
         found = grad(number, inputs, start, retain_graph=True, create_graph=record, allow_unused=True)
         rows.append([zeros_on(v.shape, v) if g is None else g for v, g in zip(inputs, found, strict=True)])

@@ -41,7 +41,10 @@ class set_grad_enabled:
 
 
 class _Mode:
-    """The base class of ``no_grad`` and ``enable_grad``: context managers that nest, and decorators with or without ``()``."""
+    """The base class of ``no_grad`` and ``enable_grad``.
+
+    An instance is a context manager, which may be nested, and a decorator.  The class itself is also a decorator, without ``()``.
+    """
 
     mode: bool
 

@@ -128,7 +128,7 @@ def apply(tape: Tape, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
 
 
 def _of_elements(tape: Tape, primitive: Primitive, *arguments: Any) -> Tensor:
-    """Apply a primitive that only moves, adds and multiplies elements to arrays of operands, with NumPy."""
+    """Apply a primitive to arrays of operands with NumPy; the primitive only moves, adds and multiplies elements."""
     refusal = NotRecordable(f"'{primitive.name}' has no elementwise formula")
     if primitive.series not in _LINEAR and primitive.name not in _UNROLLED:
         raise refusal

@@ -165,7 +165,7 @@ class Code:
         return self._guarded(text) if divides_by_zero and self._guards else Fragment(text, operator.level)
 
     def _product(self, x: Operand, y: Operand) -> Fragment:
-        """Return a product: ``2*x`` with numbers first, ``x/y`` for the inverse of y, without redundant brackets."""
+        """Return a product as text, with numbers first (``2*x``), inverses as divisions (``x/y``) and no redundant brackets."""
         if type(y) is not Instruction or self._is_inverse(x):
             x, y = y, x
         left = self._text(x, PRODUCT)

@@ -1,4 +1,4 @@
-"""Points for ``gradcheck``: lists of values, and samples of ranges including the points at which a program switches branches."""
+"""Points for ``gradcheck``: lists of values, and samples of ranges with the points at which a program switches branches."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def function(name: str) -> str:
 
 
 def number(text: str) -> str:
-    """Return the LaTeX of a number in the notation of the language or of Python: ``2.5E-3`` is ``2.5 \\cdot 10^{-3}``."""
+    """Return the LaTeX of a number in the notation of the language or of Python, such as ``2.5 \\cdot 10^{-3}`` for ``2.5E-3``."""
     if text.lstrip("+-") in CONSTANTS:
         return text.replace(text.lstrip("+-"), CONSTANTS[text.lstrip("+-")])
     digits, _, exponent = text.replace("_", "").lower().partition("e")

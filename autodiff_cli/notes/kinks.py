@@ -171,7 +171,7 @@ def _worded(evaluation: Evaluation, switches: list[Switch], felt: dict[str, _Fel
 
 
 def _with_gradient(evaluation: Evaluation, group: list[Switch]) -> list[Switch]:
-    """Return the switches whose gradient is not 0, or all switches if there are none; a comparison does not have a gradient."""
+    """Return the switches whose gradient is not 0; if there are none, as for comparisons, return all switches."""
     from autodiff_cli.notes.step_gradients import step_gradients
 
     trace, gradients = step_gradients(evaluation)

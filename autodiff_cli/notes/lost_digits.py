@@ -80,7 +80,7 @@ def lost(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]]
     if not (ended or far):
         moves = not switches(evaluation, exact.order)
         suspects = rounding_trials.uncertain(evaluation, exact.order, found, exact.limit / _SUSPECT, moves)
-    if overflow.absorbs(trace):  # an absorbed term leaves a derivative of 0 in every trial
+    if overflow.absorbs(trace):  # if a sum absorbs a term, a derivative may be 0 in every trial
         suspects = [key for key, value in found.items() if key in suspects or np.any(value == 0)]
     if not suspects and not wrong_value:
         return notes

@@ -129,7 +129,7 @@ class _Search:
         self.wanted[id(tensor)] = self.wanted.get(id(tensor), False) | mask
 
     def _earlier(self, step: Step) -> Tensor | None:
-        """Return an earlier non-finite result from which a finite argument of the step, such as 1/inf, was computed."""
+        """Return an earlier non-finite result from which a finite argument of the step was computed; 1/inf, for example, is 0."""
         waiting = [value for value in flat(step) if type(value) is Tensor]
         if not all(is_finite(value._data) for value in waiting):
             return None

@@ -217,8 +217,8 @@ describe(
     edges=((6.0, 3.0), (1.0, 0.0)),
 )
 
-# As in PyTorch, powers with a constant exponent, with a constant base and with neither are separate operations: the VJP rule for
-# a constant exponent does not need a logarithm and is correct at 0 at every order.
+# As in PyTorch, powers with a constant exponent, with a constant base and with neither are separate operations.  The VJP rule for
+# a constant exponent does not need a logarithm, and its derivatives of every order are correct at 0.
 
 
 _EVEN = 2.0**53
@@ -368,7 +368,7 @@ describe(
 
 
 def _with_alpha(operation: TensorFunction) -> TensorFunction:
-    """Return a version of ``operation`` with a keyword argument that scales the second operand: ``x.add(y, alpha=2)``."""
+    """Return a version of ``operation`` with a keyword argument that scales the second operand, as in ``x.add(y, alpha=2)``."""
 
     def scaled(x: Array, y: Array, *, alpha: Number = 1) -> Any:
         return operation(x, y if alpha == 1 else y * alpha)

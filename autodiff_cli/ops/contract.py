@@ -134,7 +134,7 @@ def _summed(x: Value, labels: list[int], needed: set[int]) -> tuple[Any, list[in
 
 
 def _unstretched(x: Value, of_x: list[int], y: Value, of_y: list[int]) -> tuple[Any, list[int]]:
-    """Remove dimensions of length 1 that would broadcast against ``y``: the VJP rule does not sum over broadcast dimensions."""
+    """Remove dimensions of length 1 that would broadcast against ``y``, because the VJP rule does not sum over such dimensions."""
     lengths = dict(zip(of_y, y.shape, strict=True))
     stretched = [i for i, label in enumerate(of_x) if x.shape[i] == 1 != lengths.get(label, 1)]
     if stretched:

@@ -114,7 +114,8 @@ def _across(basis: Value, x: Value) -> Any:
 def _svd_vjp(g: list[Any], U: Value, S: Value, Vh: Value, full_matrices: bool) -> Any:
     k = S.shape[-1]
     if full_matrices and U.shape[-2] != Vh.shape[-1]:
-        # Singular vectors without a singular value are neither unique nor differentiable: as in PyTorch, ignore their cotangents.
+        # Singular vectors without a singular value are neither unique nor differentiable, so their cotangents are ignored, as in
+        # PyTorch.
         U, Vh = getitem(U, (..., slice(0, k))), getitem(Vh, (..., slice(0, k), slice(None)))
         g = [
             None if g[0] is None else getitem(g[0], (..., slice(0, k))),

@@ -99,7 +99,10 @@ def cofactors(x: Value) -> Any:
 
 
 def _nan_kept(x: Array, found: Array) -> Any:
-    """Set the results of matrices that contain nan to nan: elimination may stop at a zero pivot before it reaches the nan."""
+    """Set the results of matrices that contain nan to nan.
+
+    Elimination may stop at a zero pivot before it reaches the nan.
+    """
     if not np.isnan(np.add.reduce(x, None)):  # one sum over all matrices is faster than a test of each
         return found
     return np.where(np.any(np.isnan(x), (-2, -1)), x.dtype.type(np.nan), found)[()]

@@ -258,8 +258,8 @@ frac = declare(
     **_AT_WHOLE_BUT_ZERO,
 )
 
-# This is a primitive, because the VJP rules of operations on 1 - x**2 could multiply infinity by 0 where it is 0.  The value is
-# computed as a product, which is accurate near 1 and -1.
+# The value is computed as a product, which is accurate near 1 and -1.  It is a primitive, because the VJP rules of a product would
+# multiply an infinite cotangent by the factor that is 0 there, and the result would be nan.
 _one_minus_square = declare(
     "one_minus_square",
     lambda x: (1 - x) * (1 + x),

@@ -172,7 +172,10 @@ def _roughness(ends: Floats, values: Floats, shown: int) -> Floats:
 
 
 def _rougher(first: Floats, second: Floats) -> Bools:
-    """Return whether the first half of each interval is at least as rough as the second, in the first curve that is not smooth."""
+    """Return whether the first half of each interval is at least as rough as the second half.
+
+    The halves are compared in the first curve that is not smooth.
+    """
     worst = np.maximum(first, second)
     curve = np.where((worst > DOUBTFUL).any(0), (worst > DOUBTFUL).argmax(0), worst.argmax(0))
     columns = np.arange(first.shape[1])

@@ -107,7 +107,7 @@ def clipped(xs: Floats, ys: Floats, low: float, high: float) -> tuple[Floats, Fl
         with np.errstate(all="ignore"):
             crosses = np.flatnonzero((ys[:-1] < bound) & (ys[1:] > bound) | (ys[:-1] > bound) & (ys[1:] < bound))
             share = (bound - ys[crosses]) / (ys[crosses + 1] - ys[crosses])
-        share[np.isnan(share)] = 1.0  # next to a pole the curve crosses the bound as late as possible
+        share[np.isnan(share)] = 1.0  # next to a pole, the bound is crossed at the end of the interval
         at = xs[crosses] + share * (xs[crosses + 1] - xs[crosses])
         xs, ys = np.insert(xs, crosses + 1, at), np.insert(ys, crosses + 1, bound)
     with np.errstate(all="ignore"):

@@ -148,7 +148,7 @@ def _searched(
         inside = left[i] > low, right[i] < high
         limits = [_limits(sides, inside, extent, k) for k in range(shown)]
         kind = kind_of(limits, joined(limits, extent), float(at_middle[i]), extent)
-        if kind == "hole":  # 0/0: derivatives divide rounding errors by powers of the distance to the hole
+        if kind == "hole":  # near a hole, which is 0/0, rounding errors dominate the derivatives
             limits[1:] = [_limits(sides, inside, extent, k, CLOSEST * (high - low)) for k in range(1, shown)]
         through = joined(limits, extent)
         broken = through.index(False) if not all(through) else shown

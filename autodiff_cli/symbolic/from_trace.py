@@ -65,7 +65,10 @@ class _Conversion:
         return self.done[operand] if type(operand) is Instruction else self.algebra.number(operand)
 
     def _kind(self, instruction: Instruction) -> str:
-        """Return ``sum`` or ``product`` for a link of a chain, else ``""``; a negation belongs to the chain of its operand."""
+        """Return the kind of chain that an instruction belongs to: ``sum``, ``product`` or ``""``.
+
+        A negation belongs to the chain of its operand.
+        """
         primitive = instruction.primitive
         name = "" if primitive is None else primitive.name
         if name == "neg":
@@ -131,7 +134,7 @@ class _Conversion:
         return self.algebra.product(factors, Fraction(-1 if negative else 1))
 
     def _is_guard(self, condition: Operand, value: Operand) -> bool:
-        """Return whether a ``where`` instruction is a guard, which a VJP rule uses to set its value at single points to 0."""
+        """Return whether a ``where`` instruction is a guard, with which a VJP rule returns 0 at single points."""
         condition = resolved(condition)
         if self.guards_from is None or type(condition) is not Instruction or condition.index < self.guards_from:
             return False

@@ -177,5 +177,5 @@ class Declarations:
 
 
 def node_name(name: str) -> str:
-    """Return PyTorch's name for the node of an operation: ``log_ndtr`` gives ``LogNdtrBackward0``."""
+    """Return PyTorch's name for the node of an operation, such as ``LogNdtrBackward0`` for ``log_ndtr``."""
     return f"{''.join(part.capitalize() for part in name.split('_'))}Backward0"

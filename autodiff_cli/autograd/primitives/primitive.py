@@ -1,4 +1,4 @@
-"""Primitives: operations with VJP rules, which Taylor mode, tracing and exact arithmetic interpret."""
+"""Primitives: operations with VJP rules.  Taylor mode, tracing and arbitrary-precision arithmetic compute them in other ways."""
 
 from __future__ import annotations
 

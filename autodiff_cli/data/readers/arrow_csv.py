@@ -14,14 +14,17 @@ from autodiff_cli.data.row_blocks import ArrowArray, Block, ReadRequest
 
 
 def is_regular(data: bytes, delimiter: str) -> bool:
-    """Return whether every line is a row: quotes only enclose cells or are doubled, and no cell contains a newline."""
+    """Return whether every line is a row.
+
+    This is the case if quotes only enclose cells or are doubled, and no cell contains a newline.
+    """
     if pyarrow_if_there() is None:
         return False
     array = np.frombuffer(data, np.uint8)
     quotes = np.flatnonzero(array == ord('"'))
     if len(quotes) % 2:
         return False
-    # A doubled quote inside a cell is handled as the end of a quoted part and the beginning of the next one.
+    # A doubled quote inside a cell is handled as the end of a quoted part and the beginning of the next part.
     around = np.zeros(256, bool)
     around[[ord(delimiter), ord("\n"), ord('"')]] = True
     if not (around[array[quotes[::2] - 1]].all() and around[array[quotes[1::2] + 1]].all()):

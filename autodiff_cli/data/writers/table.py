@@ -14,7 +14,7 @@ _Row = tuple[object, ...]
 
 
 class _Ends(NamedTuple):
-    """The number of rows of a block, its first rows, and those of its last rows that are not among the first rows."""
+    """The number of rows of a block, its first rows, and the last rows that are not among the first rows."""
 
     rows: int
     first: list[_Row]
