@@ -69,7 +69,7 @@ class Version(NamedTuple):
 
 
 def changes_since(saved: Any, sequence_nr: int) -> Version:
-    """Return the number of in-place changes of the memory of a saved value, in total and since a node was recorded."""
+    """Return how often the memory of a saved value was changed in place, in total and since a node was recorded."""
     extra = getattr(saved, "_extra", None)
     root = None if extra is None else (saved if extra.base is None else extra.base)._extra
     if root is None or root.changes is None:

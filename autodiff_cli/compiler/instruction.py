@@ -67,7 +67,7 @@ class Instruction:
         return self.tape.of("neg", self)
 
     def __getitem__(self, key: tuple[()]) -> Instruction:
-        return self  # functions apply [()] to a sum of all elements, which NumPy returns as an instruction
+        return self  # NumPy returns the sum of all elements as an instruction, and functions apply [()] to it
 
     def __bool__(self) -> bool:
         raise undecided()

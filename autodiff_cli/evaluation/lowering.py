@@ -108,5 +108,5 @@ def decomposed(tape: Tape, primitive: Primitive, operands: tuple[Operand, ...], 
 @functools.lru_cache(256)
 def _evaluator(text: str, dtype: np.dtype[Any]) -> TracingEvaluator:
     evaluator = TracingEvaluator(text, {}, dtype)
-    evaluator.most_operations = sys.maxsize  # the cached evaluator counts the operations of all its uses
+    evaluator.most_operations = sys.maxsize  # a cached evaluator is used many times, and counts the operations of all uses
     return evaluator

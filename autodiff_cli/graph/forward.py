@@ -87,7 +87,7 @@ class _Builder:
         return len(self._nodes) - 1
 
     def _of(self, value: Tensor | float, tree: Syntax | None) -> int:
-        """Return the position of the node of an argument; an argument that is not the result of a step becomes a leaf."""
+        """Return the position of the node for an argument; an argument that is not the result of a step becomes a leaf."""
         if not isinstance(value, Tensor):
             return self._constant(value, tree)
         known = self._at.get(id(value))

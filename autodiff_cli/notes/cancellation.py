@@ -172,7 +172,7 @@ class _Errors:
         return error, before
 
     def _other(self, step: Step) -> tuple[Error, float]:
-        """Return the error of the result and the relative error of the arguments of a step that is not pointwise.
+        """Return the error of the result of a step that is not pointwise, and the relative error of its arguments.
 
         Joins and selections propagate absolute errors; other steps preserve the relative error.
         """

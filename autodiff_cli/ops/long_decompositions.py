@@ -120,7 +120,7 @@ def _series(n: int, sign: int, count: int, name: str) -> str:
 
 
 def far_out(n: int, order: int) -> tuple[float, ...]:
-    """Return the series in 1/x, for x >= 20, of sqrt(x)*x**order times the derivative of this order of exp(-x)*I_n(x)."""
+    """Return a series in 1/x, for x >= 20: the derivative of exp(-x)*I_n(x) of the given order, times sqrt(x)*x**order."""
     found, factor = [], 1 / math.sqrt(2 * math.pi)
     for k in range(28):
         found.append(factor * math.prod(-k - 0.5 - i for i in range(order)))

@@ -107,7 +107,7 @@ class Reference:
         return other
 
     def along(self) -> Differences:
-        """Return the directional derivatives in the direction of ones: all elements of the single variable shift equally."""
+        """Return the derivatives in the direction in which all elements of the single variable shift equally."""
         if len(self._inputs) == 1:
             return self.differences
 

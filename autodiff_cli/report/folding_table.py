@@ -187,7 +187,10 @@ def _split(strips: list[_Strip], room: int) -> list[list[_Strip]]:
 
 
 def _forced(strips: list[_Strip], room: int) -> _Fit:
-    """Return a part with a column that is too wide: arrays are wrapped between elements, and only words may be broken."""
+    """Return a part with a column that is too wide.
+
+    Arrays in it are wrapped between elements, and words may be broken.
+    """
     gap = _GAPS[-1]
     if len(strips) == 1:
         return _Fit(strips, [room], gap)

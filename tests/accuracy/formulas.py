@@ -44,7 +44,7 @@ class Call:
     """A function of numbers, and points to look at.
 
     Attributes:
-        expression: a call of it, with variables ``x`` and ``y``.
+        expression: a call to it, with variables ``x`` and ``y``.
         columns: the points, one array for each variable.
     """
 

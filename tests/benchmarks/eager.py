@@ -124,7 +124,7 @@ def growth() -> None:
     from autodiff_cli.language.parser import parse
 
     gc.set_threshold(200_000, 20, 100)  # as the command line sets it
-    print("\nchain of n calls of sin as text       parse   evaluate   backward       free   (seconds)   us per operation")
+    print("\nchain of n calls to sin as text       parse   evaluate   backward       free   (seconds)   us per operation")
     for count in (1_000, 10_000, 100_000):
         text = "sin(" * count + "x" + ")" * count
         marks = [time.perf_counter()]

@@ -98,7 +98,7 @@ class Writer:
     # Calls
 
     def call(self, shape: Shape, depth: int) -> str:
-        """A call of a function, as a function or as a method."""
+        """A call to a function, as a function or as a method."""
         known = signatures()
         by_name = known.by_shape.get(shape, {})
         pick = self.random.random()
@@ -121,7 +121,7 @@ class Writer:
         return f"{name}({', '.join(arguments + named)})"
 
     def reduced(self, depth: int) -> str:
-        """A number from a call of any function: some have no result of one of the usual shapes."""
+        """A number from a call to any function: some have no result of one of the usual shapes."""
         name = self.random.choice(signatures().names())
         calls = signatures().by_name.get(FUNCTIONS[name].name)
         if calls is None:
@@ -149,7 +149,7 @@ class Writer:
         return f"{self.written(call, depth)}[{call.result.index(shape)}]"  # type: ignore[arg-type]
 
     def any_call(self, depth: int) -> str:
-        """A call of any function with arguments of any shape, by position and by name."""
+        """A call to any function with arguments of any shape, by position and by name."""
         op = FUNCTIONS[self.random.choice(signatures().names())]
         count = self.random.randint(op.required, len(op.parameters))
         arguments = []

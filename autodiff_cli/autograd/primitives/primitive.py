@@ -95,7 +95,7 @@ PRIMITIVES: dict[TensorFunction, Primitive] = {}
 
 
 def dispatch(function: TensorFunction, args: Sequence[Any]) -> Any:
-    """Return the result of a declared function for an argument that is an instance of a subclass of ``Tensor``.
+    """Return the result of a declared function for arguments that include an instance of a subclass of ``Tensor``.
 
     Such a class (a Taylor series, a tracer) defines ``applied(primitive, args)``; the method of the first instance is called.
     """

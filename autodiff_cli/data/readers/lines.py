@@ -44,7 +44,7 @@ class TextReader(Reader):
         # A buffered file has read1, which BinaryIO does not declare.
         self._read = getattr(source.file, "read1" if source.unbuffered else "read")
         self._chunks = self.chunks()
-        self._begun = b""  # the lines after the header in its chunk
+        self._begun = b""  # the lines that follow the header in the same chunk
         self._rest = b""
         self._ended = False
         self._whole = False
