@@ -46,7 +46,7 @@ def run_backward(
     Returns:
         The cotangent of each target that was reached.
     """
-    # An infinite or nan derivative is a valid result: suppress the warnings of NumPy.
+    # NumPy's warnings are suppressed, because an infinite or nan derivative is a valid result.
     with np.errstate(all="ignore"):
         if not create_graph:
             return BackwardPass(roots, retain_graph, False, targets).run(roots)

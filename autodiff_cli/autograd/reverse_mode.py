@@ -109,7 +109,7 @@ def grad(
     for i, edge in enumerate(edges):
         if edge in captured:
             value = captured[edge]
-            # A broadcast gradient is read-only: return a copy.
+            # Return a copy, because a broadcast gradient is read-only.
             read_only = isinstance(value, np.ndarray) and not value.flags.writeable
             results.append(as_tensor(value.copy() if read_only else value))
         elif materialize_grads:

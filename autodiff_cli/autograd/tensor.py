@@ -30,7 +30,7 @@ LEAVES_ONLY = "you can only change requires_grad flags of leaf variables."
 LEAVES_ONLY_HINT = "call detach() to get a tensor with the same values and without a history"
 
 Operand = Any
-"""The other operand of an operator of a tensor: a tensor, an array or a number; any other type raises DtypeError."""
+"""The other operand of a tensor operator: a tensor, an array or a number; any other type raises DtypeError."""
 Index = Any
 """An index: a whole number, a slice, ``None``, ``...``, a mask, a tensor or list of positions, or a tuple of these."""
 

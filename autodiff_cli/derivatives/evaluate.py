@@ -163,7 +163,7 @@ def evaluate(
     result.value = evaluation.output._data
     first = evaluation.notes()
     with np.errstate(all="ignore"):
-        # Compute the higher orders first: the backward pass frees the graph.
+        # Compute the higher orders first, because the backward pass frees the graph.
         if order > 1 and evaluation.variables and not no_grad:
             found = partial_derivatives(evaluation, order)
             result.hessian = hessian(evaluation, found)

@@ -309,7 +309,7 @@ class Machine(Operations):
         return result
 
     def within(self, function: UserFunction, body: Syntax, given: Sequence[Any]) -> Tensor:
-        """Return the value of an expression over the parameters of a function; its tensors are not listed."""
+        """Return the value of an expression in the parameters of a function; its tensors are not listed."""
         before, self._scope = self._scope, dict(zip(function.parameters, given, strict=True))
         try:
             with self.tensors.unlisted():

@@ -136,7 +136,8 @@ def _share_values(x: Array, y: Array, base: float) -> Any:
     return np.where(difference >= 0, 1.0, small)[()] / (1 + small)
 
 
-# The quotient base**x/(base**x + base**y).  Its derivatives are products of shares, which are accurate in both tails.
+# The quotient base**x/(base**x + base**y).  Its derivatives are products of such quotients, which are accurate in
+# both tails.
 _share: TensorFunction = declare(
     "share",
     _share_values,

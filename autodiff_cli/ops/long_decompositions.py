@@ -135,7 +135,7 @@ def bessel_i(n: int) -> str | None:
     """Return the power series for abs(x) < 20, and the asymptotic series for larger x."""
     if n > _MOST_ORDER:
         return None
-    root = "exp(max(size, 20)/2)"  # used twice, because exp(size) may overflow where the product does not
+    root = "exp(max(size, 20)/2)"  # multiplied twice, because exp(size) may overflow where the product does not
     far = f"{root}*({root}*sqrt(w)*({polynomial(far_out(n, 0), 'w')}))"
     return f"{_SPLIT}; ({_series(n, 1, 38, 's')} if near else {far}){'*sign(x)' if n % 2 else ''}"
 

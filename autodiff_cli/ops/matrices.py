@@ -187,7 +187,7 @@ def symmetric(x: Value) -> Any:
 
 
 def _first_indefinite(matrix: Array) -> int:
-    """Return the order of the first leading minor that is not positive definite, or 0 if every leading minor is."""
+    """Return the order of the first leading minor that is not positive definite, or 0 if all are positive definite."""
     for k in range(1, len(matrix) + 1):
         try:
             np.linalg.cholesky(matrix[:k, :k])

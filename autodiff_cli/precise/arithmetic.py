@@ -280,7 +280,7 @@ class Number:
         return f"Number({self.value})"
 
     def __getitem__(self, key: tuple[()]) -> Number:
-        return self  # NumPy indexes a sum of all elements with ()
+        return self  # functions apply [()] to a sum of all elements
 
     # For an object array, NumPy implements ``np.sqrt``, ``np.exp`` and similar functions by calling these methods.
 

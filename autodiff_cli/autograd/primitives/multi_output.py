@@ -90,7 +90,7 @@ def multi_output(
             if hasattr(x, "of_several"):  # a tensor of arbitrary-precision numbers
                 parts = x.of_several(name, forward, args[1:])
                 return together(*parts) if results else tuple(parts)
-            # A Taylor series: the views are applied to its coefficients.
+            # For a Taylor series, the views are applied to the coefficients.
             if view is None:
                 raise NoSeriesError(f"{name} has no rule for power series")
             return tuple(view(x, i, *args[1:]) for i in range(len(forward(x._data, *args[1:]))))
