@@ -34,7 +34,7 @@ from autodiff_cli.postorder import postorder
 GRADIENT = "g"
 """The name of the upstream gradient in the declared formula of a VJP rule that does not multiply by a local derivative."""
 ARRIVING = "%gradient"
-"""The name of the upstream gradient in a formula with names of tensors, because a tensor may be named ``g``."""
+"""The name of the upstream gradient in a formula that contains names of tensors, where a tensor may be named ``g``."""
 _OTHERS = {
     "PowBackward2": "y**x*log(y)",  # a number raised to the power x
     "RsubBackward1": "-1",

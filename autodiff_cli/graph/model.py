@@ -41,7 +41,7 @@ class GraphNode:
         value, grad: the value and its gradient, as arrays or numbers; ``None`` if unknown.
         requires_grad: whether a gradient flows through the node; ``None`` in a graph without values.
         count: the number of nodes that this node represents.
-        call: the outermost call that contains the node, to a function that the program defines; ``None`` outside such calls.
+        call: the outermost user-function call that contains the node; ``None`` outside such calls.
     """
 
     kind: str

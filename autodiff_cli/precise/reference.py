@@ -145,7 +145,7 @@ def _numbers(arithmetic: Arithmetic, compute: Callable[[], Tensor]) -> tuple[lis
     """Compute a tensor, and return its elements and its shape.
 
     Raises:
-        NotPrecise: if the computation fails for any reason; the program is valid, because it succeeded in float arithmetic.
+        NotPrecise: if the computation fails for any reason; the program itself is valid, because it succeeded in float64.
     """
     try:
         tensor = compute()
