@@ -2,8 +2,9 @@
 
 Each value has an error in units of the machine epsilon of its type.  The given values are assumed to be exact.  The rounding
 of an operation adds an error of half the magnitude of the result, in these units.  The errors of its arguments are multiplied
-by the derivative, so relative errors are multiplied by the condition number ``abs(x*f'(x)/f(x))``.  For sums, products, quotients and roots, the code determines
-whether the result was rounded; ``5 - 5``, for example, is exact, and so is ``x**2 - 2*x + 1`` at 1.
+by the derivative, so relative errors are multiplied by the condition number ``abs(x*f'(x)/f(x))``.  For sums, products,
+quotients and roots, the code determines whether the result was rounded; ``5 - 5``, for example, is exact, and so is
+``x**2 - 2*x + 1`` at 1.
 """
 
 from __future__ import annotations
