@@ -83,7 +83,7 @@ def test_tensors_can_be_constants() -> None:
 
 ERRORS = [
     ("sin(x)", "", 2, "a plot needs a variable with a range", "--over x=-3:3"),
-    ("sin(x)", "--over x", 2, "needs NAME=FROM:TO", "--over x=-3:3"),
+    ("sin(x)", "--over x", 2, "expects NAME=FROM:TO", "--over x=-3:3"),
     ("sin(x)", "--over x=3", 2, "has only one end", "--over x=3:TO"),
     ("sin(x)", "--over x=3:", 2, "has only one end", "--over x=3:TO"),
     ("sin(x)", "--over x=:3", 2, "has only one end", "--over x=FROM:3"),
