@@ -84,7 +84,7 @@ class Quotient:
             # The estimate of a large error may be too small, so a failure requires a much larger difference.
             if not np.isfinite(value) or off > 100 * error:
                 return Verdict("fail", found, off, tolerance)
-            return Verdict("undecided", found, off, tolerance, "the difference quotients are not exact enough for a verdict")
+            return Verdict("undecided", found, off, tolerance, "the difference quotients are not accurate enough for a verdict")
         if error <= _KNOWN * max(abs(value), abs(found)) or (off == 0 and error == 0):
             return Verdict("pass", found, off, tolerance)
         return Verdict(

@@ -26,7 +26,8 @@ _FLATTEST = 1.6
 """The maximum slope at both ends of an edge, in horizontal pixels for each vertical pixel."""
 _NOTHING = 0.01
 _STRAIGHT, _FIRM = 0.5, 1e6
-"""An edge with a horizontal length of less than ``_STRAIGHT`` pixels is made vertical by the weight ``_FIRM`` of its end."""
+"""An edge whose ends are less than ``_STRAIGHT`` pixels apart horizontally is drawn vertical, because ``spread`` gives its end the
+weight ``_FIRM`` instead of 1."""
 
 
 class Routes:

@@ -135,9 +135,9 @@ class Verified:
         return mp.nstr(exact, digits, strip_zeros=True, min_fixed=-5, max_fixed=max(digits, 20))
 
     def to_dict(self) -> dict[str, object]:
-        """Return the correct digits for the JSON answer, and, if ``digits`` is set, the numbers that replace its floats.
+        """Return the counts of correct digits for the JSON object and, if ``digits`` is set, the texts that replace its floats.
 
-        In the JSON answer, tensors and derivatives of order 3 and above are in lists, to which ``mark`` is applied instead.
+        In the JSON object, tensors and derivatives of order 3 and above are in lists, to which ``mark`` is applied instead.
         """
         right = {path: right for path, right in self.right.items() if path[0] != "tensors"}
         texts = {path: text for path, text in self.texts.items() if path[0] not in ("tensors", "derivatives")}

@@ -19,7 +19,7 @@ Operand = Any
 Coefficient = Any
 """A Python float for a scalar, for fast arithmetic; otherwise an array that broadcasts to the shape of the series."""
 Recurrence = Callable[["Series", int], Coefficient]
-"""A function that computes one coefficient from the lower orders of a series and from its arguments."""
+"""A function that computes one coefficient of a series from its lower-order coefficients and the arguments of its operation."""
 
 
 class Series(Tensor):
