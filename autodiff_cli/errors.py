@@ -191,6 +191,12 @@ class GradcheckError(AutodiffError, RuntimeError):
     exit_code = 1
 
 
+class NotSolved(AutodiffError, RuntimeError):
+    """A fit, a root or a minimum that is not verified."""
+
+    exit_code = 1
+
+
 class NotFiniteError(AutodiffError, ArithmeticError):
     """A value or a derivative that is nan or infinite while ``--strict`` is set."""
 

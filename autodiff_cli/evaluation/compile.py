@@ -15,12 +15,12 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.compiler.instruction import CUSTOM_VJP, Instruction, Operand
 from autodiff_cli.compiler.program import Compiled, Program, Term, derivatives, terms
 from autodiff_cli.compiler.tape import Tape
-from autodiff_cli.compiler.tracer import Tracer, apply, as_operand, as_tensor
+from autodiff_cli.compiler.tracer import Tracer, apply, as_operand, as_operands, as_tensor
 from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, UnknownName, UsageError
 from autodiff_cli.evaluation.bindings import variables as as_leaves
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.expression import Evaluator
-from autodiff_cli.evaluation.names import free_names
+from autodiff_cli.evaluation.names import element_names, free_names
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
@@ -189,6 +189,39 @@ def trace(
     with np.errstate(all="ignore"), set_grad_enabled(False):
         output = one_number(evaluator(expression, {**leaves, **tracers}, np.dtype(dtype)))
     return Traced(tape, as_operand(output), variables)
+
+
+def trace_elements(
+    source: str, programs: Sequence[Syntax], shapes: Mapping[str, tuple[int, ...]], leaves: Mapping[str, Tensor], dtype: str
+) -> tuple[list[Instruction], list[Operand]]:
+    """Trace several programs of the same variables on one new tape.
+
+    Args:
+        source: the text of the programs.
+        programs: the tree of each program.
+        shapes: the shape of each variable.
+        leaves: the values of other names.
+        dtype: ``float64`` or ``float32``.
+
+    Returns:
+        The instructions of the elements of the variables, and the operands of the elements of the results, in order.
+
+    Raises:
+        NotRecordable: if a program cannot be traced.
+    """
+    tape = Tape(dtype)
+    elements = {name: [tape.variable(label) for label in element_names(name, shape)] for name, shape in shapes.items()}
+    tracers: dict[str, Tensor] = {}
+    for name, shape in shapes.items():
+        operands = np.empty(len(elements[name]), object)
+        operands[:] = elements[name]
+        tracers[name] = as_tensor(tape, operands.reshape(shape))
+    results: list[Operand] = []
+    with np.errstate(all="ignore"), set_grad_enabled(False):
+        for program in programs:
+            evaluator = TracingEvaluator(source, {**leaves, **tracers}, np.dtype(dtype), program)
+            results.extend(as_operands(evaluator.as_tensor(evaluator.run())).flat)
+    return [element for each in elements.values() for element in each], results
 
 
 def one_number(evaluator: Evaluator) -> Tensor:

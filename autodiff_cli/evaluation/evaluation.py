@@ -17,7 +17,7 @@ from autodiff_cli.evaluation.bindings import constant, variables
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.evaluation.trace import Trace
-from autodiff_cli.language.tree import walk
+from autodiff_cli.language.tree import Syntax, walk
 from autodiff_cli.limits import check_printed, places
 from autodiff_cli.suggest import suggestion
 
@@ -100,6 +100,7 @@ class Evaluation:
         dtype: ``float64`` or ``float32``.
         no_grad: whether to evaluate without recording operations.
         gradient: the initial cotangent of the backward pass for an output that is not a scalar: numbers, an array or a text.
+        tree: the tree of the program, if it is already parsed.
 
     Raises:
         AutodiffError: if the expression is invalid or cannot be evaluated; the error has the position in the expression.
@@ -114,6 +115,7 @@ class Evaluation:
         dtype: str = "float64",
         no_grad: bool = False,
         gradient: Value | None = None,
+        tree: Syntax | None = None,
     ) -> None:
         self.expression = expression
         self.dtype = dtype
@@ -133,7 +135,7 @@ class Evaluation:
         kind = np.dtype(dtype)
         self.leaves = variables({**values, **constants}, kind, self.wrt)
         self.variables = {name: self.leaves[name] for name in self.wrt}
-        self.evaluator = Evaluator(expression, self.leaves, kind)
+        self.evaluator = Evaluator(expression, self.leaves, kind, tree)
         self.trace: Trace = []
         self.evaluator.tensors.steps = self.trace
         with np.errstate(all="ignore"), set_grad_enabled(not no_grad):

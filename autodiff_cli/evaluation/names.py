@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import MissingValue, Span, setting
@@ -49,6 +50,11 @@ def free_names(tree: Syntax, given: Iterable[str] = (), variables: Iterable[str]
         if statement.kind in ("assignment", "unpack"):
             known.update(child.text for child in statement.children if child.kind == "NAME")
     return found
+
+
+def element_names(name: str, shape: Sequence[int]) -> list[str]:
+    """Return the name of each element of a variable: ``x`` for a scalar, ``x[0]`` or ``x[0, 1]`` for an array."""
+    return [f"{name}[{', '.join(map(str, place))}]" if shape else name for place in itertools.product(*map(range, shape))]
 
 
 def without_value(missing: Mapping[str, Span], source: str) -> MissingValue:

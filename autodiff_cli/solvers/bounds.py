@@ -1,0 +1,85 @@
+"""Bounds of variables: intervals such as ``0:10``, ``0:`` and ``:10``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.errors import UnknownName, UsageError, setting
+from autodiff_cli.evaluation.bindings import constant, named
+from autodiff_cli.suggest import suggestion
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.dtypes import Array
+
+Interval = tuple[float, float]
+
+
+def intervals(texts: Iterable[str] | Mapping[str, str | Interval], name: str) -> dict[str, Interval]:
+    """Return the intervals in texts such as ``b=0:10,c=:5``, by variable.
+
+    Args:
+        texts: the texts; or, in Python, the interval of each variable as a text or as a pair of numbers.
+        name: the setting that contains the texts.
+
+    Raises:
+        UsageError: if an interval is not ``FROM:TO``, is empty, or is given twice.
+    """
+    given: list[tuple[str, str | Interval]] = []
+    if isinstance(texts, Mapping):
+        given.extend(texts.items())
+    else:
+        given.extend(pair for text in texts for pair in named(text, name, "0:10"))
+    found: dict[str, Interval] = {}
+    for variable, value in given:
+        if variable in found:
+            raise UsageError(f"'{variable}' is given twice with {setting(name)}", hint="give each variable one interval")
+        found[variable] = _interval(variable, value, name)
+    return found
+
+
+def _interval(variable: str, value: str | Interval, name: str) -> Interval:
+    ends: Sequence[str | float] = value.split(":") if isinstance(value, str) else value
+    if len(ends) != 2:
+        raise UsageError(
+            f"{setting(name)} expects {variable}=FROM:TO, but got '{value}'",
+            hint=f"write {setting(name, f'{variable}=0:10')}, or leave out one end: {variable}=0:",
+        )
+    low, high = (_end(end, empty, name, variable) for end, empty in zip(ends, (-math.inf, math.inf), strict=True))
+    if not low < high:
+        raise UsageError(f"the interval of '{variable}' in {setting(name)} is empty: {value}", hint="write the smaller end first")
+    return low, high
+
+
+def _end(end: str | float, empty: float, name: str, variable: str) -> float:
+    if not isinstance(end, str):
+        return float(end)
+    if not end.strip():
+        return empty
+    value: Array = constant(end, name, variable)
+    if value.ndim or np.isnan(value):
+        raise UsageError(
+            f"an end of the interval of '{variable}' in {setting(name)} is not a number: {end}", hint="use two numbers"
+        )
+    return float(value)
+
+
+def check_names(given: Iterable[str], known: Collection[str], name: str, kind: str) -> None:
+    """Raise an error if a setting names a variable that does not exist.
+
+    Args:
+        given: the names in the setting.
+        known: the names that exist.
+        name: the setting.
+        kind: the kind of the names, such as ``variable`` or ``parameter``.
+
+    Raises:
+        UnknownName: if a name does not exist.
+    """
+    for each in given:
+        if each not in known:
+            hint = suggestion(each, known) or f"the {kind}s: {', '.join(known) or 'none'}"
+            raise UnknownName(f"{setting(name)} names '{each}', which is not a {kind}", hint=hint)
