@@ -49,6 +49,7 @@ from autodiff_cli.ops.determinants import *  # noqa: F403
 from autodiff_cli.ops.elementary import *  # noqa: F403
 from autodiff_cli.ops.extremes import *  # noqa: F403
 from autodiff_cli.ops.factorials import *  # noqa: F403
+from autodiff_cli.ops.incomplete import *  # noqa: F403
 from autodiff_cli.ops.linalg import *  # noqa: F403
 from autodiff_cli.ops.logarithms import *  # noqa: F403
 from autodiff_cli.ops.loss import *  # noqa: F403

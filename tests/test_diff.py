@@ -233,9 +233,10 @@ STATICS: dict[str, list[tuple[Any, ...]]] = {
     "celu": [(1.5,)],
     "rsub": [(2.5,)],
     "clamp": [(-1, 1), (None, 0.5), (0.1, None), ()],
+    **{name: [] for name in ("exp1", "expi", "lambertw", "lambertw_rise")},  # without a formula of simpler functions
 }
 UNIT = ("erfinv_slope", "ndtri_slope", "odds_slope", "logit", "binomial_logpmf")
-POSITIVE = ("beta", "polygamma_gap", "normal_logpdf", "poisson_logpmf", "binomial_logpmf")
+POSITIVE = ("beta", "betaln", "polygamma_gap", "normal_logpdf", "poisson_logpmf", "binomial_logpmf")
 DERIVED = {"tanh_slope": ("t", np.tanh), "sigmoid_slope": ("s", lambda x: 1 / (1 + np.exp(-x)))}
 WRITTEN = [primitive for primitive in PRIMITIVES.values() if primitive.elementwise and primitive.decomposition is not None]
 

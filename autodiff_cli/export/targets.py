@@ -110,8 +110,8 @@ PYTHON = Target(
     logic=("and", "or", "not"),
     operators=("remainder", "floor_divide"),
 )
-_SCIPY = _same("special.", "erf erfc erfinv ndtr log_ndtr ndtri i0 i0e i1 i1e j0 j1 gamma digamma") | _renamed(
-    "special.", _TWO, xlogy="xlogy", xlog1py="xlog1py", zeta="zeta"
+_SCIPY = _same("special.", "erf erfc erfinv ndtr log_ndtr ndtri i0 i0e i1 i1e j0 j1 gamma digamma expi exp1") | _renamed(
+    "special.", _TWO, xlogy="xlogy", xlog1py="xlog1py", zeta="zeta", betaln="betaln"
 )
 _NUMPY = "exp2 cbrt abs sign isnan isinf isfinite round logical_not"
 _OF_TWO = ("hypot", "fmod", "remainder", "floor_divide", "maximum", "minimum", "logaddexp", "logaddexp2")
@@ -123,7 +123,7 @@ NUMPY = Target(
     | _renamed("np.", **_INVERSE)
     | _renamed("np.", _TWO, atan2="arctan2", **_NUMPY_TWO)
     | _SCIPY
-    | {"bessel_j": "special.jv({1}, {0})"},
+    | {"bessel_j": "special.jv({1}, {0})", "lambertw": "special.lambertw({0}, {1}).real"},
     where="np.where({c}, {x}, {y})",
     infinity="np.inf",
     nan="np.nan",

@@ -1,4 +1,4 @@
-"""The gamma function, its logarithm and derivatives, and the beta and zeta functions."""
+"""The factorial and the gamma function, its logarithm and derivatives, and the beta and zeta functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autodiff_cli.ops import long_decompositions
 from autodiff_cli.ops.long_decompositions import BERNOULLI
 from autodiff_cli.ops.scipy_backend import from_math, from_scipy
 
-__all__ = ["beta", "digamma", "gamma", "lgamma", "polygamma", "polygamma_gap", "zeta"]
+__all__ = ["beta", "betaln", "digamma", "factorial", "gamma", "lgamma", "polygamma", "polygamma_gap", "zeta"]
 
 declare = Declarations(__name__, elementwise=True)
 
@@ -73,6 +73,7 @@ def _lgamma(x: Array) -> Any:
     return np.where(near, np.where(low, value - np.log1p(z), value), _lgamma_elsewhere(x) if not np.all(near) else 0.0)[()]
 
 
+_LOG_ROOT_2_PI = math.log(2 * math.pi) / 2
 _PI_COTANGENT = (math.pi**2 / 3, math.pi**4 / 45, 2 * math.pi**6 / 945)
 
 
@@ -121,15 +122,29 @@ digamma: TensorFunction = declare(
     convention="the value is -inf at 0 and nan at -1, -2, ...; the derivative at these points is inf (PyTorch gives 6.6e32 at -1)",
     **_POLES,
 )
+_gamma_values = from_math(_gamma_number, "gamma")
 gamma = declare(
     "gamma",
-    from_math(_gamma_number, "gamma"),
+    _gamma_values,
     {"x": lambda g, x, out: g * (out * digamma(x))},
     decomposition=long_decompositions.GAMMA,
     summary="gamma function: (x - 1)! for whole numbers x",
     formula="gamma(x)*digamma(x)",
     convention="the value is inf at 0, and nan at -1, -2, ...",
     **_POLES,
+)
+factorial = declare(
+    "factorial",
+    lambda x: _gamma_values(x + 1),
+    {"x": lambda g, x, out: g * (out * digamma(x + 1))},
+    decomposition="gamma(x + 1)",
+    summary="x!, which is gamma(x + 1) for all real x",
+    formula="factorial(x)*digamma(x + 1)",
+    domain="x is not -1, -2, ...",
+    convention="the value is inf at -1, and nan at -2, -3, ...",
+    inside=lambda x: (x >= 0) | (x != np.floor(x)),
+    samples=((0.3,), (4.0,), (-1.6,), ([0.7, 2.5],)),
+    edges=((-1.0,), (-2.0,)),
 )
 
 _zeta = from_scipy("zeta")
@@ -286,21 +301,30 @@ def stirling_tail(x: Array) -> Any:
     return total / x
 
 
+def _high(a: Array, b: Array) -> tuple[Array, Array, Array]:
+    """Return the smaller and the larger argument, and whether asymptotic formulas hold; elsewhere replace them by 1 and 60."""
+    small, large = np.minimum(a, b), np.maximum(a, b)
+    far = (small > 0) & (large > 50) & (large < math.inf)
+    return np.where(far, small, 1.0), np.where(far, large, 60.0), far
+
+
+def _log_of_two_large(low: Array, high: Array) -> Any:
+    """Return log(beta(low, high)) for arguments of at least 50, from Stirling's formula."""
+    total = low + high
+    logs = low * np.log1p(high / low) + high * np.log1p(low / high) + 0.5 * (np.log(low) + np.log(high / total))
+    return _LOG_ROOT_2_PI + stirling_tail(low) + stirling_tail(high) - stirling_tail(total) - logs
+
+
 @np.errstate(all="ignore")
 def _beta(a: Array, b: Array) -> Any:
-    small, large = np.minimum(a, b), np.maximum(a, b)
-    far = (small > 0) & (large > 50)
+    low, high, far = _high(a, b)
     if not np.any(far):
         return from_scipy("beta")(a, b)
     # Compute gamma(small) * gamma(large)/gamma(large + small), because SciPy's difference of logarithms would lose digits.
-    low, high = np.where(far, small, 1.0), np.where(far, large, 60.0)
     total = low + high
     tails = stirling_tail(high) - stirling_tail(total)
     one_large = from_scipy("gamma")(low) * high**-low * np.exp(tails + low - (total - 0.5) * np.log1p(low / high))
-    w = np.maximum(low, 50.0)
-    logs = low * np.log1p(high / low) + high * np.log1p(low / high) + 0.5 * (np.log(w) + np.log(high / total))
-    both_large = math.sqrt(2 * math.pi) * np.exp(stirling_tail(w) + tails - logs)
-    value = np.where(low < 50, one_large, both_large)
+    value = np.where(low < 50, one_large, np.exp(_log_of_two_large(np.maximum(low, 50.0), high)))
     return np.where(far, value, from_scipy("beta")(a, b))[()]
 
 
@@ -318,5 +342,34 @@ beta = declare(
     domain="a > 0, b > 0",
     inside=lambda a, b: (a > 0) & (b > 0),
     samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2.0])),
+    edges=((0.0, 1.5),),
+)
+
+
+@np.errstate(all="ignore")
+def _betaln(a: Array, b: Array) -> Any:
+    value = np.log(np.abs(from_scipy("beta")(a, b)))
+    value = np.where(np.isfinite(value), value, from_scipy("betaln")(a, b))  # the beta function overflows or underflows
+    low, high, far = _high(a, b)
+    if not np.any(far):
+        return value[()]
+    total = low + high
+    tails = stirling_tail(high) - stirling_tail(total)
+    one_large = _lgamma(low) - low * np.log(high) + (tails + low - (total - 0.5) * np.log1p(low / high))
+    large = np.where(low < 50, one_large, _log_of_two_large(np.maximum(low, 50.0), high))
+    return np.where(far, large, value)[()]
+
+
+betaln = declare(
+    "betaln",
+    in_one_type(_betaln),
+    {"a": lambda g, a, b: g * -polygamma_gap(a, b), "b": lambda g, a, b: g * -polygamma_gap(b, a)},
+    methods=(),
+    decomposition="lgamma(a) + lgamma(b) - lgamma(a + b)",
+    summary="log(beta(a, b)), without overflow and underflow",
+    formula="-polygamma_gap(a, b), -polygamma_gap(b, a)",
+    domain="a > 0, b > 0",
+    inside=lambda a, b: (a > 0) & (b > 0),
+    samples=((0.7, 2.5), (3.0, 1.2), ([1.5, 60.0], [0.4, 2000.0])),
     edges=((0.0, 1.5),),
 )

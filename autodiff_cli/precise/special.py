@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math as floats
 from functools import partial
 
 from autodiff_cli.errors import NotPrecise
@@ -121,6 +122,35 @@ def _beta(m: Arithmetic, a: Real, b: Real) -> Real:
     return sign * m.exp(_lgamma(m, a) + _lgamma(m, b) - _lgamma(m, a + b)) if sign else m.zero
 
 
+def _betaln(m: Arithmetic, a: Real, b: Real) -> Real:
+    return m.log(_beta(m, a, b)) if a > 0 and b > 0 else m.mp.nan
+
+
+# The exponential integrals and the Lambert W function
+
+
+def _expi(m: Arithmetic, x: Real) -> Real:
+    mp = m.mp
+    if not x or not m.finite(x):
+        return -mp.inf if not x else x if x > 0 else -m.zero if x < 0 else mp.nan
+    if mp.mag(x) > 20:
+        raise NotPrecise("expi")
+    return mp.ei(x)
+
+
+def _exp1(m: Arithmetic, x: Real) -> Real:
+    return -_expi(m, -x) if x >= 0 else m.mp.nan
+
+
+def _lambertw(m: Arithmetic, x: Real, k: int) -> Real:
+    mp = m.mp
+    if float(x) == -1 / floats.e and x * mp.e < -1:
+        return mp.mpf(-1)  # the float nearest to the branch point is below it
+    if not (x * mp.e >= -1 and (k == 0 or x <= 0)):
+        return mp.nan
+    return x if mp.isinf(x) else -mp.inf if k and not x else mp.re(mp.lambertw(x, k))
+
+
 # Bessel functions
 
 
@@ -170,6 +200,11 @@ SPECIAL: dict[str, Entry] = {
     "polygamma": _polygamma,
     "zeta": _zeta,
     "beta": _beta,
+    "betaln": _betaln,
+    "factorial": lambda m, x: _gamma(m, x + 1),
+    "expi": _expi,
+    "exp1": _exp1,
+    "lambertw": _lambertw,
     **{f"j{n}": partial(_bessel_j, n=n) for n in (0, 1)},
     **{f"i{n}": partial(_bessel_i, n=n) for n in (0, 1)},
     **{f"i{n}e": partial(_bessel_scaled, n=n) for n in (0, 1)},

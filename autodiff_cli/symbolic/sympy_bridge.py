@@ -36,8 +36,9 @@ MOST_SECONDS = 6.0
 _SAME = (
     *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     *("sign", "floor", "erf", "erfc", "erfinv", "gamma", "digamma", "polygamma"),
+    "factorial",
 )
-_NAMES = {"abs": "Abs", "ceil": "ceiling", "max": "Max", "min": "Min", "lgamma": "loggamma"}
+_NAMES = {"abs": "Abs", "ceil": "ceiling", "max": "Max", "min": "Min", "lgamma": "loggamma", "expi": "Ei"}
 _COMPARISONS = {name: name.capitalize() for name in COMPARISONS}
 _LOGIC = {name: name.removeprefix("logical_").capitalize() for name in LOGIC}
 _SYMBOLS = {"pi": "pi", "e": "E", "inf": "oo", "nan": "nan", "true": "true", "false": "false"}
