@@ -32,7 +32,9 @@ from autodiff_cli.ops import comparison as _comparison
 from autodiff_cli.ops import contract as _contract
 from autodiff_cli.ops import elementary as _elementary
 from autodiff_cli.ops import factorials as _factorials
+from autodiff_cli.ops import faddeeva as _faddeeva
 from autodiff_cli.ops import matrices as _matrices
+from autodiff_cli.ops import numerical as _numerical
 from autodiff_cli.ops import positions as _positions
 from autodiff_cli.ops import shape as _shape
 from autodiff_cli.ops import views as _views
@@ -49,17 +51,20 @@ from autodiff_cli.ops.determinants import *  # noqa: F403
 from autodiff_cli.ops.elementary import *  # noqa: F403
 from autodiff_cli.ops.extremes import *  # noqa: F403
 from autodiff_cli.ops.factorials import *  # noqa: F403
+from autodiff_cli.ops.faddeeva import *  # noqa: F403
 from autodiff_cli.ops.incomplete import *  # noqa: F403
 from autodiff_cli.ops.linalg import *  # noqa: F403
 from autodiff_cli.ops.logarithms import *  # noqa: F403
 from autodiff_cli.ops.loss import *  # noqa: F403
 from autodiff_cli.ops.matrices import *  # noqa: F403
 from autodiff_cli.ops.norms import *  # noqa: F403
+from autodiff_cli.ops.numerical import *  # noqa: F403
 from autodiff_cli.ops.positions import *  # noqa: F403
 from autodiff_cli.ops.reduce import *  # noqa: F403
 from autodiff_cli.ops.shape import *  # noqa: F403
 from autodiff_cli.ops.sorting import *  # noqa: F403
 from autodiff_cli.ops.special import *  # noqa: F403
+from autodiff_cli.ops.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.views import *  # noqa: F403
 
 # PyTorch's names for data types and constants.
@@ -94,9 +99,11 @@ ln = _elementary.log
 radians = _elementary.deg2rad
 gammaln = _factorials.lgamma
 psi = _factorials.digamma
+dawson = _faddeeva.dawsn
 expm = _matrices.matrix_exp
 inverse = _matrices.inv
 pinverse = _matrices.pinv
+trapz = _numerical.trapezoid
 take_along_axis = _positions.take_along_dim
 concat = _shape.cat
 concatenate = _shape.cat

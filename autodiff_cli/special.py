@@ -13,6 +13,7 @@ from autodiff_cli.ops.elementary import round as round
 from autodiff_cli.ops.factorials import *  # noqa: F403
 from autodiff_cli.ops.factorials import digamma as psi
 from autodiff_cli.ops.factorials import lgamma as gammaln
+from autodiff_cli.ops.faddeeva import *  # noqa: F403
 from autodiff_cli.ops.incomplete import *  # noqa: F403
 from autodiff_cli.ops.logarithms import *  # noqa: F403
 from autodiff_cli.ops.special import *  # noqa: F403

@@ -218,6 +218,7 @@ STATICS: dict[str, list[tuple[Any, ...]]] = {
     **{name: [(0,), (1,), (2,)] for name in ("polygamma", "polygamma_gap")},
     "bell": [(1.0,), (0.5,)],
     "sinc_slope": [(1,), (2,), (3,)],
+    **{name: [(1,), (2,)] for name in ("erfcx_slope", "dawsn_slope")},
     "share": [(math.e,), (2.0,)],
     **{name: [(0,), (1,), (2,), (3,)] for name in ("bessel_i", "bessel_j")},
     "bessel_scaled": [(0, 0), (0, 1), (1, 1), (0, 2), (1, 3)],

@@ -123,6 +123,7 @@ NUMPY = Target(
     | _renamed("np.", **_INVERSE)
     | _renamed("np.", _TWO, atan2="arctan2", **_NUMPY_TWO)
     | _SCIPY
+    | _same("special.", "erfcx dawsn")
     | {"bessel_j": "special.jv({1}, {0})", "lambertw": "special.lambertw({0}, {1}).real"},
     where="np.where({c}, {x}, {y})",
     infinity="np.inf",
@@ -151,7 +152,7 @@ TORCH = Target(
     "PyTorch",
     _same("torch.", f"{_ELEMENTARY} asin acos atan asinh acosh atanh exp2 abs sign isnan isinf isfinite round")
     | _same("torch.", "sigmoid erf erfc erfinv logical_not i0")
-    | _same("torch.special.", "digamma log_ndtr ndtri i0e i1 i1e")
+    | _same("torch.special.", "digamma erfcx log_ndtr ndtri i0e i1 i1e")
     | _renamed("torch.", _TWO, atan2="atan2", **_NUMPY_TWO)
     | _renamed("torch.special.", _TWO, xlogy="xlogy", xlog1py="xlog1py"),
     where="torch.where({c}, {x}, {y})",

@@ -13,6 +13,7 @@ _GREEK = (
 CONSTANTS = {"inf": r"\infty", "nan": r"\mathrm{nan}"}
 SYMBOLS = {
     **{name: rf"\{name}" for name in ("log", "ln", "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "det", "max", "min")},
+    **{name: rf"\{name}" for name in ("sec", "csc", "cot")},
     "asin": r"\arcsin",
     "acos": r"\arccos",
     "atan": r"\arctan",
@@ -42,7 +43,10 @@ SYMBOLS = {
 }
 """Functions with a LaTeX command or symbol; other functions are printed by name."""
 RAISED = frozenset(
-    ("sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "log", "ln", "log2", "log10")
+    [
+        *("sin", "cos", "tan", "sec", "csc", "cot", "asin", "acos", "atan"),
+        *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "log", "ln", "log2", "log10"),
+    ]
 )
 """Functions whose exponent is written after the name: the square of ``sin(x)`` is ``\\sin^{2}(x)``."""
 _SPECIAL = {

@@ -16,6 +16,7 @@ from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.autograd.primitives.types import Operand, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
+from autodiff_cli.ops.creation import zeros_like
 
 __all__ = [
     "all",
@@ -26,6 +27,7 @@ __all__ = [
     "equal",
     "ge",
     "gt",
+    "heaviside",
     "isclose",
     "isfinite",
     "isinf",
@@ -159,6 +161,22 @@ def _of_two(name: str, forward: np.ufunc, sign: str) -> TensorFunction:
 
 
 maximum, minimum = _of_two("maximum", np.maximum, ">"), _of_two("minimum", np.minimum, "<")
+
+
+heaviside = declare(
+    "heaviside",
+    np.heaviside,
+    {"x": lambda g: zeros_like(g), "values": lambda g, x: where(x == 0, g, 0.0)},
+    selects=True,
+    decomposition="values if x == 0 else 1.0 if x > 0 else 0.0 if x < 0 else x",
+    summary="0 where x < 0, 1 where x > 0, and values where x = 0",
+    formula="0, 1 where x = 0 else 0",
+    smooth="x != 0",
+    convention="the derivative with respect to x is 0 also at the jump; PyTorch does not differentiate heaviside",
+    kink=lambda x: x == 0,
+    samples=((1.5, 0.5), ([-1.0, 2.0], [0.5, 0.3])),
+    edges=((0.0, 0.5),),
+)
 
 
 def _inside(x: Value, low: Operand | None, high: Operand | None) -> Any:

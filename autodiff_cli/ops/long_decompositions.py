@@ -323,3 +323,47 @@ def polygamma_gap(n: int) -> str | None:
     lines.append(f"rest = {' + '.join(parts)}")
     plain = f"polygamma({n}, a + b) - polygamma({n}, a)"
     return "; ".join([*lines, f"{'-' if n % 2 else ''}(total + rest) if positive else {plain}"])
+
+
+# The scaled complementary error function and Dawson's integral
+
+
+def far_faddeeva(order: int) -> float:
+    """Return the absolute value from which the asymptotic series of the derivatives of these functions is accurate."""
+    return math.sqrt(44 + 8 * order)
+
+
+@functools.cache
+def far_terms(order: int) -> tuple[float, ...]:
+    """Return the coefficients of z**(-2*k - 1 - order) in the derivative of the sum of (1/2)_k*z**(-2*k - 1), DLMF 7.12."""
+    found, factor = [], 1.0
+    for k in range(30 + 2 * order):
+        found.append((-1) ** order * factor * math.prod(2 * k + 1 + i for i in range(order)))
+        factor *= k + 0.5
+    return tuple(found)
+
+
+def _derivative_of_faddeeva(value: str, order: int, sign: int, constant: str) -> str:
+    """Return the recurrence for small x, and the asymptotic series for large x; see ``ops.faddeeva``."""
+    lines = [f"near = {'x' if sign > 0 else 'abs(x)'} <= {far_faddeeva(order)!r}"]
+    lines += ["t = x if near else 1.0; w = 1.0 if near else 1/x", f"s = {-sign}*w*w", value]
+    for n in range(order):
+        lines.append(f"f{n + 1} = {sign}*(2*t*f{n} {f'+ {2 * n}*f{n - 1}' if n else f'- {constant}'})")
+    far = f"{constant}/2*({polynomial(far_terms(order), 's')})*{'*'.join(['w'] * (order + 1))}"
+    return "; ".join([*lines, f"f{order} if near else {far}"])
+
+
+def erfcx(order: int = 0) -> str:
+    """Return exp(x**2)*erfc(x) for small x, where x**2 is split into an exact square and a small rest."""
+    value = "head = round(16*t)/16; f0 = exp(head*head)*(exp((t - head)*(t + head))*erfc(t))"
+    return _derivative_of_faddeeva(value, order, 1, "(2/sqrt(pi))")
+
+
+def dawsn(order: int = 0) -> str:
+    """Return Rybicki's sum (Computers in Physics 3, 1989) of exponentials at odd multiples of 1/4, and a power series near 0."""
+    close = [(-2) ** k / math.prod(range(1, 2 * k + 2, 2)) for k in range(14)]
+    lines = ["size = abs(t); n = 2*round(2*size); r = size - n/4; a = exp(r/2); b = 1/a; u = a*a; v = b*b"]
+    lines += ["a1 = a; b1 = b"] + [f"a{i} = a{i - 2}*u; b{i} = b{i - 2}*v" for i in range(3, 26, 2)]
+    terms = [f"{math.exp(-i * i / 16)!r}*(a{i}/(n + {i}) + b{i}/(n - {i}))" for i in range(25, 0, -2)]
+    lines.append(f"q = t*t; f0 = t*({polynomial(close, 'q')}) if size < 0.4 else sign(t)*exp(-r*r)/sqrt(pi)*({' + '.join(terms)})")
+    return _derivative_of_faddeeva("; ".join(lines), order, -1, "1")

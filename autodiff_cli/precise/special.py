@@ -76,6 +76,36 @@ def _hazard(m: Arithmetic, x: Real) -> Real:
     return mp.npdf(x) / (mp.erfc(-x / mp.sqrt(2)) / 2)
 
 
+def _asymptotic(m: Arithmetic, z: Real, sign: int) -> Real:
+    """Return the sum of (-sign)**k*(1/2)_k/z**(2*k + 1), for large z."""
+    total = term = 1 / z
+    for k in range(10000):
+        term *= -sign * (k + m.mp.mpf(1) / 2) / (z * z)
+        total += term
+        if abs(term) <= abs(total) * m.mp.eps:
+            break
+    return total
+
+
+def _is_far(m: Arithmetic, z: Real) -> bool:
+    """Return whether the asymptotic series reaches the precision, where its smallest term is about exp(-abs(z)**2)."""
+    return bool(abs(z) * abs(z) > m.mp.prec + 30)
+
+
+def _erfcx(m: Arithmetic, x: Real) -> Real:
+    mp = m.mp
+    if not m.finite(x):
+        return mp.nan if mp.isnan(x) else m.zero if x > 0 else mp.inf
+    return _asymptotic(m, x, 1) / mp.sqrt(mp.pi) if x > 0 and _is_far(m, x) else m.exp(x * x) * mp.erfc(x)
+
+
+def _dawsn(m: Arithmetic, x: Real) -> Real:
+    mp = m.mp
+    if not m.finite(x):
+        return mp.nan if mp.isnan(x) else m.zero
+    return _asymptotic(m, x, -1) / 2 if _is_far(m, x) else mp.sqrt(mp.pi) / 2 * m.exp(-x * x) * mp.erfi(x)
+
+
 # Gamma and related functions
 
 
@@ -194,6 +224,8 @@ SPECIAL: dict[str, Entry] = {
     "ndtri": _ndtri,
     "erfinv": _erfinv,
     "hazard": _hazard,
+    "erfcx": _erfcx,
+    "dawsn": _dawsn,
     "lgamma": _lgamma,
     "gamma": _gamma,
     "digamma": _digamma,

@@ -37,6 +37,7 @@ _SAME = (
     *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     *("sign", "floor", "erf", "erfc", "erfinv", "gamma", "digamma", "polygamma"),
     "factorial",
+    *("sec", "csc", "cot"),
 )
 _NAMES = {"abs": "Abs", "ceil": "ceiling", "max": "Max", "min": "Min", "lgamma": "loggamma", "expi": "Ei"}
 _COMPARISONS = {name: name.capitalize() for name in COMPARISONS}
@@ -143,7 +144,6 @@ class _FromSymPy:
         names = {**{name: name for name in _SAME}, **_NAMES, **_COMPARISONS, **_LOGIC}
         self.functions = {getattr(sympy, theirs): ours for ours, theirs in names.items()}
         self.symbols = {getattr(sympy, theirs): ours for ours, theirs in _SYMBOLS.items()}
-        self.inverse = {sympy.sec: "cos", sympy.csc: "sin", sympy.cot: "tan"}
 
     def formula(self, expression: Expression) -> Formula | None:
         """Convert an expression to a formula; return ``None`` if the language lacks one of its functions."""
@@ -193,8 +193,6 @@ class _FromSymPy:
             parts = iter(given)
             ours, *shape = self.undefined[name]
             return algebra.call(ours, *[next(parts) if part is None else part for part in shape])
-        if one.func in self.inverse:
-            return algebra.product([(algebra.call(self.inverse[one.func], *given), Fraction(-1))])
         ours = self.functions.get(one.func)
         if ours is None:
             return None

@@ -77,9 +77,9 @@ def calls(magnitudes: Sequence[float] = MAGNITUDES, few: Sequence[float] = FEW) 
     return list(found.values())
 
 
-SECTIONS = ("elementary", "activation", "special", "bessel", "factorials", "logarithms", "density")
+SECTIONS = ("elementary", "trigonometry", "activation", "special", "faddeeva", "bessel", "factorials", "logarithms", "density")
 """Where the functions of numbers are declared."""
-ONLY_IN_RULES = ("hazard", "mills_fraction", "bessel_scaled", "polygamma_gap", "sinc_slope")
+ONLY_IN_RULES = ("hazard", "mills_fraction", "bessel_scaled", "polygamma_gap", "sinc_slope", "erfcx_slope", "dawsn_slope")
 """Functions that are there for the derivatives of others, and are measured with those."""
 
 
