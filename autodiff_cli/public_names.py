@@ -66,6 +66,7 @@ from autodiff_cli.ops.sorting import *  # noqa: F403
 from autodiff_cli.ops.special import *  # noqa: F403
 from autodiff_cli.ops.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.views import *  # noqa: F403
+from autodiff_cli.solvers.fitting.fit import fit as fit
 
 # PyTorch's names for data types and constants.
 bool, int64, float32, float64 = map(dtype, ("bool", "int64", "float32", "float64"))

@@ -156,7 +156,7 @@ def command(
     task = Task(
         **keywords,
         order=order,
-        lets=dict(map(_let, lets)),
+        lets=dict(map(as_let, lets)),
         keep=keep and not rows.quiet,
         on_error=on_error,
         strict=strict,
@@ -199,7 +199,8 @@ def _check_stays(path: str, given: str, chosen: str, quiet: bool) -> None:
         raise UsageError(message, hint=f"omit the format, or write to another file: -o FILE --format {chosen}")
 
 
-def _let(text: str) -> tuple[str, str]:
+def as_let(text: str) -> tuple[str, str]:
+    """Split ``NAME=COLUMN``."""
     name, equals, column = text.partition("=")
     if not equals or not name.strip().isidentifier() or not column:
         raise click.UsageError(f"--let expects NAME=COLUMN, but got '{text}'\n  hint: write --let \"r=Radius (mm)\"")

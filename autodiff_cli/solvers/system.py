@@ -118,7 +118,7 @@ class System:
         n = len(x)
 
         def results(by: list[Instruction], of: list[Operand]) -> list[Operand]:
-            return [_along(_along(each, by), by) for each in of]
+            return [second_along(each, by) for each in of]
 
         def eagerly() -> Vector:
             rows = [self.hessian(x, row) @ direction for row in np.eye(self.count)]
@@ -287,3 +287,8 @@ def _along(operand: Operand, by: list[Instruction]) -> Operand:
     for i, slope in enumerate(gradient(operand, by)):
         total = tape.of("add", total, tape.of("mul", tape.variable(f"v:{i}"), slope))
     return total
+
+
+def second_along(operand: Operand, by: list[Instruction]) -> Operand:
+    """Append the second derivative of an operand in the direction of the variables ``v:i`` to its tape."""
+    return _along(_along(operand, by), by)

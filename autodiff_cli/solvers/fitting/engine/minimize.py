@@ -1,0 +1,236 @@
+"""The minimum of a sum of squares: Levenberg-Marquardt with geodesic acceleration, then Newton with the exact Hessian.
+
+Sources: More, "The Levenberg-Marquardt algorithm: implementation and theory" (1978), for the scaling; Nielsen, "Damping parameter
+in Marquardt's method" (1999), for the damping; Transtrum and Sethna, "Improvements to the Levenberg-Marquardt algorithm for
+nonlinear least-squares minimization" (2012), for geodesic acceleration; Bates and Watts, "A relative offset orthogonality
+convergence criterion for nonlinear least squares" (1981), for the measure of convergence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.solvers.fitting.engine.objective import Linear, Objective, triangle
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+DAMPING = 1e-3
+"""The damping of the first step, relative to the scaled normal equations."""
+ACCELERATION = 0.75
+"""The maximum length of the acceleration of a step, relative to half of the step (the alpha of Transtrum and Sethna)."""
+NEAR = 1e-3
+"""The relative offset at which Newton steps are tried for the first time."""
+EPSILON = float(np.finfo(float).eps)
+MOST_NEWTON = 30
+
+
+class Box(NamedTuple):
+    """The bounds of n parameters: ``lower <= p <= upper``."""
+
+    lower: Vector
+    upper: Vector
+
+    def inside(self, p: Vector) -> Vector:
+        """Return the nearest point within the bounds."""
+        return np.minimum(np.maximum(p, self.lower), self.upper)
+
+    def free(self, p: Vector, gradient: Vector) -> Mask:
+        """Return which parameters are not held at a bound, where the objective would decrease beyond the bound."""
+        return ~(((p <= self.lower) & (gradient > 0)) | ((p >= self.upper) & (gradient < 0)))
+
+
+class Step(NamedTuple):
+    """A step of the minimisation.
+
+    Attributes:
+        kind: ``start``, ``levenberg-marquardt`` or ``newton``, with ``rejected`` after it if the point was not accepted.
+        point: the point reached.
+        value: the objective there.
+        length: the norm of the scaled step.
+        damping: the damping mu of the step.
+    """
+
+    kind: str
+    point: Vector
+    value: float
+    length: float
+    damping: float
+
+
+class Outcome(NamedTuple):
+    """The end of a minimisation.
+
+    Attributes:
+        point: the best point.
+        value: the objective there.
+        steps: the number of accepted steps.
+        ended: ``converged``, ``stalled`` or ``steps``.
+    """
+
+    point: Vector
+    value: float
+    steps: int
+    ended: str
+
+
+class Minimizer:
+    """A minimisation of an objective within bounds.
+
+    Args:
+        objective: the objective.
+        start: the first point.
+        box: the bounds; ``None`` for none.
+        most: the maximum number of steps, accepted or not.
+        watch: a function that is called with every step.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        start: Vector,
+        box: Box | None = None,
+        most: int = 10_000,
+        watch: Callable[[Step], None] | None = None,
+    ) -> None:
+        n = len(start)
+        self.objective = objective
+        self.box = box or Box(np.full(n, -np.inf), np.full(n, np.inf))
+        self.point = self.box.inside(np.asarray(start, float))
+        self.most = most
+        self.steps = self.tried = 0
+        self._watch = watch or (lambda _: None)
+        self._near = NEAR
+
+    def run(self) -> Outcome:
+        """Minimise the objective from the start, at which it must be finite with its derivatives."""
+        value = self.objective.value(self.point)
+        linear = self.objective.linear(self.point)
+        scale = np.zeros(len(self.point))
+        damping, growth = DAMPING, 2.0
+        self._watch(Step("start", self.point, value, 0.0, damping))
+        while True:
+            free = self.box.free(self.point, linear.gradient)
+            scale = np.maximum(scale, linear.norms)
+            part = linear.of(free)
+            if not free.any() or _offset(part) <= self._near or value == 0:
+                polished = self._newton(value)
+                if polished is not None:
+                    return polished
+                self._near = self._near * 1e-2 if self._near > 1e-12 else 0.0
+                linear = self.objective.linear(self.point)
+                value = self.objective.value(self.point)
+                continue
+            if self.tried >= self.most:
+                return Outcome(self.point, value, self.steps, "steps")
+            d = np.where(scale > 0, scale, 1.0)
+            step, predicted = self._step(part, d[free], damping, free)
+            self.tried += 1
+            trial = self.point.copy()
+            trial[free] = (self.point[free] + step) if step is not None else self.point[free]
+            trial = self.box.inside(trial)
+            length = float(np.linalg.norm(d * (trial - self.point)))
+            if step is not None and length <= 2 * EPSILON * float(np.linalg.norm(d * self.point)):
+                polished = self._newton(value)
+                return polished or Outcome(self.point, value, self.steps, "stalled")
+            new = self.objective.value(trial) if step is not None else np.inf
+            gain = (value - new) / predicted if predicted > 0 and np.isfinite(new) else -1.0
+            after = self.objective.linear(trial) if gain > 0 else None
+            accepted = after is not None and after.finite
+            self._watch(Step("levenberg-marquardt" + ("" if accepted else " rejected"), trial, new, length, damping))
+            if accepted and after is not None:
+                self.point, value, linear = trial, new, after
+                self.steps += 1
+                damping, growth = damping * max(1 / 3, 1 - (2 * gain - 1) ** 3), 2.0
+            else:
+                damping, growth = damping * growth, growth * 2
+
+    def _step(self, linear: Linear, d: Vector, damping: float, free: Mask) -> tuple[Vector | None, float]:
+        """Return the damped step with its acceleration, and the predicted decrease; ``None`` if the acceleration is too large."""
+        n = len(d)
+        damped = np.vstack(
+            [np.column_stack([linear.factor / d, -linear.image]), np.column_stack([np.sqrt(damping) * np.eye(n), np.zeros(n)])]
+        )
+        factor = triangle([damped], n + 1)
+        triangular = factor[:n, :n]
+        try:
+            scaled = np.linalg.solve(triangular, factor[:n, n])
+            predicted = 0.5 * float(scaled @ (damping * scaled - linear.gradient / d))
+            velocity = np.zeros(len(free))
+            velocity[free] = scaled / d
+            second = self.objective.along(self.point, velocity)[free] / d
+            acceleration = -0.5 * np.linalg.solve(triangular, np.linalg.solve(triangular.T, second))
+        except np.linalg.LinAlgError:
+            return None, 0.0
+        if not np.isfinite(scaled).all():
+            return None, 0.0
+        if not np.isfinite(acceleration).all() or 2 * np.linalg.norm(acceleration) > ACCELERATION * np.linalg.norm(scaled):
+            return None, predicted
+        return (scaled + acceleration) / d, predicted
+
+    def _newton(self, value: float) -> Outcome | None:
+        """Take Newton steps until they are rounding; return ``None`` if they do not converge."""
+        point, best, size = self.point, self.point, np.inf
+        start = value
+        for _ in range(MOST_NEWTON):
+            at = self.objective.quadratic(point)
+            if not at.finite:
+                return None
+            free = self.box.free(point, at.gradient)
+            step, scaled = newton_step(at.gradient[free], at.hessian[np.ix_(free, free)])
+            if step is None:
+                return None
+            d = np.sqrt(np.diag(at.hessian)[free])
+            rounding = EPSILON * float(np.linalg.norm(d * point[free]))
+            if at.value > start * (1 + 1e-6) and size > 1e4 * rounding:
+                return None
+            if scaled >= size / 2 and scaled > rounding and size > 1e6 * rounding:
+                return None  # not convergent
+            if scaled >= size / 2:
+                break
+            size, best, value = scaled, point, at.value
+            if scaled <= rounding / 4:
+                break
+            trial = point.copy()
+            trial[free] += step
+            trial = self.box.inside(trial)
+            self.tried += 1
+            self.steps += 1
+            self._watch(Step("newton", trial, at.value, scaled, 0.0))
+            if np.array_equal(trial, point):
+                break
+            point = trial
+        else:
+            return None
+        self.point = best
+        return Outcome(best, value, self.steps, "converged")
+
+
+def newton_step(gradient: Vector, hessian: NDArray[np.float64]) -> tuple[Vector | None, float]:
+    """Return the Newton step and its norm in the metric of the Hessian; ``None`` if the Hessian is not positive definite."""
+    if not len(gradient):
+        return gradient, 0.0
+    diagonal = np.diag(hessian)
+    if not (diagonal > 0).all():
+        return None, np.inf
+    d = np.sqrt(diagonal)
+    try:
+        lower = np.linalg.cholesky(hessian / np.outer(d, d))
+    except np.linalg.LinAlgError:
+        return None, np.inf
+    half = np.linalg.solve(lower, -gradient / d)
+    return np.linalg.solve(lower.T, half) / d, float(np.linalg.norm(half))
+
+
+def _offset(linear: Linear) -> float:
+    """Return the relative offset: the tangent part of the residuals relative to the orthogonal part."""
+    return float(np.linalg.norm(linear.image)) / linear.rest if linear.rest > 0 else (np.inf if linear.image.any() else 0.0)
+
+
+__all__ = ["Box", "Minimizer", "Outcome", "Step", "newton_step"]

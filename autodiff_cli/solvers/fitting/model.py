@@ -1,0 +1,164 @@
+"""The residuals of a model on the rows of a table, with their exact derivatives with respect to the parameters.
+
+A model is traced once.  Parameters are scalars and columns are arrays, and each kind of derivative is a Program that is made when
+it is first requested.  Rows are computed in blocks, so that the memory does not grow with the number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.compiler.gradient import gradient
+from autodiff_cli.compiler.instruction import Operand
+from autodiff_cli.compiler.program import Compiled, Program, terms
+from autodiff_cli.errors import LimitError, NotRecordable, ShapeError
+from autodiff_cli.evaluation.bindings import variables
+from autodiff_cli.evaluation.compile import RowByRowProgram, trace_elements
+from autodiff_cli.evaluation.evaluation import Evaluation
+from autodiff_cli.language.tree import Syntax, unparse
+from autodiff_cli.solvers.system import second_along
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Vector = NDArray[np.float64]
+    Matrix = NDArray[np.float64]
+    Rows = tuple[slice, Matrix]
+    """The range of rows of a block, and one row of numbers for each result."""
+
+BLOCK = 1 << 21
+"""The maximum number of elements of the results of a block."""
+
+
+class Model:
+    """The residuals of N rows as functions of n parameters.
+
+    Args:
+        source: the text of the model, which spans refer to.
+        tree: the program of the model; its result is the residual of one row, or any other number for each row.
+        parameters: the names of the parameters.
+        columns: the data, by name: N numbers each.
+        constants: the values of other names, which may be arrays.
+        threads: the number of threads; by default one for each processor.
+
+    Attributes:
+        rows: the number N of rows.
+        reason: the reason why the model cannot be traced and every row is evaluated separately; ``None`` if it is traced.
+
+    Raises:
+        AutodiffError: if the model cannot be evaluated; the error has the position in the source.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        tree: Syntax,
+        parameters: Sequence[str],
+        columns: Mapping[str, Vector],
+        constants: Mapping[str, ArrayLike] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.source, self.tree, self.parameters, self.columns = source, tree, tuple(parameters), dict(columns)
+        self.rows = len(next(iter(columns.values()))) if columns else 0
+        self.reason: str | None = None
+        self._constants = dict(constants or {})
+        self._leaves = variables(self._constants, np.dtype(np.float64), ())
+        self._threads = threads
+        self._programs: dict[str, Compiled] = {}
+        shapes: dict[str, tuple[int, ...]] = {name: () for name in (*self.parameters, *self.columns)}
+        try:
+            by, of = trace_elements(source, [tree], shapes, self._leaves, "float64")
+            self._by, self._of = by[: len(self.parameters)], of[0]
+        except (NotRecordable, LimitError) as error:
+            self.reason = error.message
+            return
+        if len(of) != 1:
+            raise ShapeError(
+                f"expected one number for each row, but the model has {len(of)}",
+                span=tree.span,
+                source=source,
+                hint="sum it, or take one of its elements",
+            )
+
+    def values(self, p: Vector) -> Vector:
+        """Return the residuals: N numbers."""
+        return np.concatenate([np.zeros(0), *(block[0] for _, block in self.blocks("values", p))])
+
+    def jacobian(self, p: Vector) -> Matrix:
+        """Return the Jacobian matrix, of shape (N, n)."""
+        return np.concatenate([np.zeros((0, len(p))), *(block[:-1].T for _, block in self.blocks("jacobian", p))])
+
+    def blocks(self, kind: str, p: Vector, direction: Vector | None = None) -> Iterator[Rows]:
+        """Yield the results for consecutive ranges of rows.
+
+        Args:
+            kind: ``values`` for the residual r; ``jacobian`` for the n first derivatives and r; ``along`` for the n first
+                derivatives and the second derivative in a direction; ``second`` for the n first derivatives, r, and the
+                n*(n+1)/2 second derivatives of the lower triangle of the Hessian matrix, row by row.
+            p: the n parameters.
+            direction: the direction of ``along``.
+        """
+        program = self._program(kind)
+        scalars = dict(zip(self.parameters, p, strict=True))
+        if direction is not None and self.reason is None:
+            scalars.update({f"v:{i}": v for i, v in enumerate(direction)})
+        count = max(BLOCK // max(len(program.outputs), 1), 1)
+        for start in range(0, self.rows, count):
+            rows = slice(start, min(start + count, self.rows))
+            out = np.empty((len(program.outputs), rows.stop - start))
+            program.run({**scalars, **{name: column[rows] for name, column in self.columns.items()}}, list(out))
+            yield rows, out if self.reason is None else self._arranged(kind, out, direction)
+
+    def evaluation(self, row: int, p: Vector) -> Evaluation:
+        """Return the eager evaluation of one row, with the trace that explains a value that is not finite."""
+        at = dict(zip(self.parameters, map(float, p), strict=True))
+        data = {name: float(column[row]) for name, column in self.columns.items()}
+        return Evaluation(self.source, {**data, **at}, self._constants, tree=self.tree)
+
+    def _program(self, kind: str) -> Compiled:
+        if self.reason is None and kind not in self._programs:
+            try:
+                with np.errstate(all="ignore"), set_grad_enabled(False):
+                    wanted = self._results(kind)
+                names = [*self.parameters, *self.columns]
+                names += [f"v:{i}" for i in range(len(self.parameters))] if kind == "along" else []
+                self._programs[kind] = Program(wanted, names, [()] * len(wanted), np.float64, self._threads)
+            except (NotRecordable, LimitError) as error:
+                self.reason = error.message
+                self._programs.clear()
+        if self.reason is not None and kind not in self._programs:
+            order = {"values": 0, "jacobian": 1}.get(kind, 2)
+            names = [*self.parameters, *self.columns]
+            self._programs[kind] = RowByRowProgram(
+                unparse(self.tree), names, self._leaves, terms(self.parameters, order), "float64", str(self.reason)
+            )
+        return self._programs[kind]
+
+    def _results(self, kind: str) -> list[Operand]:
+        """Append the results of a kind to the tape, see ``blocks``."""
+        if kind == "values":
+            return [self._of]
+        slopes = gradient(self._of, self._by)
+        if kind == "jacobian":
+            return [*slopes, self._of]
+        if kind == "along":
+            return [*slopes, second_along(self._of, self._by)]
+        return [*slopes, self._of, *(one for i, slope in enumerate(slopes) for one in gradient(slope, self._by[: i + 1]))]
+
+    def _arranged(self, kind: str, out: Matrix, direction: Vector | None) -> Matrix:
+        """Return the results of a program that evaluates every row separately in the order of ``blocks``."""
+        n = len(self.parameters)
+        if kind in ("values", "jacobian"):
+            return np.vstack([out[1 : n + 1], out[:1]]) if kind == "jacobian" else out
+        upper = np.zeros((n, n), int)
+        upper[np.triu_indices(n)] = np.arange(n * (n + 1) // 2) + n + 1
+        places = (upper + np.triu(upper, 1).T)[np.tril_indices(n)]
+        if kind == "second":
+            return np.vstack([out[1 : n + 1], out[:1], out[places]])
+        assert direction is not None
+        hessians = out[upper + np.triu(upper, 1).T]
+        return np.vstack([out[1 : n + 1], np.einsum("ijm,i,j->m", hessians, direction, direction)[None]])

@@ -1,0 +1,164 @@
+"""A fit before it is solved: the model on its data, the parameters, and what is known about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.errors import DataError, NotSolved, ParseError, UsageError, setting
+from autodiff_cli.evaluation.names import free_names
+from autodiff_cli.language.tree import Syntax
+from autodiff_cli.solvers.equations import Equations, equations
+from autodiff_cli.solvers.fitting.dataset import Dataset
+from autodiff_cli.solvers.fitting.engine.loss import Loss
+from autodiff_cli.solvers.fitting.engine.minimize import Box
+from autodiff_cli.solvers.fitting.least_squares import LeastSquares
+from autodiff_cli.solvers.fitting.model import Model
+from autodiff_cli.wording import listed
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from autodiff_cli.solvers.bounds import Interval
+
+    Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A model, its data and its parameters.
+
+    Attributes:
+        expression: the model as it was given.
+        statements: the parsed model, with the definitions of tied parameters first.
+        data: the columns that the model needs.
+        start: the start of each parameter, by name, in order of occurrence; those in ``fixed`` keep it.
+        fixed: the parameters that keep their value.
+        ties: the names that the definitions of ``statements`` compute from parameters.
+        constants: the values of other names.
+        bounds: the interval of a parameter, by name.
+        scale: the factor of each residual: 1/sigma, or the square root of the weight; ``None`` for 1.
+        absolute: whether the scale is known, so that standard errors are not scaled by the residuals.
+        loss: the loss function.
+        threads: the number of threads; by default one for each processor.
+    """
+
+    expression: str
+    statements: Equations
+    data: Dataset
+    start: dict[str, float]
+    fixed: tuple[str, ...] = ()
+    ties: tuple[str, ...] = ()
+    constants: Mapping[str, ArrayLike] = field(default_factory=dict)
+    bounds: Mapping[str, Interval] = field(default_factory=dict)
+    scale: Vector | None = None
+    absolute: bool = False
+    loss: Loss = field(default_factory=Loss)
+    threads: int | None = None
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """The names of the parameters that are fitted, in the order of the vector p."""
+        return tuple(name for name in self.start if name not in self.fixed)
+
+    @property
+    def first(self) -> Vector:
+        """The start of the free parameters."""
+        return np.array([self.start[name] for name in self.free], float)
+
+    @property
+    def box(self) -> Box:
+        """The bounds of the free parameters."""
+        ends = [self.bounds.get(name, (-np.inf, np.inf)) for name in self.free]
+        return Box(np.array([low for low, _ in ends], float), np.array([high for _, high in ends], float))
+
+    @cached_property
+    def model(self) -> Model:
+        """The residuals: the left side minus the right side of the equation."""
+        return self.computing(self.statements.equations[0].residual)
+
+    def computing(self, tree: Syntax, data: Mapping[str, Vector] | None = None) -> Model:
+        """Return a function of the rows and the free parameters as a model.
+
+        Args:
+            tree: an expression of the names and functions of the statements.
+            data: other columns than those of the data.
+        """
+        given = {**self.constants, **{name: self.start[name] for name in self.fixed}}
+        columns = self.data.columns if data is None else data
+        return Model(self.statements.source, self.statements.program(tree), self.free, columns, given, self.threads)
+
+    @cached_property
+    def objective(self) -> LeastSquares:
+        """Half the sum of the squares of the scaled residuals, or its robust replacement."""
+        return LeastSquares(self.model, self.scale, self.loss)
+
+    def check(self) -> None:
+        """Check that the fit can begin.
+
+        Raises:
+            DataError: if there are no rows, or fewer rows than parameters.
+            NotSolved: if a residual or a derivative is not finite at the start; the message names the row and the operation.
+        """
+        n = len(self.free)
+        if not self.free:
+            raise UsageError("the model has no parameter to fit", hint="parameters are names that are not columns or constants")
+        if not self.data.rows:
+            raise DataError("the data have no rows")
+        if self.data.rows < n:
+            raise DataError(
+                f"{self.data.rows} rows cannot determine {n} parameters: {listed(self.free)}",
+                hint=f"fix parameters with {setting('fix', self.free[-1])}, or add data",
+            )
+        at = self.box.inside(self.first)
+        for rows, block in self.model.blocks("jacobian", at):
+            for kind, numbers in (("the residual", block[-1:]), ("a derivative", block[:-1])):
+                bad = ~np.isfinite(numbers).all(axis=0)
+                if bad.any():
+                    raise self._not_finite(rows.start + int(np.argmax(bad)), at, kind)
+
+    def _not_finite(self, row: int, at: Vector, kind: str) -> NotSolved:
+        from autodiff_cli.notes import notes_on
+
+        evaluation = self.model.evaluation(row, at)
+        found = [one for one in notes_on(evaluation, [], 1) if one["kind"] in ("domain", "nonfinite", "overflow")]
+        reason = f" ({found[0]['message']})" if found else ""
+        values = ", ".join(f"{name}={value:g}" for name, value in zip(self.free, at, strict=True))
+        error = NotSolved(
+            f"{self.data.place(row)}: {kind} is not finite at the start, {values}{reason}",
+            hint=f"choose other starting values with {setting('at')}",
+        )
+        return error if not found or found[0]["span"] is None else error.at(found[0]["span"], self.statements.source)  # type: ignore[return-value]
+
+
+def parsed(expression: str, ties: Mapping[str, str], known: set[str]) -> Equations:
+    """Parse a model, with the definitions of tied parameters first.
+
+    Args:
+        expression: the model: definitions, and one equation or expression.
+        ties: the expression of each tied parameter.
+        known: the names that are columns or have a value.
+
+    Raises:
+        ParseError: if the model is invalid or does not have exactly one equation.
+    """
+    source = "; ".join([*(f"{name} = {text}" for name, text in ties.items()), expression])
+    found = equations(source, known)
+    if len(found.equations) > 1:
+        raise ParseError(
+            "a model is one equation",
+            span=found.equations[1].span,
+            source=source,
+            hint="write y = EXPRESSION, where y is a column; definitions may come before it",
+        )
+    return found
+
+
+def unknown_names(statements: Equations, columns: set[str], given: set[str]) -> list[str]:
+    """Return the names of a model that are neither columns nor have a value, in order of occurrence: the parameters."""
+    tree = statements.program(statements.equations[0].residual)
+    return [name for name in free_names(tree, given, columns) if name not in columns]

@@ -1,0 +1,103 @@
+"""The result of a fit: parameters with their uncertainty, the statistics of the residuals, and what was proven."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff_cli.command_result import Named, Record
+from autodiff_cli.solvers.fitting.engine.proof import Proof
+from autodiff_cli.solvers.fitting.problem import Problem
+from autodiff_cli.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+    Matrix = NDArray[np.float64]
+
+
+class Fit(Solution):
+    """The result of ``fit``.
+
+    Attributes:
+        problem: the problem that was solved.
+        point: the free parameters at the solution, in the order of ``problem.free``.
+        proof: the facts about the solution.
+        level: the confidence level of the intervals.
+        values: the value of every parameter, those that are fixed or tied included, by name.
+        errors: the standard errors by name; nan where there is none.
+        parameters: the record of each parameter, by name: value, std_error, interval, start, fixed, at_bound.
+        covariance, correlation: the matrices of the free parameters, as dictionaries by name.
+        residual: rss, std, dof, rows.
+        statistics: r2, aic, aicc, bic, chi2, reduced_chi2, p.
+        scaled: what the standard errors are scaled by: ``residuals``, ``sigma`` or ``weights``.
+        outliers: the largest standardised residuals, each with its row.
+        trace: the record of each step, if it was requested.
+        digits: the number of certain digits of the worst parameter.
+    """
+
+    values: dict[str, float]
+    errors: dict[str, float]
+    parameters: dict[str, Record]
+    covariance: dict[str, dict[str, float]]
+    correlation: dict[str, dict[str, float]]
+    residual: Record
+    statistics: Record
+    outliers: list[Record]
+    scaled: str
+
+    def __init__(self, problem: Problem, point: Vector, proof: Proof, level: float) -> None:
+        super().__init__("fit", problem.expression)
+        self.problem, self.point, self.proof, self.level = problem, point, proof, level
+        self.trace: list[Record] | None = None
+        self.extra: Record = {}
+
+    @property
+    def digits(self) -> int | None:
+        """The number of certain digits of the worst parameter."""
+        found = self.proof.digits[self.proof.free]
+        return None if not len(found) or np.isnan(found).any() else int(np.min(found))
+
+    def answer(self) -> Record:
+        found: Record = {
+            "parameters": self.parameters,
+            "covariance": self.covariance,
+            "correlation": self.correlation,
+            "residual": self.residual,
+            "statistics": self.statistics,
+            "digits": self.digits,
+            "errors_from": self.scaled,
+            "level": self.level,
+            "offset": self.proof.offset,
+            "condition": self.proof.condition,
+            "outliers": self.outliers,
+            **self.extra,
+        }
+        if self.trace is not None:
+            found["trace"] = self.trace
+        return found
+
+    def numbers(self) -> list[Named]:
+        return [(name, record["value"]) for name, record in self.parameters.items()] if self.converged else []
+
+    def records(self) -> list[Record]:
+        return [
+            {
+                "name": name,
+                "value": record["value"],
+                "std_error": record["std_error"],
+                "low": None if record["interval"] is None else record["interval"][0],
+                "high": None if record["interval"] is None else record["interval"][1],
+                "start": record["start"],
+                "fixed": record["fixed"],
+                "at_bound": record["at_bound"],
+            }
+            for name, record in self.parameters.items()
+        ]
+
+
+def by_names(names: tuple[str, ...], matrix: Matrix) -> dict[str, dict[str, Any]]:
+    """Return a matrix as a dictionary of rows by name."""
+    return {a: dict(zip(names, row, strict=True)) for a, row in zip(names, matrix.tolist(), strict=True)}

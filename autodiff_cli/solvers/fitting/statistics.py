@@ -1,0 +1,81 @@
+"""The statistics of a fit: covariance, intervals, and measures of the residuals."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.command_result import Record
+from autodiff_cli.ops.scipy_backend import from_scipy
+from autodiff_cli.solvers.fitting.engine.proof import Proof
+from autodiff_cli.solvers.fitting.problem import Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+    Matrix = NDArray[np.float64]
+
+
+def covariance(proof: Proof, rows: int, absolute: bool) -> Matrix:
+    """Return the covariance matrix of the free parameters, of shape (n, n); nan in the rows of parameters held at a bound.
+
+    It is the inverse of J'J, from the triangular factor of J, times the variance of the residuals unless the standard deviations
+    of the data are known.
+    """
+    n = len(proof.free)
+    found = np.full((n, n), np.nan)
+    free = proof.free
+    dof = rows - int(free.sum())
+    if not free.any() or len(proof.null) or not proof.linear.finite or (dof <= 0 and not absolute):
+        return found
+    inverse = np.linalg.inv(proof.linear.of(free).factor)
+    found[np.ix_(free, free)] = inverse @ inverse.T * (1.0 if absolute else proof.linear.of(free).rest ** 2 / dof)
+    return found
+
+
+def quantile(level: float, dof: int, absolute: bool) -> float:
+    """Return the factor of a standard error in an interval: of Student's t distribution, or of the normal one."""
+    upper = (1 + level) / 2
+    return float(from_scipy("ndtri")(upper) if absolute or dof <= 0 else from_scipy("stdtrit")(dof, upper))
+
+
+def residual_statistics(problem: Problem, proof: Proof, total: float | None) -> tuple[Record, Record]:
+    """Return the statistics of the residuals: ``residual`` and ``statistics``.
+
+    Args:
+        problem: the problem.
+        proof: the facts about the solution.
+        total: the weighted sum of squares of the left side about its mean, if it does not depend on parameters.
+
+    Source of AICc: Hurvich and Tsai, "Regression and time series model selection in small samples" (1989).
+    """
+    rows, n = problem.data.rows, int(proof.free.sum())
+    dof = rows - n
+    rss = 2 * proof.quadratic.value if not problem.loss.plain else proof.linear.of(proof.free).rest ** 2
+    std = math.sqrt(rss / dof) if dof > 0 else None
+    logs = float(np.sum(np.log(problem.scale))) if problem.scale is not None else 0.0
+    count = n if problem.absolute else n + 1
+    with np.errstate(all="ignore"):
+        if problem.absolute:
+            deviance = rss + rows * math.log(2 * math.pi) - 2 * logs
+        else:
+            deviance = float(rows * (np.log(2 * np.pi * rss / rows) + 1) - 2 * logs)
+    aic = deviance + 2 * count
+    aicc = aic + 2 * count * (count + 1) / (rows - count - 1) if rows > count + 1 else None
+    chi2 = rss if problem.absolute else None
+    p = None
+    if chi2 is not None and dof > 0:
+        p = float(from_scipy("gammaincc")(dof / 2, chi2 / 2))
+    statistics = {
+        "r2": None if not total else 1 - rss / total,
+        "aic": aic,
+        "aicc": aicc,
+        "bic": deviance + count * math.log(rows),
+        "chi2": chi2,
+        "reduced_chi2": chi2 / dof if chi2 is not None and dof > 0 else None,
+        "p": p,
+    }
+    return {"rss": rss, "std": std, "dof": dof, "rows": rows}, statistics

@@ -1,0 +1,117 @@
+"""The tables of a fit for the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autodiff_cli.report.numbers import human
+from autodiff_cli.report.table import empty_table, title
+from autodiff_cli.wording import plural
+
+if TYPE_CHECKING:
+    from autodiff_cli.report.table import Renderable
+    from autodiff_cli.solvers.fitting.result import Fit
+
+MOST_CORRELATED = 12
+"""The maximum number of parameters of a correlation matrix in the terminal."""
+
+
+def tables(result: Fit, precision: int) -> list[Renderable]:
+    """Return the table of parameters, the correlations, the statistics, and what was proven."""
+    parts: list[Renderable] = [_parameters(result, precision)]
+    if 1 < len(result.correlation) <= MOST_CORRELATED:
+        parts += [title("correlation"), _correlation(result)]
+    parts += [title("residuals"), _statistics(result, precision)]
+    parts.append("\n" + "\n".join(sentences(result)))
+    return parts
+
+
+def _parameters(result: Fit, precision: int) -> Renderable:
+    table = empty_table()
+    table.add_column("parameter", style="bold green", overflow="fold")
+    table.add_column("value", style="bold cyan", justify="right", overflow="fold")
+    for header in ("std error", "relative", f"{100 * result.level:g} % interval"):
+        table.add_column(header, justify="right", overflow="fold")
+    table.add_column("start", style="dim", justify="right", overflow="fold")
+    flags = {name: _flag(name, result) for name in result.parameters}
+    if any(flags.values()):
+        table.add_column("")
+    for name, record in result.parameters.items():
+        error, interval = record["std_error"], record["interval"]
+        relative = "" if error is None or record["value"] == 0 else f"{abs(100 * error / record['value']):.2g} %"
+        cells = [
+            name,
+            human(record["value"], precision),
+            "" if error is None else human(error, min(precision, 4)),
+            relative,
+            "" if interval is None else f"{human(interval[0], precision)} .. {human(interval[1], precision)}",
+            "" if record["start"] is None else human(record["start"], precision),
+        ]
+        table.add_row(*cells, *([flags[name]] if any(flags.values()) else []))
+    return table
+
+
+def _flag(name: str, result: Fit) -> str:
+    record = result.parameters[name]
+    if record["fixed"]:
+        return "fixed"
+    if name in result.problem.ties:
+        return "tied"
+    return f"at its {record['at_bound']} bound" if record["at_bound"] else ""
+
+
+def _correlation(result: Fit) -> Renderable:
+    table = empty_table()
+    table.add_column("", style="bold")
+    names = list(result.correlation)
+    for name in names:
+        table.add_column(name, justify="right")
+    for i, name in enumerate(names):
+        row = [f"{result.correlation[name][other]:.3f}" for other in names[: i + 1]]
+        table.add_row(name, *row)
+    return table
+
+
+def _statistics(result: Fit, precision: int) -> Renderable:
+    table = empty_table()
+    shown = {**result.residual, **result.statistics}
+    labels = {
+        "std": "s",
+        "rss": "RSS",
+        "dof": "degrees of freedom",
+        "chi2": "chi2",
+        "reduced_chi2": "chi2/dof",
+        "p": "p",
+        "r2": "R2",
+        "aic": "AIC",
+        "aicc": "AICc",
+        "bic": "BIC",
+    }
+    found = [(label, shown[key]) for key, label in labels.items() if shown[key] is not None]
+    for label, _ in found:
+        table.add_column(label, justify="right", overflow="fold")
+    table.add_row(*(human(value, precision) for _, value in found))
+    return table
+
+
+def sentences(result: Fit) -> list[str]:
+    """Return what is known about the fit, in short sentences."""
+    problem, facts = result.problem, result.proof
+    found = [f"{plural(problem.data.rows, 'row')}; {_errors(result)}."]
+    if result.outliers:
+        listed = ", ".join(f"{one['standardized']:+.2f} at {one['place']}" for one in result.outliers)
+        found.append(f"Largest residuals in standard deviations: {listed}.")
+    found += [note["message"] for note in result.notes]
+    if result.converged:
+        steps = plural(result.steps, "step")
+        found.append(f"Minimum after {steps}: relative offset {facts.offset:.1g}, Hessian positive definite.")
+        found.append(f"Certain digits of every parameter: {result.digits}.")
+    else:
+        found.append(f"Not solved: {result.reason}.")
+    return found
+
+
+def _errors(result: Fit) -> str:
+    if result.scaled == "sigma":
+        return "standard errors from the given standard deviations"
+    return "standard errors scaled by s" + (", with relative weights" if result.scaled == "weights" else "")

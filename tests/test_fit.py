@@ -1,0 +1,150 @@
+"""``fit``: NIST's certified regressions, problems with a known answer, options, and errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import autodiff_cli as ad
+from autodiff_cli.errors import AutodiffError
+from tests.nist_regression import MODELS, regression, right_digits
+from tests.shell import streams
+
+X = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+LINE = {"x": X, "y": np.array([2.1, 3.9, 6.2, 7.8, 10.1])}
+_HARD_ERRORS = {"Lanczos1": 2.0}
+"""Data sets whose residuals are rounding noise, with the digits of their standard errors."""
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_certified_values_of_nist_from_both_starts(name: str) -> None:
+    known = regression(name)
+    for start in known.starts:
+        found = ad.fit(known.model, known.columns, at=start)
+        assert found.converged
+        for parameter, value in known.values.items():
+            digits = right_digits(found.parameters[parameter]["value"], value)
+            assert digits >= 10
+            assert right_digits(found.parameters[parameter]["std_error"], known.errors[parameter]) >= _HARD_ERRORS.get(name, 9)
+            assert found.digits is not None
+        if name not in _HARD_ERRORS:
+            assert right_digits(found.residual["rss"], known.rss) >= 9.5
+            assert right_digits(found.residual["std"], known.std) >= 9.5
+
+
+def test_a_straight_line_is_ordinary_regression() -> None:
+    found = ad.fit("y = a + b*x", LINE, at={"a": 0, "b": 0})
+    slope, intercept = np.polyfit(X, LINE["y"], 1)
+    assert found.parameters["a"]["value"] == pytest.approx(intercept, rel=1e-13)
+    assert found.parameters["b"]["value"] == pytest.approx(slope, rel=1e-13)
+    _, covariance = np.polyfit(X, LINE["y"], 1, cov=True)
+    assert found.covariance["b"]["b"] == pytest.approx(covariance[0, 0], rel=1e-12)
+    assert found.covariance["a"]["b"] == pytest.approx(covariance[0, 1], rel=1e-12)
+
+
+def test_known_standard_deviations_do_not_scale_errors() -> None:
+    given = ad.fit("y = a + b*x", LINE, at={"a": 0, "b": 0}, sigma="0.1*x")
+    relative = ad.fit("y = a + b*x", LINE, at={"a": 0, "b": 0}, weights="1/x**2")
+    _, covariance = np.polyfit(X, LINE["y"], 1, w=1 / (0.1 * X), cov="unscaled")
+    assert given.covariance["b"]["b"] == pytest.approx(covariance[0, 0], rel=1e-12)
+    assert given.statistics["chi2"] == pytest.approx(given.residual["rss"])
+    assert 0 < given.statistics["p"] < 1
+    assert relative.statistics["chi2"] is None
+    scaled = given.covariance["b"]["b"] * given.statistics["reduced_chi2"]
+    assert relative.covariance["b"]["b"] == pytest.approx(scaled, rel=1e-12)
+    assert relative.parameters["b"]["value"] == pytest.approx(given.parameters["b"]["value"], rel=1e-13)
+
+
+def test_data_without_errors_are_a_success() -> None:
+    found = ad.fit("y = a*exp(-k*x)", {"x": X, "y": 3 * np.exp(-0.5 * X)}, at={"a": 1, "k": 1})
+    assert found.converged
+    assert found.values["a"] == pytest.approx(3, rel=1e-14)
+
+
+def test_fixed_tied_and_bounded_parameters() -> None:
+    fixed = ad.fit("y = a + b*x", LINE, at={"a": 0, "b": 1}, fix=["a"])
+    assert fixed.values == {"a": 0.0, "b": pytest.approx(float(X @ LINE["y"] / (X @ X)))}
+    assert fixed.parameters["a"]["fixed"]
+    assert fixed.residual["dof"] == 4
+    tied = ad.fit("y = a + b*x", LINE, at={"b": 1}, tie={"a": "2 - b"})
+    assert tied.values["b"] == pytest.approx(float((X - 1) @ (LINE["y"] - 2) / ((X - 1) @ (X - 1))))
+    held = ad.fit("y = a + b*x", LINE, at={"a": 1, "b": 1}, bounds={"a": (0.5, 2)})
+    assert held.converged
+    assert held.parameters["a"] == {
+        "value": 0.5, "std_error": None, "interval": None, "start": 1.0, "fixed": False, "at_bound": "lower"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", ["huber:0.2", "soft_l1:0.2", "cauchy:0.2"])
+def test_a_robust_loss_minimises_the_loss(loss: str) -> None:
+    optimize = pytest.importorskip("scipy.optimize")
+    data = {"x": X, "y": np.array([2.1, 3.9, 16.2, 7.8, 10.1])}
+    found = ad.fit("y = a + b*x", data, at={"a": 0, "b": 2}, loss=loss)
+    name, _, scale = loss.partition(":")
+    peer = optimize.least_squares(
+        lambda p: data["y"] - p[0] - p[1] * X, [0, 2], loss=name, f_scale=float(scale), xtol=1e-15, ftol=1e-15, gtol=1e-15
+    )
+    assert found.converged
+    assert [*found.values.values()] == pytest.approx(peer.x, rel=1e-6)
+
+
+def test_a_model_with_parameters_that_the_data_do_not_determine() -> None:
+    found = ad.fit("y = a*b*x", LINE, at={"a": 1, "b": 1})
+    assert not found.converged
+    assert found.verdict == "singular"
+
+
+@pytest.mark.parametrize(
+    ("expression", "options", "words"),
+    [
+        ("y = a + b*x", {"at": {"a": 1}}, "'b' is neither a column"),
+        ("y = log(a*x)", {"at": {"a": -1}}, r"row 1: the residual is not finite at the start"),
+        ("y = a*x; y = b", {"at": {"a": 1, "b": 1}}, "a model is one equation"),
+        ("y = a*x", {"at": {"a": 1}, "sigma": "x - 1"}, "row 1: sigma is 0"),
+        ("y = a*x", {"at": {"a": 1}, "sigma": "1", "weights": "1"}, "exclude each other"),
+        ("y = a*x", {"at": {"a": 1}, "loss": "hubr"}, "unknown loss"),
+        ("y = a*x", {"at": {"a": 1, "x": 1}}, "'x' is a column"),
+        ("z = a", {"at": {"a": 1, "z": 1}}, "names no column"),
+        ("y = a*x + b*x**2 + c*x**3 + d + e1*x**4 + f*x**5", {"at": dict.fromkeys(["a", "b", "c", "d", "e1", "f"], 1)}, "5 rows"),
+    ],
+)
+def test_errors_say_what_is_wrong(expression: str, options: dict[str, object], words: str) -> None:
+    with pytest.raises(AutodiffError, match=words):
+        ad.fit(expression, LINE, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def line_csv(tmp_path: Path) -> str:
+    path = str(tmp_path / "line.csv")
+    np.savetxt(path, np.column_stack([X, LINE["y"]]), delimiter=",", header="x,y", comments="")
+    return path
+
+
+def test_the_command_prints_numbers_and_json(line_csv: str) -> None:
+    model = f"autodiff fit 'y = a + b*x' {line_csv} --at a=0,b=0"
+    numbers, _, _ = streams(f"{model} -q")
+    assert [float(line) for line in numbers.split()] == pytest.approx([0.05, 1.99])
+    answer = json.loads(streams(f"{model} --json")[0])
+    assert answer["converged"] is True
+    assert list(answer["parameters"]["a"])[:6] == ["value", "std_error", "interval", "start", "fixed", "at_bound"]
+    assert "standard errors scaled by s" in streams(model)[0]
+
+
+def test_an_unverified_fit_ends_with_1_and_prints_no_numbers(line_csv: str) -> None:
+    out, err, code = streams(f"autodiff fit 'y = a*b*x' {line_csv} --at a=1,b=1 -q")
+    assert (code, out) == (1, "")
+    assert "do not determine" in err
+
+
+def test_a_row_with_a_missing_cell_is_named_or_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "gap.csv"
+    path.write_text("x,y\n1,2\n2,\n3,6.1\n4,nan\n5,10\n")
+    _, err, code = streams(f"autodiff fit 'y = a*x' {path} --at a=1")
+    assert code == 5
+    assert "line 3" in err
+    _, err, code = streams(f"autodiff fit 'y = a*x' {path} --at a=1 --on-error skip")
+    assert code == 0
+    assert "2 rows left out" in err
