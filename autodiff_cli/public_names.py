@@ -66,6 +66,7 @@ from autodiff_cli.ops.sorting import *  # noqa: F403
 from autodiff_cli.ops.special import *  # noqa: F403
 from autodiff_cli.ops.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.views import *  # noqa: F403
+from autodiff_cli.ops.zeta_functions import *  # noqa: F403
 from autodiff_cli.solvers.fitting.fit import fit as fit
 
 # PyTorch's names for data types and constants.

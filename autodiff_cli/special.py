@@ -17,3 +17,4 @@ from autodiff_cli.ops.faddeeva import *  # noqa: F403
 from autodiff_cli.ops.incomplete import *  # noqa: F403
 from autodiff_cli.ops.logarithms import *  # noqa: F403
 from autodiff_cli.ops.special import *  # noqa: F403
+from autodiff_cli.ops.zeta_functions import *  # noqa: F403

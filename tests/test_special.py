@@ -14,7 +14,7 @@ from mpmath import mpf
 
 import autodiff_cli as ad
 from autodiff_cli.cli.main import main
-from autodiff_cli.errors import ArgumentError, GraphError, MissingPackage
+from autodiff_cli.errors import ArgumentError, MissingPackage
 from autodiff_cli.ops import scipy_backend
 
 
@@ -358,11 +358,6 @@ def test_the_gradient_of_beta_has_all_digits(a: float, b: float) -> None:
         for slope, x in zip(found, (a, b), strict=True):
             truth = mpmath.beta(a, b) * (mpmath.digamma(x) - mpmath.digamma(mpf(a) + mpf(b)))
             assert slope == pytest.approx(float(truth), rel=5e-15)
-
-
-def test_zeta_has_no_derivative_by_its_exponent() -> None:
-    with pytest.raises(GraphError, match="with respect to x is not implemented"):
-        _gradient(ad.zeta, 2, 3)
 
 
 def test_polygamma_wants_a_whole_order() -> None:

@@ -209,7 +209,7 @@ class Code:
 
     def _helped(self, primitive: Primitive, operands: Sequence[Operand], statics: tuple[Any, ...]) -> Fragment:
         """Return the text of a call to a helper function."""
-        digits = "".join(f"_{value}" for value in statics)
+        digits = "".join(f"_{value}".replace("-", "minus_") for value in statics)
         name = self.helpers.setdefault((primitive, statics), f"{self.target.helper}{primitive.name}{digits}")
         return Fragment(f"{name}({', '.join(map(self._as_tensor, operands))})")
 

@@ -111,7 +111,7 @@ PYTHON = Target(
     operators=("remainder", "floor_divide"),
 )
 _SCIPY = _same("special.", "erf erfc erfinv ndtr log_ndtr ndtri i0 i0e i1 i1e j0 j1 gamma digamma expi exp1") | _renamed(
-    "special.", _TWO, xlogy="xlogy", xlog1py="xlog1py", zeta="zeta", betaln="betaln"
+    "special.", _TWO, xlogy="xlogy", xlog1py="xlog1py", zeta="zeta"
 )
 _NUMPY = "exp2 cbrt abs sign isnan isinf isfinite round logical_not"
 _OF_TWO = ("hypot", "fmod", "remainder", "floor_divide", "maximum", "minimum", "logaddexp", "logaddexp2")
@@ -124,7 +124,7 @@ NUMPY = Target(
     | _renamed("np.", _TWO, atan2="arctan2", **_NUMPY_TWO)
     | _SCIPY
     | _same("special.", "erfcx dawsn")
-    | {"bessel_j": "special.jv({1}, {0})", "lambertw": "special.lambertw({0}, {1}).real"},
+    | {"bessel_j": "special.jv({1}, {0})"},
     where="np.where({c}, {x}, {y})",
     infinity="np.inf",
     nan="np.nan",

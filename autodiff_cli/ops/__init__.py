@@ -20,7 +20,7 @@ from autodiff_cli.ops.shape import *  # noqa: F403
 COMMON = ("arithmetic", "elementary", "comparison", "reduce", "shape", "indexing", "linalg", "creation", "inplace")
 FURTHER = (
     *("views", "positions", "extremes", "sorting", "arrange", "norms", "contract", "matrices", "determinants", "decompose"),
-    *("factorials", "special", "logarithms", "bessel", "incomplete", "density", "activation", "loss"),
+    *("factorials", "special", "logarithms", "bessel", "zeta_functions", "incomplete", "density", "activation", "loss"),
     *("faddeeva", "numerical", "trigonometry"),
 )
 

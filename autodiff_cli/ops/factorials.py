@@ -1,4 +1,4 @@
-"""The factorial and the gamma function, its logarithm and derivatives, and the beta and zeta functions."""
+"""The factorial and the gamma function, its logarithm and derivatives, and the beta function."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, GraphError, setting
+from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops import long_decompositions
 from autodiff_cli.ops.long_decompositions import BERNOULLI
 from autodiff_cli.ops.scipy_backend import from_math, from_scipy
 
-__all__ = ["beta", "betaln", "digamma", "factorial", "gamma", "lgamma", "polygamma", "polygamma_gap", "zeta"]
+__all__ = ["beta", "betaln", "digamma", "factorial", "gamma", "lgamma", "polygamma", "polygamma_gap"]
 
 declare = Declarations(__name__, elementwise=True)
 
@@ -148,43 +148,6 @@ factorial = declare(
 )
 
 _zeta = from_scipy("zeta")
-
-
-@np.errstate(all="ignore")
-def _zeta_values(x: Array, q: Array) -> Any:
-    reflected = (q < 0) & (q != np.floor(q)) & (x == np.floor(x))
-    if not np.any(reflected):
-        return _zeta(x, q)
-    value = _zeta(x, np.where(reflected, 1.0, q))
-    # SciPy would sum about abs(q) terms.  The sum of the terms with a negative base is, up to its sign, the sum of the terms with
-    # bases from 1 - part to -q.
-    part = q - np.floor(q)
-    below = np.where(x % 2 == 0, 1.0, -1.0) * (_zeta(x, 1 - part) - _zeta(x, np.where(reflected, 1 - q, 1.0)))
-    return np.where(reflected, _zeta(x, part) + below, value)[()].astype(np.result_type(x, q))
-
-
-def _by_exponent() -> Any:
-    raise GraphError(
-        "the derivative of zeta with respect to x is not implemented",
-        hint=f"pass x as a constant, such as {setting('const', 'x=2')}, or detach it",
-    )
-
-
-zeta: TensorFunction = declare(
-    "zeta",
-    _zeta_values,
-    {"x": lambda g: _by_exponent(), "q": lambda g, x, q: g * -(x * zeta(x + 1, q))},
-    decomposition=long_decompositions.ZETA,
-    node="SpecialZetaBackward0",
-    methods=(),
-    summary="Hurwitz zeta function: the sum of (k + q)**-x over k = 0, 1, 2, ...",
-    formula="with respect to q: -x*zeta(x + 1, q)",
-    domain="x > 1, q > 0",
-    convention="the derivative with respect to x is not implemented (as in PyTorch)",
-    inside=lambda x, q: (x > 1) & (q > 0),
-    samples=((2, 0.7), (3, [1.5, 4.0])),
-    edges=((1, 0.7), (2, 0.0)),
-)
 
 
 @np.errstate(all="ignore")
@@ -365,7 +328,7 @@ betaln = declare(
     in_one_type(_betaln),
     {"a": lambda g, a, b: g * -polygamma_gap(a, b), "b": lambda g, a, b: g * -polygamma_gap(b, a)},
     methods=(),
-    decomposition="lgamma(a) + lgamma(b) - lgamma(a + b)",
+    decomposition=long_decompositions.BETALN,
     summary="log(beta(a, b)), without overflow and underflow",
     formula="-polygamma_gap(a, b), -polygamma_gap(b, a)",
     domain="a > 0, b > 0",

@@ -12,8 +12,10 @@ from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, Kind, Unfit,
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.types import Value
+from autodiff_cli.ops import long_decompositions
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.elementary import exp, log, log1p
+from autodiff_cli.ops.long_decompositions import BRANCH_REST, FROM_BRANCH
 from autodiff_cli.ops.scipy_backend import from_scipy
 
 __all__ = ["lambertw", "logaddexp", "logaddexp2", "logit", "xlog1py", "xlogy"]
@@ -170,24 +172,10 @@ def _sum_of_powers(name: str, ufunc: np.ufunc, base: float, letter: str) -> Tens
 logaddexp = _sum_of_powers("logaddexp", np.logaddexp, math.e, "e")
 logaddexp2 = _sum_of_powers("logaddexp2", np.logaddexp2, 2.0, "2")
 
-# The Lambert W function.  Near the branch point -1/e it is a power series in p = sqrt(2*(e*x + 1)), whose coefficients satisfy the
-# recurrence (4.22) to (4.24) of R. M. Corless et al., On the Lambert W function, Adv. Comput. Math. 5 (1996).
+# The Lambert W function.  Near the branch point -1/e it is a power series in p = sqrt(2*(e*x + 1)).
 
 _BRANCH = -1 / math.e
-_BRANCH_REST = -1.2428753672788363e-17  # the rounding error of _BRANCH
 _MOST_P = 0.3
-
-
-def _branch_series(count: int) -> list[float]:
-    series, sums = [-1.0, 1.0], [2.0, -1.0]
-    for k in range(2, count):
-        sums.append(sum(series[j] * series[k + 1 - j] for j in range(2, k)))
-        ahead = (k - 1) / (k + 1) * (series[k - 2] / 2 + sums[k - 2] / 4)
-        series.append(ahead - sums[k] / 2 - series[k - 1] / (k + 1))
-    return series
-
-
-_FROM_BRANCH = _branch_series(26)
 
 
 @np.errstate(all="ignore")
@@ -195,12 +183,12 @@ def _lambertw_values(x: Array, k: int, shift: int) -> Any:
     """Return W(x) + ``shift``, with all digits near the branch point if ``shift`` is 1."""
     exists = (x >= _BRANCH) & ((k == 0) | (x <= 0))
     value = np.where(exists, from_scipy("lambertw")(np.where(exists, x, 0.0), k).real, math.nan) + shift
-    p = np.sqrt(np.maximum(2 * math.e * ((x - _BRANCH) + _BRANCH_REST), 0.0))
+    p = np.sqrt(np.maximum(2 * math.e * ((x - _BRANCH) + BRANCH_REST), 0.0))
     near = exists & (p < _MOST_P)
     if np.any(near):
         p = np.where(near, p if k == 0 else -p, 0.0)
         series: Any = 0.0
-        for coefficient in reversed(_FROM_BRANCH[1:]):
+        for coefficient in reversed(FROM_BRANCH):
             series = p * (coefficient + series)
         value = np.where(near, series if shift else series - 1, value)
     return value.astype(np.result_type(x, np.float32), copy=False)[()]
@@ -218,19 +206,19 @@ _lambertw_rise: TensorFunction = declare(
     lambda x, k: _lambertw_values(x, k, 1),
     {"x": lambda g, out: g * (exp(1 - out) / out)},
     public=False,
-    decomposition=lambda k: f"lambertw(x, {k}) + 1",
+    decomposition=lambda k: long_decompositions.lambertw(k, 1),
     **_K,
 )
 lambertw: TensorFunction = declare(
     "lambertw",
     lambda x, k: _lambertw_values(x, k, 0),
     {"x": lambda g, x, out, k: g * (exp(-out) / _lambertw_rise(x, k))},
-    decomposition=lambda k: None,
+    decomposition=lambda k: long_decompositions.lambertw(k, 0),
     summary="Lambert W function: the solution w of w*exp(w) = x with w >= -1, or with w <= -1 for k=-1",
     formula="exp(-lambertw(x, k))/(lambertw(x, k) + 1)",
     domain="x >= -1/e; for k=-1 also x < 0",
     smooth="x > -1/e; for k=-1 also x < 0",
-    convention="the value at 0 for k=-1 is -inf; the derivative at -1/e is inf (its limit; PyTorch lacks this function)",
+    convention="the value at 0 for k=-1 is -inf; the derivative at -1/e is inf; PyTorch lacks this function",
     inside=lambda x, k: (x >= _BRANCH) & ((k == 0) | (x < 0)),
     kink=lambda x: x == _BRANCH,
     samples=((0.7,), (-0.3,), ([0.02, 35.0],), (-0.2, -1), ([-0.367, -1e-3], -1)),

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Sequence
 
-__all__ = ["BETA", "ERFINV", "EULER", "GAMMA", "HAZARD", "LGAMMA", "NDTRI", "ZETA", "ZETA_LESS_1"]
+__all__ = ["BETA", "BETALN", "ERFINV", "EULER", "GAMMA", "HAZARD", "LGAMMA", "NDTRI", "ZETA", "ZETA_LESS_1"]
 
 
 def polynomial(coefficients: Sequence[float], name: str) -> str:
@@ -253,6 +253,17 @@ BETA = "; ".join(
     ]
 )
 
+BETALN = "; ".join(
+    [
+        "far = max(a, b) > 50 and min(a, b) > 0; l = min(a, b) if far else 1.0; h = max(a, b) if far else 60.0; n = l + h",
+        f"tails = {_stirling_tail('h')} - {_stirling_tail('n')}",
+        "m = min(l, 50); one = lgamma(m) - m*log(h) + (tails + m - (n - 0.5)*log1p(m/h))",
+        "w = max(l, 50); logs = w*log1p(h/w) + h*log1p(w/h) + (log(w) + log(h/(w + h)))/2",
+        f"both = log(2*pi)/2 + {_stirling_tail('w')} + tails - logs",
+        "(one if l < 50 else both) if far else lgamma(a) + lgamma(b) - lgamma(a + b)",
+    ]
+)
+
 
 @functools.cache
 def cotangent_polynomial(n: int) -> tuple[float, ...]:
@@ -367,3 +378,48 @@ def dawsn(order: int = 0) -> str:
     terms = [f"{math.exp(-i * i / 16)!r}*(a{i}/(n + {i}) + b{i}/(n - {i}))" for i in range(25, 0, -2)]
     lines.append(f"q = t*t; f0 = t*({polynomial(close, 'q')}) if size < 0.4 else sign(t)*exp(-r*r)/sqrt(pi)*({' + '.join(terms)})")
     return _derivative_of_faddeeva("; ".join(lines), order, -1, "1")
+
+
+# The Lambert W function.  The coefficients of its power series in p = sqrt(2*(e*x + 1)) satisfy the recurrence (4.22) to (4.24) of
+# R. M. Corless et al., On the Lambert W function, Adv. Comput. Math. 5 (1996).
+
+BRANCH_REST = -1.2428753672788363e-17
+"""The error of -1/e rounded to a float64."""
+
+
+def _from_branch(count: int) -> tuple[float, ...]:
+    """Return the coefficients of p, p**2, ... of W + 1."""
+    series, sums = [-1.0, 1.0], [2.0, -1.0]
+    for k in range(2, count + 1):
+        sums.append(sum(series[j] * series[k + 1 - j] for j in range(2, k)))
+        ahead = (k - 1) / (k + 1) * (series[k - 2] / 2 + sums[k - 2] / 4)
+        series.append(ahead - sums[k] / 2 - series[k - 1] / (k + 1))
+    return tuple(series[1:])
+
+
+FROM_BRANCH = _from_branch(25)
+
+
+def lambertw(k: int, shift: int) -> str:
+    """Return W + ``shift``: the series near the branch point; elsewhere five steps of Halley's method on w = x*exp(-w).
+
+    For k = -1 the method solves w + log(-w) = log(-x), because the exponential would overflow for small x.
+    """
+    lines = [f"p = sqrt(max(2*e*(x + {math.exp(-1)!r} + {BRANCH_REST!r}), 0))", "near = p < 0.3"]
+    lines += [f"s = {'p' if k == 0 else '-p'} if near else 0.0; series = s*({polynomial(FROM_BRANCH, 's')})"]
+    if k == 0:
+        lines.append("y = 1.0 if near or isnan(x) or isinf(x) else x; l = log1p(y)")
+        lines.append("w0 = l*(1 - log1p(l)/(2 + l)) if y > 0 else y/(1 + y*(e - 1))")
+        for i in range(5):
+            lines.append(f"r{i} = y*exp(-w{i}); d{i} = w{i} - r{i}")
+            lines.append(f"w{i + 1} = w{i} - 2*d{i}*(1 + r{i})/(2*(1 + r{i})*(1 + r{i}) + d{i}*r{i})")
+        outside, last = f"x < {-math.exp(-1)!r} or isnan(x)", "x if isinf(x)"
+    else:
+        lines.append("y = -0.1 if near or not x < 0 else x; l = log(-y); w0 = l - log(-l) if y > -0.25 else -1 - p")
+        for i in range(5):
+            lines.append(f"d{i} = w{i} + log(-w{i}) - l; u{i} = 1 + 1/w{i}")
+            lines.append(f"w{i + 1} = w{i} - 2*d{i}*u{i}/(2*u{i}*u{i} + d{i}/(w{i}*w{i}))")
+        outside, last = f"x < {-math.exp(-1)!r} or x > 0 or isnan(x)", "-inf if x == 0"
+    plus = " + 1" if shift else ""
+    lines.append(f"nan if {outside} else {'series' if shift else 'series - 1'} if near else {last} else w5{plus}")
+    return "; ".join(lines)

@@ -139,9 +139,12 @@ def _polygamma(m: Arithmetic, x: Real, n: int) -> Real:
     return mp.psi(int(n), x) if exists else m.zero if x == mp.inf else mp.inf if n % 2 and not mp.isnan(x) else mp.nan
 
 
-def _zeta(m: Arithmetic, x: Real, q: Real) -> Real:
+def _zeta(m: Arithmetic, x: Real, q: Real, order: int = 0) -> Real:
     mp = m.mp
-    return mp.inf if x == 1 else mp.zeta(x, q) if x > 1 and q > 0 else mp.nan
+    if x < -1e3:
+        raise NotPrecise("zeta")
+    exists = (x > 1 and q > 0) or (x < 1 and q == 1)
+    return mp.inf if x == 1 else mp.zeta(x, q, order) if exists else mp.nan
 
 
 def _beta(m: Arithmetic, a: Real, b: Real) -> Real:
@@ -231,6 +234,7 @@ SPECIAL: dict[str, Entry] = {
     "digamma": _digamma,
     "polygamma": _polygamma,
     "zeta": _zeta,
+    "zeta_slope": _zeta,
     "beta": _beta,
     "betaln": _betaln,
     "factorial": lambda m, x: _gamma(m, x + 1),

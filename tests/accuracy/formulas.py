@@ -68,7 +68,7 @@ def calls(magnitudes: Sequence[float] = MAGNITUDES, few: Sequence[float] = FEW) 
         for sample in op.samples if op.section in SECTIONS and op.name not in ONLY_IN_RULES else ():
             if not all(type(value) in (int, float, str) for value in sample):
                 continue
-            names = [name for name in op.parameters[: len(sample)] if name in op.tensors and (op.name, name) != ("zeta", "x")]
+            names = [name for name in op.parameters[: len(sample)] if name in op.tensors]
             if 1 <= len(names) <= 2:
                 shown = dict(zip(names, "xy", strict=False))
                 given = [shown.get(name) or repr(value) for name, value in zip(op.parameters, sample, strict=False)]
@@ -79,7 +79,16 @@ def calls(magnitudes: Sequence[float] = MAGNITUDES, few: Sequence[float] = FEW) 
 
 SECTIONS = ("elementary", "trigonometry", "activation", "special", "faddeeva", "bessel", "factorials", "logarithms", "density")
 """Where the functions of numbers are declared."""
-ONLY_IN_RULES = ("hazard", "mills_fraction", "bessel_scaled", "polygamma_gap", "sinc_slope", "erfcx_slope", "dawsn_slope")
+ONLY_IN_RULES = (
+    "hazard",
+    "mills_fraction",
+    "bessel_scaled",
+    "polygamma_gap",
+    "sinc_slope",
+    "zeta_slope",
+    "erfcx_slope",
+    "dawsn_slope",
+)
 """Functions that are there for the derivatives of others, and are measured with those."""
 
 

@@ -1,0 +1,90 @@
+"""Truncated power series in two parameters: Taylor coefficients of a function of (a + s, b + t) in powers of s and t.
+
+Derivatives of special functions with respect to their parameters are coefficients of such series.  Sums, products with linear
+functions, and exponentials of series keep the accuracy of the formula for the value.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from autodiff_cli.autograd.dtypes import Array
+
+Coefficients = dict[tuple[int, int], Any]
+
+
+class Series:
+    """A truncated power series whose coefficients are arrays.
+
+    Args:
+        coefficients: the coefficient of ``s**i * t**j`` for each ``(i, j)`` up to the truncation.
+    """
+
+    __slots__ = ("coefficients",)
+
+    def __init__(self, coefficients: Coefficients) -> None:
+        self.coefficients = coefficients
+
+    @classmethod
+    def of(cls, coefficient: Callable[[int, int], Any], i: int, j: int = 0) -> Series:
+        """Return the series with the given coefficients up to ``s**i * t**j``."""
+        return cls({place: coefficient(*place) for place in itertools.product(range(i + 1), range(j + 1))})
+
+    def derivative(self, i: int, j: int = 0) -> Any:
+        """Return the partial derivative of order ``i`` in s and ``j`` in t."""
+        return self.coefficients[i, j] * float(math.factorial(i) * math.factorial(j))
+
+    def __add__(self, other: Series) -> Series:
+        return Series({place: c + other.coefficients[place] for place, c in self.coefficients.items()})
+
+    def __mul__(self, other: Series) -> Series:
+        u, v = self.coefficients, other.coefficients
+        return Series({(i, j): _sum(u[k, m] * v[i - k, j - m] for k in range(i + 1) for m in range(j + 1)) for i, j in u})
+
+    def scaled(self, factor: Array | float) -> Series:
+        """Return the product with a number that depends on neither parameter."""
+        return Series({place: c * factor for place, c in self.coefficients.items()})
+
+    def times(self, number: Array | float, s: int = 1, t: int = 0) -> Series:
+        """Return the product with ``number + s*S + t*T``, where S and T are the variables of the series."""
+        made: Coefficients = {}
+        for (i, j), c in self.coefficients.items():
+            made[i, j] = number * c
+            if i and s:
+                made[i, j] = made[i, j] + s * self.coefficients[i - 1, j]
+            if j and t:
+                made[i, j] = made[i, j] + t * self.coefficients[i, j - 1]
+        return Series(made)
+
+    def over(self, number: Array | float, s: int = 1, t: int = 0) -> Series:
+        """Return the quotient by ``number + s*S + t*T``."""
+        made: Coefficients = {}
+        for (i, j), c in self.coefficients.items():
+            rest = c
+            if i and s:
+                rest = rest - s * made[i - 1, j]
+            if j and t:
+                rest = rest - t * made[i, j - 1]
+            made[i, j] = rest / number
+        return Series(made)
+
+    def exp(self, leading: Array) -> Series:
+        """Return ``leading*exp(self)``; the coefficient of order 0 is not used.
+
+        From the derivative of the result: k*v[k] is the sum of m*u[m]*v[k - m] for m = 1 to k.
+        """
+        u, made = self.coefficients, {(0, 0): leading}
+        for i, j in u:
+            if i:
+                made[i, j] = _sum(k * u[k, m] * made[i - k, j - m] for k in range(1, i + 1) for m in range(j + 1)) / i
+            elif j:
+                made[i, j] = _sum(m * u[0, m] * made[0, j - m] for m in range(1, j + 1)) / j
+        return Series(made)
+
+
+def _sum(terms: Iterable[Any]) -> Any:
+    first, *rest = terms
+    return sum(rest, first)

@@ -1,0 +1,150 @@
+"""The zeta functions of Riemann and Hurwitz, with derivatives with respect to both arguments.
+
+Derivatives with respect to the exponent are coefficients of power series in it.  The series are computed with the Euler-Maclaurin
+formula (DLMF 25.11.28), and for the Riemann zeta function below -1/2 with the reflection formula (DLMF 25.4.1).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.argument_kinds import ORDER, TENSOR, takes
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.types import Operand
+from autodiff_cli.ops import long_decompositions
+from autodiff_cli.ops.long_decompositions import BERNOULLI
+from autodiff_cli.ops.parameter_series import Series
+from autodiff_cli.ops.scipy_backend import from_scipy
+
+__all__ = ["zeta", "zeta_slope"]
+
+declare = Declarations(__name__, elementwise=True)
+
+_DOMAIN: dict[str, Any] = {
+    "domain": "x > 1 and q > 0; for q = 1 also x < 1",
+    "inside": lambda x, q: ((x > 1) & (q > 0)) | ((q == 1) & (x < 1)),
+}
+
+_zeta_of_scipy, _lgamma, _polygamma = from_scipy("zeta"), from_scipy("gammaln"), from_scipy("polygamma")
+
+
+@np.errstate(all="ignore")
+def _zeta_values(x: Array, q: Array) -> Any:
+    value = _zeta_of_scipy(x, q)
+    reflected = (q < 0) & (q != np.floor(q)) & (x == np.floor(x))
+    if np.any(reflected):
+        # SciPy would sum about abs(q) terms.  The sum of the terms with a negative base is, up to its sign, the sum of the terms
+        # with bases from 1 - part to -q.
+        value = _zeta_of_scipy(x, np.where(reflected, 1.0, q))
+        part = q - np.floor(q)
+        below = np.where(x % 2 == 0, 1.0, -1.0) * (_zeta_of_scipy(x, 1 - part) - _zeta_of_scipy(x, np.where(reflected, 1 - q, 1.0)))
+        value = np.where(reflected, _zeta_of_scipy(x, part) + below, value)
+    continued = (q == 1) & (x < 1)
+    if np.any(continued):
+        value = np.where(continued, _zeta_of_scipy(np.where(continued, x, 2.0)), value)
+    return value[()].astype(np.result_type(x, q, np.float32), copy=False)
+
+
+def _powers(base: Array, x: Array, order: int) -> Series:
+    """Return the series of base**-x in x."""
+    slope, leading = -np.log(base), base**-x
+    return Series.of(lambda i, _: slope**i * leading / math.factorial(i), order)
+
+
+_STEPS = 14
+
+
+def _hurwitz(x: Array, q: Array, order: int) -> Series:
+    """Return the series in x of the Hurwitz zeta function, for x > 1, or for x > -1/2 if q = 1."""
+    end = q + _STEPS
+    total, power = _powers(q + _STEPS - 1, x, order), _powers(end, x, order)
+    for k in reversed(range(_STEPS - 1)):
+        total = total + _powers(q + k, x, order)
+    rest = power.scaled(end).over(x - 1) + power.scaled(0.5)
+    term = power.scaled(1 / end).times(x)
+    for k, bernoulli in enumerate(BERNOULLI, start=1):
+        rest = rest + term.scaled(bernoulli / math.factorial(2 * k))
+        term = term.scaled(1 / (end * end)).times(x + (2 * k - 1)).times(x + 2 * k)
+    return total + rest
+
+
+def _sine(x: Array) -> Any:
+    """Return sin(pi*x/2); the reduction to -1 <= x <= 1 is exact."""
+    turn = np.mod(x, 4.0)
+    return np.sin(math.pi / 2 * np.where(turn > 3, turn - 4, np.where(turn > 1, 2 - turn, turn)))
+
+
+def _reflected(x: Array, order: int) -> Series:
+    """Return the series of the Riemann zeta function for x <= -1/2: 2*(2*pi)**(x - 1)*sin(pi*x/2)*gamma(1 - x)*zeta(1 - x)."""
+    y, scale = 1 - x, math.log(2 * math.pi)
+    slopes = [(-1) ** k * _polygamma(k - 1, y) / math.factorial(k) + (scale if k == 1 else 0) for k in range(1, order + 1)]
+    growth = Series.of(lambda k, _: slopes[k - 1] if k else y, order).exp(np.exp(_lgamma(y) + x * scale) / math.pi)
+    wave = Series.of(lambda k, _: _sine(x + k) * (math.pi / 2) ** k / math.factorial(k), order)
+    mirror = _hurwitz(y, np.ones_like(y), order).coefficients
+    return growth * wave * Series.of(lambda k, _: (-1) ** k * mirror[k, 0], order)
+
+
+@np.errstate(all="ignore")
+def _slope_values(x: Array, q: Array, order: int) -> Any:
+    dtype = np.result_type(x, q, np.float32)
+    x, q = np.broadcast_arrays(x * 1.0, q * 1.0)
+    right = ((x >= 1) & (q > 0)) | ((x > -0.5) & (q == 1))
+    left = (x <= -0.5) & (q == 1)
+    value = np.where(right, _hurwitz(np.where(right, x, 2.0), np.where(right, q, 1.0), order).derivative(order), math.nan)
+    if np.any(left):
+        value = np.where(left, _reflected(np.where(left, x, -1.0), order).derivative(order), value)
+    return value.astype(dtype, copy=False)[()]
+
+
+def _by_shift(g: Any, x: Any, q: Any, order: int) -> Any:
+    """Return the VJP with respect to q: the derivative of -x*zeta(x + 1, q) of the given order with respect to x."""
+    lower = zeta_slope(x + 1, q, order - 1) if order > 1 else _zeta(x + 1, q)
+    return g * -(x * zeta_slope(x + 1, q, order) + order * lower)
+
+
+zeta_slope: TensorFunction = declare(
+    "zeta_slope",
+    _slope_values,
+    {"x": lambda g, x, q, order: g * zeta_slope(x, q, order + 1), "q": _by_shift},
+    statics={"order": 1},
+    kinds={"order": ORDER},
+    methods=(),
+    decomposition=lambda order: None,
+    summary="derivative of the given order of zeta(x, q) with respect to x",
+    formula="with respect to x: zeta_slope(x, q, order + 1)",
+    samples=((2.5, 0.7), (3.5, 1.2, 2), ([0.3, -2.3], 1)),
+    edges=((1.0, 0.7), (2.0, 0.0)),
+    **_DOMAIN,
+)
+_zeta: TensorFunction = declare(
+    "zeta",
+    _zeta_values,
+    {"x": lambda g, x, q: g * zeta_slope(x, q, 1), "q": lambda g, x, q: g * -(x * _zeta(x + 1, q))},
+    public=False,
+    decomposition=long_decompositions.ZETA,
+    node="SpecialZetaBackward0",
+)
+
+
+@takes(x=TENSOR, q=TENSOR)
+def zeta(x: Operand, q: Operand = 1.0) -> Any:
+    """Riemann zeta function, or Hurwitz zeta function: the sum of (k + q)**-x over k = 0, 1, 2, ..."""
+    return _zeta(x, q)
+
+
+describe(
+    zeta,
+    tensors=("x", "q"),
+    methods=(),
+    formula="zeta_slope(x, q), -x*zeta(x + 1, q)",
+    convention="for q = 1 and x < 1 the function is continued; PyTorch gives nan there, and no derivative with respect to x",
+    samples=((2, 0.7), (3, [1.5, 4.0]), (2.5, 0.7), (0.3,), (-2.3,), (3.5,)),
+    edges=((1, 0.7), (2, 0.0)),
+    **_DOMAIN,
+)
