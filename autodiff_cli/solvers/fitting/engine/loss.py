@@ -35,16 +35,17 @@ class Loss(NamedTuple):
 
     def value(self, u: Vector) -> Vector:
         """Return L(u)."""
+        if self.plain:
+            return u * u / 2
         z = u / self.scale
         if self.name == "huber":
             inner = np.minimum(np.abs(z), 1)
-            found: Vector = self.scale**2 * inner * (np.abs(z) - inner / 2)
-            return found
-        if self.name == "soft_l1":
-            return self.scale**2 * z * z / (np.sqrt(1 + z * z) + 1)
-        if self.name == "cauchy":
-            return self.scale**2 / 2 * np.log1p(z * z)
-        return u * u / 2
+            found = inner * (np.abs(z) - inner / 2)
+        elif self.name == "soft_l1":
+            found = z * z / (np.sqrt(1 + z * z) + 1)
+        else:
+            found = np.log1p(z * z) / 2
+        return np.asarray(found * self.scale**2)
 
     def weight(self, u: Vector) -> Vector:
         """Return L'(u)/u, the weight of a row in iteratively reweighted least squares."""
