@@ -8,7 +8,7 @@ from typing import Any
 from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import AutodiffError
+from autodiff_cli.errors import AutodiffError, MissingValue, setting
 from autodiff_cli.evaluation.coercion import Items, takes_sequence
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.names import CONSTANTS
@@ -124,6 +124,13 @@ class SymbolicEvaluator(Evaluator):
     def choose(self, node: Syntax, values: list[Any]) -> Any:
         condition = self._whole(values[0], node.children[1])
         return self.select(node, condition) if isinstance(condition, Symbol) else super().choose(node, [condition])
+
+    def over_index(self, node: Syntax, limits: list[Any]) -> Any:
+        if _has_symbol(limits):
+            raise MissingValue(
+                f"the limits of {node.children[0].text} must be known", hint=f"give them values with {setting('const', 'n=10')}"
+            )
+        return super().over_index(node, limits)
 
     def enter(self, function: UserFunction, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         given = [self._whole(value, node) for value in given]

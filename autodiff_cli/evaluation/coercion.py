@@ -13,7 +13,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import EXACT, MOST, counted
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.registry import FunctionInfo, how_many
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, AutodiffError
+from autodiff_cli.errors import ArgumentError, AutodiffError, setting
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.limits import LARGE, check_size
 from autodiff_cli.suggest import suggestion
@@ -127,6 +127,7 @@ def _briefly(value: object) -> str:
 _KINDS = {
     "Tensor": "a tensor",
     "list": "a list",
+    "Items": "a list",
     "slice": "a slice",
     "ellipsis": "...",
     "UserFunction": "a function",
@@ -147,6 +148,11 @@ def number(text: str) -> float | int:
 def is_plain(value: object) -> TypeGuard[float]:
     """Return whether a value is a plain number: a Python ``bool``, ``int`` or ``float``."""
     return isinstance(value, (bool, int, float))
+
+
+def is_condition(value: object) -> bool:
+    """Return whether a value is a boolean, or a tensor of booleans."""
+    return isinstance(value, bool) or (isinstance(value, Tensor) and value.dtype.kind == "b")
 
 
 def weak_operand(value: Value, logical: bool) -> Value | np.float64:
@@ -175,6 +181,29 @@ def whole(value: object, what: str) -> Any:
             raise ArgumentError(f"{what} must be a whole number{' of 64 bits' * value.is_integer()}, not {value:g}")
         return int(value)
     return value
+
+
+def index_limit(value: object, name: str, tree: Syntax) -> int:
+    """Return a limit of the index of a sum or product as an integer.
+
+    Raises:
+        ArgumentError: if the limit is not a whole number, or has a derivative.
+    """
+    if isinstance(value, Tensor) and value.requires_grad:
+        constant = f"{tree.children[0].text}={value.item():g}" if tree.kind == "name" and value.shape == () else "n=10"
+        raise ArgumentError(
+            f"a limit of {name} must be a constant, because {name} has no derivative with respect to the number of its terms",
+            span=tree.span,
+            hint=f"give a constant, as in {setting('const', constant)}",
+        )
+    try:
+        found = whole(value, f"a limit of {name}")
+    except ArgumentError as error:
+        error.span = tree.span
+        raise
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise ArgumentError(f"a limit of {name} must be a whole number, not {described(found)}", span=tree.span)
+    return found
 
 
 def static(value: object, op: FunctionInfo, parameter: str) -> Any:

@@ -16,7 +16,7 @@ from autodiff_cli.compiler.instruction import CUSTOM_VJP, Instruction, Operand
 from autodiff_cli.compiler.program import Compiled, Program, Term, derivatives, terms
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import Tracer, apply, as_operand, as_operands, as_tensor
-from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, UnknownName, UsageError
+from autodiff_cli.errors import AutodiffError, NotRecordable, ShapeError, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import variables as as_leaves
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.expression import Evaluator
@@ -40,6 +40,16 @@ class TracingEvaluator(Evaluator):
     def choose(self, node: Syntax, values: list[Any]) -> Any:
         """Trace both branches, because the condition may differ between rows."""
         return self.select(node, values[0]) if isinstance(values[0], Tracer) else super().choose(node, values)
+
+    def over_index(self, node: Syntax, limits: list[Any]) -> Any:
+        """Trace every term; the number of terms must be known."""
+        if any(isinstance(limit, Tracer) for limit in limits):
+            name = node.children[0].text
+            raise NotRecordable(
+                f"the limits of {name} depend on a variable, whose value is not known while the expression is traced",
+                hint=f"give constant limits, as in {setting('const', 'n=10')}",
+            )
+        return super().over_index(node, limits)
 
     def with_own_vjp(self, function: UserFunction, given: list[Any], node: Syntax) -> Any:
         """Trace the body of a function as one instruction that has the derivatives in ``with grad``."""

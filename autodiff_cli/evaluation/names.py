@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import MissingValue, Span, setting
-from autodiff_cli.language.tree import Syntax, walk
+from autodiff_cli.language.tree import Syntax, free_in, walk
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed
 
@@ -42,11 +42,10 @@ def free_names(tree: Syntax, given: Iterable[str] = (), variables: Iterable[str]
         if statement.kind.startswith("definition"):
             call = statement.children[0]
             parameters = {node.text for argument in call.children[1:] for node in walk(argument) if node.kind == "NAME"}
-        for node in walk(statement):
-            if node.kind == "name":
-                name = node.children[0].text
-                if name not in known and name not in parameters:
-                    found.setdefault(name, node.span)
+        for node in free_in(statement):
+            name = node.children[0].text
+            if name not in known and name not in parameters:
+                found.setdefault(name, node.span)
         if statement.kind in ("assignment", "unpack"):
             known.update(child.text for child in statement.children if child.kind == "NAME")
     return found

@@ -14,20 +14,22 @@ from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, OutOfMemory, ParseError, UnknownName
-from autodiff_cli.evaluation.coercion import Items, nesting, number
+from autodiff_cli.evaluation.coercion import Items, index_limit, is_condition, nesting, number
 from autodiff_cli.evaluation.names import CONSTANTS, function_hint
 from autodiff_cli.evaluation.operations import Operations, as_slice
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.user_function import UserFunction, call_with_own_vjp
 from autodiff_cli.language.operators import COMPARING, OPERATORS
-from autodiff_cli.language.tree import EFFECTS, Syntax, arguments
-from autodiff_cli.limits import lifted
+from autodiff_cli.language.tree import EFFECTS, Syntax, arguments, index_range
+from autodiff_cli.limits import MOST_TURNS, check_count, lifted
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import plural
 
 _LITERALS = {"true": True, "false": False, "none": None, "ellipsis": ...}
 _MOST_DIMENSIONS = 32
 MOST_NESTED_CALLS = 100_000
+_OVER_INDEX = {"sum": ("add", 0), "prod": ("mul", 1)}
+"""The functions that take an index: the operation that combines two terms, and the value without terms."""
 
 
 class Work(NamedTuple):
@@ -199,6 +201,9 @@ class Machine(Operations):
     def _visit_call(self, node: Syntax) -> Pending:
         method = node.kind == "method"
         name = node.children[1 if method else 0].text
+        index = index_range(node)
+        if index is not None:
+            return self._visit_index(node, name, index)
         keywords: list[str | None] = [None] if method else []
         parts = node.children[:1] if method else []
         for argument in arguments(node):
@@ -210,10 +215,47 @@ class Machine(Operations):
             else:
                 keywords.append(None)
                 parts.append(argument)
-        self.find(
-            name, node, method
-        )  # report an unknown function before evaluating the arguments, which may fail for the same reason
+        # An unknown function is reported before the arguments are evaluated, which may fail for the same reason.
+        self.find(name, node, method)
         return after(node, parts, lambda node, values: self._call(node, name, keywords, values))
+
+    # Sums and products over an index
+
+    def _visit_index(self, node: Syntax, name: str, index: Syntax) -> Pending:
+        """Return the work for a sum or product over an index, such as ``sum(i=1..10, x**i)``."""
+        self.find(name, node, node.kind == "method")
+        example = f"sum({index.children[0].text}=1..10, x**{index.children[0].text})"
+        if node.kind == "method" or name not in _OVER_INDEX or name in self.functions:
+            message = f"only sum and prod take the range of an index, not {'the method ' * (node.kind == 'method')}{name}"
+            raise ArgumentError(message, span=index.span, hint=f"write a sum as {example}")
+        given = arguments(node)
+        if len(given) != 2 or given[0] is not index or given[1].kind in ("keyword", "index_range"):
+            raise ArgumentError(f"{name} over an index takes the range and one expression", hint=f"write it as {example}")
+        return after(node, index.children[1:], self.over_index)
+
+    def over_index(self, node: Syntax, limits: list[Any]) -> Any:
+        """Return the work that evaluates the body of a sum or product once for each value of the index, and combines the values."""
+        index, body = arguments(node)
+        name, symbol = node.children[0].text, index.children[0].text
+        low, high = (index_limit(value, name, tree) for value, tree in zip(limits, index.children[1:], strict=True))
+        combining, empty = _OVER_INDEX[name]
+        check_count(high - low + 1, MOST_TURNS, f"a {name} of {{}} terms is more than the limit of {{}}")
+        before, turns, total = self._scope, iter(range(low, high + 1)), None
+        step = Syntax(combining, [node, body], "", node.span)  # the tree of a step that combines two values
+
+        def term(node: Syntax, values: list[Any]) -> Any:
+            nonlocal total
+            for value in values:
+                first = empty if total is None and is_condition(value) else total  # a condition counts as 1 or 0
+                total = value if first is None else self.apply(FUNCTIONS[combining], [first, value], {}, step)
+            turn = next(turns, None)
+            if turn is None:
+                self._scope = before
+                return empty if total is None else total
+            self._scope = {**before, symbol: turn}
+            return after(node, [body], term)
+
+        return term(node, [])
 
     # Names
 

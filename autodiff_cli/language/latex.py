@@ -254,7 +254,16 @@ def _list(items: list[_Piece]) -> _Piece:
 # Calls
 
 
+def _over_index(name: str, index: _Piece, body: _Piece) -> _Piece:
+    """Return a sum or product over an index; its precedence is that of a sum, so that it gets brackets as a factor."""
+    symbol, low, high = index.items or []
+    text = (rf"\{name}_{{", symbol.text, " = ", low.text, "}^{", high.text, "} ", body.at_least(_PRODUCT).text)
+    return _Piece(text, SUM, "other", tall=True)
+
+
 def _call(name: str, arguments: list[_Piece]) -> _Piece:
+    if name in ("sum", "prod") and len(arguments) == 2 and arguments[0].begins == "range":
+        return _over_index(name, *arguments)
     if name in _NOTATION and len(arguments) == _NOTATION[name][0] and not any(a.begins == "keyword" for a in arguments):
         return _NOTATION[name][1](*arguments)
     if name in _ARITHMETIC and len(arguments) == OPERATORS[name].arity:
@@ -324,6 +333,9 @@ _BUILD: dict[str, Callable[..., _Piece]] = {
     "index": _index,
     "ellipsis": lambda _: _Piece(r"\ldots"),
     "keyword": lambda name, value: _Piece((name.text, " = ", value.text), begins="keyword", tall=value.tall),
+    "index_range": lambda *parts: _Piece(
+        (parts[0].text, " = ", parts[1].text, r", \ldots, ", parts[2].text), begins="range", items=[*parts]
+    ),
     "assignment": lambda name, value: _Piece((name.text, " = ", value.text)),
     "definition": lambda call, value: _Piece((call.text, " = ", value.text)),
     "definition_with_grad": lambda call, value, _, partials: _Piece(

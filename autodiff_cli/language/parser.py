@@ -277,6 +277,8 @@ def _unexpected(source: str, tokens: list[Syntax], index: int, expected: dict[st
     hint = None
     if token.kind == "EQUAL":
         hint = "write == to compare, or put 'name = expression' at the start of a statement"
+    elif token.kind == "COLON" and _TABLES["literals"][".."] in expected:
+        hint = "write the range of an index with two dots: i=1..10"
     elif before is None or before.kind in ("LPAR", "COMMA", "LSQB") or "NAME" in expected:
         hint = f"write a value before '{text}'"
     elif token.kind in ("IF", "ELSE") or ("ELSE" in expected and "RPAR" not in expected):

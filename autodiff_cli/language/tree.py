@@ -79,15 +79,37 @@ def walk(tree: Syntax) -> Iterator[Syntax]:
         stack.extend(reversed(node.children))
 
 
+def free_in(tree: Syntax) -> Iterator[Syntax]:
+    """Yield the name nodes of a tree in order, excluding function names, and the index of a sum inside the sum."""
+    stack: list[tuple[Syntax, frozenset[str]]] = [(tree, frozenset())]
+    while stack:
+        node, bound = stack.pop()
+        if node.kind == "name" and node.children[0].text not in bound:
+            yield node
+        index = index_range(node)
+        if index is None:
+            stack.extend((child, bound) for child in reversed(node.children))
+        else:
+            inside = bound | {index.children[0].text}
+            stack.extend((part, inside) for part in reversed([*node.children[:1], *arguments(node)]) if part is not index)
+            stack.extend((limit, bound) for limit in reversed(index.children[1:]))
+
+
 def names_in(tree: Syntax) -> set[str]:
-    """Return the names that occur in a tree, excluding function names."""
-    return {node.children[0].text for node in walk(tree) if node.kind == "name"}
+    """Return the names that a tree needs, excluding function names and the indices of sums."""
+    return {node.children[0].text for node in free_in(tree)}
 
 
 def arguments(node: Syntax) -> list[Syntax]:
     """Return the argument nodes of a function call or a method call, excluding the object of the method."""
     after = 2 if node.kind == "method" else 1
     return node.children[after].children if len(node.children) > after else []
+
+
+def index_range(node: Syntax) -> Syntax | None:
+    """Return the range of a sum or product over an index, such as ``i=1..10`` in ``sum(i=1..10, x**i)``; ``None`` elsewhere."""
+    given = arguments(node) if node.kind in ("call", "method") else []
+    return next((argument for argument in given if argument.kind == "index_range"), None)
 
 
 def split(texts: Sequence[str], separates: Callable[[int], bool]) -> list[slice]:
@@ -113,7 +135,9 @@ def pieces(text: str, separator: re.Pattern[str] = re.compile(",")) -> list[str]
 
 _LEVELS = {
     **{name: operator.level for name, operator in OPERATORS.items()},
-    **dict.fromkeys(("assignment", "definition", "definition_with_grad", "unpack", *EFFECTS, "keyword", "slice"), STATEMENT),
+    **dict.fromkeys(
+        ("assignment", "definition", "definition_with_grad", "unpack", *EFFECTS, "keyword", "slice", "index_range"), STATEMENT
+    ),
     "conditional": CONDITIONAL,
     "comparison": COMPARISON,
     **dict.fromkeys(("index", "attribute", "method"), POSTFIX),
@@ -161,6 +185,9 @@ def _parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     if kind in ("assignment", "keyword"):
         equals = " = " if kind == "assignment" else "="
         return [children[0].text, equals, (children[1], CONDITIONAL)]
+    if kind == "index_range":
+        dots = " .. " if any(limit.kind == "number" and "." in limit.children[0].text for limit in children[1:]) else ".."
+        return [children[0].text, "=", (children[1], CONDITIONAL), dots, (children[2], CONDITIONAL)]
     if kind == "definition":
         return [(children[0], POSTFIX), " = ", (children[1], CONDITIONAL)]
     if kind == "definition_with_grad":

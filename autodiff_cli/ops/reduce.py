@@ -118,7 +118,7 @@ sum = two_nodes(
     reduction(np.add),
     spread,
     series="linear",
-    summary="sum of all elements, or sums along dim",
+    summary="sum of all elements, or sums along dim; sum(i=1..10, x**i) is a sum over an index",
     formula="1",
 )
 mean = two_nodes(
@@ -236,7 +236,7 @@ prod = two_nodes(
     _prod,
     lambda g, x, dim: spread(g, x.shape, dim) * _others(x, dim if x.shape else None),
     dim=DIMENSION,
-    summary="product of all elements, or products along dim",
+    summary="product of all elements, or products along dim; prod(i=1..10, x + i) is a product over an index",
     formula="products of the other elements",
     convention="derivatives of every order are exact where elements are 0",
     samples=(*SAMPLES, ([2.0, 0.0, 4.0],), ([[0.0, 2.0], [0.0, 3.0]], 0), (2.0,)),
