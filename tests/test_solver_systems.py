@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -79,14 +81,16 @@ def test_derivatives_of_a_system(traced: bool) -> None:
     assert system.along(system.start, direction) == pytest.approx(
         [direction @ each @ direction for each in (first, second, third)], rel=1e-14
     )
-    if traced:
-        expected = np.zeros((3, 4, 4))
-        expected[0, 0, 1] = np.exp(y)
-        expected[0, 1, 1] = x * np.exp(y)
-        expected[1, 0, 2] = 6 * v
-        expected[1, 2, 2] = 6 * x
-        expected[2, 3, 1] = 2
-        assert system.third(system.start) == pytest.approx(expected, rel=1e-14)
+    third = np.zeros((3, 4, 4, 4))
+    for i, place, value in ((0, (0, 1, 1), np.exp(y)), (0, (1, 1, 1), x * np.exp(y)), (2, (1, 1, 3), 2)):
+        for each in permutations(place):
+            third[i, *each] = value
+    for place, value in (((0, 2, 2), 6 * v), ((2, 2, 2), 6 * x)):
+        for each in permutations(place):
+            third[1, *each] = value
+    assert system.third(system.start, direction) == pytest.approx(third @ direction @ direction, rel=1e-14)
+    points = system.start[:, None] + np.array([0.0, 0.25, -1.0])
+    assert system.columns(points) == pytest.approx(np.stack([system.values(point) for point in points.T], axis=1))
 
 
 def test_a_system_that_cannot_be_traced() -> None:

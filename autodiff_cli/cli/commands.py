@@ -29,6 +29,7 @@ COMMANDS = {
     "plot": "Plot the value and its derivatives over a range.",
     "map": "Compute the value and derivatives for every row of a file.",
     "fit": "Fit the parameters of a model to the columns of a file.",
+    "propagate": "Compute the uncertainty of a result from those of its inputs.",
     "export": "Write a function in Python, NumPy, PyTorch, JAX, C or LaTeX.",
     "run": "Run a file of autograd statements.",
     "repl": "Start an interactive session.",

@@ -34,7 +34,19 @@ def bindings(texts: Iterable[str], name: str) -> dict[str, Array]:
         UsageError: if ``=`` is missing, a value is not constant, or a name is given twice.
         FileError: if a file given as ``@file`` cannot be read.
     """
-    values: dict[str, Array] = {}
+    return {
+        variable: from_file(value[1:]) if value.startswith("@") else constant(value, name, variable)
+        for variable, value in value_texts(texts, name).items()
+    }
+
+
+def value_texts(texts: Iterable[str], name: str) -> dict[str, str]:
+    """Return the text of each value in texts such as ``NAME=VALUE`` and ``NAME=VALUE,NAME=VALUE``, by name.
+
+    Raises:
+        UsageError: if ``=`` or a value is missing, or a name is given twice.
+    """
+    values: dict[str, str] = {}
     for text in texts:
         for variable, value in named(text, name):
             if variable in values:
@@ -42,7 +54,7 @@ def bindings(texts: Iterable[str], name: str) -> dict[str, Array]:
             if not value:
                 hint = f"write {setting(name, f'{variable}=1')}"
                 raise UsageError(f"the value of '{variable}' in {setting(name)} is empty", hint=hint)
-            values[variable] = from_file(value[1:]) if value.startswith("@") else constant(value, name, variable)
+            values[variable] = value
     return values
 
 

@@ -54,6 +54,7 @@ class System:
         names: the names of the variables.
         labels: the name of each of the n elements: ``x`` or ``v[0]``.
         start: the n values at the start.
+        result_shapes: the shape of the result of each program.
         count: the number m of values.
         evaluations: the number of points at which values or derivatives were computed.
 
@@ -75,7 +76,8 @@ class System:
         self.start: Vector = self.flat({name: leaves[name]._data for name in values})
         self.evaluations = 0
         self._programs: dict[str, Program] = {}
-        self.count = sum(int(np.size(output._data)) for output in self._outputs(self.start, False)[0])
+        self.result_shapes = [output.shape for output in self._outputs(self.start, False)[0]]
+        self.count = sum(int(np.prod(shape)) for shape in self.result_shapes)
 
     def flat(self, values: Mapping[str, ArrayLike]) -> Vector:
         """Return the elements of values by name as one vector of n numbers."""
@@ -126,22 +128,29 @@ class System:
 
         return self._traced("along", x, results, eagerly, v=direction)
 
-    def third(self, x: Vector) -> NDArray[np.float64]:
-        """Return the third derivatives d3 F[i]/dx[j] dx[k] dx[k] at a point, of shape (m, n, n).
-
-        Raises:
-            NotRecordable: if the programs cannot be traced.
-        """
+    def third(self, x: Vector, direction: Vector) -> Matrix:
+        """Return the third derivatives d3 F[i]/dx[j] dv dv at a point in a direction v, of shape (m, n)."""
 
         def results(by: list[Instruction], of: list[Operand]) -> list[Operand]:
-            pure = [gradient(slope, [k])[0] for each in of for k, slope in zip(by, gradient(each, by), strict=True)]
-            return [one for each in pure for one in gradient(each, by)]
+            return [slope for each in of for slope in gradient(_along(_along(each, by), by), by)]
 
-        def refused() -> Vector:
-            raise NotRecordable("third derivatives need an expression that can be traced")
+        def eagerly() -> Vector:
+            return np.concatenate([np.zeros(0), *(self._third(x, direction, row) for row in np.eye(self.count))])
 
-        n = len(x)
-        return self._traced("third", x, results, refused).reshape(self.count, n, n).transpose(0, 2, 1)
+        return self._traced("third", x, results, eagerly, v=direction).reshape(self.count, len(x))
+
+    def columns(self, points: Matrix) -> Matrix:
+        """Return F at many points, of shape (m, N), given the points as columns of a matrix of shape (n, N)."""
+        if not (self.tape is not None and len(points)):
+            return np.stack([self.values(point) for point in points.T], axis=1)
+        self.values(points[:, 0])  # makes the Program
+        program = self._programs.get("values")
+        if program is None:
+            return self.columns(points)
+        self.evaluations += points.shape[1] - 1
+        out = np.empty((self.count, points.shape[1]))
+        program.run(dict(zip(self.labels, np.ascontiguousarray(points), strict=True)), list(out))
+        return out
 
     def product(self, x: Vector, direction: Vector, weights: Vector | None = None) -> Vector:
         """Return the product of the Hessian matrix, see ``hessian``, with a direction: n numbers; no matrix is built."""
@@ -252,6 +261,19 @@ class System:
         except LinAlgError:
             return np.full((len(x), len(x)), np.nan)
         return np.array(rows).reshape(len(x), len(x))
+
+    def _third(self, x: Vector, direction: Vector, weights: Vector) -> Vector:
+        try:
+            outputs, leaves = self._outputs(x, True)
+            inputs, vector = list(leaves.values()), [tensor_on(part) for part in self.named(direction).values()]
+            total = self._sum(outputs, weights)
+            for _ in range(2):
+                slopes = self._slopes(total, inputs, True)
+                products = [(slope * part).sum() for slope, part in zip(slopes, vector, strict=True)]
+                total = sum(products[1:], products[0])
+            return self.flat({name: slope._data for name, slope in zip(leaves, self._slopes(total, inputs), strict=True)})
+        except LinAlgError:
+            return np.full(len(x), np.nan)
 
     @staticmethod
     def _slopes(output: Tensor, inputs: list[Tensor], create_graph: bool = False) -> list[Tensor]:

@@ -24,6 +24,7 @@ EXAMPLES = {
     "LimitError": 'autodiff eval "zeros(100000, 100000)"',
     "NotPrecise": 'autodiff grad "svdvals(A)[0]" --at "A=[[1, 2], [3, 4]]" --verify',
     "GradcheckError": 'autodiff gradcheck "x**2" --at x=3 --claim x="x"',
+    "NotSolved": 'autodiff propagate "sqrt(x)" --at "x=0(1)"',
     "NotFiniteError": 'autodiff eval "1/x" --at x=0 --strict',
     "FileError": 'autodiff eval "sum(x)" --at x=@missing.npy',
     "DataError": 'autodiff map "k*x**2/2" docs/data/broken.csv',
@@ -43,7 +44,7 @@ UNPROVOKED = {
 
 CODES = {
     0: "success",
-    1: "a check failed: a derivative or a claim is wrong",
+    1: "a check failed: a derivative or a claim is wrong, or a solution is not verified",
     2: "usage: an unknown option or name, a missing value, a syntax error",
     3: "evaluation: incompatible shapes, a singular matrix, backward through a freed graph, a limit",
     4: "not finite: with `--strict`, a value or a derivative is nan or infinite",

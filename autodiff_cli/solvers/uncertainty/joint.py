@@ -1,0 +1,132 @@
+"""The joint distribution of quantities: estimates, distributions, and the correlations between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.errors import UnknownName, UsageError, setting
+from autodiff_cli.evaluation.bindings import constant
+from autodiff_cli.language.tree import pieces
+from autodiff_cli.solvers.uncertainty.spread import Spread
+from autodiff_cli.suggest import suggestion
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.system import Matrix, Vector
+
+    Correlations = Mapping[str, float] | Mapping[tuple[str, str], float]
+    """Correlation coefficients: by ``"L,T"`` or by ``("L", "T")``."""
+
+_ROUNDING = 1e-9
+"""The largest negative eigenvalue of a correlation matrix that rounding errors are taken to cause."""
+
+
+class Joint(NamedTuple):
+    """The joint distribution of n quantities.
+
+    Attributes:
+        labels: the name of each quantity.
+        x: the estimates.
+        spreads: the distribution of each quantity.
+        correlation: the correlation matrix.
+    """
+
+    labels: list[str]
+    x: Vector
+    spreads: list[Spread]
+    correlation: Matrix
+
+    @property
+    def u(self) -> Vector:
+        """The standard uncertainties."""
+        return np.array([spread.u for spread in self.spreads])
+
+    @property
+    def covariance(self) -> Matrix:
+        """The covariance matrix."""
+        matrix: Matrix = self.u[:, None] * self.correlation * self.u
+        return matrix
+
+    @property
+    def groups(self) -> list[list[int]]:
+        """The quantities in groups that are not correlated with each other; the groups are in order of their first quantity."""
+        left = list(range(len(self.x)))
+        found = []
+        while left:
+            group = reached = [left.pop(0)]
+            while reached:
+                reached = [j for j in left if any(self.correlation[i, j] for i in reached)]
+                left = [j for j in left if j not in reached]
+                group = [*group, *reached]
+            found.append(sorted(group))
+        return found
+
+    def root(self, group: Sequence[int]) -> Matrix:
+        """Return a matrix L for which ``L @ L.T`` is the correlation matrix of a group, which may be singular."""
+        values, vectors = np.linalg.eigh(self.correlation[np.ix_(group, group)])
+        matrix: Matrix = vectors * np.sqrt(np.maximum(values, 0))
+        return matrix
+
+
+def correlations(given: Iterable[str]) -> dict[tuple[str, str], float]:
+    """Return the correlation coefficients in texts such as ``L,T=0.3``, by pairs of names.
+
+    Raises:
+        UsageError: if a text does not have this form, or a pair is given twice.
+    """
+    found: dict[tuple[str, str], float] = {}
+    for text in given:
+        names, _, value = text.rpartition("=")
+        pair = [name.replace(" ", "").replace(",", ", ") for name in pieces(names)]
+        if len(pair) != 2 or not all(pair) or not value.strip():
+            raise UsageError(
+                f"{setting('corr')} expects NAME,NAME=NUMBER, but got '{text}'", hint=f"write {setting('corr')} L,T=0.3"
+            )
+        key = (pair[0], pair[1])
+        if key in found or key[::-1] in found:
+            raise UsageError(f"the correlation of {pair[0]} and {pair[1]} is given twice", hint="give each pair one number")
+        found[key] = float(constant(value.strip(), "corr"))
+    return found
+
+
+def correlate(
+    labels: Sequence[str], spreads: Mapping[str, Spread], pairs: Mapping[tuple[str, str], float], matrix: Matrix
+) -> Matrix:
+    """Return a correlation matrix with further coefficients.
+
+    Args:
+        labels: the name of each quantity.
+        spreads: the distributions of the quantities with an uncertainty.
+        pairs: the coefficients.
+        matrix: the correlation matrix without these coefficients.
+
+    Raises:
+        UnknownName: if a pair names a quantity that does not exist.
+        UsageError: if a coefficient is not between -1 and 1, or no distribution has these correlations.
+    """
+    matrix = matrix.copy()
+    for pair, coefficient in pairs.items():
+        for name in pair:
+            if name not in labels:
+                hint = suggestion(name, labels) or f"the quantities: {', '.join(labels)}"
+                raise UnknownName(f"{setting('corr')} names '{name}', which is not a quantity", hint=hint)
+            if name not in spreads:
+                raise UsageError(
+                    f"{setting('corr')} names '{name}', which has no uncertainty", hint=f"state it with {setting('u')}"
+                )
+        if pair[0] == pair[1] or not -1 <= coefficient <= 1:
+            what = "itself" if pair[0] == pair[1] else f"{pair[1]} is not between -1 and 1: {coefficient}"
+            raise UsageError(f"the correlation of {pair[0]} and {what}", hint=f"write {setting('corr', 'L,T=0.3')}")
+        i, j = (labels.index(name) for name in pair)
+        if matrix[i, j]:
+            raise UsageError(f"{setting('cov')} also contains the correlation of {pair[0]} and {pair[1]}", hint="give it once")
+        matrix[i, j] = matrix[j, i] = coefficient
+    least = float(np.linalg.eigvalsh(matrix)[0]) if len(matrix) else 0.0
+    if not least >= -_ROUNDING * len(matrix):
+        raise UsageError(
+            f"no distribution has these correlations: the correlation matrix has the negative eigenvalue {least:.3g}",
+            hint="the matrix must be positive semidefinite: check the signs, and state the correlations of all pairs",
+        )
+    return matrix

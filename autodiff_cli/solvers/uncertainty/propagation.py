@@ -1,0 +1,267 @@
+"""``propagate``: the uncertainty of a result from those of its inputs, after the Guide to the Expression of Uncertainty (GUM)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.errors import NotSolved, UsageError, setting
+from autodiff_cli.evaluation.names import element_names
+from autodiff_cli.evaluation.phrasing import note
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.tree import STATEMENTS, Syntax, name_tree, walk
+from autodiff_cli.solvers.system import System
+from autodiff_cli.solvers.uncertainty import law
+from autodiff_cli.solvers.uncertainty.joint import Joint, correlate
+from autodiff_cli.solvers.uncertainty.quantities import quantities
+from autodiff_cli.solvers.uncertainty.result import Outcome, Propagation
+from autodiff_cli.solvers.uncertainty.spread import Spread
+from autodiff_cli.solvers.uncertainty.written import tolerance
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from autodiff_cli.command_result import Record
+    from autodiff_cli.solvers.system import Matrix, Vector
+    from autodiff_cli.solvers.uncertainty.joint import Correlations
+    from autodiff_cli.solvers.uncertainty.quantities import Stated
+
+
+def propagate(
+    expression: str,
+    at: Mapping[str, Stated] | None = None,
+    const: Mapping[str, Any] | None = None,
+    *,
+    u: Mapping[str, str | ArrayLike] | None = None,
+    dof: Mapping[str, str | ArrayLike] | None = None,
+    corr: Correlations | None = None,
+    level: float | None = None,
+    k: float | None = None,
+    order: int = 1,
+) -> Propagation:
+    """Compute the uncertainty of a result from the uncertainties of its inputs.
+
+    Args:
+        expression: a program of the language; several expressions, or only named results, are several outputs.
+        at: the quantities: texts such as ``"0.994(1)"`` or ``"0.994±0.001 rect"``, or pairs ``(0.994, 0.001)``; a number does
+            not have an uncertainty.
+        const: the values of constants.
+        u: further uncertainties: numbers, or texts with a distribution, such as ``"0.002 rect"``.
+        dof: the degrees of freedom of uncertainties that were estimated from observations.
+        corr: correlation coefficients, by ``"L,T"`` or ``("L", "T")``.
+        level: the probability of the interval, 0.95 by default.
+        k: the coverage factor, instead of the level.
+        order: 1 for the law of propagation of first order, 2 to add the terms of second order.
+
+    Raises:
+        UsageError: if an uncertainty is negative, the correlations are impossible, or nothing is uncertain.
+        NotSolved: if the value or a sensitivity is not finite.
+    """
+    if order not in (1, 2):
+        raise UsageError(f"the order must be 1 or 2, not {order}", hint=f"use {setting('order', '2')} for terms of second order")
+    if level is not None and k is not None:
+        message = f"{setting('level')} and {setting('k')} both set the width of the interval"
+        raise UsageError(message, hint="give one of them")
+    given = quantities(at or {}, u or {}, dof or {})
+    pairs = {_pair(key): float(value) for key, value in (corr or {}).items()}
+    labels = given.labels
+    correlation = correlate(labels, given.spreads, pairs, np.eye(len(labels)))
+    if not any(spread.u for spread in given.spreads.values()):
+        example = next(iter(given.values), "x")
+        message = "no quantity has an uncertainty"
+        raise UsageError(message, hint=f"write {setting('at', f'{example}=0.994(1)')} or {setting('u', f'{example}=0.001')}")
+    outputs = _outputs(expression, [*given.values])
+    system = System(expression, [output.program for output in outputs], given.values, const)
+    spreads = [given.spreads.get(label, Spread()) for label in labels]
+    joint = Joint(labels, system.start, spreads, correlation)
+    return _Calculation(expression, system, joint, outputs, level, k, order).run()
+
+
+def _pair(key: str | tuple[str, str]) -> tuple[str, str]:
+    names = tuple(name.strip() for name in key.split(",")) if isinstance(key, str) else key
+    if len(names) != 2:
+        raise UsageError(f"a correlation is between two quantities, not {key!r}", hint='write corr={("L", "T"): 0.3}')
+    return names
+
+
+class _Output(NamedTuple):
+    """An output: its name or text, and the program that computes it."""
+
+    name: str
+    program: Syntax
+
+
+def _outputs(source: str, known: Sequence[str]) -> list[_Output]:
+    """Return the outputs of a program: its expressions; without an expression, its names that depend on a quantity."""
+    statements = parse(source).children
+    found = []
+    for i, statement in enumerate(statements):
+        if statement.kind not in STATEMENTS:
+            before = [each for each in statements[:i] if each.kind in STATEMENTS]
+            parts = statement.children if statement.kind == "list" else [statement]
+            found += [_Output(source[slice(*part.span)], Syntax("start", [*before, part], "", part.span)) for part in parts]
+    if found:
+        return found
+    depends = set(known)
+    for statement in statements:
+        names = [node.text for node in walk(statement) if node.kind == "NAME"]
+        if not depends.isdisjoint(names[1:]):
+            depends.add(names[0])
+            if statement.kind == "assignment":
+                found.append(_Output(names[0], Syntax("start", [*statements, name_tree(names[0])], "", statement.span)))
+    return list({output.name: output for output in found}.values()) or [_Output(source, parse(source))]
+
+
+class _Calculation:
+    """The propagation of the uncertainties of quantities through a system."""
+
+    def __init__(
+        self,
+        expression: str,
+        system: System,
+        joint: Joint,
+        outputs: Sequence[_Output],
+        level: float | None,
+        k: float | None,
+        order: int,
+    ) -> None:
+        self.expression = expression
+        self.system = system
+        self.joint = joint
+        self.outputs = outputs
+        self.level = level
+        self.k = k
+        self.order = order
+        self.notes: list[Record] = []
+        self.used = {node.text for output in outputs for node in walk(output.program) if node.kind == "NAME"}
+
+    def run(self) -> Propagation:
+        """Return the result."""
+        values = self.system.values(self.joint.x)
+        jacobian = self.system.jacobian(self.joint.x)
+        self._check_finite(values, jacobian)
+        self.notes += [
+            note("unused", f"'{name}' does not occur in the expression") for name in self.system.names if name not in self.used
+        ]
+        names = [
+            name for output, shape in zip(self.outputs, self.system.result_shapes, strict=True) for name in _elements(output, shape)
+        ]
+        found = [self._outcome(i, name, float(values[i]), jacobian[i]) for i, name in enumerate(names)]
+        covariance = jacobian @ self.joint.covariance @ jacobian.T
+        sizes = np.sqrt(np.diag(covariance))
+        with np.errstate(all="ignore"):
+            correlation = np.clip(covariance / sizes[:, None] / sizes, -1, 1)
+        np.fill_diagonal(correlation, np.where(sizes > 0, 1.0, np.nan))
+        return Propagation(self.expression, found, covariance, correlation, self.notes)
+
+    def _check_finite(self, values: Vector, jacobian: Matrix) -> None:
+        """Raise an error if a value or a sensitivity is not finite, and note the kinks.
+
+        Raises:
+            NotSolved: if a number is not finite; the error has the place in the expression where it arises.
+        """
+        from autodiff_cli.notes import notes_on
+
+        first = 0
+        for i, shape in enumerate(self.system.result_shapes):
+            rows = jacobian[first : first + math.prod(shape)]
+            value = values[first : first + len(rows)]
+            first += len(rows)
+            numbers = [
+                (f"the derivative with respect to {label}", rows[:, j].reshape(shape)[()])
+                for j, label in enumerate(self.joint.labels)
+            ]
+            notes = notes_on(self.system.evaluation(i, self.joint.x), numbers, 1)
+            if not (np.isfinite(value).all() and np.isfinite(rows).all()):
+                what = "a sensitivity is" if np.isfinite(value).all() else "the value is"
+                origin = next((each for each in notes if each["kind"] in ("domain", "nonfinite")), None)
+                raise NotSolved(
+                    f"{what} not finite" + (f": {origin['message']}" if origin else ""),
+                    span=tuple(origin["span"]) if origin and origin["span"] else None,
+                    source=self.expression,
+                    hint="check the estimates: the law of propagation needs a finite value and finite derivatives",
+                )
+            self.notes += [each for each in notes if each["kind"] == "kink"]
+
+    def _outcome(self, i: int, name: str, value: float, gradient: Vector) -> Outcome:
+        joint = self.joint
+        contributions = gradient * joint.u
+        variance = float(gradient @ joint.covariance @ gradient)
+        second = law.second_order(self.system, joint, i, gradient)
+        correlated = variance - float(contributions @ contributions) if len(joint.groups) < len(joint.x) else 0.0
+        u = math.sqrt(max(variance, 0.0))
+        enough = self._judge(name, u, second)
+        total = variance + second.variance if self.order == 2 else variance
+        dof = law.effective_dof(joint, gradient)
+        if math.isnan(dof):
+            self._note("dof", "correlated quantities with different degrees of freedom: k is that of a normal distribution")
+        reported = math.sqrt(total) if total >= 0 else math.nan
+        center = value + second.shift if self.order == 2 else value
+        k = law.coverage_factor(0.95 if self.level is None else self.level, dof) if self.k is None else self.k
+        level = law.coverage_level(k, dof) if self.k is not None else 0.95 if self.level is None else self.level
+        budget: list[Record] = [
+            {
+                "kind": "quantity",
+                "name": label,
+                "value": float(joint.x[j]),
+                "u": float(joint.u[j]),
+                "distribution": joint.spreads[j].kind,
+                "dof": joint.spreads[j].dof,
+                "sensitivity": float(gradient[j]),
+                "contribution": float(contributions[j]),
+                "share": float(contributions[j] ** 2 / total) if total > 0 else 0.0,
+            }
+            for j, label in enumerate(joint.labels)
+            if label.partition("[")[0] in self.used
+        ]
+        rest = {"correlation": correlated, "second order": second.variance if self.order == 2 else 0.0}
+        for kind, part in rest.items():
+            if part:
+                size = math.copysign(math.sqrt(abs(part)), part)
+                budget.append({"kind": kind, "name": kind, "contribution": size, "share": part / total if total > 0 else 0.0})
+        outcome = Outcome(
+            name,
+            center,
+            reported,
+            None if math.isnan(dof) else dof,
+            k,
+            k * reported,
+            (center - k * reported, center + k * reported),
+            level,
+            budget,
+        )
+        if self.order == 2:
+            outcome.second_order = {
+                "shift": second.shift,
+                "u": reported,
+                "enough": enough,
+                "first_order": {"value": value, "u": u},
+            }
+        return outcome
+
+    def _judge(self, name: str, u: float, second: law.SecondOrder) -> bool:
+        """Return whether first order is enough: terms of second order do not change the digits that are written; else note it."""
+        variance = u * u + second.variance
+        more = math.sqrt(variance) if variance >= 0 else math.nan
+        allowed = tolerance(more)
+        changes = [f"shift the value by {second.shift:.2g}"] if abs(second.shift) > allowed else []
+        changes += [f"change u from {u:.3g} to {more:.3g}"] if abs(more - u) > allowed else []
+        of = f" of {name}" if len(self.outputs) > 1 else ""
+        if math.isnan(more):
+            self._note("second_order", f"the uncertainties{of} are too large for a series: its variance of order 2 is negative")
+        elif changes and self.order == 1:
+            self._note("second_order", f"first order is not enough: terms of second order{of} {' and '.join(changes)}")
+        enough = not (changes or math.isnan(more))
+        return enough
+
+    def _note(self, kind: str, message: str) -> None:
+        if not any(each["message"] == message for each in self.notes):
+            self.notes.append(note(kind, message))
+
+
+def _elements(output: _Output, shape: tuple[int, ...]) -> list[str]:
+    simple = output.name.isidentifier() or not shape
+    return element_names(output.name if simple else f"({output.name})", shape)

@@ -1,0 +1,184 @@
+"""Quantities: estimates with their distributions, as in ``0.994(1)``, ``0.994±0.001`` and ``[1.0(1), 2.0(2)]``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.errors import ShapeError, UsageError, setting
+from autodiff_cli.evaluation.bindings import constant, from_file
+from autodiff_cli.evaluation.names import element_names
+from autodiff_cli.language.tree import pieces
+from autodiff_cli.solvers.bounds import check_names
+from autodiff_cli.solvers.uncertainty.spread import Spread, stated
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+    Stated = str | ArrayLike | list["Stated"] | tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, str]
+    """A value: a text, a number, an array, a list of these, or a pair of a value and its uncertainty."""
+
+_DIGITS = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\((\d+\.?\d*|\.\d+)\)([eE][+-]?\d+)?$")
+"""``9.801(22)e-3``."""
+_SIGN = re.compile(r"±|\+/-|\+-")
+_SCALED = re.compile(r"\((.*)\)[eE]([+-]?\d+)$", re.DOTALL)
+"""``(9.801±0.022)e-3``."""
+
+
+class Quantities(NamedTuple):
+    """The quantities of a calculation.
+
+    Attributes:
+        values: the value of each variable, which may be an array.
+        spreads: the distribution of each element with an uncertainty, by its name, such as ``x`` or ``v[0]``.
+    """
+
+    values: dict[str, Array]
+    spreads: dict[str, Spread]
+
+    @property
+    def labels(self) -> list[str]:
+        """The name of each element."""
+        return [label for name, value in self.values.items() for label in element_names(name, value.shape)]
+
+
+class _Part(NamedTuple):
+    """A value, and the distribution of each of its elements in row-major order; ``None`` for no uncertainty."""
+
+    value: Array
+    spreads: list[Spread | None]
+
+
+def quantities(at: Mapping[str, Stated], u: Mapping[str, str | ArrayLike], dof: Mapping[str, str | ArrayLike]) -> Quantities:
+    """Return the quantities in values, uncertainties and degrees of freedom, each by name.
+
+    Args:
+        at: the values: texts such as ``0.994(1)``, numbers, arrays, lists, or pairs of a value and an uncertainty.
+        u: the uncertainties: texts such as ``0.002 rect``, numbers or arrays; one number is for all elements of an array.
+        dof: the degrees of freedom of uncertainties; a normal distribution becomes ``t`` (JCGM 101:2008, 6.4.9).
+
+    Raises:
+        UsageError: if a text is not a quantity, or an uncertainty is negative, not finite, or stated twice.
+        ShapeError: if the shapes of a value and its uncertainties differ.
+        UnknownName: if a name in ``u`` or ``dof`` does not have a value.
+    """
+    found = Quantities({}, {})
+    for name, given in at.items():
+        found.values[name], spreads = _part(given, name)
+        found.spreads.update(_named(name, found.values[name], spreads))
+    check_names(u, found.values, "u", "quantity of " + setting("at"))
+    for name, uncertainty in u.items():
+        stated_here = _named(name, found.values[name], _uncertainty(uncertainty, name, found.values[name]))
+        twice = next((label for label in stated_here if label in found.spreads), None)
+        if twice is not None:
+            message = f"the uncertainty of '{twice}' is stated twice, in {setting('at')} and in {setting('u')}"
+            raise UsageError(message, hint="state it in one of them")
+        found.spreads.update(stated_here)
+    for label, spread in found.spreads.items():
+        if not 0 <= spread.size < math.inf:
+            what = "negative" if spread.size < 0 else "not finite"
+            raise UsageError(f"the uncertainty of '{label}' is {what}: {spread.size}", hint="state it as a positive number")
+    check_names(dof, found.values, "dof", "quantity of " + setting("at"))
+    for name, freedom in dof.items():
+        numbers = _spread_over(_numbers(freedom, "dof", name), name, found.values[name])
+        for label, number in zip(element_names(name, found.values[name].shape), numbers, strict=True):
+            found.spreads[label] = _with_dof(found.spreads.get(label), label, float(number))
+    return found
+
+
+def _named(name: str, value: Array, spreads: list[Spread | None]) -> dict[str, Spread]:
+    labels = element_names(name, value.shape)
+    return {label: spread for label, spread in zip(labels, spreads, strict=True) if spread is not None}
+
+
+def _part(given: Stated, name: str) -> _Part:
+    text = given.strip() if isinstance(given, str) else ""
+    if isinstance(given, list) or (text.startswith("[") and text.endswith("]")):
+        parts = [_part(each, name) for each in (given if isinstance(given, list) else filter(None, pieces(text[1:-1])))]
+        if len({part.value.shape for part in parts}) > 1:
+            raise ShapeError(f"the entries of '{name}' have different shapes", hint="give every row the same number of entries")
+        value = np.stack([part.value for part in parts]) if parts else np.zeros(0)
+        return _Part(value, [spread for part in parts for spread in part.spreads])
+    if isinstance(given, str):
+        return _text(text, name)
+    if isinstance(given, tuple):
+        if len(given) not in (2, 3):
+            raise UsageError(f"the value of '{name}' is a tuple of {len(given)} entries", hint="give a pair: (value, u)")
+        value = _numbers(given[0], "at", name)
+        kind = stated(f"0 {given[2]}")[1] if len(given) == 3 else Spread()
+        sizes = _spread_over(_numbers(given[1], "u", name), name, value)
+        return _Part(value, [replace(kind, size=float(size)) for size in sizes])
+    value = _numbers(given, "at", name)
+    return _Part(value, [None] * value.size)
+
+
+def _text(text: str, name: str) -> _Part:
+    body, kind = stated(text)
+    digits = _DIGITS.match(body)
+    if digits is not None:
+        number, within, exponent = Decimal(digits[1]), Decimal(digits[2]), int((digits[3] or "e0")[1:])
+        places = exponent if "." in digits[2] else exponent + int(number.as_tuple().exponent)
+        return _Part(np.array(float(number.scaleb(exponent))), [replace(kind, size=float(within.scaleb(places)))])
+    scaled = _SCALED.match(body)
+    sides = _SIGN.split(scaled[1] if scaled else body)
+    if len(sides) == 2 and sides[0].strip():
+        factor = float(f"1e{scaled[2]}") if scaled else 1.0
+        value = constant(sides[0].strip(), "at", name) * factor
+        sizes = _sizes(sides[1].strip(), name, value, factor)
+        return _Part(value, [replace(kind, size=float(size)) for size in _spread_over(sizes, name, value)])
+    if body != text:
+        message = f"the value of '{name}' names a distribution, but states no uncertainty: {text}"
+        raise UsageError(message, hint=f"write {setting('at', f'{name}={body}±0.1 {kind.kind}')}")
+    value = _numbers(text, "at", name)
+    return _Part(value, [None] * value.size)
+
+
+def _uncertainty(given: str | ArrayLike, name: str, value: Array) -> list[Spread | None]:
+    """Return the distribution of each element of a value, as stated by a text such as ``0.002 rect``, a number or an array."""
+    text, kind = stated(given.strip()) if isinstance(given, str) else ("", Spread())
+    sizes = _sizes(text, name, value) if isinstance(given, str) else _numbers(given, "u", name)
+    return [replace(kind, size=float(size)) for size in _spread_over(sizes, name, value)]
+
+
+def _sizes(text: str, name: str, value: Array, factor: float = 1.0) -> Array:
+    """Return the size in a text such as ``0.002`` or ``1%``, which is a part of the absolute value."""
+    relative = text.endswith("%")
+    sizes = _numbers(text.removesuffix("%"), "u", name)
+    return sizes / 100 * abs(value) if relative else sizes * factor
+
+
+def _numbers(given: str | ArrayLike, option: str, name: str) -> Array:
+    if isinstance(given, str):
+        return np.asarray(from_file(given[1:]) if given.startswith("@") else constant(given, option, name), float)
+    try:
+        return np.array(given, float)
+    except (TypeError, ValueError):
+        message = f"{setting(option)} gives '{name}' a value that is not a number"
+        raise UsageError(message, hint='use a number, a text such as "0.994(1)", or a pair (value, u)') from None
+
+
+def _spread_over(sizes: Array, name: str, value: Array) -> Array:
+    """Return one number for each element of a value, in row-major order."""
+    if sizes.ndim and sizes.shape != value.shape:
+        message = f"'{name}' has shape {list(value.shape)}, but its uncertainty has shape {list(sizes.shape)}"
+        raise ShapeError(message, hint="give one number for all elements, or one for each")
+    return np.broadcast_to(sizes, value.shape).ravel()
+
+
+def _with_dof(spread: Spread | None, label: str, dof: float) -> Spread:
+    if spread is None:
+        message = f"{setting('dof')} names '{label}', which has no uncertainty"
+        raise UsageError(message, hint=f"state its uncertainty with {setting('u')}")
+    if not dof > 0:
+        raise UsageError(
+            f"the degrees of freedom of '{label}' are not positive: {dof}", hint="an estimate from n observations has n - 1"
+        )
+    estimated = spread.kind in ("normal", "t")
+    return replace(spread, kind=("t" if math.isfinite(dof) else "normal") if estimated else spread.kind, dof=dof)

@@ -1,0 +1,115 @@
+"""The result of ``propagate``: a value with its uncertainty and its budget, or several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from autodiff_cli.command_result import CommandResult, Named, Record
+from autodiff_cli.solvers.uncertainty.written import concise
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.system import Matrix
+
+_KEYS = ("value", "u", "dof", "k", "U", "interval", "level", "result", "budget", "second_order", "monte_carlo")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """One output with its uncertainty.
+
+    Attributes:
+        name: the name or the text of the output.
+        value: the estimate.
+        u: the standard uncertainty.
+        dof: the effective degrees of freedom; ``None`` if they are not defined.
+        k: the coverage factor.
+        U: the expanded uncertainty, ``k*u``.
+        interval: the ends of the interval ``value - U`` to ``value + U``.
+        level: the probability of the interval.
+        budget: a row for each quantity, then a row for correlations and a row for terms of second order, if there are any.
+        second_order: the terms of second order, if they were requested.
+        monte_carlo: the results of the Monte Carlo method, if they were requested.
+    """
+
+    name: str
+    value: float
+    u: float
+    dof: float | None
+    k: float
+    U: float
+    interval: tuple[float, float]
+    level: float
+    budget: list[Record]
+    second_order: Record | None = None
+    monte_carlo: Record | None = None
+
+    @property
+    def result(self) -> str:
+        """The value and the uncertainty as they should be written, such as ``9.801(22)``."""
+        return concise(self.value, self.u)
+
+    def content(self) -> Record:
+        """Return the entries of the JSON object."""
+        found = {key: getattr(self, key) for key in _KEYS}
+        return {**{key: value for key, value in found.items() if value is not None or key == "dof"}, "interval": [*self.interval]}
+
+
+@dataclass(slots=True)
+class Propagation(CommandResult):
+    """The result of ``propagate``; the attributes of a single output are also attributes of the result.
+
+    Attributes:
+        expression: the expression.
+        outputs: the outputs.
+        covariance: the covariance matrix of the outputs, to first order.
+        correlation: the correlation matrix of the outputs.
+        notes: the notes on the result.
+    """
+
+    command = "propagate"
+
+    expression: str
+    outputs: list[Outcome]
+    covariance: Matrix
+    correlation: Matrix
+    notes: list[Record] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _KEYS and len(self.outputs) == 1:
+            return getattr(self.outputs[0], name)
+        raise AttributeError(f"{name}; this result has {len(self.outputs)} outputs: read .outputs" if name in _KEYS else name)
+
+    def content(self) -> Record:
+        if len(self.outputs) == 1:
+            return {"expression": self.expression, **self.outputs[0].content(), "notes": self.notes}
+        return {
+            "expression": self.expression,
+            "outputs": [{"name": each.name, **each.content()} for each in self.outputs],
+            "covariance": self._by_name(self.covariance),
+            "correlation": self._by_name(self.correlation),
+            "notes": self.notes,
+        }
+
+    def _by_name(self, matrix: Matrix) -> Record:
+        names = [each.name for each in self.outputs]
+        return {name: dict(zip(names, row, strict=True)) for name, row in zip(names, matrix.tolist(), strict=True)}
+
+    def numbers(self) -> list[Named]:
+        several = len(self.outputs) > 1
+        return [
+            (f"{what} of {each.name}" if several else what, number)
+            for each in self.outputs
+            for what, number in (("the value", each.value), ("u", each.u))
+        ]
+
+    def records(self) -> list[Record]:
+        """Return the rows of each budget, each with a last row for the result."""
+        several = len(self.outputs) > 1
+        rows = []
+        for each in self.outputs:
+            result = {"kind": "result", "name": each.name, "value": each.value, "u": each.u, "dof": each.dof, "share": 1.0}
+            low, high = each.interval
+            result |= {"k": each.k, "U": each.U, "level": each.level, "low": low, "high": high}
+            rows += [{"output": each.name, **row} if several else row for row in (*each.budget, result)]
+        return rows

@@ -1,0 +1,105 @@
+"""The distributions of quantities about their estimates, and the texts that state them.
+
+Sources: standard uncertainties of rectangular, triangular and arcsine distributions, JCGM 100:2008, 4.3.7 and 4.3.9, and
+JCGM 101:2008, table 1; the sampling of each distribution, JCGM 101:2008, 6.4.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.errors import UsageError
+from autodiff_cli.evaluation.bindings import constant
+from autodiff_cli.suggest import suggestion
+from autodiff_cli.wording import listed
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.system import Vector
+
+_ALIASES = {
+    **{"rectangular": "rect", "uniform": "rect", "triangular": "triangle", "gaussian": "normal"},
+    **{name: name for name in ("normal", "t", "rect", "triangle", "arcsine", "ctrap")},
+}
+_PARAMETERS = {"t": "9", "ctrap": "0.1"}
+"""The distributions with a parameter, each with an example of it."""
+_WORD = re.compile(r"(.*?)\s+([^\W\d_]\w*)(?::(\S+))?$", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A symmetric distribution about 0.
+
+    Attributes:
+        kind: ``normal``, ``t``, ``rect``, ``triangle``, ``arcsine`` or ``ctrap``, a rectangle with inexactly known ends.
+        size: the standard uncertainty of ``normal`` and the scale of ``t``; the half-width of the others.
+        dof: the degrees of freedom of the standard uncertainty.
+        error: the largest error of the half-width of ``ctrap``.
+    """
+
+    kind: str = "normal"
+    size: float = 0.0
+    dof: float = math.inf
+    error: float = 0.0
+
+    @property
+    def u(self) -> float:
+        """The standard uncertainty; for ``t`` the scale, as in JCGM 100, not the standard deviation."""
+        divisor = {"rect": 3, "triangle": 6, "arcsine": 2}.get(self.kind, 1)
+        if self.kind == "ctrap":
+            return math.hypot(self.size, self.error / math.sqrt(3)) / math.sqrt(3)
+        return self.size / math.sqrt(divisor)
+
+    @property
+    def excess(self) -> float:
+        """The fourth moment divided by ``u**4``, minus 3; ``t`` counts as a normal distribution whose ``u`` is estimated."""
+        if self.kind == "ctrap":
+            w, d = self.size, self.error
+            return (w**4 + 2 * w**2 * d**2 + d**4 / 5) / 5 / self.u**4 - 3 if self.u else 0.0
+        return {"rect": -6 / 5, "triangle": -3 / 5, "arcsine": -3 / 2}.get(self.kind, 0.0)
+
+    def draw(self, generator: np.random.Generator, count: int) -> Vector:
+        """Return random numbers from the distribution."""
+        if self.kind == "normal":
+            found = generator.standard_normal(count)
+        elif self.kind == "t":
+            found = generator.standard_t(self.dof, count)
+        elif self.kind == "rect":
+            found = generator.uniform(-1, 1, count)
+        elif self.kind == "triangle":
+            found = generator.random(count) - generator.random(count)
+        elif self.kind == "arcsine":
+            found = np.sin(2 * math.pi * generator.random(count))
+        else:
+            return (self.size + self.error * generator.uniform(-1, 1, count)) * generator.uniform(-1, 1, count)
+        return self.size * found
+
+
+def stated(text: str) -> tuple[str, Spread]:
+    """Split a text such as ``0.002 rect`` or ``0.002 t:9`` into the number and the distribution, whose size is 0.
+
+    Raises:
+        UsageError: if the distribution does not exist, or its parameter is missing or not positive.
+    """
+    found = _WORD.match(text)
+    if found is None:
+        return text, Spread()
+    number, word, given = found.groups()
+    kind = _ALIASES.get(word.lower())
+    if kind is None:
+        hint = suggestion(word, _ALIASES) or f"use {listed(('normal', 't:9', 'rect', 'triangle', 'arcsine'), 'or')}"
+        raise UsageError(f"'{word}' is not a distribution: {text}", hint=hint)
+    if kind not in _PARAMETERS:
+        if given is not None:
+            raise UsageError(f"the distribution {word} does not take a parameter: {text}", hint=f"write {number} {word}")
+        return number, Spread(kind)
+    parameter = float(constant(given, "u")) if given else math.nan
+    if not parameter > 0:
+        what = "degrees of freedom" if kind == "t" else "the largest error of the half-width"
+        message = f"the distribution {word} needs {what}, a positive number: {text}"
+        raise UsageError(message, hint=f"write {number} {word}:{_PARAMETERS[kind]}")
+    return number, Spread("t", dof=parameter) if kind == "t" else Spread(kind, error=parameter)

@@ -1,0 +1,76 @@
+"""The tables of ``propagate``: the budget of each output, and the correlation of several outputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from autodiff_cli.report.numbers import human
+from autodiff_cli.report.table import Renderable, empty_table, title
+from autodiff_cli.solvers.uncertainty.result import Outcome, Propagation
+from autodiff_cli.wording import shortened
+
+
+def tables(result: Propagation, precision: int) -> list[Renderable]:
+    """Return the budget of each output with its result, then the correlation matrix."""
+    parts: list[Renderable] = []
+    several = len(result.outputs) > 1
+    for outcome in result.outputs:
+        parts += [title(shortened(outcome.name))] if several else []
+        parts += [_budget(outcome.budget, precision), "", *_lines(outcome, precision)]
+    if several:
+        names = [shortened(each.name, 20) for each in result.outputs]
+        table = empty_table()
+        for header in ("", *names):
+            table.add_column(header, justify="right" if header else "left", overflow="fold")
+        for name, row in zip(names, result.correlation, strict=True):
+            table.add_row(name, *(human(number, 3) for number in row))
+        parts += [title("correlation of the outputs"), table]
+    return parts
+
+
+def _budget(budget: Sequence[Mapping[str, Any]], precision: int) -> Renderable:
+    table = empty_table()
+    table.add_column("quantity", style="bold", overflow="fold")
+    has_dof = any(math.isfinite(row.get("dof", math.inf)) for row in budget)
+    words = {"distribution", *(["dof"] if has_dof else [])}
+    for header in ("estimate", "u", "distribution", *(["dof"] if has_dof else []), "sensitivity", "c·u", "share"):
+        table.add_column(header, justify="left" if header == "distribution" else "right", no_wrap=header in words, overflow="fold")
+    for row in budget:
+        own = row["kind"] == "quantity"
+        cells = [_estimate(row["value"], row["u"], precision), human(row["u"], precision), row["distribution"]] if own else [""] * 3
+        cells += [_dof(row["dof"]) if own else ""] if has_dof else []
+        cells += [human(row["sensitivity"], precision) if own else "", human(row["contribution"], precision)]
+        table.add_row(row["name"], *cells, f"{100 * row['share']:.1f} %")
+    return table
+
+
+def _estimate(value: float, u: float, precision: int) -> str:
+    """Return an estimate with at least two digits of its uncertainty."""
+    needed = math.floor(math.log10(abs(value) / u)) + 3 if value and u else 0
+    return human(value, min(max(precision, needed), 17))
+
+
+def _dof(dof: float) -> str:
+    return "∞" if math.isinf(dof) else human(dof, 3)
+
+
+def _lines(outcome: Outcome, precision: int) -> list[str]:
+    low, high = (_estimate(end, outcome.u, precision) for end in outcome.interval)
+    freedom = ", degrees of freedom not defined" if outcome.dof is None else ""
+    if outcome.dof is not None and math.isfinite(outcome.dof):
+        freedom = f", {outcome.dof:.1f} degrees of freedom"
+    lines = [
+        f"{shortened(outcome.name)} = {outcome.result}",
+        f"value {_estimate(outcome.value, outcome.u, precision)}, u {human(outcome.u, precision)}{freedom}",
+        f"{100 * outcome.level:.4g} % interval {low} to {high}: U = {human(outcome.U, 2)} with k = {human(outcome.k, 3)}",
+    ]
+    if outcome.second_order is not None:
+        first = outcome.second_order["first_order"]
+        verdict = "is enough" if outcome.second_order["enough"] else "is not enough"
+        lines.append(
+            f"second order: shift {human(outcome.second_order['shift'], 2)}, u {human(first['u'], precision)} becomes "
+            f"{human(outcome.u, precision)}: first order {verdict}"
+        )
+    return lines

@@ -1,0 +1,32 @@
+"""Results as they should be written: ``9.801(22)``."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+_SMALLEST = 1e-3
+"""The absolute value below which a result has a power of ten."""
+
+
+def tolerance(u: float, digits: int = 2) -> float:
+    """Return half a unit of the last significant digit of an uncertainty: JCGM 101:2008, 7.9.2."""
+    return math.nan if not 0 < u < math.inf else 0.5 * 10.0 ** (_exponent(u, digits) - digits + 1)
+
+
+def _exponent(number: float, digits: int) -> int:
+    """Return the power of ten of the first significant digit, after rounding to so many digits."""
+    return int(f"{number:.{digits - 1}e}".partition("e")[2])
+
+
+def concise(value: float, u: float) -> str:
+    """Return a value and its uncertainty, both rounded to the second significant digit of the uncertainty."""
+    if not (math.isfinite(value) and 0 < u < math.inf) or u < 1e-16 * abs(value):
+        return f"{value:.12g} ± {u:.2g}"
+    last = _exponent(u, 2) - 1
+    first = max(_exponent(u, 2), _exponent(abs(value), 2) if value else -400)
+    power = first if last > 0 or max(abs(value), u) < _SMALLEST else 0
+    decimals = power - last
+    number, size = (f"{Decimal(each).scaleb(-power):.{decimals}f}" for each in (value, u))
+    digits = size if float(size) >= 1 else size.replace(".", "").lstrip("0")
+    return f"{number}({digits})" + (f"e{power}" if power else "")
