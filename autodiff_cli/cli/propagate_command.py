@@ -52,7 +52,7 @@ def command(
     \b
     autodiff propagate "4*pi**2*L/T**2" --at "L=0.994(1),T=2.001(2)" --dof T=9
     autodiff propagate "x**2" --at "x=0±10" --order 2
-    autodiff propagate "R = V/I; P = V*I" --at "V=5±0.1 rect,I=0.2(1)" --corr V,I=0.3
+    autodiff propagate "R = V/I; P = V*I" --at "V=5±0.1,I=0.2(1)" --corr V,I=0.3
     """
     from autodiff_cli.evaluation.bindings import bindings, value_texts
     from autodiff_cli.solvers.uncertainty.joint import correlations

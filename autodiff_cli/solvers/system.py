@@ -132,7 +132,7 @@ class System:
         """Return the third derivatives d3 F[i]/dx[j] dv dv at a point in a direction v, of shape (m, n)."""
 
         def results(by: list[Instruction], of: list[Operand]) -> list[Operand]:
-            return [slope for each in of for slope in gradient(_along(_along(each, by), by), by)]
+            return [slope for each in of for slope in gradient(second_along(each, by), by)]
 
         def eagerly() -> Vector:
             return np.concatenate([np.zeros(0), *(self._third(x, direction, row) for row in np.eye(self.count))])
