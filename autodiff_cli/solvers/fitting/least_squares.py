@@ -47,9 +47,9 @@ class LeastSquares:
 
     def along(self, p: Vector, direction: Vector) -> Vector:
         total = np.zeros(len(p))
-        for rows, block in self._blocks("along", p, direction):
-            second = block[-1] if self.loss.plain else block[-1] * self.loss.weight(self._residuals(rows, p))
-            total += np.einsum("km,m->k", block[:-1], second)
+        for _, block in self._blocks("along", p, direction):
+            second = block[-1] if self.loss.plain else block[-1] * self.loss.weight(block[-2])
+            total += np.einsum("km,m->k", block[:-2], second)
         return total
 
     def quadratic(self, p: Vector) -> Quadratic:
@@ -66,9 +66,6 @@ class LeastSquares:
         hessian = np.zeros((n, n))
         hessian[np.tril_indices(n)] = below
         return Quadratic(value, gradient, products + hessian + np.tril(hessian, -1).T)
-
-    def _residuals(self, rows: slice, p: Vector) -> Vector:
-        return np.concatenate([block[0] for part, block in self._blocks("values", p) if part.start < rows.stop])[rows]
 
     def _blocks(self, kind: str, p: Vector, direction: Vector | None = None) -> Iterator[tuple[slice, Matrix]]:
         """Yield the blocks of the model with every result multiplied by the scale of its row."""

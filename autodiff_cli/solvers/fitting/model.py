@@ -7,6 +7,7 @@ it is first requested.  Rows are computed in blocks, so that the memory does not
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,6 +85,13 @@ class Model:
                 hint="sum it, or take one of its elements",
             )
 
+    def on(self, columns: Mapping[str, Vector]) -> Model:
+        """Return the same model on other rows; it is not traced again."""
+        found = copy(self)
+        found.columns = dict(columns)
+        found.rows = len(next(iter(columns.values())))
+        return found
+
     def values(self, p: Vector) -> Vector:
         """Return the residuals: N numbers."""
         return np.concatenate([np.zeros(0), *(block[0] for _, block in self.blocks("values", p))])
@@ -97,7 +105,7 @@ class Model:
 
         Args:
             kind: ``values`` for the residual r; ``jacobian`` for the n first derivatives and r; ``along`` for the n first
-                derivatives and the second derivative in a direction; ``second`` for the n first derivatives, r, and the
+                derivatives, r, and the second derivative in a direction; ``second`` for the n first derivatives, r, and the
                 n*(n+1)/2 second derivatives of the lower triangle of the Hessian matrix, row by row.
             p: the n parameters.
             direction: the direction of ``along``.
@@ -146,7 +154,7 @@ class Model:
         if kind == "jacobian":
             return [*slopes, self._of]
         if kind == "along":
-            return [*slopes, second_along(self._of, self._by)]
+            return [*slopes, self._of, second_along(self._of, self._by)]
         return [*slopes, self._of, *(one for i, slope in enumerate(slopes) for one in gradient(slope, self._by[: i + 1]))]
 
     def _arranged(self, kind: str, out: Matrix, direction: Vector | None) -> Matrix:
@@ -161,4 +169,4 @@ class Model:
             return np.vstack([out[1 : n + 1], out[:1], out[places]])
         assert direction is not None
         hessians = out[upper + np.triu(upper, 1).T]
-        return np.vstack([out[1 : n + 1], np.einsum("ijm,i,j->m", hessians, direction, direction)[None]])
+        return np.vstack([out[1 : n + 1], out[:1], np.einsum("ijm,i,j->m", hessians, direction, direction)[None]])

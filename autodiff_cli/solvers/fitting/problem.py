@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -75,6 +75,18 @@ class Problem:
         """The bounds of the free parameters."""
         ends = [self.bounds.get(name, (-np.inf, np.inf)) for name in self.free]
         return Box(np.array([low for low, _ in ends], float), np.array([high for _, high in ends], float))
+
+    def only(self, rows: NDArray[np.intp], start: Mapping[str, float] | None = None) -> Problem:
+        """Return the problem on some of the rows, given by their numbers in increasing order; the model is not traced again.
+
+        Args:
+            rows: the numbers of the rows.
+            start: other starts than those of the problem.
+        """
+        scale = None if self.scale is None else self.scale[rows]
+        found = replace(self, data=self.data.only(rows), start={**self.start, **(start or {})}, scale=scale)
+        found.__dict__["model"] = self.model.on(found.data.columns)
+        return found
 
     @cached_property
     def model(self) -> Model:
