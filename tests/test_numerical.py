@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.errors import ShapeError
+from autodiff_cli.errors import AutodiffError, ShapeError
 from tests.shell import run
 
 
@@ -59,3 +59,60 @@ def test_the_step() -> None:
     assert (result.value, list(result.grad["x"]), result.grad["v"]) == (4.0, [0.0, 0.0, 0.0], 2.0)
     assert math.isnan(ad.evaluate("heaviside(x, 1)", {"x": math.nan}).value)
     assert run('autodiff export "heaviside(x, 0.5)" --to python').count("0.5") >= 1
+
+
+def test_interpolation_is_that_of_numpy() -> None:
+    random = np.random.default_rng(3)
+    points, values = np.sort(random.uniform(-3, 3, 9)), random.normal(size=9)
+    x = np.concatenate([random.uniform(-4, 4, 40), points])
+    result = ad.evaluate("sum(interp(x, p, f)*w)", {"x": x, "p": points, "f": values, "w": np.ones(x.size)}, order=2)
+    np.testing.assert_allclose(result.grad["w"], np.interp(x, points, values), rtol=1e-14, atol=1e-15)
+    inside = (x[:40] > points[0]) & (x[:40] < points[-1])
+    slopes = np.where(inside, (np.diff(values) / np.diff(points))[np.clip(np.searchsorted(points, x[:40]) - 1, 0, 7)], 0)
+    np.testing.assert_allclose(result.grad["x"][:40], slopes, rtol=1e-12)
+    assert run('autodiff gradcheck "interp(x, p, f)" --at "x=0.4,p=[0, 1, 2],f=[1, 3, 2]" --order 2').count("pass") == 12
+
+
+def test_interpolation_is_traced() -> None:
+    program = ad.compile("interp(x, [0, 1, 3], [2, -1, a])", order=1)
+    x = np.array([-1.0, 0.0, 0.3, 1.0, 2.0, 3.0, 4.0])
+    found = program(x=x, a=np.full(7, 0.5))  # type: ignore[operator]
+    np.testing.assert_allclose(found["value"], np.interp(x, [0, 1, 3], [2, -1, 0.5]), rtol=1e-15)
+    np.testing.assert_allclose(found["d_x"], [0, -3, -3, 0.75, 0.75, 0.75, 0])
+    np.testing.assert_allclose(found["d_a"], [0, 0, 0, 0, 0.5, 1, 1])
+    eager = [ad.evaluate("interp(x, [0, 1, 3], [2, -1, 0.5])", {"x": value}).grad["x"] for value in x]
+    np.testing.assert_allclose(found["d_x"], eager)
+
+
+def test_quantiles() -> None:
+    random = np.random.default_rng(4)
+    x, q = random.normal(size=(5, 4)), [0.0, 0.1, 0.5, 0.77, 1.0]
+    for dim in (None, 0, 1, -1):
+        for keepdim in (False, True):
+            found = ad.quantile(x, np.array(q), dim, keepdim)
+            expected = np.quantile(x, q, axis=dim, keepdims=keepdim)
+            assert found.shape == expected.shape
+            np.testing.assert_allclose(found, expected, rtol=1e-14)
+    result = ad.evaluate("quantile(x, q)", {"x": [3.0, -1.0, 7.0, 2.0], "q": 0.4}, order=2)
+    assert result.value == pytest.approx(2.2)
+    np.testing.assert_allclose(result.grad["x"], [0.2, 0, 0, 0.8], atol=1e-15)
+    assert result.grad["q"] == pytest.approx(3)
+    np.testing.assert_allclose(result.hessian["x"]["q"], [3, 0, 0, -3])
+    assert math.isnan(ad.evaluate("quantile([1, nan, 2], 0.5)", {}).value)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("interp(x, [0, 2, 1], [1, 2, 3])", "the points 'xp' must increase"),
+        ("interp(x, [0, nan], [1, 2])", "the points 'xp' must increase"),
+        ("interp(x, [0, 1], [1, 2, 3])", "lists of the same length"),
+        ("quantile([1, 2, x], 1.5)", "'q' must be from 0 to 1"),
+        ("quantile([1, 2, x], nan)", "'q' must be from 0 to 1"),
+        ("quantile([], 0.5)", "quantile of no elements"),
+        ("quantile([1, x], [[0.5]])", "'q' must be a number or a list of numbers"),
+    ],
+)
+def test_bad_arguments(expression: str, message: str) -> None:
+    with pytest.raises(AutodiffError, match=message.replace("[", r"\[")):
+        ad.evaluate(expression, {"x": 0.5})

@@ -54,7 +54,7 @@ def _shared(ufunc: np.ufunc, x: Array, dim: Dims) -> Any:
     return reached & (np.add.reduce(reached, axis=dimensions(dim, np.ndim(x)), keepdims=True) > 1)
 
 
-def _repeated(x: Array) -> Any:
+def repeated(x: Array) -> Any:
     """Return a mask of the elements whose value occurs more than once; False for arrays that are too large to compare."""
     flat = np.ravel(x)
     return (np.count_nonzero(flat[:, None] == flat, axis=1) > 1).reshape(np.shape(x)) if flat.size <= _MOST_COMPARED else False
@@ -256,7 +256,7 @@ describe(
     tensors=("x",),
     formula="1 at the median, 0 elsewhere",
     smooth="the median is unique",
-    kink=_repeated,
+    kink=repeated,
     convention="equal elements share the derivative evenly; along a dimension, one of them receives the derivative (PyTorch)",
     samples=(([1.0, -2.0, 3.0, 7.0],), ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], 0, True)),
     edges=TIE,
@@ -302,7 +302,7 @@ RESULTS: dict[str, Any] = {"results": ("values", "indices"), "constant": ("indic
 ORDER: dict[str, Any] = {
     "formula": "g at the positions of the values, 0 elsewhere",
     "smooth": "no two elements are equal",
-    "kink": _repeated,
+    "kink": repeated,
     "edges": TIE,
 }
 FIVE = [[1.0, 3.0, 2.0], [2.5, -1.0, 4.0]]

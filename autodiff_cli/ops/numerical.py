@@ -1,19 +1,28 @@
-"""Polynomials and the trapezoidal rule."""
+"""Polynomials, the trapezoidal rule, interpolation and quantiles."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, TENSOR, optional, takes
+import numpy as np
+
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, TENSOR, optional, takes
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Operand, Value
-from autodiff_cli.errors import ShapeError
+from autodiff_cli.errors import ArgumentError, NotRecordable, ShapeError
+from autodiff_cli.limits import check_count
+from autodiff_cli.ops.comparison import isnan, where
 from autodiff_cli.ops.creation import zeros_like
+from autodiff_cli.ops.extremes import repeated
+from autodiff_cli.ops.positions import index_select, take
 from autodiff_cli.ops.reduce import sum
 from autodiff_cli.ops.shape import reshape
+from autodiff_cli.ops.sorting import sort
+from autodiff_cli.ops.views import movedim
 
-__all__ = ["polyval", "trapezoid"]
+__all__ = ["interp", "polyval", "quantile", "trapezoid"]
 
 _MATRIX = [[1.0, 2.0], [3.0, 5.0]]
 
@@ -73,4 +82,109 @@ describe(
         ([[1.0, 2.0], [3.0, 5.0]], None, 0.5, 0),
         ([[1.0, 2.0], [3.0, 5.0]], [0.0, 2.0], 1.0, 0),
     ),
+)
+
+
+# Interpolation
+
+
+def _weighted(x: Value, low: Value, high: Value, left: Value, right: Value) -> Any:
+    """Return the line through (low, left) and (high, right) at x; at low and high it is left and right without a rounding error."""
+    return (left * (high - x) + right * (x - low)) / (high - low)
+
+
+def _selected(x: Value, xp: Value, fp: Value) -> Any:
+    """Interpolate with one condition for each point, where the segment of x is not known."""
+    count = xp.shape[0]
+    value = _weighted(x, xp[count - 2], xp[count - 1], fp[count - 2], fp[count - 1])
+    for k in range(count - 2, 0, -1):
+        value = where(x < xp[k], _weighted(x, xp[k - 1], xp[k], fp[k - 1], fp[k]), value)
+    return value
+
+
+@takes(x=TENSOR, xp=TENSOR, fp=TENSOR)
+def interp(x: Value, xp: Value, fp: Value) -> Any:
+    """Piecewise linear interpolation at x between the points (xp, fp), constant outside; xp increases."""
+    if len(xp.shape) != 1 or tuple(xp.shape) != tuple(fp.shape) or not xp.shape[0]:
+        raise ShapeError(
+            f"interp: 'xp' and 'fp' must be lists of the same length, not of the shapes {list(xp.shape)} and {list(fp.shape)}"
+        )
+    count = xp.shape[0]
+    if count == 1:
+        return fp[0] + zeros_like(x)
+    try:
+        points = np.array(xp.tolist(), float)
+        if not np.all(points[1:] > points[:-1]):
+            raise ArgumentError("interp: the points 'xp' must increase", hint="sort the points, and remove equal points")
+        low = np.clip(np.searchsorted(points, np.array(x.tolist(), float), side="right") - 1, 0, count - 2)
+        value = _weighted(x, take(xp, low), take(xp, low + 1), take(fp, low), take(fp, low + 1))
+    except NotRecordable:
+        check_count(count, _MOST_SELECTED, "interp between {} points, more than {}, cannot be traced")
+        value = _selected(x, xp, fp)
+    return where(x < xp[0], fp[0], where(x > xp[count - 1], fp[count - 1], value))
+
+
+_MOST_SELECTED = 1000
+_POINTS = ([0.0, 1.0, 3.0], [2.0, -1.0, 0.5])
+describe(
+    interp,
+    tensors=("x", "xp", "fp"),
+    methods=(),
+    formula="slope of the segment; with respect to fp, the weights of its two points; with respect to xp, weights*-slope",
+    smooth="x is not one of the points xp",
+    convention="the derivative at a point xp is the slope on its right, at the last point on its left; not in PyTorch",
+    kink=lambda x, xp: np.isin(x, xp),
+    samples=((0.7, *_POINTS), ([-1.0, 0.2, 2.5, 7.0], *_POINTS)),
+    edges=((1.0, *_POINTS), (0.0, *_POINTS), (3.0, *_POINTS)),
+)
+
+# Quantiles
+
+
+def _ranks(x: Value, q: Value, dim: int | None) -> Any:
+    length = math.prod(x.shape) if dim is None or not x.shape else x.shape[dim]
+    return q * (length - 1)
+
+
+@takes(x=TENSOR, q=TENSOR, dim=optional(DIMENSION), keepdim=FLAG)
+def quantile(x: Value, q: Value, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Quantiles q, from 0 to 1, of all elements or along dim, with linear interpolation between neighbouring elements."""
+    kept = [1] * len(x.shape)
+    if dim is None or not x.shape:
+        x, at = reshape(x, (-1,)), 0
+    else:
+        at = dimension(dim, len(x.shape))
+        kept = [1 if i == at else n for i, n in enumerate(x.shape)]
+    if len(q.shape) > 1:
+        raise ShapeError(f"quantile: 'q' must be a number or a list of numbers, but it has shape {list(q.shape)}")
+    if not x.shape[at]:
+        raise ShapeError("quantile of no elements")
+    values = sort(x, at)[0]
+    ranks = reshape(_ranks(x, q, at), (-1, *[1] * (len(x.shape) - 1)))
+    places = np.array(ranks.tolist(), float).reshape(-1)
+    if not np.all((places >= 0) & (places <= x.shape[at] - 1)):
+        raise ArgumentError("quantile: 'q' must be from 0 to 1")
+    values = movedim(values, at, 0)
+    low = np.clip(np.floor(places), 0, max(x.shape[at] - 2, 0)).astype(np.int64)
+    high = np.minimum(low + 1, x.shape[at] - 1)
+    weights = ranks - low.reshape(ranks.shape)
+    found = index_select(values, 0, low) * (1 - weights) + index_select(values, 0, high) * weights
+    found = where(isnan(values[-1]), values[-1], found)  # nan is the last of the sorted elements
+    rest = kept if keepdim else list(values.shape[1:])
+    return reshape(found, (*q.shape, *rest))
+
+
+describe(
+    quantile,
+    tensors=("x", "q"),
+    formula="the weights of the two neighbouring elements; with respect to q, (n - 1) times their difference",
+    smooth="no two elements are equal, and q*(n - 1) is not a whole number",
+    convention="where q*(n - 1) is whole, the derivative is that on the right; one of several equal elements receives it (PyTorch)",
+    kink=lambda x, q, dim: repeated(x) | np.any(_ranks(x, q, dim) == np.round(_ranks(x, q, dim))),
+    samples=(
+        ([1.0, -2.0, 3.0, 7.0], 0.3),
+        ([[1.0, 2.5], [4.0, 3.0], [0.5, 2.0]], [0.2, 0.9], 0),
+        ([[1.0, 2.5, 4.0]], 0.7, 1, True),
+    ),
+    edges=(([5.0, 1.0, 5.0], 0.7), ([1.0, 2.0, 4.0], 0.5)),
 )
