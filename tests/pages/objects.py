@@ -193,6 +193,30 @@ KEYS: dict[str, tuple[str, str]] = {
     "functions[].domain": (TEXT, "its domain"),
     "functions[].smooth": (TEXT, "the arguments for which it is differentiable"),
     "functions[].convention": (TEXT, "the convention at kinks, and its source"),
+    "converged": (FLAG, "whether every check of the solution passed"),
+    "verdict": (TEXT, "the kind of point that was found"),
+    "reason": (TEXT, "the check that failed; only if `converged` is false"),
+    "minimize.steps": ("integer", "the number of accepted steps"),
+    "evaluations": ("integer", "the number of points at which values or derivatives were computed"),
+    "solution": ("object by variable", "the solution, in the shape of the variable"),
+    "minimize.value": ("number", "the value of the expression at the solution"),
+    "gradient_norm": ("number", "the norm of the gradient of the Lagrangian, without variables at a bound"),
+    "eigenvalues": (
+        "list of numbers",
+        "the eigenvalues of the Hessian matrix of the Lagrangian on the tangent space of the active constraints and bounds; for "
+        "more than 200 variables, the lowest and the highest",
+    ),
+    "multipliers": (
+        "object by constraint",
+        "the Lagrange multipliers of the constraints and of the active bounds: the rate at which the value grows if the constraint "
+        "is tightened",
+    ),
+    "minimize.direction": (
+        "object by variable",
+        "the way down from a saddle point, or a direction in which the value stays the same",
+    ),
+    "sensitivity": ("object by constant", "the derivative of each variable, and of `value`, with respect to the constant"),
+    "trace": ("list of objects by column", "with `--trace`: the steps"),
     "notes": ("list of objects", "caveats of the result"),
     "notes[].kind": (
         TEXT,

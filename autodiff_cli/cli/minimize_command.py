@@ -1,0 +1,67 @@
+"""``autodiff minimize``: a local minimum of an expression, and its proof."""
+
+from __future__ import annotations
+
+import click
+
+from autodiff_cli.cli import options, solver_options
+from autodiff_cli.cli.output import Output
+from autodiff_cli.cli.parsing import ExpressionCommand
+
+
+@click.command("minimize", cls=ExpressionCommand)
+@options.expression
+@solver_options.starts("Start of a variable, a number or an array; x=1,y=2 sets several variables.")
+@options.const
+@solver_options.bounds
+@click.option(
+    "--subject", multiple=True, metavar='"CONSTRAINT"', help='Constraint such as "x + y == 1" or "0 <= x*y <= 2"; may be repeated.'
+)
+@click.option("--maximize", is_flag=True, help="Find a maximum.")
+@click.option("--sensitivity", metavar="a,b", help="Constants of --const with respect to which the solution is differentiated.")
+@click.option("--stationary", is_flag=True, help="Stop at a saddle point instead of leaving it.")
+@solver_options.max_steps(1_000)
+@solver_options.trace
+@options.no_limits
+@options.output(options.quiet_notes, options.precision)
+def command(
+    expr: str,
+    at: tuple[str, ...],
+    const: tuple[str, ...],
+    bounds: tuple[str, ...],
+    subject: tuple[str, ...],
+    maximize: bool,
+    sensitivity: str | None,
+    stationary: bool,
+    max_steps: int,
+    trace: bool,
+    out: Output,
+) -> None:
+    """Find a local minimum of EXPR from the --at point, and verify it; exit with code 1 if it is not verified.
+
+    \b
+    autodiff minimize "(1-x)**2 + 100*(y-x**2)**2" --at x=-1.2,y=1
+    autodiff minimize "2*pi*r**2 + 2*pi*r*h" --at r=1,h=1 --subject "pi*r**2*h == 330" --bounds r=0:,h=0:
+    autodiff minimize "x*exp(-x)" --at x=0.5 --maximize
+    autodiff minimize "(x-a)**2 + x**4" --at x=0 --const a=1 --sensitivity a
+    """
+    from autodiff_cli.evaluation.bindings import bindings
+    from autodiff_cli.solvers.minima.minimize import minimize
+
+    result = minimize(
+        options.read_expression(expr),
+        bindings(at, "at"),
+        bindings(const, "const"),
+        bounds=bounds,
+        subject=subject,
+        maximize=maximize,
+        sensitivity=options.names(sensitivity) or (),
+        stationary=stationary,
+        max_steps=max_steps,
+        trace=trace,
+    )
+    # In JSON, standard error contains only the failure, as one object; the notes are in the object on standard output.
+    out = out._replace(quiet_notes=out.quiet_notes or (out.style == "json" and not result.converged))
+    if result.converged or not out.quiet:
+        out.emit(result, "autodiff_cli.solvers.minima.tables:tables")
+    result.require()

@@ -1,0 +1,286 @@
+"""The proof of a minimum: feasibility, stationarity, signs of multipliers and curvature, from exact derivatives at one point.
+
+The conditions are the second-order sufficient conditions of Nocedal and Wright, Numerical Optimization, 2nd edition, theorems
+12.5 and 12.6.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.lazy import library
+from autodiff_cli.solvers.minima.steps import EPS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from autodiff_cli.solvers.minima.problem import Problem
+    from autodiff_cli.solvers.system import Matrix, Vector
+
+    Mask = NDArray[np.bool_]
+
+_ROUNDINGS = 64
+"""The number of roundings at the size of the terms that a gradient or a constraint may contain."""
+
+
+class Active(NamedTuple):
+    """The constraints and the bounds that hold with equality.
+
+    Attributes:
+        constraints: the mask of the constraints.
+        fixed: the mask of the variables at a bound.
+    """
+
+    constraints: Mask
+    fixed: Mask
+
+
+class Certificate(NamedTuple):
+    """What is true at a point.
+
+    Attributes:
+        x: the point.
+        value: the value of f.
+        multipliers: the Lagrange multiplier of each constraint; 0 for those that are not active.
+        reduced: the gradient of the Lagrangian f - multipliers @ c; for a variable at a bound, the multiplier of the bound.
+        active: the active constraints and bounds.
+        violation: the largest violation of a constraint beyond rounding; 0 if the point is feasible.
+        stationary: whether the gradient of the Lagrangian is rounding, apart from active bounds.
+        signs: whether the multipliers of inequalities and bounds have the sign of a minimum.
+        eigenvalues: the eigenvalues of the Hessian of the Lagrangian on the tangent space of the active constraints, ascending.
+        error: an upper estimate of the error of the eigenvalues.
+        curvature: ``positive``, ``negative``, ``indefinite`` or ``semidefinite``, beyond the rounding error.
+        direction: a tangent direction with the lowest curvature.
+        newton: the Newton step at the point.
+    """
+
+    x: Vector
+    value: float
+    multipliers: Vector
+    reduced: Vector
+    active: Active
+    violation: float
+    stationary: bool
+    signs: bool
+    eigenvalues: Vector
+    error: float
+    curvature: str
+    direction: Vector
+    newton: Vector
+
+    @property
+    def is_minimum(self) -> bool:
+        """Whether the sufficient conditions of a strict local minimum hold."""
+        return self.is_critical and self.curvature == "positive"
+
+    @property
+    def is_critical(self) -> bool:
+        """Whether the first-order conditions of a minimum hold."""
+        return not self.violation and self.stationary and self.signs
+
+    @property
+    def gradient_norm(self) -> float:
+        """The norm of the gradient of the Lagrangian, apart from active bounds."""
+        return float(np.linalg.norm(np.where(self.active.fixed, 0.0, self.reduced)))
+
+
+def violations(problem: Problem, x: Vector) -> Vector:
+    """Return the distance of each constraint function from its allowed range."""
+    c = problem.values(x)[1]
+    return np.where(problem.equality, np.abs(c), np.maximum(-c, 0.0))
+
+
+def allowance(problem: Problem, x: Vector) -> Vector:
+    """Return the rounding error of each constraint function, estimated from the sizes of its terms."""
+    _, jacobian = problem.slopes(x)
+    return _ROUNDINGS * EPS * (np.abs(jacobian) @ np.abs(x) + _offsets(problem, x))
+
+
+def _offsets(problem: Problem, x: Vector) -> Vector:
+    """Return the size of the constant part of each constraint."""
+    _, jacobian = problem.slopes(x)
+    return np.abs(problem.values(x)[1] - jacobian @ x)
+
+
+def certify(problem: Problem, x: Vector, active: Active, typical: Vector) -> Certificate:
+    """Return what is true at a point.
+
+    Args:
+        problem: the problem.
+        x: the point.
+        active: the constraints and bounds that are taken as active.
+        typical: the size of each variable; a Newton step that is rounding at this size is rounding.
+    """
+    value, _ = problem.values(x)
+    gradient, jacobian = problem.slopes(x)
+    beyond = violations(problem, x) - allowance(problem, x)
+    violation = float(np.max(beyond, initial=0.0))
+    free = ~active.fixed
+    multipliers = _multipliers(problem, gradient, jacobian, active)
+    reduced = gradient - jacobian.T @ multipliers
+    hessian = problem.hessian(x, multipliers)
+    terms = np.abs(hessian) @ np.abs(x) + np.abs(gradient) + np.abs(jacobian).T @ np.abs(multipliers)
+    rounding = _ROUNDINGS * EPS * terms
+    weak = np.abs(reduced) <= rounding
+    # A constraint or a bound with multiplier 0 does not hold the point: curvature is needed in its direction too.
+    strong = active.constraints & (problem.equality | (np.abs(multipliers) > _weak(multipliers)))
+    inner = free | (active.fixed & weak & (problem.low < problem.high))
+    scale = _scale(hessian, typical)
+    basis = _tangents(jacobian[np.ix_(strong, inner)] / scale[inner])
+    curvatures = basis.T @ (hessian / np.outer(scale, scale))[np.ix_(inner, inner)] @ basis
+    step = _newton(hessian / np.outer(scale, scale), jacobian / scale, reduced / scale, active) / scale
+    small = bool((np.abs(step) <= 4 * EPS * np.maximum(typical, np.abs(x))).all())
+    small &= abs(float(reduced @ step)) <= EPS * max(abs(value), abs(problem.values(problem.start)[0]))
+    stationary = bool(np.isfinite(reduced).all()) and (bool((np.abs(reduced) <= rounding)[free].all()) or small)
+    kind, direction = _kind(problem, x, multipliers, curvatures, basis, scale, inner, step)
+    plain = _tangents(jacobian[np.ix_(strong, inner)])
+    restricted = plain.T @ hessian[np.ix_(inner, inner)] @ plain
+    eigenvalues = np.full(len(restricted), np.nan)
+    if np.isfinite(restricted).all():
+        eigenvalues = np.asarray(np.linalg.eigvalsh(restricted), float)
+    error = 8 * EPS * len(hessian) * float(np.max(np.abs(hessian), initial=0.0))
+    return Certificate(
+        x,
+        value,
+        multipliers,
+        reduced,
+        active,
+        violation,
+        stationary,
+        _signs(problem, x, multipliers, reduced, active, rounding),
+        eigenvalues,
+        error,
+        kind,
+        direction,
+        step,
+    )
+
+
+def _weak(multipliers: Vector) -> float:
+    """Return the size below which a multiplier is rounding."""
+    return 1e-10 * max(1.0, float(np.max(np.abs(multipliers), initial=0.0)))
+
+
+def _scale(hessian: Matrix, typical: Vector) -> Vector:
+    """Return the roots of the curvatures, with which the Hessian matrix has elements of size 1."""
+    diagonal = np.abs(np.diag(hessian))
+    largest = float(np.max(diagonal, initial=0.0))
+    return np.sqrt(np.where(diagonal > EPS**2 * largest, diagonal, max(largest, 1e-300)))
+
+
+def _multipliers(problem: Problem, gradient: Vector, jacobian: Matrix, active: Active) -> Vector:
+    """Return the multipliers for which the gradient of the Lagrangian is smallest; if they are not unique, with the right signs."""
+    multipliers = np.zeros(len(jacobian))
+    rows = active.constraints
+    if not rows.any() or active.fixed.all():
+        return multipliers
+    matrix, right = jacobian[rows][:, ~active.fixed].T, gradient[~active.fixed]
+    sizes = np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
+    found, _, rank, _ = np.linalg.lstsq(matrix / sizes, right, rcond=None)
+    if rank < len(found) and (found[~problem.equality[rows]] < 0).any():
+        lowest = np.where(problem.equality[rows], -np.inf, 0.0)
+        found = library("scipy.optimize", "minimize").lsq_linear(matrix / sizes, right, (lowest, np.inf), method="bvls").x
+    multipliers[rows] = found / sizes
+    return multipliers
+
+
+def _signs(problem: Problem, x: Vector, multipliers: Vector, reduced: Vector, active: Active, rounding: Vector) -> bool:
+    inequalities = multipliers[active.constraints & ~problem.equality]
+    at_low, at_high = active.fixed & (x <= problem.low), active.fixed & (x >= problem.high)
+    bounds = ((reduced < -rounding) & at_low & ~at_high).any() or ((reduced > rounding) & at_high & ~at_low).any()
+    return bool((inequalities >= -_weak(multipliers)).all() and not bounds)
+
+
+def _tangents(jacobian: Matrix) -> Matrix:
+    """Return an orthonormal basis of the null space of a matrix, as columns."""
+    rows, columns = jacobian.shape
+    if not rows:
+        return np.eye(columns)
+    sizes = np.linalg.norm(jacobian, axis=1, keepdims=True)
+    _, singular, vectors = np.linalg.svd(jacobian / np.maximum(sizes, 1e-300))
+    rank = int(np.sum(singular > 1e-10))
+    return np.asarray(vectors[rank:].T)
+
+
+def _newton(hessian: Matrix, jacobian: Matrix, reduced: Vector, active: Active) -> Vector:
+    """Return the Newton step of the first-order conditions; the active constraints stay satisfied."""
+    step = np.zeros(len(reduced))
+    free = ~active.fixed
+    basis = _tangents(jacobian[np.ix_(active.constraints, free)])
+    if basis.size and np.isfinite(hessian).all():
+        matrix = basis.T @ hessian[np.ix_(free, free)] @ basis
+        step[free] = basis @ np.linalg.lstsq(matrix, -(basis.T @ reduced[free]), rcond=EPS * len(matrix))[0]
+    return step
+
+
+def _kind(
+    problem: Problem, x: Vector, multipliers: Vector, curvatures: Matrix, basis: Matrix, scale: Vector, inner: Mask, step: Vector
+) -> tuple[str, Vector]:
+    """Return the definiteness of the Hessian matrix on the tangent space, and the direction of its lowest eigenvalue.
+
+    A matrix is positive only if it stays so within twice the Newton step, because the minimum is only known to be there.
+    """
+    direction = np.zeros(len(x))
+    if not basis.size:
+        return "positive", direction
+    if not np.isfinite(curvatures).all():
+        return "unknown", direction
+    values, vectors = np.linalg.eigh(curvatures)
+    direction[inner] = basis @ vectors[:, 0] / scale[inner]
+    size = max(float(np.max(np.abs(values))), 1e-300)
+    error = 32 * EPS * len(values) * max(size, 1.0)
+    if values[0] < -error:
+        return ("negative" if values[-1] < -error else "indefinite"), direction
+    if values[0] <= error:
+        return "semidefinite", direction
+    for sign in (-2, 2):
+        moved = problem.hessian(x + sign * step, multipliers) / np.outer(scale, scale)
+        change = basis.T @ moved[np.ix_(inner, inner)] @ basis - curvatures
+        if not np.isfinite(change).all() or np.linalg.norm(change, 2) > 0.5 * values[0]:
+            return "semidefinite", direction
+    return "positive", direction
+
+
+def refine(problem: Problem, x: Vector, active: Active, most: int = 20) -> Vector:
+    """Return a point that satisfies the first-order conditions for given active constraints better, by Newton's method.
+
+    Args:
+        problem: the problem.
+        x: the start.
+        active: the active constraints and bounds, which become equations.
+        most: the largest number of steps.
+    """
+    best, kept = np.inf, x
+    free = ~active.fixed
+    rows = active.constraints
+    for _ in range(most):
+        _, c = problem.values(x)
+        gradient, jacobian = problem.slopes(x)
+        if not (np.isfinite(c).all() and np.isfinite(gradient).all() and np.isfinite(jacobian).all()):
+            break
+        multipliers = _multipliers(problem, gradient, jacobian, active)
+        hessian = problem.hessian(x, multipliers)
+        if not np.isfinite(hessian).all():
+            break
+        scale = _scale(hessian, np.abs(x))
+        sizes = np.maximum(np.linalg.norm(jacobian / scale, axis=1), 1e-300)
+        reduced = (gradient - jacobian.T @ multipliers) / scale
+        normal = (jacobian / scale / sizes[:, None])[np.ix_(rows, free)]
+        residual = float(np.hypot(np.linalg.norm(reduced[free]), np.linalg.norm((c / sizes)[rows])))
+        if residual >= best * 0.9:
+            return kept
+        best, kept = residual, x
+        if residual == 0:
+            break
+        scaled = (hessian / np.outer(scale, scale))[np.ix_(free, free)]
+        step = np.zeros(len(x))
+        down = np.linalg.lstsq(normal, -(c / sizes)[rows], rcond=None)[0] if rows.any() else np.zeros(int(free.sum()))
+        basis = _tangents(normal)
+        if basis.size:
+            right = -(basis.T @ (reduced[free] + scaled @ down))
+            down = down + basis @ np.linalg.lstsq(basis.T @ scaled @ basis, right, rcond=EPS * len(basis))[0]
+        step[free] = down
+        x = np.clip(x + step / scale, problem.low, problem.high)
+    return kept

@@ -1,0 +1,258 @@
+"""Newton's method in a trust region, for smooth functions of variables with bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from autodiff_cli.solvers.minima.steps import EPS, bounded_step, conjugate_step, exact_step
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from autodiff_cli.solvers.system import Matrix, Vector
+
+    Mask = NDArray[np.bool_]
+    Report = Callable[[Vector, float, float, float, str], None]
+    """A function that receives each step: the point, the value, the norm of the gradient, the step length and what was done."""
+
+DENSE = 200
+"""The largest number of variables for which Hessian matrices are built and decomposed."""
+_FAR = 1e20
+_DEEP = 1e12
+_TOO_GOOD = 2.5
+"""A ratio of the decrease to that of the model above which a step has left the surroundings of the point, as over a pole."""
+_SMALLEST = 1e-3 * EPS
+
+
+class Smooth(Protocol):
+    """A function with its derivatives, between bounds."""
+
+    low: Vector
+    high: Vector
+
+    def value(self, x: Vector) -> float:
+        """Return the value at a point."""
+
+    def gradient(self, x: Vector) -> Vector:
+        """Return the gradient at a point."""
+
+    def hessian(self, x: Vector) -> Matrix:
+        """Return the Hessian matrix at a point."""
+
+    def product(self, x: Vector, direction: Vector) -> Vector:
+        """Return the Hessian matrix times a direction."""
+
+
+class Descended(NamedTuple):
+    """The end of a descent.
+
+    Attributes:
+        x: the last point.
+        ending: ``stationary`` if the Newton step is rounding or the projected gradient is small enough, ``collapsed`` if no step
+            of any length reduces the value, ``unbounded`` if the value or the point grows without end, or ``limit``.
+        steps: the number of accepted steps.
+    """
+
+    x: Vector
+    ending: str
+    steps: int
+
+
+def outward(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Mask:
+    """Return the mask of the variables at a bound that a descent would cross."""
+    return np.asarray(((x <= low) & (gradient > 0)) | ((x >= high) & (gradient < 0)))
+
+
+def projected(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Vector:
+    """Return the gradient without the elements of variables at a bound that a descent would cross."""
+    return np.where(outward(x, gradient, low, high), 0.0, gradient)
+
+
+def descend(function: Smooth, x: Vector, most: int, tolerance: float = 0.0, report: Report | None = None) -> Descended:
+    """Minimize a function from a point at which its value and gradient are finite.
+
+    The step minimizes the quadratic model with the exact Hessian in a trust region, scaled by the largest curvatures so far
+    (Moré and Sorensen 1983); above ``DENSE`` variables, by conjugate gradients with Hessian-vector products.  A trial at which
+    the value or the gradient is not finite is a rejected step.
+
+    Args:
+        function: the function.
+        x: the start.
+        most: the largest number of trials.
+        tolerance: the norm of the projected gradient at which the descent ends early.
+        report: the function that receives each accepted step.
+    """
+    return _Descent(function, x, report).run(most, tolerance)
+
+
+class _Descent:
+    """The state of a descent."""
+
+    def __init__(self, function: Smooth, x: Vector, report: Report | None) -> None:
+        self.function = function
+        self.report = report
+        self.low, self.high = function.low, function.high
+        self.bounded = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
+        self.dense = len(x) <= DENSE
+        self.x = x
+        self.value = function.value(x)
+        self.gradient = function.gradient(x)
+        self.height = abs(self.value)
+        self.typical = np.abs(x)
+        self.scale = np.ones(len(x))
+        self.steps = 0
+        self.last: Vector | None = None
+
+    def run(self, most: int, tolerance: float) -> Descended:
+        """Descend until no step reduces the value, or at most ``most`` trials."""
+        self._refresh()
+        radius = 0.5 * float(np.linalg.norm(self.scale * (self.x if self.x.any() else 1.0)))
+        far = _FAR * max(1.0, float(np.abs(self.x).max()))
+        for _ in range(most):
+            slope = projected(self.x, self.gradient, self.low, self.high)
+            lowest = self.dense and not slope.any() and not self.bounded and self._lowest() < 0
+            if (not slope.any() and not lowest) or np.linalg.norm(slope) < tolerance or self._vanishes(slope):
+                return self._end("stationary")
+            step = self._step(radius)
+            trial = self._moved(step)
+            step = trial - self.x
+            length = float(np.linalg.norm(self.scale * step))
+            typical = np.maximum(self.typical, np.abs(trial))
+            if not step.any() or (np.abs(step) <= 0.5 * EPS * np.abs(self.x)).all():
+                return self._end("stationary")
+            expected = -float(self.gradient @ step + step @ self._product(step) / 2)
+            # Beside a pole, a step is small and still reduces the value by much.
+            tiny = expected <= EPS * self.height and bool((np.abs(step) <= EPS * typical).all()) and length < 0.5 * radius
+            value = self.function.value(trial)
+            gradient = self.function.gradient(trial) if np.isfinite(value) else np.full_like(trial, np.nan)
+            if value == -np.inf:
+                self.x, self.value = trial, value
+                return self._end("unbounded")
+            if not np.isfinite(gradient).all():
+                radius = length / 4
+            else:
+                change = self.value - value
+                noise = 8 * EPS * max(abs(self.value), abs(value))
+                if expected <= noise and abs(change) <= 4 * noise:
+                    # The values differ by rounding only: the gradient decides.
+                    better = self._size(trial, gradient) < 0.5 * self._size(self.x, self.gradient)
+                    ratio = 1.0 if better else 0.0
+                    if not better:
+                        return self._end("stationary")
+                else:
+                    ratio = change / expected if expected > 0 else -1.0
+                if 1e-4 < ratio < _TOO_GOOD:
+                    radius = radius if ratio < 0.75 or length < 0.8 * radius else 3 * radius
+                    radius = length / 4 if ratio < 0.25 else radius
+                    self._accept(trial, value, gradient, length)
+                    if tiny:
+                        return self._end("stationary")
+                    if np.abs(self.x).max() > far or self.value < -(_DEEP**2) * max(1.0, self.height):
+                        return self._end("unbounded")
+                else:
+                    radius = length / 4
+            if radius <= _SMALLEST * max(1e-30, float(np.linalg.norm(self.scale * np.maximum(typical, 1e-30)))):
+                return self._end("collapsed")
+        return self._end("limit")
+
+    def _vanishes(self, slope: Vector) -> bool:
+        """Return whether a gradient is so small that a degenerate minimum cannot be approached further."""
+        if not self.dense or not slope.any():
+            return False
+        return bool((np.abs(slope) <= EPS**1.5 * np.minimum(1.0, np.abs(self.hessian)) @ self.typical).all())
+
+    def _end(self, ending: str) -> Descended:
+        deep = self.value < -_DEEP * max(1.0, self.height)
+        return Descended(self.x, "unbounded" if deep else ending, self.steps)
+
+    def _accept(self, trial: Vector, value: float, gradient: Vector, length: float) -> None:
+        moved = trial - self.x
+        self.x, self.value, self.gradient = trial, value, gradient
+        self._extrapolate(moved)
+        self.typical = np.maximum(self.typical, np.abs(self.x))
+        self.steps += 1
+        if self.report is not None:
+            self.report(self.x, self.value, self._norm(), length, "step")
+        self._refresh()
+
+    def _extrapolate(self, moved: Vector) -> None:
+        """Leap to the limit of steps that shrink by a constant factor, which is how Newton's method nears a degenerate minimum."""
+        last, self.last = self.last, moved
+        if last is None or self.bounded:
+            return
+        before, now = float(np.linalg.norm(last)), float(np.linalg.norm(moved))
+        if not (0.3 * before < now < 0.95 * before and moved @ last > 0.999 * before * now):
+            return
+        leap = self.x + moved * (now / before) / (1 - now / before)
+        value = self.function.value(leap)
+        if np.isfinite(value) and value <= self.value:
+            gradient = self.function.gradient(leap)
+            if np.linalg.norm(gradient) < 0.5 * np.linalg.norm(self.gradient):
+                self.x, self.value, self.gradient, self.last = leap, value, gradient, None
+
+    def _refresh(self) -> None:
+        """Compute the Hessian matrix at the new point, and the scale of the variables."""
+        if not self.dense:
+            return
+        hessian = self.function.hessian(self.x)
+        if not np.isfinite(hessian).all():
+            hessian = np.diag(np.maximum(np.abs(self.gradient), 1.0))
+        self.hessian = hessian
+        self.scale = np.maximum(self.scale, np.sqrt(np.abs(np.diag(hessian)))) if self.steps else self._first_scale(hessian)
+
+    @staticmethod
+    def _first_scale(hessian: Matrix) -> Vector:
+        roots = np.sqrt(np.abs(np.diag(hessian)))
+        largest = float(np.max(roots, initial=0.0))
+        return np.maximum(roots, 1e-8 * largest) if largest else np.ones(len(roots))
+
+    def _lowest(self) -> float:
+        """Return the lowest eigenvalue if it is negative beyond rounding, or else 0."""
+        values = np.linalg.eigvalsh(self.hessian)
+        return float(values[0]) if values[0] < -len(values) * EPS * np.abs(values).max() else 0.0
+
+    def _product(self, direction: Vector) -> Vector:
+        return np.asarray(self.hessian @ direction) if self.dense else self.function.product(self.x, direction)
+
+    def _step(self, radius: float) -> Vector:
+        scale = self.scale
+        gradient = self.gradient / scale
+
+        def product(direction: Vector) -> Vector:
+            return self._product(direction / scale) / scale
+
+        if self.dense:
+            hessian = self.hessian / np.outer(scale, scale)
+
+            def within(slope: Vector, free: Mask, radius: float) -> Vector:
+                step = np.zeros_like(slope)
+                step[free] = exact_step(hessian[np.ix_(free, free)], slope[free], radius)
+                return step
+
+        else:
+            accuracy = min(0.1, np.sqrt(float(np.linalg.norm(projected(self.x, self.gradient, self.low, self.high)))))
+
+            def within(slope: Vector, free: Mask, radius: float) -> Vector:
+                return conjugate_step(lambda v: np.where(free, product(v), 0.0), np.where(free, slope, 0.0), radius, accuracy)
+
+        if not self.bounded:
+            return within(gradient, np.ones(len(scale), bool), radius) / scale
+        low, high = (self.low - self.x) * scale, (self.high - self.x) * scale
+        return bounded_step(within, product, gradient, low, high, radius) / scale
+
+    def _moved(self, step: Vector) -> Vector:
+        """Return the point after a step; a variable within rounding of a bound is placed on it."""
+        trial = np.clip(self.x + step, self.low, self.high)
+        for bound in (self.low, self.high):
+            near = np.isfinite(bound) & (np.abs(trial - bound) <= 4 * EPS * np.abs(step)) & (step != 0)
+            trial = np.where(near, bound, trial)
+        return trial
+
+    def _size(self, x: Vector, gradient: Vector) -> float:
+        return float(np.linalg.norm(projected(x, gradient, self.low, self.high) / self.scale))
+
+    def _norm(self) -> float:
+        return float(np.linalg.norm(projected(self.x, self.gradient, self.low, self.high)))

@@ -1,0 +1,162 @@
+"""Minima at kinks, where the gradient jumps: the search for them, and their proof from the gradients around.
+
+In one variable, the jump of the sign of the derivative is enclosed by bisection.  In several variables, gradient sampling finds a
+point at which 0 is a convex combination of the gradients around it (Burke, Lewis and Overton, SIAM J. Optim. 15, 2005).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.lazy import library
+from autodiff_cli.solvers.minima.steps import EPS
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.minima.problem import Problem
+    from autodiff_cli.solvers.system import Vector
+
+_MOST_STEPS = 300
+_MOST_VARIABLES = 50
+_RADII = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+_ZERO = 1e-5
+"""The norm of a convex combination of gradients, relative to the largest of them, that is taken as zero."""
+
+
+class Kink(NamedTuple):
+    """A minimum at a kink.
+
+    Attributes:
+        x: the point.
+        reason: what proves the minimum.
+    """
+
+    x: Vector
+    reason: str
+
+
+def settle(problem: Problem, x: Vector, typical: Vector, moves: bool) -> Kink | None:
+    """Return the minimum at a kink near a point, or ``None``.
+
+    Args:
+        problem: the problem.
+        x: the point.
+        typical: the sizes of the variables.
+        moves: whether the point may move along the kink.
+    """
+    if problem.constraints or len(x) > _MOST_VARIABLES:
+        return None
+    size = np.maximum(np.maximum(typical, np.abs(x)), 1e-8 * max(1.0, float(np.max(typical, initial=0.0))))
+    size = np.where(size > 0, size, 1.0)
+    return _single(problem, x, float(size[0])) if len(x) == 1 else _sampled(problem, x, size, moves)
+
+
+def _single(problem: Problem, x: Vector, size: float) -> Kink | None:
+    """Enclose the jump of the derivative of a function of one variable between neighbouring floating-point numbers."""
+
+    def slope(point: float) -> float:
+        return float(problem.slopes(np.array([point]))[0][0])
+
+    def value(point: float) -> float:
+        return problem.values(np.array([point]))[0]
+
+    middle = float(x[0])
+    for distance in 10.0 ** np.arange(-12.0, 0.0):
+        low, high = middle - distance * size, middle + distance * size
+        if slope(low) < 0 < slope(high):
+            break
+    else:
+        return None
+    while low < (center := (low + high) / 2) < high:
+        found = slope(center)
+        if found == 0 and value(center) <= min(value(low), value(high)):
+            low = high = center
+            break
+        low, high = (center, high) if found < 0 else (low, center)
+    best = min((low, high, middle), key=value)
+    step = 1e-9 * size
+    left, right = slope(best - step), slope(best + step)
+    closer = slope(best - step / 100), slope(best + step / 100)
+    same = abs(closer[0] - left) < 0.1 * abs(left) and abs(closer[1] - right) < 0.1 * abs(right)
+    rises = min(value(best - step), value(best + step)) >= value(best)
+    jump = abs(value(best + step / 100) - value(best - step / 100))
+    if not (left < 0 < right and same and rises) or jump > 10 * (abs(left) + abs(right)) * step + 8 * EPS * abs(value(best)):
+        return None
+    left, right = (problem.sign * each for each in closer)
+    return Kink(np.array([best]), f"the derivative is {left:.6g} to the left and {right:.6g} to the right")
+
+
+def _sampled(problem: Problem, x: Vector, size: Vector, moves: bool) -> Kink | None:
+    """Run gradient sampling from a point."""
+    random = np.random.default_rng(0)
+    left = _MOST_STEPS
+    for radius in _RADII if moves else _RADII[-2:]:
+        while left:
+            left -= 1
+            shortest, largest = _shortest(problem, x, size, radius, random)
+            if shortest is None or np.linalg.norm(shortest) <= _ZERO * largest or not moves:
+                break
+            lower = _searched(problem, x, -size * shortest, float(shortest @ shortest))
+            if lower is None:
+                break
+            x = lower
+    if left and (reason := _proof(problem, x, size, random)):
+        return Kink(x, reason)
+    return None
+
+
+def _proof(problem: Problem, x: Vector, size: Vector, random: np.random.Generator) -> str:
+    """Return the proof of a minimum at a kink, or an empty text."""
+    shortest, largest = _shortest(problem, x, size, _RADII[-2], random)
+    if shortest is None or np.linalg.norm(shortest) > 10 * _ZERO * largest:
+        return ""
+    spread = [np.linalg.norm(g) for g in _around(problem, x, size, _RADII[-1], random)]
+    if not spread or max(spread) < 1e-3 * largest or largest < np.sqrt(EPS) * max(1.0, abs(problem.values(x)[0])):
+        return ""
+    value = problem.values(x)[0]
+    noise = 64 * EPS * abs(value)
+    for radius in (1e-2, 1e-3, 1e-4):
+        for direction in _directions(len(x), random):
+            if problem.values(np.clip(x + radius * size * direction, problem.low, problem.high))[0] < value - noise:
+                return ""
+    return "0 is a convex combination of the gradients around it, and no lower value is near"
+
+
+def _directions(count: int, random: np.random.Generator) -> Vector:
+    units = np.eye(count)
+    return np.vstack([units, -units, random.uniform(-1, 1, (count + 2, count))])
+
+
+def _around(problem: Problem, x: Vector, size: Vector, radius: float, random: np.random.Generator) -> list[Vector]:
+    """Return the gradients, scaled by the sizes of the variables, at points within a radius."""
+    points = np.vstack([x, *(x + radius * size * each for each in _directions(len(x), random))])
+    gradients = [problem.slopes(np.clip(point, problem.low, problem.high))[0] * size for point in points]
+    return [each for each in gradients if np.isfinite(each).all()]
+
+
+def _shortest(problem: Problem, x: Vector, size: Vector, radius: float, random: np.random.Generator) -> tuple[Vector | None, float]:
+    """Return the shortest convex combination of the gradients around a point, and the norm of the longest gradient."""
+    gradients = np.array(_around(problem, x, size, radius, random))
+    if not len(gradients):
+        return None, 0.0
+    largest = float(np.max(np.linalg.norm(gradients, axis=1)))
+    if not largest:
+        return gradients[0], 0.0
+    # Weights that are not negative and sum to 1: the last equation has a large weight and is then satisfied by scaling.
+    weights, _ = library("scipy.optimize", "minimize").nnls(
+        np.vstack([gradients.T / largest, np.full(len(gradients), 1e3)]), np.append(np.zeros(len(x)), 1e3)
+    )
+    return gradients.T @ (weights / weights.sum()), largest
+
+
+def _searched(problem: Problem, x: Vector, direction: Vector, decrease: float) -> Vector | None:
+    """Return a point along a direction with a sufficiently lower value, or ``None``."""
+    value = problem.values(x)[0]
+    length = 1.0
+    for _ in range(60):
+        trial = np.clip(x + length * direction, problem.low, problem.high)
+        if problem.values(trial)[0] < value - 1e-4 * length * decrease and np.isfinite(problem.slopes(trial)[0]).all():
+            return trial
+        length /= 2
+    return None

@@ -1,0 +1,186 @@
+"""``minimize``: a local minimum of an expression, and the proof of what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.command_result import Named, Record, plain
+from autodiff_cli.errors import UsageError, setting
+from autodiff_cli.evaluation.phrasing import note
+from autodiff_cli.language.tree import walk
+from autodiff_cli.solvers.bounds import Interval, intervals
+from autodiff_cli.solvers.minima.problem import Problem, no_variables
+from autodiff_cli.solvers.minima.search import Search
+from autodiff_cli.solvers.minima.sensitivity import check, sensitivities
+from autodiff_cli.solvers.minima.start import check_start
+from autodiff_cli.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Value
+    from autodiff_cli.solvers.system import Vector
+
+MOST_STEPS = 1_000
+"""The default of the largest number of trial steps."""
+
+
+class Minimum(Solution):
+    """The result of ``minimize``.
+
+    Attributes:
+        solution: the value of each variable.
+        start: the start of each variable.
+        at_bound: for each element of each variable, ``low``, ``high`` or an empty text.
+        value: the value of the expression.
+        gradient_norm: the norm of the gradient of the Lagrangian, apart from active bounds.
+        eigenvalues: the eigenvalues of the Hessian matrix on the tangent space of the active constraints and bounds, ascending.
+        multipliers: the Lagrange multiplier of each constraint, and of each active bound as ``x >= 0``.
+        sensitivity: the derivative of each variable, and of the value, with respect to each constant that was named.
+        sentence: the verdict in words.
+        trace: one record for each step, if they were requested.
+    """
+
+    def __init__(self, expression: str, maximize: bool) -> None:
+        super().__init__("minimize", expression)
+        self.maximize = maximize
+        self.solution: dict[str, Vector] = {}
+        self.start: dict[str, Vector] = {}
+        self.at_bound: dict[str, list[str]] = {}
+        self.value = np.nan
+        self.gradient_norm = np.nan
+        self.eigenvalues: Vector = np.zeros(0)
+        self.eigenvalue_error = 0.0
+        self.multipliers: dict[str, float] = {}
+        self.sensitivity: dict[str, dict[str, Vector | float]] = {}
+        self.direction: dict[str, Vector] = {}
+        self.sentence = ""
+        self.trace: list[Record] | None = None
+
+    def answer(self) -> Record:
+        return {
+            "solution": {name: plain(value) for name, value in self.solution.items()},
+            "value": self.value,
+            "gradient_norm": self.gradient_norm,
+            "eigenvalues": plain(self.eigenvalues),
+            "multipliers": self.multipliers,
+            **({"direction": {name: plain(value) for name, value in self.direction.items()}} if self.direction else {}),
+            **({"sensitivity": _plain(self.sensitivity)} if self.sensitivity else {}),
+            **({"trace": self.trace} if self.trace is not None else {}),
+        }
+
+    def numbers(self) -> list[Named]:
+        return [*self.solution.items(), ("value", self.value)]
+
+    def bare(self) -> list[Vector]:
+        return list(self.solution.values())
+
+    def records(self) -> list[Record]:
+        if self.trace is not None:
+            return self.trace
+        rows = [
+            {"name": name, "value": plain(value), "start": plain(self.start[name]), "bound": self._bounds(name)}
+            for name, value in self.solution.items()
+        ]
+        return [*rows, {"name": "value", "value": self.value}]
+
+    def _bounds(self, name: str) -> str:
+        return ",".join(dict.fromkeys(filter(None, self.at_bound.get(name, []))))
+
+
+def _plain(table: Mapping[str, Mapping[str, Vector | float]]) -> Record:
+    return {name: {by: plain(value) for by, value in row.items()} for name, row in table.items()}
+
+
+def minimize(
+    expression: str,
+    at: Mapping[str, Value],
+    const: Mapping[str, Value] | None = None,
+    *,
+    bounds: Iterable[str] | Mapping[str, str | Interval] = (),
+    subject: str | Sequence[str] = (),
+    maximize: bool = False,
+    sensitivity: Sequence[str] = (),
+    stationary: bool = False,
+    max_steps: int = MOST_STEPS,
+    trace: bool = False,
+) -> Minimum:
+    """Find a local minimum of an expression, and verify it.
+
+    Args:
+        expression: a program of the language whose result is a number.
+        at: the variables with their values at the start; arrays are allowed.
+        const: the values of constants.
+        bounds: the interval of variables, as ``{"x": (0, 10)}``, ``{"x": "0:"}`` or texts such as ``x=0:10``.
+        subject: the constraints: texts with ``==``, ``<=`` or ``>=``, such as ``x + y == 1``.
+        maximize: whether to find a maximum.
+        sensitivity: the constants with respect to which the solution is differentiated.
+        stationary: whether to stop at a saddle point.
+        max_steps: the largest number of trial steps.
+        trace: whether to record every step.
+
+    Returns:
+        The point, the value and what was verified; ``converged`` is false if the point is not a verified minimum.
+
+    Raises:
+        NotSolved: if the expression or its gradient is not finite at the start.
+        AutodiffError: if a text is invalid.
+    """
+    subject = [subject] if isinstance(subject, str) else list(subject)
+    if max_steps < 1:
+        raise UsageError(f"{setting('max_steps')} must be at least 1, not {max_steps}", hint="leave it out for the default")
+    whole = Problem(expression, at, const, subject, intervals(bounds, "bounds"), maximize)
+    used = {node.text for tree in whole.system.programs for node in walk(tree) if node.kind == "NAME"}
+    idle = [name for name in whole.system.names if name not in used]
+    problem = whole
+    if idle:
+        kept = {name: value for name, value in at.items() if name not in idle}
+        ends = {name: ends for name, ends in intervals(bounds, "bounds").items() if name not in idle}
+        problem = Problem(expression, kept, const, subject, ends, maximize)
+    if not problem.size:
+        raise no_variables()
+    result = Minimum(expression, maximize)
+    unread = [name for name in (const or {}) if name not in used]
+    result.noted = [note("unused", f"'{name}' does not occur in the expression") for name in [*idle, *unread]]
+    check(sensitivity, const or {})
+    check_start(problem)
+    search = Search(problem, stationary, max_steps)
+    search.run()
+    _fill(result, problem, search)
+    result.trace = search.trace if trace else None
+    if sensitivity and result.converged and search.found is not None:
+        result.sensitivity = sensitivities(problem, search.found, const or {}, sensitivity)
+    for name in idle:
+        result.solution[name] = result.start[name] = whole.system.named(whole.system.start)[name]
+    result.solution = {name: result.solution[name] for name in whole.system.names}
+    return result
+
+
+def _fill(result: Minimum, problem: Problem, search: Search) -> None:
+    """Write what a search found into a result."""
+    system, found = problem.system, search.found
+    result.solution, result.start = system.named(search.x), system.named(system.start)
+    result.value = problem.sign * problem.values(search.x)[0]
+    result.verdict, result.converged = search.verdict, search.converged
+    result.sentence, result.advice = search.sentence, search.advice
+    result.reason = "" if result.converged else search.sentence
+    result.steps, result.evaluations = search.steps, system.evaluations
+    if search.direction is not None and search.direction.any():
+        result.direction = system.named(search.direction)
+    ends = np.where(search.x <= problem.low, "low", np.where(search.x >= problem.high, "high", ""))
+    for name, start in zip(system.names, np.cumsum([0, *(np.size(value) for value in result.solution.values())]), strict=False):
+        result.at_bound[name] = [str(each) for each in ends[start : start + np.size(result.solution[name])]]
+    if found is None:
+        result.gradient_norm = float(np.linalg.norm(problem.slopes(search.x)[0]))
+        return
+    result.gradient_norm = found.gradient_norm
+    result.eigenvalues = np.sort(problem.sign * found.eigenvalues)
+    result.eigenvalue_error = found.error
+    result.multipliers = {
+        each.text: problem.sign * float(value) for each, value in zip(problem.constraints, found.multipliers, strict=True)
+    }
+    for i in np.flatnonzero(found.active.fixed):
+        at_low = search.x[i] <= problem.low[i]
+        text = f"{system.labels[i]} {'>=' if at_low else '<='} {(problem.low if at_low else problem.high)[i]:.12g}"
+        result.multipliers[text] = problem.sign * abs(float(found.reduced[i]))

@@ -1,0 +1,232 @@
+"""The method of multipliers, for constraints: minimize an augmented Lagrangian between bounds, then correct the multipliers.
+
+An inequality c >= 0 becomes c - s = 0 with a slack s >= 0.  The algorithm is 17.4 of Nocedal and Wright, Numerical Optimization,
+2nd edition; after each minimization, Newton's method on the first-order conditions is tried with the constraints that are active.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, refine, violations
+from autodiff_cli.solvers.minima.descent import descend
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.minima.descent import Mask, Report
+    from autodiff_cli.solvers.minima.problem import Problem
+    from autodiff_cli.solvers.system import Matrix, Vector
+
+_MOST_OUTER = 40
+_LARGEST_PENALTY = 1e12
+
+
+class Augmented:
+    """The augmented Lagrangian f - multipliers @ r + penalty/2 * r @ r with r = c - s, as a function of x and the slacks s.
+
+    With ``feasibility``, only r @ r / 2.
+    """
+
+    def __init__(self, problem: Problem, scale: Vector, multipliers: Vector, penalty: float, feasibility: bool = False) -> None:
+        self.problem, self.scale, self.multipliers, self.penalty = problem, scale, multipliers, penalty
+        self.weight = 0.0 if feasibility else 1.0
+        self.slack = np.flatnonzero(~problem.equality)
+        none = np.zeros(len(self.slack))
+        self.low = np.concatenate([problem.low, none])
+        self.high = np.concatenate([problem.high, none + np.inf])
+
+    def split(self, z: Vector) -> tuple[Vector, Vector]:
+        """Return the variables and the residuals of the constraints, c - s."""
+        x = z[: self.problem.size]
+        residual = self.problem.values(x)[1] * self.scale
+        residual[self.slack] -= z[self.problem.size :]
+        return x, residual
+
+    def started(self, x: Vector) -> Vector:
+        """Return x with the best slacks."""
+        c = self.problem.values(x)[1] * self.scale
+        return np.concatenate([x, np.maximum(0.0, c - self.multipliers / self.penalty)[self.slack]])
+
+    def _pull(self, residual: Vector) -> Vector:
+        return self.multipliers - self.penalty * residual
+
+    def value(self, z: Vector) -> float:
+        x, residual = self.split(z)
+        value = self.problem.values(x)[0] if self.weight else 0.0
+        return float(value - self.multipliers @ residual + self.penalty / 2 * (residual @ residual))
+
+    def gradient(self, z: Vector) -> Vector:
+        x, residual = self.split(z)
+        gradient, jacobian = self.problem.slopes(x)
+        pull = self._pull(residual)
+        return np.concatenate([self.weight * gradient - jacobian.T @ (pull * self.scale), pull[self.slack]])
+
+    def _lagrangian(self, residual: Vector) -> Vector:
+        weights = self.problem.weights(self._pull(residual) * self.scale)
+        weights[0] *= self.weight
+        return weights
+
+    def _jacobian(self, x: Vector) -> Matrix:
+        """Return the Jacobian matrix of the residuals with respect to x and the slacks."""
+        inner = self.problem.slopes(x)[1] * self.scale[:, None]
+        outer = np.zeros((len(inner), len(self.slack)))
+        outer[self.slack, np.arange(len(self.slack))] = -1.0
+        return np.hstack([inner, outer])
+
+    def hessian(self, z: Vector) -> Matrix:
+        x, residual = self.split(z)
+        jacobian = self._jacobian(x)
+        hessian = self.penalty * jacobian.T @ jacobian
+        hessian[: len(x), : len(x)] += self.problem.system.hessian(x, self._lagrangian(residual))
+        return np.asarray(hessian)
+
+    def product(self, z: Vector, direction: Vector) -> Vector:
+        x, residual = self.split(z)
+        jacobian = self._jacobian(x)
+        found = self.penalty * jacobian.T @ (jacobian @ direction)
+        found[: len(x)] += self.problem.system.product(x, direction[: len(x)], self._lagrangian(residual))
+        return np.asarray(found)
+
+
+def constrained(problem: Problem, most: int, report: Report | None) -> tuple[Certificate | None, Vector, int]:
+    """Find a minimum of a problem with constraints.
+
+    Args:
+        problem: the problem.
+        most: the largest number of trials of each minimization.
+        report: the function that receives each accepted step.
+
+    Returns:
+        The certificate of the minimum, or ``None``; the last point; and the number of steps.
+    """
+    steps = 0
+    best: tuple[float, Vector] = (np.inf, problem.start)
+    found: Certificate | None = None
+    start = problem.start
+    for attempt, factor in enumerate((1.0, 100.0, 1e4)):
+        if attempt:
+            start, more = _restored(problem, problem.start, most)
+            steps += more
+        found, x, more = _multiplied(problem, start, factor, most, report)
+        steps += more
+        if found is not None and found.is_minimum:
+            return found, x, steps
+        violation = float(np.max(violations(problem, x), initial=0.0))
+        if violation < best[0]:
+            best = (violation, x)
+        if found is not None and not found.violation:
+            break
+    if found is None or found.violation:
+        x, more = _restored(problem, best[1], most)
+        return found, x, steps + more
+    return found, x, steps
+
+
+def _scales(problem: Problem, x: Vector) -> Vector:
+    """Return factors with which no constraint has a large gradient."""
+    sizes = np.max(np.abs(problem.slopes(x)[1]), axis=1, initial=0.0)
+    with np.errstate(all="ignore"):
+        return np.where(np.isfinite(sizes), 1 / np.maximum(1.0, sizes / 10), 1.0)
+
+
+def _restored(problem: Problem, x: Vector, most: int) -> tuple[Vector, int]:
+    """Return the nearest point that a minimization of the violation reaches, and the number of its steps."""
+    scale = _scales(problem, x)
+    function = Augmented(problem, scale, np.zeros(len(scale)), 1.0, feasibility=True)
+    done = descend(function, function.started(x), most)
+    return done.x[: problem.size], done.steps
+
+
+def _multiplied(
+    problem: Problem, x: Vector, factor: float, most: int, report: Report | None
+) -> tuple[Certificate | None, Vector, int]:
+    """Run the method of multipliers from a point."""
+    scale = _scales(problem, x)
+    multipliers = np.zeros(len(scale))
+    value = abs(problem.values(x)[0])
+    size = float(np.sum((violations(problem, x) * scale) ** 2))
+    penalty = factor * min(1e3, max(10.0, 2 * value / size if size else 10.0))
+    typical, steps = np.abs(x), 0
+    allowed, accuracy = 0.1, 0.1
+    found: Certificate | None = None
+
+    def shown(z: Vector, value: float, norm: float, length: float, what: str) -> None:
+        if report is not None:
+            report(z[: problem.size], problem.values(z[: problem.size])[0], norm, length, what)
+
+    for _ in range(_MOST_OUTER):
+        function = Augmented(problem, scale, multipliers, penalty)
+        done = descend(function, function.started(x), most, accuracy, shown)
+        steps += done.steps
+        x, residual = function.split(done.x)
+        if done.ending == "unbounded" or not np.isfinite(residual).all():
+            penalty *= 100
+            x = problem.start
+            if penalty > _LARGEST_PENALTY:
+                break
+            continue
+        typical = np.maximum(typical, np.abs(x))
+        slack = np.ones(len(multipliers), bool)
+        slack[function.slack] = done.x[problem.size :] <= 0
+        found = finished(problem, x, slack, typical)
+        if found is not None and found.is_minimum:
+            return found, found.x, steps + 1
+        size = float(np.linalg.norm(residual))
+        if size <= allowed:
+            multipliers = multipliers - penalty * residual
+            allowed, accuracy = max(allowed / penalty**0.5, 1e-14), max(accuracy / 10, 1e-12)
+        else:
+            penalty *= 10
+            allowed = max(1 / penalty**0.1 * 0.1, 1e-14)
+        if penalty > _LARGEST_PENALTY:
+            break
+    return found, x if found is None else found.x, steps
+
+
+def finished(problem: Problem, x: Vector, constraints: Mask, typical: Vector) -> Certificate | None:
+    """Return the certificate of the point that Newton's method finds with an active set, which is corrected by the signs.
+
+    Args:
+        problem: the problem.
+        x: the start.
+        constraints: the mask of the constraints that are probably active.
+        typical: the sizes of the variables.
+    """
+    rows = constraints | problem.equality
+    fixed = (x <= problem.low) | (x >= problem.high)
+    tried: set[bytes] = set()
+    found: Certificate | None = None
+    for _ in range(3 * (len(rows) + len(fixed)) + 3):
+        key = np.concatenate([rows, fixed]).tobytes()
+        if key in tried:
+            break
+        tried.add(key)
+        active = Active(rows, fixed)
+        point = refine(problem, x, active)
+        if np.linalg.norm(point - x) > 10 * max(1.0, float(np.linalg.norm(typical))) or not np.isfinite(point).all():
+            return found
+        if not np.isfinite(problem.hessian(point, np.zeros(len(rows)))).all():
+            return found
+        found = certify(problem, point, active, typical)
+        x = point
+        if found.is_critical:
+            return found
+        c = problem.values(point)[1]
+        broken = ~problem.equality & ~rows & (c < 0)
+        beyond = ~fixed & ((point <= problem.low) | (point >= problem.high))
+        if broken.any() or beyond.any():
+            rows, fixed = rows | broken, fixed | beyond
+            continue
+        wrong = rows & ~problem.equality & (found.multipliers < 0)
+        pushed = (found.reduced < 0) & (point <= problem.low) | (found.reduced > 0) & (point >= problem.high)
+        pushed &= fixed & (problem.low < problem.high)
+        if wrong.any():
+            worst = np.argmin(np.where(wrong, found.multipliers, np.inf))
+            rows = rows & (np.arange(len(rows)) != worst)
+        elif pushed.any():
+            worst = np.argmax(np.where(pushed, np.abs(found.reduced), -1.0))
+            fixed = fixed & (np.arange(len(fixed)) != worst)
+        else:
+            break
+    return found

@@ -1,0 +1,219 @@
+"""The problem of a minimization: the objective, the constraints and the bounds, as one system of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.errors import AutodiffError, ParseError, ShapeError, UsageError, setting
+from autodiff_cli.language.tree import Syntax
+from autodiff_cli.solvers.bounds import Interval, check_names
+from autodiff_cli.solvers.equations import Equation, Equations, equations
+from autodiff_cli.solvers.system import System
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Value
+    from autodiff_cli.solvers.system import Matrix, Vector
+
+_GREATER = {">=": 1, ">": 1, "<=": -1, "<": -1}
+"""The sign with which left minus right is not negative, for each inequality."""
+
+
+class Constraint(NamedTuple):
+    """A function that is 0, or at least 0, at every point that is allowed.
+
+    Attributes:
+        text: the constraint as given; with the number of the element if it has several.
+        equality: whether the function must be 0.
+    """
+
+    text: str
+    equality: bool
+
+
+class _Parsed(NamedTuple):
+    """A constraint as a tree: the function, and whether it must be 0."""
+
+    text: str
+    function: Syntax
+    equality: bool
+
+
+class Problem:
+    """Minimize f(x) subject to c(x) = 0 or c(x) >= 0 and to bounds of x.
+
+    Args:
+        expression: the objective, after definitions of names and functions.
+        at: the variables with their values at the start.
+        const: the values of constants.
+        subject: the constraints, each a text with ``==``, ``=``, ``<=`` or ``>=``.
+        bounds: the interval of each variable that has one.
+        maximize: whether to find a maximum; f is then minus the objective.
+
+    Attributes:
+        system: the objective and the constraints as one system.
+        constraints: the constraints, one for each element.
+        low, high: the bounds, of length n; infinite where a variable has none.
+        start: the start, moved into the bounds.
+
+    Raises:
+        AutodiffError: if a text is invalid, the objective is not a scalar, or the start is not in the domain.
+    """
+
+    def __init__(
+        self,
+        expression: str,
+        at: Mapping[str, Value],
+        const: Mapping[str, Value] | None = None,
+        subject: Sequence[str] = (),
+        bounds: Mapping[str, Interval] | None = None,
+        maximize: bool = False,
+    ) -> None:
+        self.expression = expression
+        self.subject = list(subject)
+        self.sign = -1.0 if maximize else 1.0
+        source = "\n".join([expression, *subject])
+        known = {*at, *(const or {})}
+        try:
+            objective, parsed = _statements(expression, source, subject, known)
+            self.system = System(source, [objective, *(each.function for each in parsed)], at, const)
+            values = [int(np.prod(shape)) for shape in self.system.result_shapes]
+        except AutodiffError as error:
+            raise self.local(error) from None
+        if values[0] != 1:
+            raise ShapeError(
+                f"the expression has {values[0]} values, but a minimum is defined for one",
+                span=objective.span,
+                source=expression,
+                hint="reduce it to a number, for example with sum(...)",
+            )
+        self.constraints = [
+            Constraint(each.text if size == 1 else f"{each.text} [{i}]", each.equality)
+            for each, size in zip(parsed, values[1:], strict=True)
+            for i in range(size)
+        ]
+        self._programs = [i for i, size in enumerate(values) for _ in range(size)]
+        self.equality = np.array([each.equality for each in self.constraints], bool)
+        self._bound(bounds or {})
+        self._last: dict[str, tuple[bytes, Vector]] = {}
+
+    def _bound(self, bounds: Mapping[str, Interval]) -> None:
+        system = self.system
+        check_names(bounds, system.names, "bounds", "variable")
+        ends = {name: bounds.get(name, (-np.inf, np.inf)) for name in system.names}
+        self.low = system.flat({name: np.full(system.shapes[name], low) for name, (low, _) in ends.items()})
+        self.high = system.flat({name: np.full(system.shapes[name], high) for name, (_, high) in ends.items()})
+        self.start = np.clip(system.start, self.low, self.high)
+
+    def local(self, error: AutodiffError) -> AutodiffError:
+        """Return an error whose place is in the expression or in one constraint, not in the joined text."""
+        if error.span is None or error.source != "\n".join([self.expression, *self.subject]):
+            return error
+        first, last = error.span
+        for text in (self.expression, *self.subject):
+            if first <= len(text):
+                break
+            first, last = first - len(text) - 1, last - len(text) - 1
+        error.span, error.source = (first, min(last, len(text))), text
+        return error
+
+    @property
+    def size(self) -> int:
+        """The number n of variables."""
+        return len(self.start)
+
+    def program(self, row: int) -> int:
+        """Return the number of the program that computes a row: row 0 is the objective, and row i is constraint i - 1."""
+        return self._programs[row]
+
+    def values(self, x: Vector) -> tuple[float, Vector]:
+        """Return f and c at a point."""
+        found = self._at("values", x)
+        return self.sign * float(found[0]), found[1:]
+
+    def slopes(self, x: Vector) -> tuple[Vector, Matrix]:
+        """Return the gradient of f, of length n, and the Jacobian matrix of c, of shape (m, n)."""
+        found = self._at("jacobian", x)
+        return self.sign * found[0], found[1:]
+
+    def hessian(self, x: Vector, multipliers: Vector) -> Matrix:
+        """Return the Hessian matrix of the Lagrangian f - multipliers @ c."""
+        return self.system.hessian(x, self.weights(multipliers))
+
+    def product(self, x: Vector, direction: Vector, multipliers: Vector) -> Vector:
+        """Return the Hessian matrix of the Lagrangian times a direction."""
+        return self.system.product(x, direction, self.weights(multipliers))
+
+    def _at(self, kind: str, x: Vector) -> Vector:
+        """Return the values or the Jacobian matrix at a point; the last ones are kept."""
+        place, found = self._last.get(kind, (b"", np.zeros(0)))
+        if place != x.tobytes():
+            found = self.system.values(x) if kind == "values" else self.system.jacobian(x)
+            self._last[kind] = (x.tobytes(), found)
+        return found
+
+    def weights(self, multipliers: Vector) -> Vector:
+        """Return the weights of the functions of the system in the Lagrangian f - multipliers @ c."""
+        return np.concatenate([[self.sign], -multipliers])
+
+
+def _statements(expression: str, source: str, subject: Sequence[str], known: set[str]) -> tuple[Syntax, list[_Parsed]]:
+    """Return the program of the objective, and the constraints with the definitions of the objective."""
+    whole = equations(expression, known)
+    if len(whole.equations) > 1 or whole.equations[0].right is not None:
+        wrong = whole.equations[-1]
+        raise ParseError(
+            "minimize takes one expression, not an equation",
+            span=wrong.span,
+            source=expression,
+            hint=f"state an equation as a constraint: {setting('subject', _quoted(whole.text(wrong)))}",
+        )
+    parsed: list[_Parsed] = []
+    start = len(expression) + 1
+    for text in subject:
+        # The constraint is parsed at its place in the joined source, after blanks, so that its spans refer to that source.
+        padded = " " * start + text
+        try:
+            found = equations(padded, known)
+            for one in found.equations:
+                own = Equations(source, [*whole.definitions, *found.definitions], [])
+                parsed += [each._replace(function=own.program(each.function)) for each in _constraints(found, one)]
+        except AutodiffError as error:
+            error.source = source
+            raise
+        start += len(text) + 1
+    return whole.program(whole.equations[0].left), parsed
+
+
+def _constraints(found: Equations, one: Equation) -> list[_Parsed]:
+    """Return the functions of a constraint; ``0 <= x <= 1`` has two."""
+    if one.right is not None:
+        return [_Parsed(found.text(one), one.residual, True)]
+    parts = one.left.children
+    signs = [part.text for part in parts[1::2]]
+    if one.left.kind != "comparison" or not all(sign == "==" or sign in _GREATER for sign in signs):
+        raise ParseError(
+            "a constraint is an equation or an inequality",
+            span=one.span,
+            source=found.source,
+            hint=f"write it as in {setting('subject', _quoted('x + y == 1'))} or {setting('subject', _quoted('x*y >= 2'))}",
+        )
+    result = []
+    for left, sign, right in zip(parts[::2], signs, parts[2::2], strict=False):
+        first, second = (right, left) if _GREATER.get(sign, 1) < 0 else (left, right)
+        text = found.source[left.span[0] : right.span[1]] if len(signs) > 1 else found.text(one)
+        result.append(
+            _Parsed(" ".join(text.split()), Syntax("sub", [first, second], "", (left.span[0], right.span[1])), sign == "==")
+        )
+    return result
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def no_variables() -> UsageError:
+    """Return the error for a problem without variables."""
+    return UsageError("there is nothing to vary", hint=f"give the start of each variable: {setting('at', 'x=1,y=2')}")

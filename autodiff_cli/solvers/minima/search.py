@@ -1,0 +1,289 @@
+"""The search for a minimum: descents, escapes from saddle points, and the verdict on the point where the search ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.command_result import Record
+from autodiff_cli.errors import setting
+from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, violations
+from autodiff_cli.solvers.minima.degenerate import probe
+from autodiff_cli.solvers.minima.descent import DENSE, Descended, descend
+from autodiff_cli.solvers.minima.kinks import settle
+from autodiff_cli.solvers.minima.multipliers import constrained, finished
+from autodiff_cli.solvers.minima.steps import EPS
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.minima.problem import Problem
+    from autodiff_cli.solvers.system import Matrix, Vector
+
+_MOST_ESCAPES = 20
+"""The largest number of saddle points and inflection points that a search leaves."""
+
+
+class Objective:
+    """The objective of a problem as a function between bounds."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.low, self.high = problem, problem.low, problem.high
+        self._none = np.zeros(len(problem.constraints))
+
+    def value(self, x: Vector) -> float:
+        return self.problem.values(x)[0]
+
+    def gradient(self, x: Vector) -> Vector:
+        return self.problem.slopes(x)[0]
+
+    def hessian(self, x: Vector) -> Matrix:
+        return self.problem.hessian(x, self._none)
+
+    def product(self, x: Vector, direction: Vector) -> Vector:
+        return self.problem.product(x, direction, self._none)
+
+
+class Search:
+    """A search for a local minimum from the start of a problem.
+
+    Args:
+        problem: the problem.
+        stationary: whether a saddle point ends the search.
+        most: the largest number of trial steps of a descent.
+
+    Attributes:
+        x: the last point.
+        found: the certificate of the last point; ``None`` if there is none.
+        verdict, converged, sentence, advice: see ``Solution`` and ``Minimum``.
+        direction: the way down from a saddle point, or a direction in which a minimum is flat.
+        steps: the number of accepted steps.
+        trace: one record for each step.
+    """
+
+    def __init__(self, problem: Problem, stationary: bool, most: int) -> None:
+        self.problem, self.stationary, self.most = problem, stationary, most
+        self.x = problem.start
+        self.typical = np.abs(self.x)
+        self.found: Certificate | None = None
+        self.verdict, self.converged = "not_converged", False
+        self.sentence = ""
+        self.advice: str | None = None
+        self.direction: Vector | None = None
+        self.steps = 0
+        self.trace: list[Record] = []
+        self._kind = "maximum" if problem.sign < 0 else "minimum"
+        self._report(self.x, *self._at_start(), 0.0, "start")
+
+    def run(self) -> None:
+        """Search, and set the attributes."""
+        if self.problem.constraints:
+            self._constrained()
+        else:
+            self._between_bounds()
+
+    def _at_start(self) -> tuple[float, float]:
+        return self.problem.values(self.x)[0], float(np.linalg.norm(self.problem.slopes(self.x)[0]))
+
+    def _report(self, x: Vector, value: float, norm: float, length: float, what: str) -> None:
+        self.typical = np.maximum(self.typical, np.abs(x))
+        if len(x) > DENSE and what == "step" and len(self.trace) > DENSE:
+            return
+        point = dict(zip(self.problem.system.labels, map(float, x), strict=True))
+        row = {"step": len(self.trace), **point, "value": self.problem.sign * value}
+        self.trace.append({**row, "gradient_norm": norm, "step_length": length, "action": what})
+
+    # Searches
+
+    def _between_bounds(self) -> None:
+        objective = Objective(self.problem)
+        for _ in range(_MOST_ESCAPES):
+            if self.problem.size > DENSE:
+                from autodiff_cli.solvers.minima.large import descend_large as method
+            else:
+                method = descend
+            done = method(objective, self.x, self.most, report=self._report)
+            self.x, self.steps = done.x, self.steps + done.steps
+            self.typical = np.maximum(self.typical, np.abs(self.x))
+            if done.ending == "unbounded":
+                return self._unbounded()
+            lower = self._examined(done)
+            if lower is None:
+                return None
+            self.x = lower
+            value, norm = self._at_start()
+            self._report(lower, value, norm, 0.0, "escape")
+        return self._failed("the search left many saddle points without an end", "start elsewhere")
+
+    def _examined(self, done: Descended) -> Vector | None:
+        """Set the verdict on the end of a descent; or return a lower point from which to go on."""
+        found = self._certificate()
+        if found is None:
+            self._kink(done)
+            return None
+        self.found, self.x = found, found.x
+        if found.is_minimum:
+            self._proven()
+            return None
+        if not found.stationary or not found.signs:
+            self._kink(done)
+            return None
+        if found.curvature in ("negative", "indefinite"):
+            return self._saddle(found)
+        if found.curvature != "semidefinite" or found.active.fixed.any():
+            self._flat(found.direction)
+            return None
+        around = probe(self.problem, found, self.typical)
+        if around.lower is not None and not self.stationary:
+            return around.lower
+        if around.lower is not None:
+            self._saddle(found)
+        elif around.rises and settle(self.problem, self.x, self.typical, moves=False) is not None:
+            self._kink(done)
+        elif around.order:
+            self._proven(f"the first derivative that is not zero has order {around.order}, and it is {self._positive}")
+        elif around.rises:
+            verb = "rises" if self._kind == "minimum" else "falls"
+            self._proven(f"the Hessian matrix is singular, and the value {verb} in every direction that was tried")
+        else:
+            self._flat(around.direction)
+        return None
+
+    @property
+    def _positive(self) -> str:
+        return "positive" if self._kind == "minimum" else "negative"
+
+    def _certificate(self) -> Certificate | None:
+        """Return the certificate of the last point, or of a better point nearby."""
+        problem = self.problem
+        if problem.size > DENSE:
+            from autodiff_cli.solvers.minima.large import certify_large
+
+            return certify_large(problem, self.x, self.typical)
+        none = np.zeros(0, bool)
+        if not np.isfinite(problem.hessian(self.x, np.zeros(0))).all():
+            return None
+        value = problem.values(self.x)[0]
+        found = finished(problem, self.x, none, self.typical)
+        near = np.sqrt(EPS) * np.maximum(self.typical, 1.0)
+        if found is not None and (np.abs(found.x - self.x) <= near).all() and found.value <= value + 1e-8 * abs(value):
+            return found
+        fixed = (self.x <= problem.low) | (self.x >= problem.high)
+        return certify(problem, self.x, Active(none, fixed), self.typical)
+
+    def _constrained(self) -> None:
+        found, self.x, self.steps = constrained(self.problem, self.most, self._report)
+        self.found = found
+        if found is not None:
+            self.x = found.x
+            if found.is_minimum:
+                self._proven()
+                return
+            if found.is_critical:
+                self.direction = found.direction
+                if found.curvature == "semidefinite":
+                    self._flat(found.direction)
+                else:
+                    self.verdict = "saddle"
+                    self._failed("the Lagrangian curves down along a tangent direction: not a minimum", "start elsewhere", "saddle")
+                return
+        beyond = violations(self.problem, self.x)
+        worst = int(np.argmax(beyond))
+        if beyond[worst] > 1e-8 * max(1.0, float(np.max(np.abs(self.x)))):
+            text = self.problem.constraints[worst].text
+            self._failed(
+                f"no point that satisfies the constraints was found: '{text}' is violated by {beyond[worst]:.3g} at the end",
+                "check that the constraints do not contradict each other, or start closer to a point that satisfies them",
+                "infeasible",
+            )
+        else:
+            self._failed(
+                "the point satisfies the constraints, but the conditions of a minimum could not be verified",
+                "the gradients of the active constraints may be linearly dependent there; or start elsewhere",
+            )
+
+    # Verdicts
+
+    def _proven(self, curvature: str = "") -> None:
+        found = self.found
+        assert found is not None
+        self.converged = True
+        self.verdict = "at_bound" if found.active.fixed.any() else self._kind
+        where = "" if not self.problem.constraints else " of the Lagrangian"
+        tangent = " on the tangent space" if found.active.constraints.any() else ""
+        if not len(found.eigenvalues):
+            what = "the constraints and bounds leave no direction free"
+        else:
+            what = curvature or f"the Hessian matrix{where} is {self._positive} definite{tangent}"
+        self.sentence = f"{self._kind}: the gradient{where} is zero within rounding; {what}"
+
+    def _saddle(self, found: Certificate) -> Vector | None:
+        """Return a lower point beside a saddle point or a maximum, unless the search ends there."""
+        if not self.stationary:
+            lower = self._below(found.direction)
+            if lower is not None:
+                return lower
+        self.direction = found.direction
+        opposite = "minimum" if self._kind == "maximum" else "maximum"
+        self.verdict = opposite if found.curvature == "negative" else "saddle"
+        kind = f"a {self.verdict}" if self.verdict != "saddle" else "a saddle point"
+        self.sentence = f"{kind}: the gradient is zero within rounding, and the value {self._falls} along a direction"
+        self.converged = self.stationary
+        self.advice = "start elsewhere"
+        return None
+
+    @property
+    def _falls(self) -> str:
+        return "falls" if self._kind == "minimum" else "rises"
+
+    def _below(self, direction: Vector) -> Vector | None:
+        """Return the lowest of some points along a direction, if one is lower."""
+        problem = self.problem
+        size = float(np.max(np.abs(direction) / np.maximum(self.typical, 1e-3 * max(1.0, float(np.max(self.typical))))))
+        best, value = None, problem.values(self.x)[0]
+        for distance in 10.0 ** -np.arange(0, 8):
+            for sign in (1.0, -1.0):
+                trial = np.clip(self.x + sign * distance / size * direction, problem.low, problem.high)
+                lower = problem.values(trial)[0]
+                if lower < value and np.isfinite(problem.slopes(trial)[0]).all():
+                    best, value = trial, lower
+            if best is not None:
+                break
+        return best
+
+    def _flat(self, direction: Vector) -> None:
+        self.verdict, self.converged = "flat", True
+        self.direction = direction
+        self.sentence = "flat: the gradient is zero within rounding, the Hessian matrix is singular, and no lower value was found"
+        if self._kind == "maximum":
+            self.sentence = self.sentence.replace("lower", "higher")
+
+    def _kink(self, done: Descended) -> None:
+        """Set the verdict on a point at which a descent ended although the gradient is not zero."""
+        kink = settle(self.problem, self.x, self.typical, moves=True) if self.problem.size <= DENSE else None
+        if kink is not None:
+            self.x, self.verdict, self.found, self.converged = kink.x, "kink", None, True
+            self.sentence = f"{self._kind} at a kink: {kink.reason}"
+            return
+        if done.ending == "limit":
+            self._failed(
+                f"not converged after {self.most:,} trial steps", f"allow more with {setting('max_steps', str(10 * self.most))}"
+            )
+        else:
+            self._failed(
+                "the search stopped at a point where the gradient is not zero",
+                "the expression may have a jump or a kink there; start elsewhere",
+            )
+
+    def _unbounded(self) -> None:
+        name = self.problem.system.labels[int(np.argmax(np.abs(self.x - self.problem.start)))]
+        far = self.x[int(np.argmax(np.abs(self.x - self.problem.start)))]
+        value = self.problem.sign * self.problem.values(self.x)[0]
+        self.verdict = "unbounded"
+        self._failed(
+            f"no {self._kind}: the value {self._falls} without end; it is {value:.3g} at {name} = {far:.3g}",
+            f"limit the variables with {setting('bounds')}, or start elsewhere",
+            "unbounded",
+        )
+
+    def _failed(self, sentence: str, advice: str, verdict: str = "not_converged") -> None:
+        self.verdict, self.sentence, self.advice = verdict, sentence, advice

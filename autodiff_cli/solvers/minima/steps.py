@@ -1,0 +1,129 @@
+"""Steps of trust-region methods: minimizers of a quadratic model within a radius and within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from autodiff_cli.solvers.system import Matrix, Vector
+
+    Product = Callable[[Vector], Vector]
+    Within = Callable[[Vector, "NDArray[np.bool_]", float], Vector]
+    """A function of a gradient, the mask of free variables and a radius that returns a step in the free variables."""
+
+EPS = float(np.finfo(float).eps)
+_MOST_SECULAR = 100
+
+
+def exact_step(hessian: Matrix, gradient: Vector, radius: float) -> Vector:
+    """Return the global minimizer of ``g @ s + s @ H @ s / 2`` for steps of at most ``radius``.
+
+    The multiplier of the radius solves the secular equation by Newton's method, safeguarded by bisection (Moré and Sorensen,
+    SIAM J. Sci. Stat. Comput. 4, 1983).  In the hard case, a multiple of the eigenvector of the lowest eigenvalue is added.
+    """
+    values, vectors = np.linalg.eigh(hessian)
+    along = vectors.T @ gradient
+    lowest, size = values[0], float(np.linalg.norm(gradient))
+    if lowest > 0:
+        step = -along / values
+        if np.linalg.norm(step) <= radius:
+            return np.asarray(vectors @ step)
+    low = max(0.0, -lowest)
+    high = low + size / radius + EPS * max(1.0, abs(lowest))
+    nearest = values - lowest <= EPS * max(abs(lowest), abs(values[-1]))
+    shift = high
+    regular = np.where(nearest, 0.0, -along / np.where(nearest, 1.0, values + low))
+    if lowest <= 0 and np.linalg.norm(along[nearest]) <= EPS * size and np.linalg.norm(regular) <= radius:
+        missing = np.sqrt(max(radius**2 - float(regular @ regular), 0.0))
+        regular[0] += missing if along[0] <= 0 else -missing
+        return np.asarray(vectors @ regular)
+    for _ in range(_MOST_SECULAR):
+        divided = along / (values + shift)
+        length = float(np.linalg.norm(divided))
+        if abs(length - radius) <= 1e-10 * radius:
+            break
+        low, high = (shift, high) if length > radius else (low, shift)
+        slope = float(np.sum(divided**2 / (values + shift)))
+        shift += (length - radius) / radius * length**2 / slope if slope else 0.0
+        if not low < shift < high:
+            shift = (low + high) / 2
+            if shift in (low, high):
+                break
+    return np.asarray(vectors @ (-along / (values + shift)))
+
+
+def conjugate_step(product: Product, gradient: Vector, radius: float, tolerance: float) -> Vector:
+    """Return an approximate minimizer of the model within the radius, by conjugate gradients.
+
+    The method is Steihaug's (SIAM J. Numer. Anal. 20, 1983).
+
+    Args:
+        product: the function that multiplies the Hessian matrix with a vector.
+        gradient: the gradient of the model at 0.
+        radius: the largest length of the step.
+        tolerance: the norm of the residual, relative to the gradient, at which the iteration ends.
+    """
+    step = np.zeros_like(gradient)
+    residual, direction = gradient.copy(), -gradient
+    square = float(residual @ residual)
+    last = tolerance**2 * square
+    for _ in range(2 * len(gradient)):
+        if square <= last:
+            break
+        image = product(direction)
+        curvature = float(direction @ image)
+        length = square / curvature if curvature > 0 else np.inf
+        if not np.isfinite(length) or np.linalg.norm(step + length * direction) >= radius:
+            return step + _to_sphere(step, direction, radius) * direction
+        step = step + length * direction
+        residual = residual + length * image
+        square, before = float(residual @ residual), square
+        direction = square / before * direction - residual
+    return step
+
+
+def _to_sphere(step: Vector, direction: Vector, radius: float) -> float:
+    """Return the positive multiple of a direction that leads from a step to the sphere."""
+    a, b, c = float(direction @ direction), float(step @ direction), float(step @ step) - radius**2
+    root = np.sqrt(max(b * b - a * c, 0.0))
+    return float(-c / (b + root) if b > 0 else (root - b) / a)
+
+
+def bounded_step(within: Within, product: Product, gradient: Vector, low: Vector, high: Vector, radius: float) -> Vector:
+    """Return a step between bounds that reduces the quadratic model.
+
+    The free variables are minimized within the radius; those that reach a bound are fixed there, and the rest is minimized again.
+
+    Args:
+        within: the function that minimizes the model in the free variables.
+        product: the function that multiplies the Hessian matrix with a vector.
+        gradient: the gradient at the point.
+        low, high: the bounds of the step.
+        radius: the largest length of each minimization.
+    """
+    step = np.zeros_like(gradient)
+    free = ~(((low >= 0) & (gradient > 0)) | ((high <= 0) & (gradient < 0)))
+    for _ in range(len(gradient) + 1):
+        if not free.any():
+            break
+        slope = gradient + product(step)
+        part = within(slope, free, radius)
+        if not part.any():
+            break
+        beyond = (step + part < low) | (step + part > high)
+        if not beyond.any():
+            return step + part
+        with np.errstate(all="ignore"):
+            room = np.where(part > 0, (high - step) / part, np.where(part < 0, (low - step) / part, np.inf))
+        share = float(np.min(room))
+        projected = np.clip(step + part, low, high) - step
+        if slope @ projected + projected @ product(projected) / 2 < share * (slope @ part + share * (part @ product(part)) / 2):
+            step, free = step + projected, free & ~beyond
+        else:
+            step, free = np.clip(step + share * part, low, high), free & (room > share)
+    return step

@@ -1,0 +1,102 @@
+"""The tables of ``minimize`` for the terminal, and for LaTeX."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.report.numbers import human
+from autodiff_cli.report.table import MOST_ROWS, Renderable, empty_table, title
+from autodiff_cli.wording import plural
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from autodiff_cli.command_result import Record
+    from autodiff_cli.solvers.minima.minimize import Minimum
+
+_MOST_EIGENVALUES = 6
+
+
+def tables(result: Minimum, precision: int) -> list[Renderable]:
+    """Return the table of the variables, the multipliers and the sensitivities, and the facts about the point."""
+    if result.trace is not None:
+        return [_steps(result.trace, precision)]
+    parts: list[Renderable] = [_variables(result, precision)]
+    if result.multipliers:
+        parts += [title("multipliers"), _pairs(("constraint", "multiplier"), result.multipliers.items(), precision)]
+    for name, row in result.sensitivity.items():
+        header = ("derivative", f"d/d{name}")
+        parts += [title(f"sensitivity to {name}"), _pairs(header, row.items(), precision)]
+    parts.append("\n" + "\n".join(f"{name:<14}  {text}" for name, text in facts(result, precision)))
+    return parts
+
+
+def facts(result: Minimum, precision: int) -> list[tuple[str, str]]:
+    """Return the value, the gradient, the eigenvalues and the verdict, each with its name."""
+    rows = [("value", human(result.value, precision)), ("gradient norm", human(result.gradient_norm, 2))]
+    if len(result.eigenvalues):
+        rows.append(("eigenvalues", _eigenvalues(result, precision)))
+    if result.direction:
+        rows.append(("direction", ", ".join(f"{name} {human(value, precision)}" for name, value in result.direction.items())))
+    rows.append(("steps", f"{result.steps:,}, {plural(result.evaluations, 'evaluation')}"))
+    kind, colon, rest = result.sentence.partition(": ")
+    rows += [("verdict", kind), *(("", text) for text in rest.split("; ") if colon)]
+    return rows
+
+
+def _eigenvalues(result: Minimum, precision: int) -> str:
+    values = result.eigenvalues
+    if len(values) <= _MOST_EIGENVALUES:
+        return ", ".join(human(value, precision) for value in values)
+    return f"{human(values[0], precision)} to {human(values[-1], precision)}"
+
+
+def _variables(result: Minimum, precision: int) -> Renderable:
+    table = empty_table()
+    table.add_column("variable", overflow="fold")
+    for header in ("value", "start"):
+        table.add_column(header, justify="right", overflow="fold")
+    rows = list(_elements(result))
+    bounded = any(row[3] for row in rows)
+    if bounded:
+        table.add_column("bound")
+    half = MOST_ROWS // 2
+    for i, (name, value, start, bound) in enumerate(rows):
+        if half <= i < len(rows) - half:
+            if i == half:
+                table.add_row("...", f"{len(rows) - 2 * half:,} more", "")
+            continue
+        table.add_row(name, human(value, precision), human(start, precision), *([bound] * bounded))
+    return table
+
+
+def _elements(result: Minimum) -> list[tuple[str, ArrayLike, ArrayLike, str]]:
+    """Return the name, the value, the start and the bound of each element of the variables."""
+    found: list[tuple[str, ArrayLike, ArrayLike, str]] = []
+    for name, value in result.solution.items():
+        places = list(np.ndindex(*np.shape(value)))
+        bounds = result.at_bound.get(name) or [""] * len(places)
+        for place, bound in zip(places, bounds, strict=True):
+            label = f"{name}[{', '.join(map(str, place))}]" if place else name
+            found.append((label, np.asarray(value)[place], np.asarray(result.start[name])[place], bound))
+    return found
+
+
+def _pairs(header: tuple[str, str], rows: object, precision: int) -> Renderable:
+    table = empty_table()
+    table.add_column(header[0], overflow="fold")
+    table.add_column(header[1], justify="right", overflow="fold")
+    for name, value in rows:  # type: ignore[attr-defined]
+        table.add_row(name, human(value, precision))
+    return table
+
+
+def _steps(rows: list[Record], precision: int) -> Renderable:
+    table = empty_table()
+    for header in rows[0]:
+        table.add_column(header, justify="left" if header == "action" else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(str(value) if isinstance(value, int | str) else human(value, precision) for value in row.values()))
+    return table

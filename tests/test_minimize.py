@@ -1,0 +1,88 @@
+"""``minimize``: minima with and without bounds and constraints, and the verdicts on points that are not minima."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import autodiff_cli as ad
+from autodiff_cli.errors import NotSolved, UsageError
+from tests.shell import streams
+
+
+@pytest.mark.parametrize(
+    ("expression", "at", "solution"),
+    [
+        ("(1-x)**2 + 100*(y-x**2)**2", {"x": -1.2, "y": 1}, {"x": 1, "y": 1}),  # Rosenbrock 1960
+        ("sum(100*(x[1::2]-x[::2]**2)**2 + (1-x[::2])**2)", {"x": np.tile([-1.2, 1], 50)}, {"x": np.ones(100)}),
+        ("x + 1/x", {"x": 5}, {"x": 1}),
+        ("x*log(x)", {"x": 3}, {"x": np.exp(-1)}),
+    ],
+)
+def test_minima(expression: str, at: dict[str, object], solution: dict[str, object]) -> None:
+    found = ad.minimize(expression, at=at)  # type: ignore[arg-type]
+    assert (found.verdict, found.converged) == ("minimum", True)
+    assert found.eigenvalues[0] > 0
+    for name, value in solution.items():
+        assert found.solution[name] == pytest.approx(value, rel=1e-15)
+
+
+def test_the_largest_value() -> None:
+    found = ad.minimize("x*exp(-x)", at={"x": 0.5}, maximize=True)
+    assert (found.verdict, found.value) == ("maximum", pytest.approx(np.exp(-1)))
+    assert found.eigenvalues == pytest.approx([-np.exp(-1)])
+
+
+def test_the_can_with_the_least_surface() -> None:
+    found = ad.minimize(
+        "2*pi*r**2 + 2*pi*r*h", at={"r": 1, "h": 1}, subject="pi*r**2*h == 330", bounds={"r": (0, np.inf), "h": "0:"}
+    )
+    assert found.converged
+    r, h = found.solution.values()
+    assert h == pytest.approx(2 * r, rel=1e-14)
+    assert np.pi * r**2 * h == pytest.approx(330, rel=1e-14)
+    # The multiplier is the derivative of the surface 3*(2*pi)**(1/3)*V**(2/3) with respect to the volume V.
+    assert found.multipliers["pi*r**2*h == 330"] == pytest.approx(2 * (2 * np.pi / 330) ** (1 / 3), rel=1e-13)
+
+
+def test_an_active_bound_has_a_multiplier() -> None:
+    found = ad.minimize("(x-1)**2 + (y+3)**2 + x*y", at={"x": 5, "y": 1}, bounds=["x=0:,y=0:"])
+    assert (found.verdict, found.at_bound) == ("at_bound", {"x": [""], "y": ["low"]})
+    assert found.multipliers == {"y >= 0": 7.0}
+
+
+def test_sensitivity() -> None:
+    found = ad.minimize(
+        "(x-a)**2 + (y-b)**2", {"x": 1, "y": 3}, {"a": 1, "b": 4, "s": 2}, subject="x + y == s", sensitivity=["a", "s"]
+    )
+    assert found.solution == pytest.approx({"x": -0.5, "y": 2.5})
+    assert found.sensitivity["a"] == pytest.approx({"x": 0.5, "y": -0.5, "value": 3})
+    assert found.sensitivity["s"] == pytest.approx({"x": 0.5, "y": 0.5, "value": -3})
+
+
+def test_a_start_that_is_not_finite() -> None:
+    with pytest.raises(NotSolved, match="nan at the start") as caught:
+        ad.minimize("x + log(y)", at={"x": 1, "y": -1})
+    assert caught.value.span == (4, 10)
+
+
+def test_settings_that_are_wrong() -> None:
+    for wrong in (
+        {"subject": "x + 1"},
+        {"subject": "lgo(x) == 1"},
+        {"bounds": ["z=0:1"]},
+        {"sensitivity": ["x"]},
+        {"max_steps": 0},
+    ):
+        with pytest.raises(UsageError):
+            ad.minimize("x**2", at={"x": 1}, **wrong)  # type: ignore[arg-type]
+
+
+def test_the_command() -> None:
+    out, _, _ = streams('autodiff minimize "(x-1)**2 + y**2" --at x=3,y=4,b=1 --json')
+    found = json.loads(out)
+    assert (found["verdict"], found["solution"]) == ("minimum", {"x": 1.0, "y": 0.0, "b": 1.0})
+    assert found["notes"][0]["message"] == "'b' does not occur in the expression"
+    assert streams('autodiff minimize "(x-1)**2 + y**2" --at x=3,y=4 -q')[0] == "1.0\n0.0\n"
