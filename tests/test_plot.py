@@ -347,3 +347,24 @@ def test_a_curve_that_comes_from_a_pole_is_clipped_at_a_place() -> None:
     assert np.all(np.isfinite(xs))
     assert np.all(np.diff(xs) >= 0)
     assert run('autodiff plot "lgamma(A) + A" --over A=-1e3:1e3').endswith("note: pole near A = 0\n")
+
+
+def test_a_path_is_drawn_over_the_contour(tmp_path: Path) -> None:
+    steps = tmp_path / "steps.csv"
+    steps.write_text("step,x,y,value\n0,-1,1,3\n1,0,0.5,2\n2,1,-1,0\n")
+    command = f'autodiff plot "x**2 + y" --over x=-2:2,y=-2:2 --path {steps}'
+    shown = run(f"{command} --color never --quiet-notes")
+    assert (shown.count("•"), shown.count("●")) == (2, 1)
+    run(f"{command} -o {tmp_path / 'p.svg'} --quiet-notes")
+    assert ET.parse(tmp_path / "p.svg").getroot().find(".//*[@id='path']") is not None
+    assert json.loads(run(f"{command} --json"))["path"] == [[-1, 1], [0, 0.5], [1, -1]]
+
+
+def test_a_path_is_drawn_on_a_curve(tmp_path: Path) -> None:
+    steps = tmp_path / "steps.csv"
+    steps.write_text("x\n3\n1.5\n1.25\n")
+    command = f'autodiff plot "x**2 - 2" --over x=0:4 --path {steps}'
+    assert json.loads(run(f"{command} --json"))["path"] == [[3, 7], [1.5, 0.25], [1.25, -0.4375]]
+    shown = run(f"{command} --color never --order 0")
+    assert (shown.count("•"), shown.count("●")) == (2, 1)
+    assert "the path has no column 'y'" in run(f'autodiff plot "x*y" --over x=0:1,y=0:1 --path {steps}')

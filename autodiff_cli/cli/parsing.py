@@ -12,7 +12,7 @@ _SECTIONS = {
     "Autograd": "retain_grad backward retain_graph zero_grad create_graph inputs hooks no_grad",
     "Solver": "fix bounds subject tie sigma weights loss maximize stationary sensitivity max_steps trace thread_count",
     "Input": "input_format lets columns on_error",
-    "Picture": "of depth collapse y_range width height theme transparent",
+    "Picture": "of steps depth collapse y_range width height theme transparent",
     "Checks": "claim eps atol rtol verify condition strict",
     "Output": """to name path target in_place style as_json quiet digits precision color keep value_name derivative_name
         unbuffered""",

@@ -27,6 +27,7 @@ _PICTURES = ("svg", "png", "pdf")
     "--samples", metavar="N", help="Number of equally spaced samples.  [default: 401; 161 per variable for two variables]"
 )
 @click.option("--y-range", metavar="FROM:TO", help="Range of values to show.  [default: all values, or most of them near poles]")
+@click.option("--path", "steps", metavar="FILE", help="Points to draw, such as the steps of minimize --trace, by column names.")
 @click.option("--width", type=click.IntRange(1, 5_000), metavar="N", help="Width in terminal columns or pixels.")
 @click.option("--height", type=click.IntRange(1, 5_000), metavar="N", help="Height in terminal rows or pixels.")
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True, help="Colors of a picture.")
@@ -40,6 +41,7 @@ def command(
     order: int,
     samples: str | None,
     y_range: str | None,
+    steps: str | None,
     width: int | None,
     height: int | None,
     theme: str,
@@ -57,10 +59,13 @@ def command(
     from autodiff_cli.evaluation.ranges import interval
     from autodiff_cli.plot.model import Plot
     from autodiff_cli.plot.plot import plot
+    from autodiff_cli.data.columns import read_columns
 
     shown = None if y_range is None else interval(y_range, "y_range")
     source = options.read_expression(expr)
-    found = plot(source, _ranges(over, samples), bindings(at, "at"), bindings(const, "const"), order)
+    ranges = _ranges(over, samples)
+    path = None if steps is None else read_columns(steps, [each.name for each in ranges])
+    found = plot(source, ranges, bindings(at, "at"), bindings(const, "const"), order, path)
 
     def terminal() -> str:
         if isinstance(found, Plot):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autodiff_cli.plot.discontinuities import Floats
-from autodiff_cli.plot.layout import arrows, bands, shape_of, ticks, value_range
+from autodiff_cli.plot.layout import arrows, bands, path_marks, shape_of, ticks, value_range
 from autodiff_cli.plot.model import Field
 from autodiff_cli.plot.terminal import size
 from autodiff_cli.report.table import console
@@ -35,6 +35,7 @@ def drawn(field: Field, width: int | None, height: int | None, y_range: tuple[fl
     cells = _cells(field, inner, tall, levels, colorless)
     if field.gradient is not None:
         _point(field, cells, colorless, levels)
+    _path(field, cells, colorless, levels)
     left = _beside(y_places, y_labels, field.y[0], field.y[-1], tall, margin)
     lines = [f"{start}{''.join(line)}{end}" for start, line, end in zip(left, cells, ["│"] * tall, strict=True)]
     lines.append(f"{' ' * margin}└{_axis(field, inner)}┘")
@@ -87,8 +88,7 @@ def _point(field: Field, cells: list[list[str]], colorless: bool, levels: list[f
     rows, columns = len(cells), len(cells[0])
     band = _bands(field, columns, rows, levels)
     for x, y, u, v in zip(*arrows(field, max(4, columns // 7), max(3, rows // 3), 2 * rows / columns), strict=True):
-        column = min(columns - 1, int((x - field.x[0]) / (field.x[-1] - field.x[0]) * columns))
-        row = rows - 1 - min(rows - 1, int((y - field.y[0]) / (field.y[-1] - field.y[0]) * rows))
+        row, column = _cell(field, x, y, rows, columns)
         arrow = ARROWS[round(math.atan2(v, u) / (math.pi / 4)) % 8]
         if colorless:
             for k in (column - 1, column + 1):
@@ -96,9 +96,30 @@ def _point(field: Field, cells: list[list[str]], colorless: bool, levels: list[f
                     cells[row][k] = " "
             cells[row][column] = arrow
         else:
-            blue = _blue(max(0, int(band[row, column])), levels)
-            ink = 16 if BLUES.index(blue) >= BLUES.index(LIGHT) else 231
-            cells[row][column] = f"\x1b[38;5;{ink};48;5;{blue}m{arrow}\x1b[0m"
+            cells[row][column] = _on_band(arrow, int(band[row, column]), levels)
+
+
+def _on_band(text: str, band: int, levels: list[float]) -> str:
+    """Return a character in a colour that is legible on a band."""
+    blue = _blue(max(0, band), levels)
+    ink = 16 if BLUES.index(blue) >= BLUES.index(LIGHT) else 231
+    return f"\x1b[38;5;{ink};48;5;{blue}m{text}\x1b[0m"
+
+
+def _cell(field: Field, x: float, y: float, rows: int, columns: int) -> tuple[int, int]:
+    """Return the row and the column of the cell of a point."""
+    column = min(columns - 1, int((x - field.x[0]) / (field.x[-1] - field.x[0]) * columns))
+    return rows - 1 - min(rows - 1, int((y - field.y[0]) / (field.y[-1] - field.y[0]) * rows)), column
+
+
+def _path(field: Field, cells: list[list[str]], colorless: bool, levels: list[float]) -> None:
+    """Write the points of the path into the cells."""
+    rows, columns = len(cells), len(cells[0])
+    band = _bands(field, columns, rows, levels)
+    for point, x, y in zip(path_marks(len(field.path)), *field.path.T, strict=True):
+        if field.x[0] <= x <= field.x[-1] and field.y[0] <= y <= field.y[-1]:
+            row, column = _cell(field, x, y, rows, columns)
+            cells[row][column] = point if colorless else _on_band(point, int(band[row, column]), levels)
 
 
 def _beside(places: list[float], labels: list[str], low: float, high: float, rows: int, margin: int) -> list[str]:

@@ -195,6 +195,11 @@ def circles(found: Discontinuity) -> list[tuple[float, float]]:
     return [(found.at, found.limits[0][0].value)] if found.kind in ("kink", "hole", "vertical tangent") else []
 
 
+def path_marks(count: int) -> list[str]:
+    """Return the character for each point of a path; the last point is larger."""
+    return [*"•" * (count - 1), *"●"[:count]]
+
+
 def shape_of(field: Field) -> float:
     """Return the length of the vertical range divided by the length of the horizontal range."""
     return float((field.y[-1] - field.y[0]) / (field.x[-1] - field.x[0]))

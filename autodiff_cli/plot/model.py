@@ -25,6 +25,7 @@ class Plot(CommandResult):
         points: equally spaced points, ``(m,)``.
         table: the value and its derivatives at ``points``, ``(order + 1, m)``.
         samples: the curves for drawing, sampled adaptively; derivatives are nan where the value is nan.
+        path: the points of a path on the curve, such as the steps of a solver, ``(k, 2)``.
         notes: the notes on the plot, ``{"kind", "span", "message"}``.
     """
 
@@ -36,6 +37,7 @@ class Plot(CommandResult):
     points: Floats
     table: Floats
     samples: Samples
+    path: Floats
     notes: list[dict[str, object]]
 
     @property
@@ -49,7 +51,7 @@ class Plot(CommandResult):
 
     def content(self) -> Record:
         marks = [{"kind": found.kind, "at": found.at} for found in self.samples.discontinuities]
-        return {**_content(self.expression, self.order, [self.over], self.data()), "marks": marks, "notes": self.notes}
+        return {**_content(self, [self.over]), "marks": marks, "notes": self.notes}
 
     def records(self) -> list[Record]:
         return _rows(self.data())
@@ -76,6 +78,7 @@ class Field(CommandResult):
         gradient: the gradient for drawing, ``(2, n, m)``; ``None`` for order 0.
         discontinuous: whether the differences of adjacent values do not match the gradient, as at jumps and poles, ``(n, m)``.
         window: the range of values to show.
+        path: the points of a path in the plane, such as the steps of a solver, ``(k, 2)``.
         notes: the notes on the plot, ``{"kind", "span", "message"}``.
     """
 
@@ -91,6 +94,7 @@ class Field(CommandResult):
     gradient: Floats | None
     discontinuous: Bools
     window: tuple[float, float]
+    path: Floats
     notes: list[dict[str, object]]
 
     def data(self) -> dict[str, Floats]:
@@ -101,7 +105,7 @@ class Field(CommandResult):
         return named | {name: part.ravel() for name, part in zip(columns, self.table, strict=False)}
 
     def content(self) -> Record:
-        return {**_content(self.expression, self.order, self.over, self.data()), "notes": self.notes}
+        return {**_content(self, self.over), "notes": self.notes}
 
     def records(self) -> list[Record]:
         return _rows(self.data())
@@ -111,13 +115,14 @@ class Field(CommandResult):
         return [(f"the column {name}", column) for name, column in list(self.data().items())[2:]]
 
 
-def _content(expression: str, order: int, over: Sequence[Range], data: Mapping[str, Floats]) -> dict[str, object]:
+def _content(plot: Plot | Field, over: Sequence[Range]) -> dict[str, object]:
     return {
-        "expression": expression,
+        "expression": plot.expression,
         "dtype": "float64",
-        "order": order,
+        "order": plot.order,
         "over": {r.name: [r.low, r.high] for r in over},
-        "columns": {name: column.tolist() for name, column in data.items()},
+        "columns": {name: column.tolist() for name, column in plot.data().items()},
+        **({"path": plot.path.tolist()} if len(plot.path) else {}),
     }
 
 

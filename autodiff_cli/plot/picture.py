@@ -11,6 +11,7 @@ import numpy as np
 
 from autodiff_cli.errors import setting
 from autodiff_cli.lazy import library
+from autodiff_cli.plot.discontinuities import Floats
 from autodiff_cli.plot.layout import (
     Panel,
     arrows,
@@ -164,6 +165,8 @@ def _curves(figure: Figure, plot: Plot, found: list[Panel], colors: Theme) -> No
         axes.legend(
             handles[::-1], labels[::-1], ncols=3, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, handlelength=2.0
         )
+        if 0 in panel.curves:
+            _path(axes, plot.path, colors, joined=False)
     rows[-1].set_xlabel(plot.over.name)
 
 
@@ -177,6 +180,14 @@ def _curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], color: s
     (line,) = axes.plot(x, y, color=color, linewidth=(2.0, 1.7, 1.9)[k], zorder=4 - k / 4, label=name, gid=plot.columns[k])
     line.set_linestyle(DASHES[k])
     line.set_solid_capstyle("round")
+
+
+def _path(axes: Axes, path: Floats, colors: Theme, joined: bool = True) -> None:
+    """Draw the points of a path; the last point is larger."""
+    if len(path):
+        style: dict[str, Any] = {"color": colors.curves[1], "markeredgecolor": colors.paper, "markeredgewidth": 0.8, "marker": "o"}
+        axes.plot(*path.T, linestyle="solid" if joined else "none", linewidth=1.4, markersize=5, zorder=6, gid="path", **style)
+        axes.plot(*path[-1:].T, linestyle="none", markersize=8, zorder=7, **style)
 
 
 def _marks(axes: Axes, plot: Plot, panel: Panel, colors: Theme) -> None:
@@ -216,6 +227,7 @@ def _field(figure: Figure, plot: Field, y_range: tuple[float, float] | None, ali
     axes.set_ylabel(plot.over[1].name)
     if alike:
         axes.set_aspect("equal")
+    _path(axes, plot.path, colors)
     if plot.gradient is not None:
         figure.draw_without_rendering()  # the arrows depend on the size of the axes
         box = axes.get_window_extent()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from autodiff_cli.plot.discontinuities import CENTRAL, Bools, Discontinuity, Flo
 from autodiff_cli.plot.model import Field, Plot
 from autodiff_cli.plot.refine import MOST_POINTS, even, sample, window
 from autodiff_cli.wording import listed
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 SAMPLES = 401
 SAMPLES_EACH_WAY = 161
@@ -45,6 +49,7 @@ def plot(
     at: Mapping[str, object] | None = None,
     const: Mapping[str, object] | None = None,
     order: int = 1,
+    path: Mapping[str, ArrayLike] | None = None,
 ) -> Plot | Field:
     """Sample an expression over one or two variables.
 
@@ -53,10 +58,11 @@ def plot(
         over: the ranges of one or two variables.
         at, const: the values of all other variables.
         order: the highest order of derivative that is shown: 0 to 2 over one variable, 0 or 1 over two.
+        path: the points of a path by variable, such as the steps of a solver; other names are ignored.
 
     Raises:
         UsageError: if the number of ranges or the order is not supported, or if a variable has a range and a value.
-        MissingValue: if a variable has neither a range nor a value.
+        MissingValue: if a variable has neither a range nor a value, or the path does not have it.
         AutodiffError: if the program cannot be parsed or evaluated.
     """
     fixed = {**(at or {}), **(const or {})}
@@ -78,12 +84,24 @@ def plot(
     wrt = [r.name for r in over if r.name in needed]
     # One additional order is computed, because the slope of a curve reveals its discontinuities.
     program = compile.compile(expression, wrt, min(order + 1, 2) if len(over) == 1 else 1, const=fixed)
+    steps = _steps(over, path)
     if len(over) == 1:
-        return _plot(expression, over[0], order, program, unused)
-    return _field(expression, over, order, program, unused)
+        value = _curves(program, {over[0].name: steps[:, 0]}, ["value"])[0]
+        return _plot(expression, over[0], order, program, unused, np.stack([steps[:, 0], value], 1))
+    return _field(expression, over, order, program, unused, steps)
 
 
-def _plot(expression: str, over: Range, order: int, program: Compiled, notes: list[dict[str, object]]) -> Plot:
+def _steps(over: Sequence[Range], path: Mapping[str, ArrayLike] | None) -> Floats:
+    """Return the points of a path, with a column for each variable."""
+    if path is None:
+        return np.empty((0, len(over)))
+    for each in over:
+        if each.name not in path:
+            raise MissingValue(f"the path has no column '{each.name}'", hint=f"its columns: {listed(path) or 'none'}")
+    return np.stack([np.asarray(path[each.name], float) for each in over], 1)
+
+
+def _plot(expression: str, over: Range, order: int, program: Compiled, notes: list[dict[str, object]], path: Floats) -> Plot:
     wanted = [output_name((over.name,) * k) for k in range(min(order + 1, 2) + 1)]
     points = even(over.low, over.high, over.samples or SAMPLES)
     most = MOST_POINTS if isinstance(program, compile.Program) else MOST_ROWS
@@ -96,10 +114,12 @@ def _plot(expression: str, over: Range, order: int, program: Compiled, notes: li
     if not np.isfinite(samples.ys[0]).any():
         notes.append(note("domain", f"the expression is not finite anywhere for {over.name} from {over.low:g} to {over.high:g}"))
     table = _curves(program, {over.name: points}, wanted)[: order + 1]
-    return Plot(expression, over, order, points, table, samples, notes)
+    return Plot(expression, over, order, points, table, samples, path, notes)
 
 
-def _field(expression: str, over: Sequence[Range], order: int, program: Compiled, notes: list[dict[str, object]]) -> Field:
+def _field(
+    expression: str, over: Sequence[Range], order: int, program: Compiled, notes: list[dict[str, object]], path: Floats
+) -> Field:
     counts = [min(r.samples or SAMPLES_EACH_WAY, MOST_EACH_WAY) for r in over]
     x, y = (even(r.low, r.high, count) for r, count in zip(over, counts, strict=True))
     grid = np.meshgrid(x, y)
@@ -112,7 +132,7 @@ def _field(expression: str, over: Sequence[Range], order: int, program: Compiled
     if not np.isfinite(value).any():
         notes.append(note("domain", f"the expression is not finite anywhere in the ranges of {listed(r.name for r in over)}"))
     shown = np.stack(gradient) if order else None
-    return Field(expression, over, order, x, y, table[: 3 if order else 1], value, shown, discontinuous, seen, notes)
+    return Field(expression, over, order, x, y, table[: 3 if order else 1], value, shown, discontinuous, seen, path, notes)
 
 
 def _defined(curves: Floats) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.errors import setting
 from autodiff_cli.lazy import library
 from autodiff_cli.plot.discontinuities import Floats
-from autodiff_cli.plot.layout import Panel, circles, clipped, marks, names, panels, thinned, ticks, vertical
+from autodiff_cli.plot.layout import Panel, circles, clipped, marks, names, panels, path_marks, thinned, ticks, vertical
 from autodiff_cli.plot.model import Plot
 from autodiff_cli.report.table import console
 
@@ -80,6 +80,10 @@ def _drawn(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -
     for x, y in (place for found in marks(plot) for place in circles(found)):
         if 0 in panel.curves and panel.low <= y <= panel.high:
             figure.draw(figure.signal([x], [y], marker=plotext.marker("○", COLORS[0])))
+    if 0 in panel.curves:
+        for point, x, y in zip(path_marks(len(plot.path)), *plot.path.T, strict=True):
+            if low <= x <= high and panel.low <= y <= panel.high:
+                figure.draw(figure.signal([x], [y], marker=plotext.marker(point, COLORS[1])))
     # plotext gives axes a white background, which is removed here.
     return str(figure.build().string(colorless)).replace("\x1b[48;5;15m", "").rstrip("\n").split("\n")
 
