@@ -367,4 +367,4 @@ def test_a_path_is_drawn_on_a_curve(tmp_path: Path) -> None:
     assert json.loads(run(f"{command} --json"))["path"] == [[3, 7], [1.5, 0.25], [1.25, -0.4375]]
     shown = run(f"{command} --color never --order 0")
     assert (shown.count("•"), shown.count("●")) == (2, 1)
-    assert "the path has no column 'y'" in run(f'autodiff plot "x*y" --over x=0:1,y=0:1 --path {steps}')
+    assert "has no column 'y'" in run(f'autodiff plot "x*y" --over x=0:1,y=0:1 --path {steps}')

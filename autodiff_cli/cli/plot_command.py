@@ -55,16 +55,16 @@ def command(
     autodiff plot "exp(-a*x)*cos(x)" --over x=0:2*pi --at a=0.3 -o wave.svg
     autodiff plot "sin(x)*cos(y)" --over x=-3:3,y=-2:2 -o field.png
     """
+    from autodiff_cli.data.columns import Source
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.evaluation.ranges import interval
     from autodiff_cli.plot.model import Plot
     from autodiff_cli.plot.plot import plot
-    from autodiff_cli.data.columns import read_columns
 
     shown = None if y_range is None else interval(y_range, "y_range")
     source = options.read_expression(expr)
     ranges = _ranges(over, samples)
-    path = None if steps is None else read_columns(steps, [each.name for each in ranges])
+    path = None if steps is None else Source(steps).read({each.name: each.name for each in ranges}).columns
     found = plot(source, ranges, bindings(at, "at"), bindings(const, "const"), order, path)
 
     def terminal() -> str:

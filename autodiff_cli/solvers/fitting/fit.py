@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.data.columns import Dataset, Source
 from autodiff_cli.errors import MissingValue, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant, named
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.language.parser import parse
 from autodiff_cli.solvers.bounds import check_names, intervals
-from autodiff_cli.solvers.fitting.dataset import Dataset, Source
 from autodiff_cli.solvers.fitting.engine.loss import LOSSES, Loss
 from autodiff_cli.solvers.fitting.engine.minimize import Minimizer, Step
 from autodiff_cli.solvers.fitting.engine.proof import proof
@@ -26,9 +26,9 @@ from autodiff_cli.wording import listed, plural
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from autodiff_cli.data.columns import Data
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.bounds import Interval
-    from autodiff_cli.solvers.fitting.dataset import Data
 
     Vector = NDArray[np.float64]
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.data.columns import Dataset
 from autodiff_cli.errors import DataError, NotSolved, ParseError, UsageError, setting
 from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.solvers.equations import Equations, equations
-from autodiff_cli.solvers.fitting.dataset import Dataset
 from autodiff_cli.solvers.fitting.engine.loss import Loss
 from autodiff_cli.solvers.fitting.engine.minimize import Box
 from autodiff_cli.solvers.fitting.least_squares import LeastSquares

@@ -1,4 +1,4 @@
-"""The data of a fit: columns of numbers from files, from a pipe, or from arrays."""
+"""Columns of numbers in memory, from files, from a pipe, or from arrays."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from autodiff_cli.data.inputs import expanded
 from autodiff_cli.data.pipeline import Inputs, ordered
 from autodiff_cli.data.row_blocks import Block, Reader, ReadRequest
 from autodiff_cli.errors import DataError, DtypeError, ShapeError, UsageError, setting
+from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
@@ -115,11 +116,14 @@ class Source:
 
         Raises:
             DataError: if a cell is not a finite number and ``on_error`` is ``stop``.
-            UsageError: if a column occurs twice, or a file does not have it.
+            UsageError: if a column does not exist or occurs twice, or a further file does not have it.
         """
         wanted = {name: self.spelled(column) for name, column in columns.items()}
         counts = Counter(self.names)
         for column in wanted.values():
+            if column not in counts:
+                hint = suggestion(column, self.names) or f"its columns: {', '.join(self.names) or 'none'}"
+                raise UsageError(f"{self.name} has no column '{column}'", hint=hint)
             if counts[column] > 1:
                 raise UsageError(f"{self.name} has more than one column '{column}'", hint="rename one of them in the file")
         if self._inputs is None:
