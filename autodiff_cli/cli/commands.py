@@ -31,6 +31,7 @@ COMMANDS = {
     "fit": "Fit the parameters of a model to the columns of a file.",
     "propagate": "Compute the uncertainty of a result from those of its inputs.",
     "minimize": "Find a local minimum, with bounds and constraints, and verify it.",
+    "root": "Find where equations hold, and verify it.",
     "export": "Write a function in Python, NumPy, PyTorch, JAX, C or LaTeX.",
     "run": "Run a file of autograd statements.",
     "repl": "Start an interactive session.",

@@ -1,0 +1,189 @@
+"""Intervals of real numbers, with bounds that are rounded outwards.
+
+An interval encloses all values that a real function takes on the part of a box where the function is defined (the natural
+interval extension; Moore, Kearfott and Cloud, Introduction to Interval Analysis, SIAM 2009, chapters 2 to 5).  The bounds are
+arrays with one element for each box, so one operation handles many boxes.  ``regular`` states whether the function is defined
+and continuous on the whole box; IEEE 1788 calls this the decoration ``dac``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Bounds = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+    Pair = tuple[float, float]
+    Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+ULPS = 4
+"""The assumed maximum error of NumPy's elementary functions, in units in the last place."""
+
+
+class Interval(NamedTuple):
+    """An interval for each box.
+
+    Attributes:
+        low, high: the bounds; both are nan if the function is not defined anywhere on the box.
+        regular: whether the function is defined and continuous on the whole box.
+    """
+
+    low: Bounds
+    high: Bounds
+    regular: Mask
+
+    @property
+    def magnitude(self) -> Bounds:
+        """The largest absolute value."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+    @property
+    def empty(self) -> Mask:
+        """Whether the function is not defined anywhere on the box."""
+        return np.isnan(self.low)
+
+    def holds(self, value: float) -> Mask:
+        """Return whether a value is in the interval."""
+        return (self.low <= value) & (value <= self.high)
+
+
+def point(value: ArrayLike) -> Interval:
+    """Return the interval that contains one number; an infinity means numbers beyond the range of floats."""
+    number = np.asarray(value, np.float64)
+    most = np.finfo(np.float64).max
+    return Interval(np.minimum(number, most), np.maximum(number, -most), np.ones(number.shape, bool))
+
+
+def unbounded(*operands: Interval) -> Interval:
+    """Return the interval of all real numbers: the enclosure of a function about which nothing is known."""
+    shape = np.broadcast_shapes(*(one.low.shape for one in operands))
+    return Interval(np.full(shape, -np.inf), np.full(shape, np.inf), np.zeros(shape, bool))
+
+
+def outward(low: Bounds, high: Bounds, regular: Mask, ulps: int = 1) -> Interval:
+    """Return bounds that were rounded to nearest, moved outwards by a number of units in the last place."""
+    if ulps > 1:
+        low = low - (ulps - 1) * np.spacing(np.abs(np.where(np.isfinite(low), low, 0.0)))
+        high = high + (ulps - 1) * np.spacing(np.abs(np.where(np.isfinite(high), high, 0.0)))
+    return Interval(np.nextafter(low, -np.inf), np.nextafter(high, np.inf), regular)
+
+
+def hull(a: Interval, b: Interval) -> Interval:
+    """Return the smallest interval that contains two intervals; an empty interval does not contribute."""
+    return Interval(np.fmin(a.low, b.low), np.fmax(a.high, b.high), a.regular & b.regular)
+
+
+def chosen(condition: Mask, a: Interval, b: Interval) -> Interval:
+    """Return ``a`` for the boxes where a condition is true, else ``b``."""
+    return Interval(
+        np.where(condition, a.low, b.low), np.where(condition, a.high, b.high), np.where(condition, a.regular, b.regular)
+    )
+
+
+def add(a: Interval, b: Interval) -> Interval:
+    """Return the sum."""
+    return outward(a.low + b.low, a.high + b.high, a.regular & b.regular)
+
+
+def neg(a: Interval) -> Interval:
+    """Return the negative."""
+    return Interval(-a.high, -a.low, a.regular)
+
+
+def sub(a: Interval, b: Interval) -> Interval:
+    """Return the difference."""
+    return add(a, neg(b))
+
+
+def mul(a: Interval, b: Interval) -> Interval:
+    """Return the product."""
+    ends = np.stack(np.broadcast_arrays(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high))
+    # A bound that is infinite means arbitrarily large numbers, and 0 times such a number is 0.
+    ends = np.where(np.isnan(ends), 0.0, ends)
+    nothing = a.empty | b.empty
+    low, high = (np.where(nothing, np.nan, one) for one in (ends.min(axis=0), ends.max(axis=0)))
+    zero = (low == 0) & (high == 0)
+    made = outward(low, high, a.regular & b.regular)
+    return Interval(np.where(zero, 0.0, made.low), np.where(zero, 0.0, made.high), made.regular)
+
+
+def reciprocal(a: Interval) -> Interval:
+    """Return 1/a."""
+    inside = (a.low < 0) & (a.high > 0)
+    low = np.where(inside | (a.high == 0), -np.inf, 1 / a.high)
+    high = np.where(inside | (a.low == 0), np.inf, 1 / a.low)
+    nothing = a.empty | ((a.low == 0) & (a.high == 0))
+    made = outward(low, high, a.regular & ~a.holds(0.0))
+    return Interval(np.where(nothing, np.nan, made.low), np.where(nothing, np.nan, made.high), made.regular)
+
+
+def div(a: Interval, b: Interval) -> Interval:
+    """Return the quotient."""
+    ends = np.stack(np.broadcast_arrays(a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high))
+    made = outward(ends.min(axis=0), ends.max(axis=0), a.regular & b.regular)
+    # The product with the reciprocal is wider by one rounding, but handles a divisor that contains 0 or is unbounded.
+    simple = np.isfinite(a.magnitude) & np.isfinite(b.magnitude) & ~b.holds(0.0)
+    return chosen(simple, made, mul(a, reciprocal(b)))
+
+
+def square(a: Interval) -> Interval:
+    """Return the square."""
+    return even(a, np.square, 1)
+
+
+def even(a: Interval, function: Function, ulps: int = ULPS) -> Interval:
+    """Return the values of an even function that increases for positive arguments and has its minimum at 0."""
+    far = a.magnitude
+    near = np.where(a.holds(0.0), 0.0, np.minimum(np.abs(a.low), np.abs(a.high)))
+    least = function(np.zeros(()))
+    made = outward(function(near), function(far), a.regular, ulps)
+    low = np.where(near == 0, least, np.maximum(made.low, least))
+    return Interval(np.where(a.empty, np.nan, low), made.high, made.regular)
+
+
+def increasing(
+    a: Interval,
+    function: Function,
+    domain: Pair = (-np.inf, np.inf),
+    bounds: Pair = (-np.inf, np.inf),
+    exact: Pair = (0.0, 0.0),
+    ulps: int = ULPS,
+) -> Interval:
+    """Return the values of an increasing function.
+
+    Args:
+        a: the argument.
+        function: the function, which returns its limits at infinite arguments and at the ends of its domain.
+        domain: the numbers between which the function is defined.
+        bounds: the numbers between which the values of the function are.
+        exact: an argument, and the value of the function, which is exact.
+        ulps: the maximum error of the computed values, in units in the last place.
+    """
+    nothing = a.empty | (a.high < domain[0]) | (a.low > domain[1])
+    first, last = np.clip(a.low, *domain), np.clip(a.high, *domain)
+    low, high = function(first), function(last)
+    poles = [end for end in domain if np.isfinite(end) and np.isinf(function(np.array(end)))]
+    inside = (a.low >= domain[0]) & (a.high <= domain[1])
+    for pole in poles:
+        inside &= (a.low != pole) & (a.high != pole)
+    made = outward(low, high, a.regular & inside, ulps)
+    low = np.clip(np.where(first == exact[0], exact[1], made.low), *bounds)
+    high = np.clip(np.where(last == exact[0], exact[1], made.high), *bounds)
+    return Interval(np.where(nothing, np.nan, low), np.where(nothing, np.nan, high), made.regular & ~nothing)
+
+
+def decreasing(
+    a: Interval,
+    function: Function,
+    domain: Pair = (-np.inf, np.inf),
+    bounds: Pair = (-np.inf, np.inf),
+    exact: Pair = (0.0, 0.0),
+    ulps: int = ULPS,
+) -> Interval:
+    """Return the values of a decreasing function; see ``increasing``."""
+    return neg(increasing(a, lambda x: -function(x), domain, (-bounds[1], -bounds[0]), (exact[0], -exact[1]), ulps))

@@ -1,0 +1,334 @@
+"""The interval rule of each primitive of a tape; a primitive without a rule is replaced by its decomposition, or is unbounded.
+
+A condition is an interval of the numbers 0 (false) and 1 (true); the interval from 0 to 1 means that the condition is true on
+one part of the box and false on another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.solvers.intervals.interval import (
+    Interval,
+    add,
+    chosen,
+    decreasing,
+    div,
+    even,
+    hull,
+    increasing,
+    mul,
+    neg,
+    outward,
+    point,
+    reciprocal,
+    sub,
+    unbounded,
+)
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.intervals.interval import Bounds, Function, Mask, Pair
+
+Rule = Callable[["Call", "tuple[Interval, ...]"], Interval]
+"""A function that returns the interval of a call, given the intervals of its operands."""
+_INF = np.inf
+_EVERYWHERE = (-_INF, _INF)
+_POSITIVE = (0.0, _INF)
+_SPECIAL = 64
+"""The assumed maximum error of special functions, in units in the last place."""
+_LGAMMA_MINIMUM = (1.4616321449683623, -0.12148629053584961)
+"""The minimum of the logarithm of the gamma function (DLMF 5.4.20)."""
+
+
+class Call:
+    """A call of a primitive: the function that computes it, and its static arguments."""
+
+    def __init__(self, forward: Callable[..., object], statics: Sequence[object]) -> None:
+        self.statics = statics
+        self._forward = forward
+
+    def __call__(self, array: Bounds) -> Bounds:
+        """Return the values of a function of one argument."""
+        return np.asarray(self._forward(array, *self.statics), np.float64)
+
+    def number(self, i: int = 0) -> float:
+        """Return a static argument as a number; nan if it is not a number."""
+        value = self.statics[i]
+        return float(value) if isinstance(value, int | float | np.generic) else np.nan
+
+
+def _rising(domain: Pair = _EVERYWHERE, bounds: Pair = _EVERYWHERE, exact: Pair = (0.0, 0.0), ulps: int = 4) -> Rule:
+    return lambda call, x: increasing(x[0], call, domain, bounds, exact, ulps)
+
+
+def _falling(domain: Pair = _EVERYWHERE, bounds: Pair = _EVERYWHERE, exact: Pair = (0.0, 0.0), ulps: int = 4) -> Rule:
+    return lambda call, x: decreasing(x[0], call, domain, bounds, exact, ulps)
+
+
+def _even(call: Call, x: tuple[Interval, ...]) -> Interval:
+    return even(x[0], call)
+
+
+def _passes(x: Interval, offset: float, period: float) -> Mask:
+    """Return whether an interval contains, or nearly contains, a number ``offset + k*period`` for an integer k."""
+    low, high = (x.low - offset) / period, (x.high - offset) / period
+    slack = 1e-15 * (2 + np.maximum(np.abs(low), np.abs(high)))
+    passes: Mask = np.ceil(low - slack) <= high + slack
+    return passes | ~np.isfinite(low) | ~np.isfinite(high)
+
+
+def _wave(call: Call, x: Interval, top: float) -> Interval:
+    """Return the values of the sine or the cosine, which has its maximum at ``top``."""
+    with np.errstate(all="ignore"):
+        ends = [np.nan_to_num(call(end)) for end in (x.low, x.high)]
+    made = outward(np.minimum(*ends), np.maximum(*ends), x.regular, 4)
+    low = np.where(_passes(x, top + np.pi, 2 * np.pi), -1.0, np.maximum(made.low, -1.0))
+    high = np.where(_passes(x, top, 2 * np.pi), 1.0, np.minimum(made.high, 1.0))
+    thin = (x.low == 0) & (x.high == 0) & (top > 0)
+    low, high = (np.where(x.empty, np.nan, np.where(thin, 0.0, end)) for end in (low, high))
+    return Interval(low, high, x.regular)
+
+
+def _tan(call: Call, operands: tuple[Interval, ...]) -> Interval:
+    x = operands[0]
+    made = increasing(x, call)
+    return chosen(_passes(x, np.pi / 2, np.pi), unbounded(x), made)
+
+
+def _power(call: Call, operands: tuple[Interval, ...]) -> Interval:
+    """Return the values of a power with a constant exponent, or with a constant base if the exponent is not a number."""
+    x = operands[0]
+    if len(operands) == 2:
+        return _general_power(*operands)
+    exponent = call.number()
+    if exponent == 0:
+        one = np.where(x.empty, np.nan, 1.0)
+        return Interval(one, one, x.regular)
+    if exponent < 0 and exponent == np.floor(exponent):
+        return reciprocal(_whole_power(x, -exponent))
+    if exponent == np.floor(exponent):
+        return _whole_power(x, exponent)
+    if exponent > 0:
+        return increasing(x, lambda v: np.power(v, exponent), _POSITIVE, _POSITIVE)
+    return decreasing(x, lambda v: np.power(v, exponent), _POSITIVE, _POSITIVE, (1.0, 1.0))
+
+
+def _whole_power(x: Interval, exponent: float) -> Interval:
+    if exponent == 1:
+        return x
+    ulps = 1 if exponent == 2 else 4
+    return even(x, lambda v: np.power(v, exponent), ulps) if exponent % 2 == 0 else increasing(x, lambda v: np.power(v, exponent))
+
+
+def _exponential(call: Call, operands: tuple[Interval, ...]) -> Interval:
+    """Return the values of a power with a constant base."""
+    base = call.number()
+    if base > 1:
+        return increasing(operands[0], call, bounds=_POSITIVE, exact=(0.0, 1.0))
+    if 0 < base <= 1:
+        return decreasing(operands[0], call, bounds=_POSITIVE, exact=(0.0, 1.0))
+    return unbounded(operands[0])
+
+
+def _general_power(x: Interval, y: Interval) -> Interval:
+    log = increasing(x, np.log, _POSITIVE, exact=(1.0, 0.0))
+    made = increasing(mul(y, log), np.exp, bounds=_POSITIVE, exact=(0.0, 1.0))
+    return chosen(x.low >= 0, made, unbounded(x, y))
+
+
+def _steps(call: Call, operands: tuple[Interval, ...]) -> Interval:
+    """Return the values of an increasing step function."""
+    x = operands[0]
+    low, high = (call(end) for end in (x.low, x.high))
+    return Interval(low, high, x.regular & (low == high))
+
+
+def _remainder(whole: Function) -> Rule:
+    def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
+        x = operands[0]
+        y = operands[1] if len(operands) == 2 else point(call.number())
+        quotient = div(x, y)
+        low, high = (whole(end) for end in (quotient.low, quotient.high))
+        return sub(x, mul(y, Interval(low, high, quotient.regular & (low == high))))
+
+    return rule
+
+
+def _maximum(_: Call, operands: tuple[Interval, ...]) -> Interval:
+    x, y = operands
+    return Interval(np.maximum(x.low, y.low), np.maximum(x.high, y.high), x.regular & y.regular)
+
+
+def _minimum(_: Call, operands: tuple[Interval, ...]) -> Interval:
+    x, y = operands
+    return Interval(np.minimum(x.low, y.low), np.minimum(x.high, y.high), x.regular & y.regular)
+
+
+def _where(_: Call, operands: tuple[Interval, ...]) -> Interval:
+    condition, x, y = operands
+    both = hull(x, y)
+    made = chosen(condition.low > 0, x, chosen(condition.high == 0, y, both._replace(regular=np.zeros_like(both.regular))))
+    return made._replace(regular=made.regular & condition.regular)
+
+
+def _compared(true: Callable[[Interval, Interval], Mask], possible: Callable[[Interval, Interval], Mask]) -> Rule:
+    def rule(_: Call, operands: tuple[Interval, ...]) -> Interval:
+        x, y = operands
+        nothing = x.empty | y.empty
+        low, high = true(x, y) & ~nothing, possible(x, y) | nothing
+        return Interval(np.where(low, 1.0, 0.0), np.where(high, 1.0, 0.0), x.regular & y.regular & (low == high))
+
+    return rule
+
+
+def _overlap(x: Interval, y: Interval) -> Mask:
+    overlap: Mask = (x.low <= y.high) & (y.low <= x.high)
+    return overlap
+
+
+def _same(x: Interval, y: Interval) -> Mask:
+    same: Mask = (x.low == x.high) & (y.low == y.high) & (x.low == y.low)
+    return same
+
+
+def _not(_: Call, operands: tuple[Interval, ...]) -> Interval:
+    x = operands[0]
+    return Interval(1.0 - x.high, 1.0 - x.low, x.regular)
+
+
+def _finite(_: Call, operands: tuple[Interval, ...]) -> Interval:
+    x = operands[0]
+    certain = x.regular & np.isfinite(x.magnitude)
+    return Interval(np.where(certain, 1.0, 0.0), np.ones(certain.shape), certain)
+
+
+def _hypot(call: Call, operands: tuple[Interval, ...]) -> Interval:
+    near = [np.where(x.holds(0.0), 0.0, np.minimum(np.abs(x.low), np.abs(x.high))) for x in operands]
+    far = [x.magnitude for x in operands]
+    made = outward(np.hypot(*near), np.hypot(*far), operands[0].regular & operands[1].regular, 4)
+    return made._replace(low=np.maximum(made.low, 0.0))
+
+
+def _atan2(_: Call, operands: tuple[Interval, ...]) -> Interval:
+    y, x = operands
+    corners = np.stack(np.broadcast_arrays(*(np.arctan2(v, u) for v in (y.low, y.high) for u in (x.low, x.high))))
+    made = outward(corners.min(axis=0), corners.max(axis=0), y.regular & x.regular, 4)
+    cut = (x.low <= 0) & y.holds(0.0)
+    pi = np.full(cut.shape, np.nextafter(np.pi, 4))
+    return chosen(cut, Interval(-pi, pi, np.zeros_like(cut)), made)
+
+
+def _oscillating(call: Call, operands: tuple[Interval, ...]) -> Interval:
+    """Return the values of a Bessel function of the first kind: |J| <= 1 and |J'| <= 1 (DLMF 10.14.1, 10.6.1)."""
+    x = operands[0]
+    middle = np.clip(x.low / 2 + x.high / 2, -1e300, 1e300)
+    away = np.nextafter(np.maximum(x.high - middle, middle - x.low), _INF)
+    value = call(middle)
+    error = away + 1e-14
+    low, high = np.maximum(value - error, -1.0), np.minimum(value + error, 1.0)
+    return Interval(np.where(x.empty, np.nan, low), np.where(x.empty, np.nan, high), x.regular)
+
+
+def _valley(argument: float, value: float) -> Rule:
+    """Return the rule of a convex function of positive numbers with its minimum inside."""
+
+    def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
+        x = operands[0]
+        ends = [call(np.maximum(end, 0.0)) for end in (x.low, x.high)]
+        made = outward(np.minimum(*ends) - 1e-15, np.maximum(*ends) + 1e-15, x.regular, _SPECIAL)
+        least = np.nextafter(value, -_INF)
+        low = np.where(x.holds(argument), least, np.maximum(made.low, least))
+        return chosen(x.low > 0, Interval(low, made.high, made.regular), unbounded(x))
+
+    return rule
+
+
+RULES: dict[str, Rule] = {
+    "add": lambda _, x: add(*x),
+    "sub": lambda _, x: sub(*x),
+    "neg": lambda _, x: neg(*x),
+    "mul": lambda _, x: mul(*x),
+    "div": lambda _, x: div(*x),
+    "abs": lambda _, x: even(x[0], np.abs, 1),
+    "square": lambda _, x: even(x[0], np.square, 1),
+    "sqrt": _rising(_POSITIVE, _POSITIVE, ulps=1),
+    "cbrt": _rising(),
+    "exp": _rising(bounds=_POSITIVE, exact=(0.0, 1.0)),
+    "exp2": _rising(bounds=_POSITIVE, exact=(0.0, 1.0)),
+    "expm1": _rising(bounds=(-1.0, _INF)),
+    "log": _rising(_POSITIVE, exact=(1.0, 0.0)),
+    "log2": _rising(_POSITIVE, exact=(1.0, 0.0)),
+    "log10": _rising(_POSITIVE, exact=(1.0, 0.0)),
+    "log1p": _rising((-1.0, _INF)),
+    "sinh": _rising(),
+    "asinh": _rising(),
+    "tanh": _rising(bounds=(-1.0, 1.0)),
+    "atanh": _rising((-1.0, 1.0)),
+    "atan": _rising(),
+    "asin": _rising((-1.0, 1.0)),
+    "acos": _falling((-1.0, 1.0), (0.0, 4.0), (1.0, 0.0)),
+    "acosh": _rising((1.0, _INF), _POSITIVE, (1.0, 0.0)),
+    "cosh": _even,
+    "sin": lambda call, x: _wave(call, x[0], np.pi / 2),
+    "cos": lambda call, x: _wave(call, x[0], 0.0),
+    "tan": _tan,
+    "atan2": _atan2,
+    "hypot": _hypot,
+    "sigmoid": _rising(bounds=(0.0, 1.0), exact=(0.0, 0.5)),
+    "erf": _rising(bounds=(-1.0, 1.0)),
+    "erfc": _falling(bounds=(0.0, 2.0), exact=(0.0, 1.0), ulps=_SPECIAL),
+    "ndtr": _rising(bounds=(0.0, 1.0), exact=(0.0, 0.5), ulps=_SPECIAL),
+    "erfinv": _rising((-1.0, 1.0), ulps=_SPECIAL),
+    "digamma": lambda call, x: chosen(
+        x[0].low > 0,
+        increasing(x[0], call, _POSITIVE, exact=(-1.0, 0.0), ulps=_SPECIAL),
+        unbounded(x[0]),
+    ),
+    "lgamma": _valley(*_LGAMMA_MINIMUM),
+    "gamma": _valley(_LGAMMA_MINIMUM[0], 0.88560319441088870),
+    "j0": _oscillating,
+    "j1": _oscillating,
+    "bessel_j": _oscillating,
+    "i0": _even,
+    "i1": _rising(ulps=_SPECIAL),
+    "maximum": _maximum,
+    "minimum": _minimum,
+    "where": _where,
+    "sign": _steps,
+    "floor": _steps,
+    "ceil": _steps,
+    "round": _steps,
+    "trunc": _steps,
+    "remainder": _remainder(np.floor),
+    "fmod": _remainder(np.trunc),
+    "lt": _compared(lambda x, y: x.high < y.low, lambda x, y: x.low < y.high),
+    "le": _compared(lambda x, y: x.high <= y.low, lambda x, y: x.low <= y.high),
+    "gt": _compared(lambda x, y: x.low > y.high, lambda x, y: x.high > y.low),
+    "ge": _compared(lambda x, y: x.low >= y.high, lambda x, y: x.high >= y.low),
+    "eq": _compared(_same, _overlap),
+    "ne": _compared(lambda x, y: ~_overlap(x, y), lambda x, y: ~_same(x, y)),
+    "logical_and": _minimum,
+    "logical_or": _maximum,
+    "bitwise_and": _minimum,
+    "bitwise_or": _maximum,
+    "logical_not": _not,
+    "bitwise_not": _not,
+    "isfinite": _finite,
+}
+"""The rules by the name of the primitive; powers have three primitives of one name, see ``rule_of``."""
+
+
+def rule_of(name: str, series: object, arity: int) -> Rule | None:
+    """Return the rule of a primitive; ``None`` if it does not have one.
+
+    Args:
+        name: the name of the primitive.
+        series: its rule of Taylor mode, which tells a constant exponent from a constant base.
+        arity: the number of its operands.
+    """
+    if name == "pow":
+        return _power if arity == 2 or series == "power" else _exponential
+    return RULES.get(name)

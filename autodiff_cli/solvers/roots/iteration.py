@@ -1,0 +1,208 @@
+"""The iterations that look for a root: damped Newton, and a trust region for the points where Newton stalls.
+
+Damped Newton is the error-oriented algorithm NLEQ-ERR (Deuflhard, Newton Methods for Nonlinear Problems, Springer 2004,
+section 2.2 and 3.3): a step is accepted if the next simplified Newton step is shorter, which does not depend on the scale of
+the equations.  The trust region is that of Levenberg and Marquardt with the scaling of Moré (1978) and the damping of Nielsen
+(1999).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.solvers.roots.problem import Point, Problem
+from autodiff_cli.solvers.roots.steps import damped, newton, norm
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.system import Vector
+
+SMALLEST_FACTOR = 1e-9
+"""The smallest part of a Newton step."""
+FARTHEST = 1.0
+"""The longest step of an unknown, relative to its magnitude plus 1."""
+CLOSE = 1e-7
+"""A relative step below which a point may be a root to rounding."""
+
+
+class Step(NamedTuple):
+    """A step of an iteration.
+
+    Attributes:
+        x: the point that was reached.
+        residual: the norm of the residuals.
+        length: the length of the step.
+        done: the kind of the step.
+    """
+
+    x: Vector
+    residual: float
+    length: float
+    done: str
+
+
+class Walk:
+    """The steps that are taken from one or several starts.
+
+    Args:
+        problem: the equations.
+        most: the maximum number of steps from one start.
+        seconds: the maximum time of all steps.
+
+    Attributes:
+        steps: the accepted steps.
+    """
+
+    def __init__(self, problem: Problem, most: int, seconds: float) -> None:
+        self.problem = problem
+        self.steps: list[Step] = []
+        self._most = most
+        self._end = time.monotonic() + seconds
+        self._left = most
+
+    @property
+    def expired(self) -> bool:
+        """Whether no time is left."""
+        return time.monotonic() > self._end
+
+    def begin(self, x: Vector, done: str = "start") -> Point:
+        """Begin at a start, and return its point."""
+        self._left = self._most
+        point = self.problem.at(x)
+        self.steps.append(Step(x, norm(point.f), 0.0, done))
+        return point
+
+    def take(self, point: Point, length: float, done: str) -> bool:
+        """Record an accepted step; return whether more steps are allowed."""
+        self.steps.append(Step(point.x, norm(point.f), length, done))
+        self._left -= 1
+        return self._left > 0 and not self.expired
+
+    def settled(self, point: Point) -> bool:
+        """Return whether the residuals are as small as their rounding errors."""
+        return bool(np.all(np.abs(point.f) <= self.problem.noise(point)))
+
+
+def newton_iteration(walk: Walk, point: Point) -> Point:
+    """Take damped Newton steps until the residuals are rounding errors, or no step is accepted; return the last point."""
+    problem = walk.problem
+    scale = _scale(point.x)
+    factor, before = 1.0, None
+    full: list[Vector] = []
+    while point.finite:
+        step, _ = newton(point)
+        scale = np.maximum(_scale(point.x), 0.1 * scale)
+        length = norm(step / scale)
+        if not np.isfinite(length) or length == 0:
+            return point
+        if length < CLOSE and walk.settled(point):
+            return point
+        if before is not None:
+            factor = min(1.0, factor * before[0] * norm(before[1] / scale) / (norm((before[1] - step) / scale) * length or 1e-300))
+        factor = min(factor, FARTHEST / float(np.max(np.abs(step) / (np.abs(point.x) + 1.0))))
+        found = _shortened(problem, point, step, scale, factor)
+        if found is None:
+            return point
+        reached, bar, factor = found
+        before = (length, bar)
+        done = "newton" if factor == 1 else "damped"
+        full = [*full[-2:], step] if factor == 1 else []
+        times = _multiplicity([norm(each / scale) for each in full])
+        if times > 1:  # at a multiple root, each step covers the same part of the distance
+            far = problem.at(point.x + times * step)
+            if far.finite and norm(far.f) < 0.5 * norm(reached.f):
+                reached, done, before, full = far, f"newton x{times}", None, []
+        moved = norm(reached.x - point.x)
+        if moved == 0:
+            return reached
+        point = reached
+        if not walk.take(point, moved, done):
+            return point
+    return point
+
+
+def _scale(x: Vector) -> Vector:
+    """Return the magnitude of each unknown; a small unknown has a part of the magnitude of the largest."""
+    size = np.abs(x)
+    return np.maximum(size, 1e-3 * float(np.max(size, initial=0.0)) or 1e-3)
+
+
+def _shortened(problem: Problem, point: Point, step: Vector, scale: Vector, factor: float) -> tuple[Point, Vector, float] | None:
+    """Return the first point along a step at which the simplified Newton step is shorter, that step, and the part of the step."""
+    length = norm(step / scale)
+    raised = False
+    while factor >= SMALLEST_FACTOR:
+        reached = problem.at(point.x + factor * step)
+        if not reached.finite:
+            factor /= 4
+            raised = True
+            continue
+        bar, _ = newton(Point(point.x, reached.f, point.jacobian))
+        ratio = norm(bar / scale) / length
+        curve = norm((bar - (1 - factor) * step) / scale)
+        better = 0.5 * length * factor**2 / curve if curve else 1.0
+        if ratio >= 1 - factor / 8 if factor < 1 else ratio >= 1:
+            factor = min(better, factor / 2)
+            raised = True
+        elif not raised and factor < 1 and better >= 4 * factor:
+            factor, raised = min(1.0, better), True
+        else:
+            return reached, bar, factor
+    return None
+
+
+def _multiplicity(lengths: list[float]) -> int:
+    """Return the multiplicity of the root that three full steps approach: of the distance, a step covers its reciprocal.
+
+    The result is 1 if the lengths of the steps do not have one ratio.
+    """
+    if len(lengths) < 3:
+        return 1
+    previous, last = lengths[1] / lengths[0], lengths[2] / lengths[1]
+    if not 0.3 < last < 0.98 or abs(last - previous) > 0.2 * (1 - last):
+        return 1
+    return round(1 / (1 - last))
+
+
+def trust_region(walk: Walk, point: Point) -> Point:
+    """Decrease the norm of the residuals until they are rounding errors, or a minimum of the norm is reached."""
+    problem = walk.problem
+    if not point.finite:
+        return point
+    scale = np.full(len(point.x), 1e-300)
+    size = norm(point.f)
+    damping, growth = 1e-3, 2.0
+    while True:
+        sizes = np.linalg.norm(point.jacobian, axis=0)
+        scale = np.maximum(scale, np.where(sizes > 0, sizes, 1e-300))
+        scale = np.where(scale > 1e-300, scale, 1.0)
+        step = damped(point, scale, damping)
+        length = norm(step)
+        if not np.isfinite(length) or length <= 1e-16 * norm(point.x):
+            return point
+        reached = problem.at(point.x + step)
+        expected = size**2 - norm(point.f + point.jacobian @ step) ** 2
+        gain = (size - norm(reached.f)) * (size + norm(reached.f)) / expected if reached.finite and expected > 0 else -1.0
+        if gain > 1e-4:
+            point, size = reached, norm(reached.f)
+            damping, growth = damping * max(1 / 3, 1 - (2 * gain - 1) ** 3), 2.0
+            damping = max(damping, 1e-20)
+            if not walk.take(point, length, "trust region"):
+                return point
+            if length < CLOSE * norm(point.x) and (walk.settled(point) or slope(point) < 1e-12):
+                return point
+            if size == 0:
+                return point
+        else:
+            damping, growth = damping * growth, 2 * growth
+            if damping > 1e30 or walk.expired:
+                return point
+
+
+def slope(point: Point) -> float:
+    """Return the largest cosine of the angle between the residuals and a column of the Jacobian; 0 at a minimum of the norm."""
+    sizes = np.linalg.norm(point.jacobian, axis=0) * norm(point.f)
+    products = np.abs(point.jacobian.T @ point.f)
+    return float(np.max(np.where(sizes > 0, products / np.where(sizes > 0, sizes, 1.0), 0.0), initial=0.0))

@@ -1,0 +1,207 @@
+"""``root``: where equations hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.command_result import Named, Record, plain
+from autodiff_cli.errors import UnknownName, UsageError, setting
+from autodiff_cli.evaluation.evaluation import given_values
+from autodiff_cli.evaluation.phrasing import note
+from autodiff_cli.solvers.roots.problem import Problem
+from autodiff_cli.solvers.roots.search import MOST_STEPS, Found, search
+from autodiff_cli.solvers.roots.sensitivity import sensitivities
+from autodiff_cli.solvers.roots.steps import norm
+from autodiff_cli.solvers.roots.verification import Check
+from autodiff_cli.solvers.solution import Solution
+from autodiff_cli.suggest import suggestion
+
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Value
+    from autodiff_cli.solvers.system import Vector
+
+
+class Root(Solution):
+    """The result of ``root`` from a start.
+
+    Attributes:
+        solution: the value of each unknown.
+        residual: the residuals: the left side minus the right side of each equation.
+        last_step: the length of the Newton step at the solution.
+        condition: the condition number of the Jacobian with scaled rows and columns.
+        convergence_order: the order in which the steps decreased; ``None`` if there were too few.
+        multiplicity: the multiplicity of the root; 1 for a simple root.
+        digits: the number of certain digits.
+        error_bound: a bound of the error of each unknown.
+        proof: how the root was verified.
+        sensitivity: the derivative of each unknown with respect to constants.
+        trace: the steps.
+    """
+
+    def __init__(self, problem: Problem, found: Found) -> None:
+        super().__init__("root", problem.expression)
+        check = found.check
+        self.labels = problem.labels
+        self.solution = problem.system.named(check.point.x)
+        self.residual = check.point.f
+        self.noise = check.noise
+        self.last_step = norm(check.step)
+        self.condition = check.condition
+        self.multiplicity = check.multiplicity
+        self.digits = check.digits if check.converged else 0
+        self.proof = check.proof
+        self.error_bound = problem.system.named(check.error)
+        self.sensitivity: dict[str, dict[str, Vector]] = {}
+        self.traced = False
+        self.starts = found.starts
+        self.converged = check.converged
+        self.verdict = check.verdict
+        self.steps = len(found.steps) - 1
+        self.evaluations = problem.system.evaluations
+        self.convergence_order = _order([step.length for step in found.steps if step.done in ("newton", "start")], check)
+        self.trace: list[Record] = [
+            {
+                "step": i,
+                **dict(zip(problem.labels, map(float, step.x), strict=True)),
+                "residual": step.residual,
+                "length": step.length,
+                "done": step.done,
+            }
+            for i, step in enumerate(found.steps)
+        ]
+        self.noted = [note("unused", f"'{name}' does not occur in the expression") for name in problem.unused]
+        self._explain(problem, found)
+
+    def _explain(self, problem: Problem, found: Found) -> None:
+        """Set the reason of a failure, and add notes about the root."""
+        place = ", ".join(f"{label} = {value:.6g}" for label, value in zip(self.labels, found.check.point.x, strict=True))
+        place = place if len(self.labels) <= 3 else "the point that was reached"
+        size = f"{float(np.max(np.abs(self.residual), initial=0.0)):.3g}"
+        again = f"use another start with {setting('at')}" + (
+            "" if len(self.labels) > 3 else f", or search a range with {setting('over')}"
+        )
+        if self.verdict == "minimum_of_norm":
+            self.reason = f"no root found: {place} is a minimum of the norm of the residuals, where the largest is {size}"
+            self.advice = f"the equations may have no real root; {again}"
+        elif self.verdict == "flat":
+            self.reason = (
+                f"no root found: at {place} the residuals are smaller than their rounding errors, but so they are everywhere beyond"
+            )
+            self.advice = f"the residuals vanish without a root; {again}"
+        elif self.verdict == "not_converged":
+            self.reason = f"no root found: the largest residual at {place} is {size}"
+            self.advice = f"{again}, or allow more steps with {setting('max_steps')}"
+        elif self.verdict == "multiple_root":
+            message = f"the root has multiplicity {self.multiplicity}, so rounding leaves {self.digits} certain digits"
+            self.noted.append(note("multiple", message))
+        if self.converged and found.starts > 1:
+            self.noted.append(note("start", "the given start led to a minimum of the norm; the root was found from another start"))
+
+    def answer(self) -> Record:
+        return {
+            "solution": {name: plain(value) for name, value in self.solution.items()} if self.converged else None,
+            **({} if self.converged else {"point": {name: plain(value) for name, value in self.solution.items()}}),
+            "residual": plain(self.residual),
+            "last_step": self.last_step,
+            "condition": self.condition,
+            "convergence_order": self.convergence_order,
+            "multiplicity": self.multiplicity if self.converged else None,
+            "digits": self.digits,
+            "error_bound": {name: plain(value) for name, value in self.error_bound.items()},
+            "proof": self.proof or None,
+            **(
+                {"sensitivity": {x: {a: plain(value) for a, value in row.items()} for x, row in self.sensitivity.items()}}
+                if self.sensitivity
+                else {}
+            ),
+            **({"trace": self.trace} if self.traced else {}),
+        }
+
+    def numbers(self) -> list[Named]:
+        return list(self.solution.items())
+
+    def bare(self) -> list[object]:
+        if not self.converged:
+            return []
+        rows = [value for row in self.sensitivity.values() for value in row.values()]
+        return [*self.solution.values(), *rows]
+
+    def records(self) -> list[Record]:
+        if self.traced:
+            return self.trace
+        found = []
+        for name, value in self.solution.items():
+            shown = {a: plain(slope) for a, slope in self.sensitivity.get(name, {}).items()}
+            row: Record = {"name": name, "value": plain(value), "error": plain(self.error_bound[name])}
+            found.append({**row, **{f"d_{a}": slope for a, slope in shown.items()}, "verdict": self.verdict})
+        return found
+
+
+def _order(lengths: list[float], check: Check) -> float | None:
+    """Return the order of convergence of the last full steps above rounding; ``None`` if there are fewer than three."""
+    size = norm(check.point.x) or 1.0
+    steps = [length for length in lengths if length > 1e-14 * size]
+    if check.multiplicity > 1:
+        return 1.0
+    while len(steps) >= 3:
+        first, middle, last = steps[-3:]
+        if middle < 0.5 * first and last < 0.5 * middle:
+            return round(float(np.log(last / middle) / np.log(middle / first)), 1)
+        steps.pop()
+    return None
+
+
+def root(
+    expression: str,
+    at: Mapping[str, Value] | None = None,
+    *,
+    const: Mapping[str, Value] | None = None,
+    sensitivity: Sequence[str] | str = (),
+    max_steps: int = MOST_STEPS,
+    trace: bool = False,
+) -> Root:
+    """Find where equations hold, and verify it.
+
+    Args:
+        expression: equations such as ``"x**2 + y**2 = 4; x*y = 1"``; an expression without ``=`` is to be 0.
+        at: the unknowns with their starting values, as numbers, arrays or texts.
+        const: the values of constants.
+        sensitivity: the constants with respect to which the root is differentiated.
+        max_steps: the maximum number of steps from one start.
+        trace: whether the JSON object contains the steps.
+
+    Returns:
+        The result; ``converged`` is true only if the root was verified, and ``require()`` raises an error otherwise.
+
+    Raises:
+        AutodiffError: if the equations are invalid, or cannot be evaluated at the start.
+    """
+    if max_steps < 1:
+        raise UsageError(
+            f"{setting('max_steps')} must be 1 or more, not {max_steps}", hint=f"use {setting('max_steps', str(MOST_STEPS))}"
+        )
+    values, constants = given_values(at, const, "float64")
+    wanted = [name.strip() for name in sensitivity.split(",")] if isinstance(sensitivity, str) else list(sensitivity)
+    check_constants(wanted, constants)
+    problem = Problem(expression, values, constants)
+    problem.check_finite(problem.start)
+    result = Root(problem, search(problem, problem.start, max_steps))
+    result.traced = trace
+    if wanted and result.converged:
+        result.sensitivity = sensitivities(problem, problem.system.flat(result.solution), wanted)
+    return result
+
+
+def check_constants(wanted: Sequence[str], constants: Mapping[str, Value]) -> None:
+    """Raise an error if a name of ``sensitivity`` is not a constant.
+
+    Raises:
+        UnknownName: if a name is not a constant.
+    """
+    for name in wanted:
+        if name not in constants:
+            hint = suggestion(name, constants) or f"give '{name}' its value with {setting('const', f'{name}=1')}"
+            raise UnknownName(f"{setting('sensitivity')} names '{name}', which is not a constant", hint=hint)

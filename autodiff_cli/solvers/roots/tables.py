@@ -1,0 +1,76 @@
+"""The tables of a root for the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.text import Text
+
+from autodiff_cli.report.numbers import human
+from autodiff_cli.report.table import empty_table
+from autodiff_cli.solvers.roots.root import Root
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from autodiff_cli.report.table import Renderable
+
+_MOST_STEPS = 60
+
+
+def root_tables(result: Root, precision: int) -> list[Renderable]:
+    """Return the table of the unknowns, the table of the steps if they were requested, and what was verified."""
+    parts: list[Renderable] = []
+    if result.traced:
+        parts += [_trace(result, precision)]
+    if result.converged:
+        parts += [Text(""), _unknowns(result, precision)] if parts else [_unknowns(result, precision)]
+        parts.append(Text(f"\n{_verified(result)}"))
+    return parts
+
+
+def _unknowns(result: Root, precision: int) -> Table:
+    table = empty_table()
+    names = list(next(iter(result.sensitivity.values()), {}))
+    table.add_column("unknown", overflow="fold")
+    table.add_column("value", justify="right", overflow="fold")
+    table.add_column("error", justify="right", overflow="fold")
+    for a in names:
+        table.add_column(Text(f"d/d{a}"), justify="right", overflow="fold")
+    for name, value in result.solution.items():
+        slopes = [Text(human(result.sensitivity[name][a], precision), "cyan") for a in names]
+        cells = [Text(human(value, precision), "bold cyan"), Text(human(result.error_bound[name], 2))]
+        table.add_row(Text(name, "bold green"), *cells, *slopes)
+    return table
+
+
+def _trace(result: Root, precision: int) -> Table:
+    table = empty_table()
+    shown = result.trace[-_MOST_STEPS:]
+    for name in shown[0] if shown else ():
+        table.add_column(Text(name), justify="left" if name == "done" else "right", overflow="fold")
+    for row in shown:
+        table.add_row(*(Text(value if isinstance(value, str) else human(value, precision)) for value in row.values()))
+    return table
+
+
+def _verified(result: Root) -> str:
+    """Return what was verified about the root, in short lines."""
+    residual = f"{float(np.max(np.abs(result.residual), initial=0.0)):.2g}"
+    noise = f"{float(np.max(result.noise, initial=0.0)):.2g}"
+    how = {
+        "interval Newton": "proven by interval Newton: within the error, it is the only root",
+        "residual and Newton step": "verified by the residual and the Newton step",
+        "residual": "verified by the residual",
+        "zero residual": "verified: the residual is exactly 0",
+    }[result.proof]
+    kind = "simple root" if result.multiplicity == 1 else f"multiple root of multiplicity {result.multiplicity}"
+    order = "" if result.convergence_order is None else f", convergence of order {result.convergence_order:g}"
+    condition = "singular" if not np.isfinite(result.condition) else f"{result.condition:.2g}"
+    lines = [
+        f"{kind}, {how}",
+        f"residual {residual} (rounding: up to {noise}); last step {result.last_step:.2g}; condition {condition}",
+        f"{result.steps} step{'s' * (result.steps != 1)}{order}; {result.digits} certain digits",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,226 @@
+"""The verification of a root, made afresh at the final point.
+
+A simple root is proven by the interval Newton operator of Krawczyk: if it maps a box into the box, the box contains exactly one
+root (Moore, Kearfott and Cloud, Introduction to Interval Analysis, SIAM 2009, chapter 8).  Without interval rules, and for
+overdetermined systems, the residuals must be rounding errors and the Jacobian must not change over the error of the root.  At a
+multiple root, the Jacobian is singular: there the residuals must be rounding errors, and must rise above them nearby.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.solvers.roots.iteration import slope
+from autodiff_cli.solvers.roots.problem import EPS, Point, Problem
+from autodiff_cli.solvers.roots.steps import newton, norm, scaled
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.intervals.interval import Interval
+    from autodiff_cli.solvers.system import Matrix, Vector
+
+MINIMUM = 1e-5
+"""The largest cosine between the residuals and a column of the Jacobian at a minimum of the norm."""
+SINGULAR = 1e-7
+"""The smallest singular value, relative to the largest, of a Jacobian matrix that is not taken for a singular one."""
+_DECADES = range(-16, 17)
+"""The distances, relative to the magnitude of the root, at which the residuals of a multiple root are examined."""
+
+
+class Check(NamedTuple):
+    """What was verified at a point.
+
+    Attributes:
+        point: the point.
+        verdict: ``root``, ``multiple_root``, ``minimum_of_norm``, ``flat`` or ``not_converged``.
+        proof: ``interval Newton`` if existence is proven, ``residual and Newton step`` if it is verified numerically; else empty.
+        step: the Newton step at the point.
+        error: a bound or an estimate of the error of each unknown.
+        condition: the condition number of the Jacobian with scaled rows and columns; inf if it is singular.
+        noise: the residuals that rounding errors can cause.
+        multiplicity: the power of the distance with which the residuals grow in a direction in which the Jacobian is singular.
+    """
+
+    point: Point
+    verdict: str
+    proof: str
+    step: Vector
+    error: Vector
+    condition: float
+    noise: Vector
+    multiplicity: int = 1
+
+    @property
+    def converged(self) -> bool:
+        """Whether the point is a root."""
+        return self.verdict in ("root", "multiple_root")
+
+    @property
+    def digits(self) -> int:
+        """The number of significant digits of every unknown that are certain."""
+        size = np.abs(self.point.x)
+        relative = np.where(size > 0, self.error / np.where(size > 0, size, 1.0), np.where(self.error > 1e-15, 1.0, 0.0))
+        worst = float(np.max(relative, initial=0.0))
+        return int(np.clip(-np.log10(max(worst, 1e-16)), 0, 16)) if np.isfinite(worst) else 0
+
+
+def verified(problem: Problem, x: Vector) -> Check:
+    """Verify whether a point is a root."""
+    with np.errstate(all="ignore"):
+        check = _verified(problem, problem.at(x))
+        if check.proof not in ("interval Newton", "residual and Newton step"):
+            # At a multiple root, and at the end of a domain, steps approach 0 without an end.
+            near = np.abs(x) <= (check.error if check.converged else 1e-7 * float(np.max(np.abs(problem.start), initial=1.0)))
+            if near.any() and x[near].any():
+                snapped = _verified(problem, problem.at(np.where(near, 0.0, x)))
+                return snapped if snapped.converged else check
+        return check
+
+
+def _verified(problem: Problem, point: Point) -> Check:
+    x = point.x
+    n = len(x)
+    nothing = np.full(n, np.inf)
+    if not np.isfinite(point.f).all():
+        return Check(point, "not_converged", "", nothing, nothing, np.inf, nothing)
+    noise = problem.noise(point)
+    quiet = bool(np.all(np.abs(point.f) <= noise))
+    if not np.isfinite(point.jacobian).all():
+        verdict = "root" if not point.f.any() else "not_converged"
+        return Check(point, verdict, "residual" if verdict == "root" else "", np.zeros(n), EPS * np.abs(x), np.inf, noise)
+    step, rank = newton(point)
+    condition = _condition(point.jacobian)
+    full = rank == min(point.jacobian.shape)
+    error = _spread(point.jacobian, np.abs(point.f) + noise) + EPS * np.abs(x)
+    if quiet and full and point.jacobian.shape[0] <= n:
+        proven = krawczyk(problem, point, 2 * error + 1e-100)
+        if proven is not None:
+            return Check(point, "root", "interval Newton", step, proven, condition, noise)
+    if quiet and full and condition < 1 / EPS and _is_steady(problem, point, error):
+        return Check(point, "root", "residual and Newton step", step, error, condition, noise)
+    if quiet:
+        reach = _reach(problem, point)
+        if reach is not None:
+            proof = "residual" if point.f.any() else "zero residual"
+            reached, growth = reach
+            return Check(point, "multiple_root" if growth > 1 else "root", proof, step, reached, np.inf, noise, growth)
+        return Check(point, "flat", "", step, nothing, np.inf, noise)
+    least = slope(point) < MINIMUM or (not full and norm(point.f + point.jacobian @ step) > 0.99 * norm(point.f))
+    return Check(point, "minimum_of_norm" if least else "not_converged", "", step, nothing, condition, noise)
+
+
+def _condition(jacobian: Matrix) -> float:
+    sizes = np.linalg.svd(scaled(jacobian)[0], compute_uv=False)
+    return float(sizes[0] / sizes[-1]) if sizes[-1] > EPS * sizes[0] else np.inf
+
+
+def _spread(jacobian: Matrix, residual: Vector) -> Vector:
+    """Return a bound of the solution of ``J @ step = r`` for all ``|r| <= residual``."""
+    matrix, rows, columns = scaled(jacobian)
+    return np.asarray(np.abs(np.linalg.pinv(matrix, 1e-15) / columns[:, None]) @ (residual / rows))
+
+
+def krawczyk(problem: Problem, point: Point, radius: Vector) -> Vector | None:
+    """Prove with the Krawczyk operator that a box around a point contains a root.
+
+    With fewer equations than unknowns, the box lies in the affine space through the point in which the equations change.
+
+    Args:
+        problem: the equations, of which there are at most as many as unknowns.
+        point: the center of the box.
+        radius: the half-widths of the box.
+
+    Returns:
+        The half-widths of a box that contains a root, which is the only one in it; ``None`` if there is no proof.
+    """
+    if problem.enclosure is None or problem.slopes is None:
+        return None
+    m, n = point.jacobian.shape
+    basis = np.eye(n) if m == n else np.linalg.qr(point.jacobian.T)[0]
+    inverse = np.linalg.pinv(point.jacobian @ basis)
+    values = problem.enclosure(point.x, point.x)
+    center = np.array([one.low / 2 + one.high / 2 for one in values]).reshape(-1)
+    spread = np.array([one.high / 2 - one.low / 2 for one in values]).reshape(-1)
+    offset = np.abs(inverse @ center) + np.abs(inverse) @ (spread + EPS * np.abs(center))
+    for _ in range(4):
+        inner = radius if m == n else np.abs(basis.T) @ radius
+        outer = radius if m == n else np.abs(basis) @ inner
+        low, high = np.nextafter(point.x - outer, -np.inf), np.nextafter(point.x + outer, np.inf)
+        if not all(bool(one.regular) for one in problem.enclosure(low, high)):
+            return None
+        middle, away = _matrix(problem.slopes(low, high), m, n)
+        rest = np.abs(np.eye(m) - inverse @ middle @ basis) + np.abs(inverse) @ away @ np.abs(basis) + 4 * n * EPS
+        found = (offset + rest @ inner) * (1 + 8 * EPS)
+        if not np.isfinite(found).all():
+            return None
+        if np.all(found < inner):
+            return np.asarray(found if m == n else np.abs(basis) @ found)
+        radius = np.maximum(radius, 2 * (found if m == n else np.abs(basis) @ found))
+    return None
+
+
+def _matrix(entries: list[Interval], m: int, n: int) -> tuple[Matrix, Matrix]:
+    """Return the midpoints and the half-widths of a matrix of intervals."""
+    low = np.array([one.low for one in entries]).reshape(m, n)
+    high = np.array([one.high for one in entries]).reshape(m, n)
+    return low / 2 + high / 2, np.nextafter(high / 2 - low / 2, np.inf)
+
+
+def _is_steady(problem: Problem, point: Point, error: Vector) -> bool:
+    """Return whether the Jacobian changes by less than half over the error of the root, in sampled directions."""
+    inverse = np.linalg.pinv(point.jacobian)
+    n = len(point.x)
+    signs = np.vstack([np.ones(n), -np.ones(n), np.where(np.arange(n) % 2, 1.0, -1.0)])
+    for sign in signs:
+        moved = problem.system.jacobian(point.x + 4 * sign * error)
+        change = inverse @ (moved - point.jacobian)
+        if (
+            not np.isfinite(change).all()
+            or np.linalg.norm(change * np.maximum(error, 1e-300) / np.maximum(error, 1e-300)[:, None], 2) > 0.5
+        ):
+            return False
+    return True
+
+
+def _reach(problem: Problem, point: Point) -> tuple[Vector, int] | None:
+    """Return how far a root with a singular Jacobian may be, and its multiplicity.
+
+    The residuals are followed to both sides along the directions in which the Jacobian is singular, until they rise above
+    their rounding errors.  If they stay small to one side only, as those of ``exp(-x) = 0`` for large x, they vanish without a
+    root, and the result is ``None``.
+    """
+    matrix, _, columns = scaled(point.jacobian)
+    _, sizes, right = np.linalg.svd(matrix)
+    rank = int(np.sum(sizes > SINGULAR * sizes[0])) if sizes[0] > 0 and len(point.x) > 1 else 0
+    m, n = matrix.shape
+    error = EPS * np.abs(point.x)
+    size = float(np.max(np.abs(point.x), initial=0.0)) or 1.0
+    multiplicity = 1
+    for direction in right[rank : max(min(m, n), rank)] / columns:
+        direction = direction / np.max(np.abs(direction))
+        sides = [_rise(problem, point, sign * direction, size) for sign in (1.0, -1.0)]
+        if (sides[0] is None) != (sides[1] is None):
+            return None
+        if sides[0] is not None and sides[1] is not None:
+            distance = max(sides[0], sides[1])
+            error = error + distance * np.abs(direction)
+            multiplicity = max(multiplicity, _growth(problem, point, distance * direction))
+    return error, multiplicity
+
+
+def _rise(problem: Problem, point: Point, direction: Vector, size: float) -> float | None:
+    """Return the distance at which a residual rises above its rounding errors; ``None`` if no residual does."""
+    for exponent in _DECADES:
+        distance = size * 10.0**exponent
+        reached = problem.at(point.x + distance * direction)
+        if not np.isfinite(reached.f).all() or np.any(np.abs(reached.f) > problem.noise(reached)):
+            return distance
+    return None
+
+
+def _growth(problem: Problem, point: Point, step: Vector) -> int:
+    """Return the power of the distance with which the residuals grow, beyond the distance at which they rise."""
+    near, far = (norm(problem.system.values(point.x + times * step)) for times in (10.0, 20.0))
+    ratio = float(np.log2(far / near)) if near > 0 and np.isfinite(far) else 1.0
+    return max(round(ratio), 1)

@@ -1,0 +1,127 @@
+"""Roots of equations: verified solutions, points that are not roots, and messages."""
+
+from __future__ import annotations
+
+import json
+
+import mpmath
+import numpy as np
+import pytest
+
+import autodiff_cli as ad
+from autodiff_cli.errors import MissingValue, NotSolved, UnknownName, UsageError
+from tests.shell import run, streams
+
+
+@pytest.mark.parametrize(
+    ("expression", "at", "const", "expected"),
+    [
+        ("cos(x) = x", {"x": 1}, {}, [mpmath.findroot(lambda x: mpmath.cos(x) - x, 0.7)]),
+        ("x**2 + y**2 = 4; x*y = 1", {"x": 2, "y": 0.5}, {}, [mpmath.sqrt(2 + mpmath.sqrt(3)), mpmath.sqrt(2 - mpmath.sqrt(3))]),
+        ("x = a*exp(-x)", {"x": 1}, {"a": 2}, [mpmath.lambertw(2)]),
+        ("A @ v = b", {"v": [1, 2]}, {"A": [[2, 1], [1, 3]], "b": [1, 2]}, [0.2, 0.6]),
+        ("x + 2*y = 5", {"x": 0, "y": 0}, {}, [1, 2]),  # the root that is nearest to the start
+        ("x**2 = 2; x**3 = 2*sqrt(2)", {"x": 1}, {}, [mpmath.sqrt(2)]),
+        ("sin(x)", {"x": 1.6}, {}, [mpmath.pi]),
+        ("erf(x) = 0.5", {"x": 0}, {}, [mpmath.erfinv(0.5)]),
+    ],
+)
+def test_a_simple_root_is_proven_and_has_all_digits(expression: str, at: dict, const: dict, expected: list) -> None:
+    result = ad.root(expression, at, const=const)
+    assert result.converged
+    assert result.verdict == "root"
+    found = np.concatenate([np.ravel(value) for value in result.solution.values()])
+    error = np.concatenate([np.ravel(value) for value in result.error_bound.values()])
+    exact = np.array([float(value) for value in expected])
+    assert np.all(np.abs(found - exact) <= error + np.spacing(exact))
+    assert result.digits >= 14
+    assert result.proof == ("interval Newton" if "x**3" not in expression else "residual and Newton step")
+
+
+@pytest.mark.parametrize(
+    ("expression", "start", "expected", "multiplicity"),
+    [
+        ("(x - 1)**2*(x + 2)", 3.0, 1.0, 2),
+        ("x**3 - 3*x**2 + 3*x - 1", 3.0, 1.0, 3),
+        ("x**20", 1.0, 0.0, 20),
+        ("x - sin(x)", 1.0, 0.0, 3),
+    ],
+)
+def test_a_multiple_root_is_recognised(expression: str, start: float, expected: float, multiplicity: int) -> None:
+    result = ad.root(expression, {"x": start})
+    assert result.converged
+    assert (result.verdict, result.multiplicity, result.convergence_order) == ("multiple_root", multiplicity, 1.0)
+    assert abs(result.solution["x"] - expected) <= result.error_bound["x"]
+    assert any(f"multiplicity {multiplicity}" in note["message"] for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    ("expression", "at", "verdict"),
+    [
+        ("x**2 + 1", {"x": 3}, "minimum_of_norm"),
+        ("x**2 + 1e-14", {"x": 3}, "minimum_of_norm"),
+        ("x = 1; x = 2", {"x": 0}, "minimum_of_norm"),
+        ("exp(-x)", {"x": 1}, "not_converged"),
+        ("tanh(x) = 1", {"x": 1}, "flat"),
+        ("1/x", {"x": 1}, "not_converged"),
+    ],
+)
+def test_a_point_that_is_not_a_root_is_not_called_one(expression: str, at: dict, verdict: str) -> None:
+    result = ad.root(expression, at)
+    assert not result.converged
+    assert result.verdict == verdict
+    assert result.to_dict()["solution"] is None
+    with pytest.raises(NotSolved, match="no root found"):
+        result.require()
+
+
+def test_success_is_not_reported_away_from_a_root() -> None:
+    # SciPy's root reports success at x = 1.01, where the residual is -0.9999 (scipy#17488).
+    for start in (1.0, 1.01):
+        result = ad.root("x**2 - 2*x", {"x": start})
+        assert result.converged
+        assert result.solution["x"] in (0.0, 2.0)
+
+
+def test_the_sensitivity_is_the_derivative_of_the_root() -> None:
+    result = ad.root("x = a*exp(-x)", {"x": 1}, const={"a": 2}, sensitivity="a")
+    slope = mpmath.diff(lambda a: mpmath.lambertw(a), 2)
+    assert result.to_dict()["sensitivity"]["x"]["a"] == pytest.approx(float(slope), rel=1e-14)
+    result = ad.root("A @ v = b", {"v": [1, 2]}, const={"A": [[2, 1], [1, 3]], "b": [1, 2]}, sensitivity=["b", "A"])
+    assert result.sensitivity["v"]["b"] == pytest.approx(np.array([[0.6, -0.2], [-0.2, 0.4]]))
+    assert result.sensitivity["v"]["A"].shape == (2, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: ad.root("log(x) = 1", {"x": -1}), NotSolved, "log is defined for x > 0"),
+        (lambda: ad.root("cos(x) = y", {"x": 1}), MissingValue, "no value for 'y'"),
+        (lambda: ad.root("x = a", {"x": 1}, const={"a": 1}, sensitivity=["b"]), UnknownName, "'b', which is not a constant"),
+        (lambda: ad.root("x = 1"), UsageError, "unknowns are not given"),
+        (lambda: ad.root("x = 1", {"x": 1}, max_steps=0), UsageError, "max_steps"),
+    ],
+)
+def test_messages(call: object, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        call()  # type: ignore[operator]
+
+
+def test_the_command_prints_a_verified_root() -> None:
+    assert run('autodiff root "cos(x) = x" --at x=1 -q').strip() == "0.7390851332151607"
+    found = json.loads(streams('autodiff root "cos(x) = x" --at x=1 --json')[0])
+    assert found["converged"]
+    assert found["convergence_order"] == 2.0
+    text = run('autodiff root "x**2 + y**2 = 4; x*y = 1" --at x=2,y=0.5 --trace')
+    assert "proven by interval Newton" in text
+    assert "newton" in text
+
+
+def test_the_command_fails_without_a_root() -> None:
+    output, errors, code = streams('autodiff root "x**2 + 1" --at x=3 -q')
+    assert (output, code) == ("", 1)
+    assert "minimum of the norm" in errors
+    output, errors, code = streams('autodiff root "x**2 + 1" --at x=3 --json')
+    assert code == 1
+    assert json.loads(output)["verdict"] == "minimum_of_norm"
+    assert json.loads(errors)["error"]["kind"] == "NotSolved"
