@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-from rich.text import Text
-
 from autodiff_cli.report.numbers import human
-from autodiff_cli.report.table import empty_table
+from autodiff_cli.report.table import Renderable, empty_table
 from autodiff_cli.solvers.roots.root import Root
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from autodiff_cli.report.table import Renderable
 
 _MOST_STEPS = 60
 
@@ -25,33 +16,33 @@ def root_tables(result: Root, precision: int) -> list[Renderable]:
     if result.traced:
         parts += [_trace(result, precision)]
     if result.converged:
-        parts += [Text(""), _unknowns(result, precision)] if parts else [_unknowns(result, precision)]
-        parts.append(Text(f"\n{_verified(result)}"))
+        parts += ["", _unknowns(result, precision)] if parts else [_unknowns(result, precision)]
+        parts.append(f"\n{_verified(result)}")
     return parts
 
 
-def _unknowns(result: Root, precision: int) -> Table:
+def _unknowns(result: Root, precision: int) -> Renderable:
     table = empty_table()
     names = list(next(iter(result.sensitivity.values()), {}))
-    table.add_column("unknown", overflow="fold")
-    table.add_column("value", justify="right", overflow="fold")
+    table.add_column("unknown", style="bold green", overflow="fold")
+    table.add_column("value", style="bold cyan", justify="right", overflow="fold")
     table.add_column("error", justify="right", overflow="fold")
     for a in names:
-        table.add_column(Text(f"d/d{a}"), justify="right", overflow="fold")
+        table.add_column(f"d/d{a}", style="cyan", justify="right", overflow="fold")
     for name, value in result.solution.items():
-        slopes = [Text(human(result.sensitivity[name][a], precision), "cyan") for a in names]
-        cells = [Text(human(value, precision), "bold cyan"), Text(human(result.error_bound[name], 2))]
-        table.add_row(Text(name, "bold green"), *cells, *slopes)
+        slopes = [human(result.sensitivity[name][a], precision) for a in names]
+        cells = [human(value, precision), human(result.error_bound[name], 2)]
+        table.add_row(name, *cells, *slopes)
     return table
 
 
-def _trace(result: Root, precision: int) -> Table:
+def _trace(result: Root, precision: int) -> Renderable:
     table = empty_table()
     shown = result.trace[-_MOST_STEPS:]
     for name in shown[0] if shown else ():
-        table.add_column(Text(name), justify="left" if name == "done" else "right", overflow="fold")
+        table.add_column(name, justify="left" if name == "done" else "right", overflow="fold")
     for row in shown:
-        table.add_row(*(Text(value if isinstance(value, str) else human(value, precision)) for value in row.values()))
+        table.add_row(*(value if isinstance(value, str) else human(value, precision) for value in row.values()))
     return table
 
 
