@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.table import Renderable, empty_table
 from autodiff_cli.solvers.roots.root import Root
