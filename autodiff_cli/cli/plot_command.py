@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,10 @@ def command(
     shown = None if y_range is None else interval(y_range, "y_range")
     source = options.read_expression(expr)
     ranges = _ranges(over, samples)
-    path = None if steps is None else Source(steps).read({each.name: each.name for each in ranges}).columns
+    path = None
+    if steps is not None:
+        with closing(Source(steps)) as data:
+            path = data.read({each.name: each.name for each in ranges}).columns
     found = plot(source, ranges, bindings(at, "at"), bindings(const, "const"), order, path)
 
     def terminal() -> str:
