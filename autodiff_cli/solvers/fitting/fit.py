@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,18 @@ from autodiff_cli.errors import MissingValue, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant, named
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.language.parser import parse
+from autodiff_cli.ops.scipy_backend import from_scipy
 from autodiff_cli.solvers.bounds import check_names, intervals
+from autodiff_cli.solvers.fitting.engine.curvature import Curvature, curvature
 from autodiff_cli.solvers.fitting.engine.loss import LOSSES, Loss
 from autodiff_cli.solvers.fitting.engine.minimize import Minimizer, Step
-from autodiff_cli.solvers.fitting.engine.proof import proof
+from autodiff_cli.solvers.fitting.engine.proof import Proof, proof
 from autodiff_cli.solvers.fitting.model import Model
+from autodiff_cli.solvers.fitting.precise_residuals import noisy, refined
 from autodiff_cli.solvers.fitting.problem import Problem, parsed, unknown_names
 from autodiff_cli.solvers.fitting.result import Fit, by_names
 from autodiff_cli.solvers.fitting.statistics import covariance, quantile, residual_statistics
+from autodiff_cli.solvers.fitting.undetermined import undetermined
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed, plural
 
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
 
 MOST_STEPS = 10_000
+MOST_CURVED = 50_000_000
+"""The maximum number of operations for the curvature; for longer data, it is small."""
 OUTLIERS = 3
 
 
@@ -163,8 +170,9 @@ def solved(problem: Problem, *, level: float = 0.95, max_steps: int = MOST_STEPS
     """
     problem.check()
     steps: list[Step] = []
-    outcome = Minimizer(problem.objective, problem.first, problem.box, max_steps, steps.append if trace else None).run()
-    result = described(problem, outcome.point, level)
+    with np.errstate(all="ignore"):  # a trial point may be anywhere
+        outcome = Minimizer(problem.objective, problem.first, problem.box, max_steps, steps.append if trace else None).run()
+        result = described(problem, outcome.point, level)
     result.steps, result.evaluations = outcome.steps, problem.objective.evaluations
     _judge(result, outcome.ended, max_steps)
     if trace:
@@ -185,6 +193,11 @@ def solved(problem: Problem, *, level: float = 0.95, max_steps: int = MOST_STEPS
 def described(problem: Problem, point: Vector, level: float) -> Fit:
     """Return the result at a point, with every fact about it computed afresh."""
     facts = proof(problem.objective, point, problem.box, problem.data.rows)
+    if not len(facts.null) and noisy(problem, facts.linear.rest):
+        better = refined(problem, point, facts.free)
+        if better is not None:
+            point, linear = better
+            facts = facts._replace(linear=linear)
     found = Fit(problem, point, facts, level)
     matrix = covariance(facts, problem.data.rows, problem.absolute)
     errors = np.sqrt(np.diag(matrix))
@@ -212,6 +225,7 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
     with np.errstate(all="ignore"):
         found.correlation = by_names(free, part / np.sqrt(np.outer(np.diag(part), np.diag(part))))
     found.residual, found.statistics = residual_statistics(problem, facts, _total(problem))
+    found.curvature = _curvature(problem, point, facts)
     found.scaled = "sigma" if problem.absolute else "weights" if problem.scale is not None else "residuals"
     found.outliers = _outliers(problem, point, found.residual["std"])
     return found
@@ -224,7 +238,8 @@ def _judge(result: Fit, ended: str, most: int) -> None:
         result.converged, result.verdict = True, "minimum"
     elif len(facts.null):
         result.verdict = "singular"
-        result.reason = "the data do not determine all parameters"
+        result.reason = undetermined(result.problem.objective, result.point, result.problem.free, facts.null)
+        result.advice = f"rewrite the model, or fix a parameter with {setting('fix')}"
     elif not facts.quadratic.finite:
         result.reason = "the derivatives at the best point are not finite"
     elif ended == "steps":
@@ -302,13 +317,26 @@ def _scale(sigma: str | None, weights: str | None, table: Dataset, constants: Ma
 
 def _total(problem: Problem) -> float | None:
     """Return the weighted sum of squares of the left side about its mean; ``None`` if it depends on parameters."""
-    equation = problem.statements.equations[0]
-    if equation.right is None or unknown_names(problem.statements._replace(equations=[equation._replace(right=None)]),
-                                               set(problem.data.columns), set(problem.constants)):  # fmt: skip
+    y = problem.response
+    if y is None:
         return None
-    y = problem.computing(equation.left).values(problem.first)
     w = np.ones_like(y) if problem.scale is None else problem.scale**2
     return float(np.sum(w * (y - np.sum(w * y) / np.sum(w)) ** 2))
+
+
+def _curvature(problem: Problem, point: Vector, facts: Proof) -> Curvature | None:
+    """Return the curvatures at the solution; ``None`` if they are not defined, or take too long for long data."""
+    n = int(facts.free.sum())
+    dof = problem.data.rows - n
+    plain = problem.loss.plain and facts.free.all() and facts.positive and not len(facts.null)
+    if not plain or not n or dof <= 0 or problem.data.rows * n**3 > MOST_CURVED:
+        return None
+    if problem.absolute:
+        radius = math.sqrt(float(from_scipy("chdtri")(n, 0.05)))
+    else:
+        radius = facts.linear.rest / math.sqrt(dof) * math.sqrt(n * float(from_scipy("fdtri")(n, dof, 0.95)))
+    blocks = (block for _, block in problem.objective.blocks("second", point))
+    return curvature(blocks, facts.linear.factor, radius)
 
 
 def _outliers(problem: Problem, point: Vector, std: float | None) -> list[dict[str, object]]:

@@ -36,18 +36,18 @@ class LeastSquares:
         self.evaluations = 0
 
     def value(self, p: Vector) -> float:
-        return sum(float(np.sum(self.loss.value(block[0]))) for _, block in self._blocks("values", p))
+        return sum(float(np.sum(self.loss.value(block[0]))) for _, block in self.blocks("values", p))
 
     def linear(self, p: Vector) -> Linear:
         def matrices() -> Iterator[Matrix]:
-            for _, block in self._blocks("jacobian", p):
+            for _, block in self.blocks("jacobian", p):
                 yield (block if self.loss.plain else block * np.sqrt(self.loss.weight(block[-1]))).T
 
         return split(triangle(matrices(), len(p) + 1))
 
     def along(self, p: Vector, direction: Vector) -> Vector:
         total = np.zeros(len(p))
-        for _, block in self._blocks("along", p, direction):
+        for _, block in self.blocks("along", p, direction):
             second = block[-1] if self.loss.plain else block[-1] * self.loss.weight(block[-2])
             total += np.einsum("km,m->k", block[:-2], second)
         return total
@@ -56,7 +56,7 @@ class LeastSquares:
         n = len(p)
         value, gradient, below = 0.0, np.zeros(n), np.zeros(n * (n + 1) // 2)
         products = np.zeros((n, n))
-        for _, block in self._blocks("second", p):
+        for _, block in self.blocks("second", p):
             slopes, u = block[:n], block[n]
             first = self.loss.first(u)
             value += float(np.sum(self.loss.value(u)))
@@ -67,7 +67,7 @@ class LeastSquares:
         hessian[np.tril_indices(n)] = below
         return Quadratic(value, gradient, products + hessian + np.tril(hessian, -1).T)
 
-    def _blocks(self, kind: str, p: Vector, direction: Vector | None = None) -> Iterator[tuple[slice, Matrix]]:
+    def blocks(self, kind: str, p: Vector, direction: Vector | None = None) -> Iterator[tuple[slice, Matrix]]:
         """Yield the blocks of the model with every result multiplied by the scale of its row."""
         self.evaluations += 1
         for rows, block in self.model.blocks(kind, p, direction):

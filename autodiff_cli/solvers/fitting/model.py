@@ -66,8 +66,8 @@ class Model:
         self.source, self.tree, self.parameters, self.columns = source, tree, tuple(parameters), dict(columns)
         self.rows = len(next(iter(columns.values()))) if columns else 0
         self.reason: str | None = None
-        self._constants = dict(constants or {})
-        self._leaves = variables(self._constants, np.dtype(np.float64), ())
+        self.constants = dict(constants or {})
+        self._leaves = variables(self.constants, np.dtype(np.float64), ())
         self._threads = threads
         self._programs: dict[str, Compiled] = {}
         shapes: dict[str, tuple[int, ...]] = {name: () for name in (*self.parameters, *self.columns)}
@@ -125,7 +125,7 @@ class Model:
         """Return the eager evaluation of one row, with the trace that explains a value that is not finite."""
         at = dict(zip(self.parameters, map(float, p), strict=True))
         data = {name: float(column[row]) for name, column in self.columns.items()}
-        return Evaluation(self.source, {**data, **at}, self._constants, tree=self.tree)
+        return Evaluation(self.source, {**data, **at}, self.constants, tree=self.tree)
 
     def _program(self, kind: str) -> Compiled:
         if self.reason is None and kind not in self._programs:

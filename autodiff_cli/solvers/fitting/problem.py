@@ -109,6 +109,15 @@ class Problem:
         """Half the sum of the squares of the scaled residuals, or its robust replacement."""
         return LeastSquares(self.model, self.scale, self.loss)
 
+    @cached_property
+    def response(self) -> Vector | None:
+        """The left side of the equation for every row; ``None`` if there is none, or it depends on parameters."""
+        equation = self.statements.equations[0]
+        alone = self.statements._replace(equations=[equation._replace(right=None)])
+        if equation.right is None or unknown_names(alone, set(self.data.columns), set(self.constants)):
+            return None
+        return self.computing(equation.left).values(self.first)
+
     def check(self) -> None:
         """Check that the fit can begin.
 

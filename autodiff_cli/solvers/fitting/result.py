@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.command_result import Named, Record
+from autodiff_cli.solvers.fitting.engine.curvature import Curvature
 from autodiff_cli.solvers.fitting.engine.proof import Proof
 from autodiff_cli.solvers.fitting.problem import Problem
 from autodiff_cli.solvers.solution import Solution
@@ -33,6 +34,7 @@ class Fit(Solution):
         residual: rss, std, dof, rows.
         statistics: r2, aic, aicc, bic, chi2, reduced_chi2, p.
         scaled: what the standard errors are scaled by: ``residuals``, ``sigma`` or ``weights``.
+        curvature: the curvatures after Bates and Watts; ``None`` if they were not computed.
         outliers: the largest standardised residuals, each with its row.
         trace: the record of each step, if it was requested.
         digits: the number of certain digits of the worst parameter.
@@ -47,6 +49,7 @@ class Fit(Solution):
     statistics: Record
     outliers: list[Record]
     scaled: str
+    curvature: Curvature | None
 
     def __init__(self, problem: Problem, point: Vector, proof: Proof, level: float) -> None:
         super().__init__("fit", problem.expression)
@@ -72,6 +75,7 @@ class Fit(Solution):
             "level": self.level,
             "offset": self.proof.offset,
             "condition": self.proof.condition,
+            "curvature": None if self.curvature is None else {**self.curvature._asdict(), "linear": self.curvature.linear},
             "outliers": self.outliers,
             **self.extra,
         }

@@ -106,9 +106,18 @@ def sentences(result: Fit) -> list[str]:
         steps = plural(result.steps, "step")
         found.append(f"Minimum after {steps}: relative offset {facts.offset:.1g}, Hessian positive definite.")
         found.append(f"Certain digits of every parameter: {result.digits}.")
+        found += _curvature(result)
     else:
         found.append(f"Not solved: {result.reason}.")
     return found
+
+
+def _curvature(result: Fit) -> list[str]:
+    if result.curvature is None:
+        return []
+    parameters, intrinsic = (f"{value:.2g}" for value in result.curvature)
+    trusted = "linear intervals can be trusted" if result.curvature.linear else "linear intervals cannot be trusted"
+    return [f"Curvature {parameters} (parameters), {intrinsic} (intrinsic): {trusted}."]
 
 
 def _errors(result: Fit) -> str:
