@@ -123,7 +123,8 @@ class _Line:
         if self.name == "root" and self.random.random() < 0.7:
             text = f"{text} = {self.writer.number()}"
         if self.name == "fit" and self.random.random() < 0.9:
-            text = f"obs = {text}"
+            last = max(text.rfind(";"), text.rfind("\n")) + 1
+            text = f"{text[:last]} obs = {text[last:]}".strip()
         self.expression = text
         pick = 1.0 if self.relation else self.random.random()
         if pick < 0.02 and self.name != "map":
@@ -135,7 +136,10 @@ class _Line:
         return text
 
     def _rows(self) -> list[str]:
-        columns = [n for n in self.writer.variables if self.random.random() < 0.9]
+        kept = {"fit": 0.5, "root": 0.1, "propagate": 0.1}.get(self.name, 0.9)  # the others are parameters and unknowns
+        columns = [n for n in self.writer.variables if self.random.random() < kept]
+        if not columns and self.name in ("root", "propagate"):
+            return []
         columns += ["extra"] * (self.random.random() < 0.2) + ["obs"] * (self.name == "fit")
         self.columns = columns
         name, content = datafiles.rows_file(self.random, columns, 0.1 if self.noise else 0.0)
@@ -189,7 +193,7 @@ class _Line:
     def _values(self) -> list[list[str]]:
         """Values for the variables: by --at, some by --const, and for rows a few only."""
         given = {n: s for n, s in self.writer.variables.items() if not (self.noise and self.random.random() < self.noise)}
-        if self.name == "map":
+        if "files" in {str(p.name) for p in self.its.params}:
             given = {n: s for n, s in given.items() if n not in self.columns}
         if self.name == "plot":
             self.over = self.random.choice(list(self.writer.variables) or ["x"])
@@ -203,6 +207,8 @@ class _Line:
             free = True
             self.constants += [name] * constant
             text = f"{name}={self._value(shape)}"
+            if self.name == "propagate" and not shape and self.random.random() < 0.7:
+                text += self.random.choice(("(1)", "(12)", "(0.5)", "±0.1", "+-1e-3"))
             if not constant and self.random.random() < 0.5:
                 joined.append(text)
             elif constant and "--const" in self.options:
@@ -279,6 +285,22 @@ class _Line:
             return self.random.choice(("0:1", "-1:1", "-1:1e9"))
         if meta == "NAME=COLUMN":
             return f"{one}={self.random.choice(self.columns or known)}"
+        if name == "--subject":
+            return f"{one} {self.random.choice(('==', '>=', '<=', '<'))} {values.number(self.random)}"
+        if name == "--corr":
+            return f"{','.join(self.random.sample(known, min(2, len(known))))}={self.random.choice(('0.3', '-1', '2'))}"
+        if name == "--u":
+            return f"{one}=0.1{self.random.choice(('', ' rect', ' triangle', ' arcsine', ' t:5', ' normal'))}"
+        if name == "--loss":
+            return self.random.choice(("huber:1.5", "soft_l1", "cauchy:2"))
+        if name == "--monte-carlo":
+            return self.random.choice(("100", "2000", "auto"))
+        if name in ("--sigma", "--weights"):
+            return self.random.choice(("1", "0.1", *self.columns))
+        if name == "--tie":
+            return f"{one}={self.random.choice(('1', '2*x', 'b - 1'))}"
+        if name == "--sensitivity":
+            return self.random.choice(self.constants or known)
         if meta.startswith("NAME="):
             expression = "EXPR" in meta and self.random.random() < 0.8
             grad = self.random.choice(("2*grad", "grad*0", "-grad", "grad**2"))

@@ -15,7 +15,7 @@ from tests.fuzz.runner import Outcome
 CODES = (0, 1, 2, 3, 4, 5)
 DEFECTS = (70, 71)
 """Exit codes of what no rule is there for: an exception, and memory that is not enough."""
-CHECKS = ("gradcheck", "fit", "root", "minimize", "run", "repl")
+CHECKS = ("gradcheck", "fit", "root", "minimize", "propagate", "run", "repl")
 """Commands that may answer with exit code 1."""
 MOST_GROWTH = limits.MOST_BYTES + (1 << 29)
 """Bytes that a command may take: its tensors, and what is beside them."""
