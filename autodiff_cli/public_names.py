@@ -26,6 +26,7 @@ from autodiff_cli.gradcheck.check import Report as Report
 from autodiff_cli.gradcheck.check import check_gradient as check_gradient
 from autodiff_cli.limits import unlimited as unlimited
 from autodiff_cli.ops import activation as _activation
+from autodiff_cli.ops import airy as _airy
 from autodiff_cli.ops import arithmetic as _arithmetic
 from autodiff_cli.ops import bessel as _bessel
 from autodiff_cli.ops import comparison as _comparison
@@ -39,6 +40,7 @@ from autodiff_cli.ops import positions as _positions
 from autodiff_cli.ops import shape as _shape
 from autodiff_cli.ops import views as _views
 from autodiff_cli.ops.activation import *  # noqa: F403
+from autodiff_cli.ops.airy import *  # noqa: F403
 from autodiff_cli.ops.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.arrange import *  # noqa: F403
 from autodiff_cli.ops.bessel import *  # noqa: F403
@@ -49,6 +51,7 @@ from autodiff_cli.ops.decompose import *  # noqa: F403
 from autodiff_cli.ops.density import *  # noqa: F403
 from autodiff_cli.ops.determinants import *  # noqa: F403
 from autodiff_cli.ops.elementary import *  # noqa: F403
+from autodiff_cli.ops.elliptic import *  # noqa: F403
 from autodiff_cli.ops.extremes import *  # noqa: F403
 from autodiff_cli.ops.factorials import *  # noqa: F403
 from autodiff_cli.ops.faddeeva import *  # noqa: F403
@@ -81,6 +84,10 @@ e, inf, nan, pi = math.e, math.inf, math.nan, math.pi
 # Aliases of functions, from NumPy, SciPy and the language.
 expit = _activation.sigmoid
 swish = _activation.silu
+airyai = _airy.airy_ai
+airyaiprime = _airy.airy_ai_prime
+airybi = _airy.airy_bi
+airybiprime = _airy.airy_bi_prime
 divide = _arithmetic.div
 mod = _arithmetic.remainder
 multiply = _arithmetic.mul
@@ -90,6 +97,10 @@ power = _arithmetic.pow
 subtract = _arithmetic.sub
 bessel_j0 = _bessel.j0
 bessel_j1 = _bessel.j1
+bessel_y0 = _bessel.y0
+bessel_y1 = _bessel.y1
+modified_bessel_k0 = _bessel.k0
+modified_bessel_k1 = _bessel.k1
 clip = _comparison.clamp
 multi_dot = _contract.chain_matmul
 absolute = _elementary.abs

@@ -123,8 +123,9 @@ NUMPY = Target(
     | _renamed("np.", **_INVERSE)
     | _renamed("np.", _TWO, atan2="arctan2", **_NUMPY_TWO)
     | _SCIPY
-    | _same("special.", "erfcx dawsn")
-    | {"bessel_j": "special.jv({1}, {0})"},
+    | _same("special.", "erfcx dawsn k0 k1 y0 y1 ellipk ellipe")
+    | {"bessel_j": "special.jv({1}, {0})"}
+    | {name: f"special.airy({{0}})[{i}]" for i, name in enumerate(("airy_ai", "airy_ai_prime", "airy_bi", "airy_bi_prime"))},
     where="np.where({c}, {x}, {y})",
     infinity="np.inf",
     nan="np.nan",

@@ -1,7 +1,7 @@
 """Bessel functions of order 0 and 1.
 
-Each derivative is half the sum or difference of the functions of the two neighbouring orders.  This formula also holds at 0,
-where the usual formulas divide by x.
+The derivative of a function of the first kind is half the sum or difference of the functions of the two neighbouring orders.
+This formula also holds at 0, where the usual formulas divide by x.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from autodiff_cli.autograd.primitives.argument_kinds import ORDER
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.ops import long_decompositions
+from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.elementary import AT_ZERO
 from autodiff_cli.ops.scipy_backend import from_scipy
 
-__all__ = ["bessel_i", "bessel_j", "bessel_scaled", "i0", "i0e", "i1", "i1e", "j0", "j1"]
+__all__ = ["bessel_i", "bessel_j", "bessel_scaled", "i0", "i0e", "i1", "i1e", "j0", "j1", "k0", "k1", "y0", "y1"]
 
 declare = Declarations(__name__, elementwise=True)
 
@@ -49,11 +50,25 @@ def _of_order(name: str) -> Any:
 def _first_kind(x: Array, n: int) -> Any:
     value = _of_order("jv")(x, n)
     far = (np.abs(x) > 30 + n * n) & np.isfinite(x)
-    return np.where(far, _waves(np.where(far, x, 100.0 + n * n), n), value)[()] if np.any(far) else value
+    return np.where(far, _waves(np.where(far, x, 100.0 + n * n), n)[0], value)[()] if np.any(far) else value
 
 
-def _waves(x: Array, n: int) -> Any:
-    """Return J_n(x) for large x from Hankel's expansion, written in terms of sin(x) and cos(x)."""
+def _second_kind(n: int) -> Any:
+    near = from_scipy(f"y{n}")
+
+    @np.errstate(all="ignore")
+    def function(x: Array) -> Any:
+        far = x > 30
+        value = near(x)
+        if not np.any(far):
+            return value
+        return np.where(far, np.where(x == math.inf, 0.0, _waves(np.where(far, x, 100.0), n)[1]), value)[()].astype(value.dtype)
+
+    return function
+
+
+def _waves(x: Array, n: int) -> tuple[Any, Any]:
+    """Return J_n(x) and Y_n(x) for large x from Hankel's expansion, written in terms of sin(x) and cos(x)."""
     size = np.abs(x) * 1.0
     parts: list[Array | float] = [0.0, 0.0]
     term: Array | float = 1.0
@@ -63,8 +78,9 @@ def _waves(x: Array, n: int) -> Any:
     # The phase is x - n*pi/2 - pi/4.
     sine, cosine = np.sin(size), np.cos(size)
     turned = ((cosine + sine, sine - cosine), (sine - cosine, -cosine - sine))[n % 2]
-    value = (parts[0] * turned[0] - parts[1] * turned[1]) * (-1) ** (n // 2) / np.sqrt(math.pi * size)
-    return value * np.sign(x) ** (n % 2)
+    height = (-1) ** (n // 2) / np.sqrt(math.pi * size)
+    first, second = parts[0] * turned[0] - parts[1] * turned[1], parts[0] * turned[1] + parts[1] * turned[0]
+    return first * height * np.sign(x) ** (n % 2), second * height
 
 
 _ORDERS: dict[str, Any] = {"statics": {"n": 0}, "kinds": {"n": ORDER}, "methods": ()}
@@ -131,6 +147,62 @@ j1: TensorFunction = declare(
     summary="Bessel function of the first kind of order 1",
     formula="(j0(x) - bessel_j(x, 2))/2",
     samples=(*_ANY, (0.0,)),
+)
+
+_POSITIVE: dict[str, Any] = {
+    "methods": (),
+    "domain": "x > 0",
+    "inside": lambda x: x > 0,
+    "samples": ((0.3,), (2.7,), ([4.0, 9.5],), (45.0,)),
+    "edges": ((0.0,), (-1.0,)),
+}
+y0: TensorFunction = declare(
+    "y0",
+    _second_kind(0),
+    {"x": lambda g, x: -g * y1(x)},
+    decomposition=long_decompositions.bessel_y(0),
+    node="SpecialBesselY0Backward0",
+    aliases=("bessel_y0",),
+    summary="Bessel function of the second kind of order 0",
+    formula="-y1(x)",
+    convention="at 0 the value is -inf and the derivative is inf",
+    **_POSITIVE,
+)
+y1: TensorFunction = declare(
+    "y1",
+    _second_kind(1),
+    {"x": lambda g, x: g * where(x == 0, math.inf, y0(x) - y1(x) / x)},
+    decomposition=long_decompositions.bessel_y(1),
+    node="SpecialBesselY1Backward0",
+    aliases=("bessel_y1",),
+    summary="Bessel function of the second kind of order 1",
+    formula="y0(x) - y1(x)/x",
+    convention="at 0 the value is -inf and the derivative is inf",
+    **_POSITIVE,
+)
+k0: TensorFunction = declare(
+    "k0",
+    from_scipy("k0"),
+    {"x": lambda g, x: -g * k1(x)},
+    decomposition=long_decompositions.bessel_k(0),
+    node="SpecialModifiedBesselK0Backward0",
+    aliases=("modified_bessel_k0",),
+    summary="modified Bessel function of the second kind of order 0",
+    formula="-k1(x)",
+    convention="at 0 the value is inf and the derivative is -inf",
+    **_POSITIVE,
+)
+k1: TensorFunction = declare(
+    "k1",
+    from_scipy("k1"),
+    {"x": lambda g, x: -g * (k0(x) + k1(x) / x)},
+    decomposition=long_decompositions.bessel_k(1),
+    node="SpecialModifiedBesselK1Backward0",
+    aliases=("modified_bessel_k1",),
+    summary="modified Bessel function of the second kind of order 1",
+    formula="-k0(x) - k1(x)/x",
+    convention="at 0 the value is inf and the derivative is -inf",
+    **_POSITIVE,
 )
 
 # The functions i0 and i1 multiplied by exp(-abs(x)).  For large x their derivatives are small differences of large terms, so

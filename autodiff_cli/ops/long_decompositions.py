@@ -11,7 +11,9 @@ import functools
 import math
 from collections.abc import Sequence
 
-__all__ = ["BETA", "BETALN", "ERFINV", "EULER", "GAMMA", "HAZARD", "LGAMMA", "NDTRI", "ZETA", "ZETA_LESS_1"]
+__all__ = ["BETA", "BETALN", "ELLIPE", "ELLIPK", "ERFINV", "EULER", "GAMMA", "HAZARD", "LGAMMA", "NDTRI", "ZETA", "ZETA_LESS_1"]
+
+EULER = 0.57721566490153286
 
 
 def polynomial(coefficients: Sequence[float], name: str) -> str:
@@ -197,6 +199,104 @@ def bessel_j(n: int) -> str | None:
     return "; ".join([*lines, f"({_series(n, -1, 18, 's')} if size < 4 else b{n}){'*sign(x)' if n % 2 else ''}"])
 
 
+def _digamma_at(k: int) -> float:
+    return sum(1 / i for i in range(1, k)) - EULER
+
+
+def _logarithmic_series(n: int, sign: int, count: int) -> str:
+    """Return the part of K_n (sign 1) or of -pi/2*Y_n (sign -1) that the logarithm of s/2 does not multiply, for n = 0 or 1.
+
+    Source: DLMF 10.8.1 and 10.31.1.
+    """
+    terms = [
+        sign**m * (_digamma_at(m + 1) + _digamma_at(m + n + 1)) / (2 * math.factorial(m) * math.factorial(m + n))
+        for m in range(count)
+    ]
+    series = polynomial([-sign * term if n else term for term in terms], "q")
+    return f"1/s + s/2*({series})" if n else series
+
+
+def bessel_y(n: int) -> str:
+    """Return the power series for x < 4, and Hankel's form for larger x, for n = 0 or 1."""
+    series = f"2/pi*(log(s/2)*({_series(n, -1, 18, 's')}) - ({_logarithmic_series(n, -1, 18)}))"
+    p, q = (polynomial(fit, "w") for fit in ((_P1, _Q1) if n else (_P0, _Q0)))
+    far = f"-({p})*(c + d) + ({q})/f*(d - c)" if n else f"({p})*(d - c) + ({q})/f*(c + d)"
+    return "; ".join(
+        [
+            "s = min(x, 4) if x > 0 else 1.0; q = s*s/4; f = max(x, 4); w = 2*(4/f)*(4/f) - 1; c = cos(f); d = sin(f)",
+            f"nan if x < 0 else -inf if x == 0 else {series} if x < 4 else sqrt(1/(pi*f))*({far})",
+        ]
+    )
+
+
+# sqrt(x)*exp(x)*K_0(x) and the same for K_1 for x >= 2: polynomials in 4/x - 1, fitted at Chebyshev points.
+
+_K0 = (
+    *(1.2185953385133905, -0.031071461824889554, 0.0030328918102751935, -0.0004797690567629981, 9.956054742546008e-05),
+    *(-2.473520464665274e-05, 7.002245564109627e-06, -2.1911767539401716e-06, 7.427807838466459e-07),
+    *(-2.689135887009184e-07, 1.0295120376495239e-07, -4.131061283701578e-08, 1.7056674605334674e-08),
+    *(-7.3618275080282515e-09, 3.791192703615846e-09, -1.8006773523392004e-09, 6.837018659348517e-11),
+    *(3.233433692180319e-11, 7.977983533091815e-10, -4.506683106759898e-10, -3.0539020868001565e-10),
+    *(1.7977981899954878e-10, 1.0806290149518295e-10, -6.183509185741941e-11),
+)
+_K1 = (
+    *(1.363151890371342, 0.10334973775386527, -0.005566729880074451, 0.0007357241549046456, -0.00013959021956830856),
+    *(3.284386565057862e-05, -8.961207299463647e-06, 2.730040312895642e-06, -9.067094776630646e-07),
+    *(3.2298873862640425e-07, -1.220284967173793e-07, 4.843094038201199e-08, -1.9827457966367164e-08),
+    *(8.49114322410236e-09, -4.313336112817399e-09, 2.0346220468711174e-09, -1.0584430289297026e-10),
+    *(-2.104015257574649e-11, -8.740019154894709e-10, 4.921710202548386e-10, 3.3153918291421876e-10),
+    *(-1.948680720152238e-10, -1.1801191034535537e-10, 6.73716173849808e-11),
+)
+
+
+def bessel_k(n: int) -> str:
+    """Return the power series for x < 2, and an exponential with a polynomial in 4/x - 1 for larger x, for n = 0 or 1."""
+    series = f"{'' if n else '-'}log(s/2)*({_series(n, 1, 14, 's')}) + {_logarithmic_series(n, 1, 14)}"
+    return "; ".join(
+        [
+            "s = min(x, 2) if x > 0 else 1.0; q = s*s/4; f = max(x, 2); w = 4/f - 1",
+            f"nan if x < 0 else inf if x == 0 else {series} if x < 2 else exp(-f)*(({polynomial(_K1 if n else _K0, 'w')})/sqrt(f))",
+        ]
+    )
+
+
+# Complete elliptic integrals by the arithmetic-geometric mean.  The sum of 2**(n - 1)*e_n with e_n = c_n**2/m, where c_n is the
+# half difference of the means, is D/K with D = (K - E)/m, and has no division by m.
+
+_MEANS = 14
+
+
+def _means() -> str:
+    lines = ["valid = m < 1; c = 1 - m if valid else 1.0; b0 = sqrt(c); a1 = (1 + b0)/2; b1 = sqrt(b0)"]
+    lines.append("e1 = m/((4*(1 + b0))*(1 + b0)) if valid else 0.0")
+    for n in range(2, _MEANS):
+        lines.append(f"a{n} = (a{n - 1} + b{n - 1})/2; b{n} = sqrt(a{n - 1})*sqrt(b{n - 1})")
+        lines.append(f"r{n} = e{n - 1}/a{n}; e{n} = m*r{n}*r{n}/16 if valid else 0.0")
+    lines.append(f"share = 0.5 + {' + '.join(f'{2 ** (n - 1)}*e{n}' for n in range(1, _MEANS))}; k = pi/(2*a{_MEANS - 1})")
+    return "; ".join(lines)
+
+
+ELLIPK = f"{_means()}; inf if m == 1 else k if valid else nan"
+ELLIPE = f"{_means()}; 1.0 if m == 1 else k*(1 - m*share) if valid else nan"
+
+
+def elliptic_integral(order: int, second: bool) -> str | None:
+    """Return the integrals behind the derivatives of orders 1 and 2; the second follows from the differential equation."""
+    if order > 2:
+        return None
+    if order == 1:
+        return f"{_means()}; inf if m == 1 else {'k*share' if second else 'k*(1 - share)/c'} if valid else nan"
+    # The differential equation divides by m, so a power series is used near 0.
+    exponent, series, moment, factor = 1.5 if second else 2.5, [], math.pi / 2 * 3 / 8, 1.0
+    for j in range(30):
+        series.append(moment * factor)
+        moment *= (2 * j + 5) / (2 * j + 6)
+        factor *= (exponent + j) / (j + 1)
+    first = "k*(1 - m*share) - 2*c*k*share" if second else "(k/4 - (1 - 2*m)*(k*(1 - share)/c/2))*(4/3)"
+    lines = [_means(), "near = abs(m) < 0.3; z = m if near else 0.0; u = 1.0 if near else m"]
+    return "; ".join([*lines, f"inf if m == 1 else (({polynomial(series, 'z')}) if near else ({first})/u/c) if valid else nan"])
+
+
 # The gamma function
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
@@ -208,7 +308,6 @@ ZETA_LESS_1 = (
     *(2.3845050272773299e-7, 1.1921992596531107e-7, 5.960818905125948e-8, 2.980350351465228e-8, 1.4901554828365041e-8),
 )
 """The values zeta(k) - 1 for k = 2, 3, ..., which are the Taylor coefficients of lgamma at 2 multiplied by (-1)**k*k."""
-EULER = 0.57721566490153286
 _TAIL_OF_LOG = tuple(b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI[:8], start=1))
 _AT_2 = (1 - EULER, *((-1) ** k * z / k for k, z in enumerate(ZETA_LESS_1, start=2)))
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from autodiff_cli.errors import NotPrecise
 from autodiff_cli.precise.arithmetic import Arithmetic, Real
+from autodiff_cli.precise.bessel import BESSEL
 from autodiff_cli.precise.elementary import Entry, log1p, ndtr, xlogy
 
 # The normal distribution
@@ -246,6 +247,7 @@ SPECIAL: dict[str, Entry] = {
     **{f"i{n}e": partial(_bessel_scaled, n=n) for n in (0, 1)},
     "bessel_i": _bessel_i,
     "bessel_j": _bessel_j,
+    **BESSEL,
     "normal_logpdf": _normal_logpdf,
     "binomial_logpmf": _binomial_logpmf,
     "poisson_logpmf": _poisson_logpmf,

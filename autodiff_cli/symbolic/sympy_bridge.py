@@ -39,7 +39,10 @@ _SAME = (
     "factorial",
     *("sec", "csc", "cot"),
 )
-_NAMES = {"abs": "Abs", "ceil": "ceiling", "max": "Max", "min": "Min", "lgamma": "loggamma", "expi": "Ei"}
+_NAMES = {"abs": "Abs", "ceil": "ceiling", "max": "Max", "min": "Min", "lgamma": "loggamma", "expi": "Ei"} | {
+    **{"airy_ai": "airyai", "airy_ai_prime": "airyaiprime", "airy_bi": "airybi", "airy_bi_prime": "airybiprime"},
+    **{"ellipk": "elliptic_k", "ellipe": "elliptic_e"},
+}
 _COMPARISONS = {name: name.capitalize() for name in COMPARISONS}
 _LOGIC = {name: name.removeprefix("logical_").capitalize() for name in LOGIC}
 _SYMBOLS = {"pi": "pi", "e": "E", "inf": "oo", "nan": "nan", "true": "true", "false": "false"}

@@ -77,7 +77,18 @@ def calls(magnitudes: Sequence[float] = MAGNITUDES, few: Sequence[float] = FEW) 
     return list(found.values())
 
 
-SECTIONS = ("elementary", "trigonometry", "activation", "special", "faddeeva", "bessel", "factorials", "logarithms", "density")
+SECTIONS = (
+    "elementary",
+    "trigonometry",
+    "activation",
+    "special",
+    "faddeeva",
+    "bessel",
+    "elliptic",
+    "factorials",
+    "logarithms",
+    "density",
+)
 """Where the functions of numbers are declared."""
 ONLY_IN_RULES = (
     "hazard",
@@ -129,7 +140,8 @@ INSIDE = {
 """Points besides: close to the ends of a domain, or to a zero."""
 NEGATIVE = ((-0.5, -2.3, 1.7, -0.3, 0.4), (1.2, 0.6, -1.4, -0.9, -3.7))
 LIMITS = {
-    **dict.fromkeys(("j0", "j1", "bessel_j"), (0.0, 1e6)),  # SciPy's lose digits further out
+    **dict.fromkeys(("j0", "j1", "y0", "y1", "bessel_j"), (0.0, 1e6)),  # SciPy's lose digits further out
+    "ellipe": (0.0, 1e150),  # whose formula has powers that overflow
     "beta": (0.1, math.inf),  # whose second derivatives cancel closer to 0
     "poisson_logpmf": (1e-4, 1e6),
     **dict.fromkeys(("gelu", "normal_logpdf"), (0.0, 1e150)),

@@ -1,0 +1,134 @@
+"""Arbitrary-precision Bessel and Airy functions and elliptic integrals of scalars; see ``elementary`` for their signatures.
+
+mpmath takes minutes for some arguments, such as modified Bessel functions of whole orders.  These functions are computed here
+from an integral; the others are refused where mpmath would take long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+from autodiff_cli.errors import NotPrecise
+from autodiff_cli.precise.arithmetic import Arithmetic, Context, Real
+from autodiff_cli.precise.elementary import Entry
+
+_FAR = 1e30
+"""The largest argument of an oscillating function, whose phase needs more digits than this exponent."""
+
+
+def _first_kind(mp: Context, v: Real, x: Real, sign: int) -> Real:
+    """Return I_v(x) (sign 1) or J_v(x) (sign -1) from the power series, for x <= 1 (DLMF 10.2.2 and 10.25.2)."""
+    q = sign * x * x / 4
+    term = mp.rgamma(v + 1)
+    total, k = term, 1
+    while k < 3 or abs(term) > abs(total) * mp.eps:
+        term = term * q / (k * (k + v))
+        total, k = total + term, k + 1
+    return mp.power(x / 2, v) * total
+
+
+def bessel_k(m: Arithmetic, v: Real, x: Real) -> Real:
+    """Return the modified Bessel function of the second kind of real order."""
+    mp, v = m.mp, abs(v)
+    if mp.isnan(x) or mp.isnan(v) or x < 0:
+        return mp.nan
+    if mp.isinf(x) or mp.isinf(v) or not x:
+        return mp.inf if not mp.isinf(x) else m.zero if not mp.isinf(v) else mp.nan
+    return _rounded(mp, lambda: _near(m, v, x, 1) if x < 1 else _integral(mp, v, x))
+
+
+def _rounded(mp: Context, compute: Callable[[], Real]) -> Real:
+    """Return the result of a function that raises the precision, rounded to the present precision."""
+    precision = mp.prec
+    try:
+        value = compute()
+    finally:
+        mp.prec = precision
+    return value * 1
+
+
+def _near(m: Arithmetic, v: Real, x: Real, sign: int) -> Real:
+    """Return K_v(x) (sign 1) or Y_v(x) (sign -1) from two functions of the first kind, for x <= 1 (DLMF 10.2.3 and 10.27.4)."""
+    mp = m.mp
+    if abs(v) > 1e6:
+        raise NotPrecise("a Bessel function of a large order")
+    wanted = mp.prec
+    mp.prec = wanted + 20 + 2 * max(mp.mag(v) if v else 0, 0)
+    off = abs(v - mp.nint(v))
+    if off < mp.mpf(2) ** -wanted:  # the difference vanishes at whole orders: use an order beside
+        off = mp.mpf(2) ** -(wanted + 20)
+        mp.prec *= 2
+        v = v + off
+    mp.prec += max(-mp.mag(off), 0) + (max(-mp.mag(x), 0) if abs(v) < 1 else 0)
+    negative, positive = _first_kind(mp, -v, x, sign), _first_kind(mp, v, x, sign)
+    if sign > 0:
+        return (negative - positive) * mp.pi / (2 * mp.sinpi(v))
+    return (mp.cospi(v) * positive - negative) / mp.sinpi(v)
+
+
+def _integral(mp: Context, v: Real, x: Real) -> Real:
+    """Return the integral of exp(-x*cosh(t) + v*t)/2 over all t by the trapezoidal rule (DLMF 10.32.9).
+
+    The step follows from the growth of the integrand at the distance ``strip`` from the real axis.
+    """
+    size = mp.hypot(x, v)
+    mp.prec += 20 + max(mp.mag(size), 0)
+    digits = float(mp.prec) * 0.6931471805599453
+    strip = min(1.5, math.sqrt(2 * digits / float(min(size, mp.mpf(10) ** 300))))
+    step = mp.mpf(2 * math.pi * strip) / (digits + size * strip**2)
+    peak = mp.asinh(v / x)
+    highest = v * peak - x * mp.cosh(peak)
+    total = mp.mpf(1)
+    for direction in (1, -1):
+        t, term = peak, mp.mpf(1)
+        while term > total * mp.eps:
+            t = t + direction * step
+            term = mp.exp(v * t - x * mp.cosh(t) - highest)
+            total = total + term
+    return total * step * mp.exp(highest) / 2
+
+
+def _bessel_y(m: Arithmetic, v: Real, x: Real) -> Real:
+    mp = m.mp
+    if mp.isnan(x) or x < 0:
+        return mp.nan
+    if not x or mp.isinf(x):
+        return m.zero if x else -mp.inf
+    if x > _FAR:
+        raise NotPrecise("yv of a large argument")
+    return _rounded(mp, lambda: _near(m, v, x, -1)) if x < 1 else mp.bessely(v, x)
+
+
+def _airy(m: Arithmetic, x: Real, name: str, derivative: int) -> Real:
+    mp = m.mp
+    if not m.finite(x):
+        return mp.nan if mp.isnan(x) or (x < 0 and derivative) else m.zero if x < 0 or name == "airyai" else mp.inf
+    if abs(x) > _FAR:
+        raise NotPrecise("an Airy function of a large argument")
+    function: Callable[..., Real] = getattr(mp, name)
+    return function(x, derivative=derivative)
+
+
+def _elliptic(m: Arithmetic, x: Real, name: str) -> Real:
+    mp = m.mp
+    if mp.isnan(x) or x > 1:
+        return mp.nan
+    if mp.isinf(x):
+        return m.zero if name == "ellipk" else mp.inf
+    return mp.ellipk(x) if name == "ellipk" else mp.ellipe(x)
+
+
+BESSEL: dict[str, Entry] = {
+    "k0": lambda m, x: bessel_k(m, m.zero, x),
+    "k1": lambda m, x: bessel_k(m, m.mp.mpf(1), x),
+    "y0": lambda m, x: _bessel_y(m, m.zero, x),
+    "y1": lambda m, x: _bessel_y(m, m.mp.mpf(1), x),
+    "airy_ai": partial(_airy, name="airyai", derivative=0),
+    "airy_ai_prime": partial(_airy, name="airyai", derivative=1),
+    "airy_bi": partial(_airy, name="airybi", derivative=0),
+    "airy_bi_prime": partial(_airy, name="airybi", derivative=1),
+    "ellipk": partial(_elliptic, name="ellipk"),
+    "ellipe": partial(_elliptic, name="ellipe"),
+}
