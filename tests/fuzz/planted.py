@@ -41,8 +41,8 @@ def _leaves_grad_mode() -> int:
 
 
 def _eats() -> int:
-    oracles.MOST_GROWTH = 1 << 29  # here, in the process of the command
-    np.ones(3 << 25)
+    oracles.MOST_GROWTH = 1 << 26  # here, in the process of the command
+    np.ones(3 << 22)
     return 0
 
 
