@@ -116,10 +116,26 @@ def test_curvature_of_a_published_model() -> None:
     assert found.curvature.intrinsic == pytest.approx(0.0920, abs=5e-5)
 
 
+@pytest.mark.parametrize("name", ["MGH17", "BoxBOD", "Eckerle4"])
+def test_starts_are_found_without_any(name: str) -> None:
+    known = regression(name)
+    found = ad.fit(known.model, known.columns)
+    assert found.converged
+    assert found.residual["rss"] == pytest.approx(known.rss, rel=1e-9)
+
+
+def test_a_range_tries_several_starts() -> None:
+    known = regression("ENSO")
+    start = {**known.starts[0], "b4": "10:100", "b7": (10, 100)}
+    found = ad.fit(known.model, known.columns, at=start)
+    assert found.residual["rss"] == pytest.approx(known.rss, rel=1e-9)
+    assert 10 <= found.parameters["b4"]["start"] <= 100
+
+
 @pytest.mark.parametrize(
     ("expression", "options", "words"),
     [
-        ("y = a + b*x", {"at": {"a": 1}}, "'b' is neither a column"),
+        ("z = a + b*x", {"at": {"a": 1}}, "'z' is neither a column"),
         ("y = log(a*x)", {"at": {"a": -1}}, r"row 1: the residual is not finite at the start"),
         ("y = a*x; y = b", {"at": {"a": 1, "b": 1}}, "a model is one equation"),
         ("y = a*x", {"at": {"a": 1}, "sigma": "x - 1"}, "row 1: sigma is 0"),

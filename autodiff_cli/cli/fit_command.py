@@ -83,7 +83,7 @@ def command(
     result = fit(
         options.read_expression(expr),
         source,
-        at=bindings(at, "at"),
+        at=at,
         const=bindings(const, "const"),
         let=dict(map(as_let, lets)),
         sigma=sigma,

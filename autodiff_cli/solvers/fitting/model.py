@@ -14,7 +14,7 @@ import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.compiler.gradient import gradient
-from autodiff_cli.compiler.instruction import Operand
+from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.program import Compiled, Program, terms
 from autodiff_cli.errors import LimitError, NotRecordable, ShapeError
 from autodiff_cli.evaluation.bindings import variables
@@ -120,6 +120,16 @@ class Model:
             out = np.empty((len(program.outputs), rows.stop - start))
             program.run({**scalars, **{name: column[rows] for name, column in self.columns.items()}}, list(out))
             yield rows, out if self.reason is None else self._arranged(kind, out, direction)
+
+    def mixed_zero(self) -> NDArray[np.bool_]:
+        """Return which second derivatives are 0 everywhere by the structure of the model, of shape (n, n)."""
+        n = len(self.parameters)
+        found = np.zeros((n, n), bool)
+        if self.reason is None:
+            rows, columns = np.tril_indices(n)
+            results = self._results("second")[n + 1 :]
+            found[rows, columns] = found[columns, rows] = [type(one) is not Instruction and one == 0 for one in results]
+        return found
 
     def evaluation(self, row: int, p: Vector) -> Evaluation:
         """Return the eager evaluation of one row, with the trace that explains a value that is not finite."""

@@ -45,6 +45,8 @@ class Problem:
         absolute: whether the scale is known, so that standard errors are not scaled by the residuals.
         loss: the loss function.
         threads: the number of threads; by default one for each processor.
+        ranges: the parameters whose start is to be chosen, each with its range or ``None``.
+        tried: the number of starts that were tried.
     """
 
     expression: str
@@ -59,6 +61,8 @@ class Problem:
     absolute: bool = False
     loss: Loss = field(default_factory=Loss)
     threads: int | None = None
+    ranges: Mapping[str, Interval | None] = field(default_factory=dict)
+    tried: int = 1
 
     @property
     def free(self) -> tuple[str, ...]:

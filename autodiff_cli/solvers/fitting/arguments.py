@@ -1,0 +1,192 @@
+"""The arguments of ``fit``: from the texts and values of a user to a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.errors import MissingValue, UsageError, setting
+from autodiff_cli.evaluation.bindings import bindings, constant, named
+from autodiff_cli.evaluation.evaluation import given_values
+from autodiff_cli.evaluation.ranges import COLON, interval
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.tree import Syntax, pieces, walk
+from autodiff_cli.solvers.bounds import check_names, intervals
+from autodiff_cli.solvers.equations import Equations
+from autodiff_cli.solvers.fitting.engine.loss import LOSSES, Loss
+from autodiff_cli.solvers.fitting.model import Model
+from autodiff_cli.solvers.fitting.problem import Problem, parsed, unknown_names
+from autodiff_cli.suggest import suggestion
+from autodiff_cli.wording import listed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from autodiff_cli.data.columns import Data, Dataset, Source
+    from autodiff_cli.evaluation.evaluation import Value
+    from autodiff_cli.solvers.bounds import Interval
+
+    Vector = NDArray[np.float64]
+    Start = Value | Interval
+    """The start of a parameter: a number, an expression, or a range as a text or a pair of numbers."""
+
+
+def problem_of(
+    expression: str,
+    data: Data,
+    *,
+    at: Mapping[str, Start] | Iterable[str] | None = None,
+    const: Mapping[str, Value] | None = None,
+    let: Mapping[str, str] | None = None,
+    sigma: str | None = None,
+    weights: str | None = None,
+    fix: Iterable[str] = (),
+    bounds: Iterable[str] | Mapping[str, str | Interval] = (),
+    tie: Iterable[str] | Mapping[str, str] = (),
+    loss: str | None = None,
+    threads: int | None = None,
+    on_error: str = "stop",
+) -> Problem:
+    """Return the problem that the arguments of ``fit`` describe; see there."""
+    if sigma is not None and weights is not None:
+        raise UsageError(
+            f"{setting('sigma')} and {setting('weights')} exclude each other",
+            hint=f"{setting('sigma')} takes known standard deviations, {setting('weights')} relative weights",
+        )
+    starts, ranges = _starts(at or {})
+    _, constants = given_values(None, const, "float64")
+    from autodiff_cli.data.columns import Source
+
+    lets = dict(let or {})
+    ties = _ties(tie)
+    source = Source(data)
+    try:
+        columns = {name.strip() for name in source.names} | lets.keys()
+        for name in (*starts, *ranges, *constants, *ties):
+            if name in columns:
+                raise UsageError(
+                    f"'{name}' is a column of {source.name}, but it is also given a value",
+                    hint="give the parameter another name in the model",
+                )
+        statements = parsed(expression, ties, columns | starts.keys() | ranges.keys() | constants.keys())
+        model = statements.program(statements.equations[0].residual)
+        parameters = unknown_names(statements, columns, {*constants})
+        used = {name: lets.get(name, name) for name in columns if name in _names(model)}
+        for text in (sigma, weights):
+            used.update({name: lets.get(name, name) for name in _names(parse(text)) if name in columns} if text else {})
+        if not used:
+            raise _no_data(source, parameters)
+        ranges.update({name: None for name in parameters if name not in starts and name not in ranges})
+        _check_free(parameters, ranges, statements, source)
+        table = source.read(used, on_error, threads or 1)
+    finally:
+        source.close()
+    start = {name: starts.get(name, 1.0) for name in parameters}
+    fixed = tuple(fix)
+    box = intervals(bounds, "bounds")
+    check_names(fixed, [*parameters], "fix", "parameter")
+    check_names(box, [*parameters], "bounds", "parameter")
+    return Problem(
+        expression, statements, table, start, fixed, tuple(ties), constants, box, _scale(sigma, weights, table, constants),
+        sigma is not None, _loss(loss), threads, {name: ranges[name] for name in parameters if name in ranges},
+    )  # fmt: skip
+
+
+def _names(tree: Syntax) -> set[str]:
+    return {node.text for node in walk(tree) if node.kind == "NAME"}
+
+
+def _no_data(source: Source, parameters: Sequence[str]) -> UsageError:
+    return UsageError(
+        f"the model names no column of {source.name}, which has {', '.join(source.names)}",
+        hint=f"use {setting('let', f'{parameters[0]}=COLUMN')} for a column with another name" if parameters else "name columns",
+    )
+
+
+def _ties(tie: Iterable[str] | Mapping[str, str]) -> dict[str, str]:
+    given = dict(tie) if isinstance(tie, Mapping) else {}
+    for text in () if isinstance(tie, Mapping) else tie:
+        given.update(named(text, "tie", "1 - b2"))
+    return given
+
+
+def _starts(given: Mapping[str, Start] | Iterable[str]) -> tuple[dict[str, float], dict[str, Interval | None]]:
+    """Return the starts that are numbers, and those that are ranges.
+
+    Raises:
+        UsageError: if a start is not a number or a range.
+    """
+    pairs: list[tuple[str, Start]] = []
+    if isinstance(given, Mapping):
+        pairs.extend(given.items())
+    else:
+        pairs.extend(pair for text in given for pair in named(text, "at"))
+    numbers: dict[str, float] = {}
+    ranges: dict[str, Interval | None] = {}
+    for name, value in pairs:
+        if name in numbers or name in ranges:
+            raise UsageError(f"'{name}' is given twice with {setting('at')}", hint="give each parameter one start")
+        if isinstance(value, str) and len(pieces(value, COLON)) > 1:
+            ranges[name] = interval(value, "at")
+        elif isinstance(value, tuple) and len(value) == 2:
+            ranges[name] = (float(value[0]), float(value[1]))
+        else:
+            array = np.asarray(bindings([f"{name}={value}"], "at")[name] if isinstance(value, str) else value, float)
+            if array.ndim or not np.isfinite(array):
+                raise UsageError(f"the start of '{name}' is not a number", hint=f"write {setting('at', f'{name}=1')}")
+            numbers[name] = float(array)
+    return numbers, ranges
+
+
+def _check_free(parameters: Sequence[str], ranges: Mapping[str, Interval | None], statements: Equations, source: Source) -> None:
+    """Raise an error if a name that has no start looks like a misspelt column or stands alone on the left side.
+
+    Raises:
+        MissingValue: if it does.
+    """
+    left = statements.equations[0].left
+    for name in parameters:
+        if name in ranges and ranges[name] is None:
+            hint = suggestion(name, source.names)
+            if hint or (left.kind == "name" and left.children[0].text == name):
+                raise MissingValue(
+                    f"'{name}' is neither a column of {source.name} nor given a start",
+                    hint=hint or f"the columns: {', '.join(source.names)}",
+                )
+
+
+def _loss(text: str | None) -> Loss:
+    if text is None:
+        return Loss()
+    name, colon, scale = text.partition(":")
+    if name not in LOSSES:
+        raise UsageError(f"unknown loss '{name}'", hint=suggestion(name, LOSSES) or f"use {listed(LOSSES[1:], 'or')}")
+    value = float(constant(scale, "loss")) if colon else 1.0
+    if not value > 0 or not np.isfinite(value):
+        raise UsageError(
+            f"the scale of {setting('loss')} must be positive, not {scale}", hint=f"write {setting('loss', f'{name}:1.5')}"
+        )
+    return Loss(name, value)
+
+
+def _scale(sigma: str | None, weights: str | None, table: Dataset, constants: Mapping[str, Value]) -> Vector | None:
+    """Return the factor of each residual.
+
+    Raises:
+        UsageError: if a standard deviation or a weight is not positive, or depends on a name that is not a column.
+    """
+    text, name = (sigma, "sigma") if sigma is not None else (weights, "weights")
+    if text is None:
+        return None
+    others = unknown_names(parsed(text, {}, set(table.columns)), set(table.columns), set(constants))
+    if others:
+        raise UsageError(f"{setting(name)} contains '{others[0]}', which is not a column", hint="use numbers and columns")
+    model = Model(text, parse(text), (), table.columns, constants)
+    found = model.values(np.zeros(0))
+    bad = ~(np.isfinite(found) & (found > 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise UsageError(f"{table.place(row)}: {setting(name)} is {found[row]:g}", hint="every row needs a positive number")
+    return 1 / found if sigma is not None else np.sqrt(found)

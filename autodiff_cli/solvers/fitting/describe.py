@@ -1,0 +1,127 @@
+"""The result of a fit at a point, with every fact about it computed afresh."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.errors import setting
+from autodiff_cli.ops.scipy_backend import from_scipy
+from autodiff_cli.solvers.fitting.engine.curvature import Curvature, curvature
+from autodiff_cli.solvers.fitting.engine.proof import Proof, proof
+from autodiff_cli.solvers.fitting.precise_residuals import noisy, refined
+from autodiff_cli.solvers.fitting.problem import Problem
+from autodiff_cli.solvers.fitting.result import Fit, by_names
+from autodiff_cli.solvers.fitting.statistics import covariance, quantile, residual_statistics
+from autodiff_cli.solvers.fitting.undetermined import undetermined
+from autodiff_cli.wording import plural
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+
+MOST_CURVED = 50_000_000
+"""The maximum number of operations for the curvature; for longer data, it is small."""
+OUTLIERS = 3
+"""The number of residuals that the report lists."""
+
+
+def described(problem: Problem, point: Vector, level: float) -> Fit:
+    """Return the result at a point, with every fact about it computed afresh."""
+    facts = proof(problem.objective, point, problem.box, problem.data.rows)
+    if not len(facts.null) and noisy(problem, facts.linear.rest):
+        better = refined(problem, point, facts.free)
+        if better is not None:
+            point, linear = better
+            facts = facts._replace(linear=linear)
+    found = Fit(problem, point, facts, level)
+    matrix = covariance(facts, problem.data.rows, problem.absolute)
+    errors = np.sqrt(np.diag(matrix))
+    dof = problem.data.rows - int(facts.free.sum())
+    k = quantile(level, dof, problem.absolute)
+    fitted = dict(zip(problem.free, point.tolist(), strict=True))
+    found.values = {name: fitted.get(name, start) for name, start in problem.start.items()}
+    found.errors = dict(zip(problem.free, errors.tolist(), strict=True))
+    found.parameters = {}
+    for name, value in found.values.items():
+        error = found.errors.get(name, np.nan)
+        known = bool(np.isfinite(error))
+        held = name in fitted and not facts.free[problem.free.index(name)]
+        found.parameters[name] = {
+            "value": value,
+            "std_error": error if known else None,
+            "interval": [value - k * error, value + k * error] if known else None,
+            "start": problem.start[name],
+            "fixed": name in problem.fixed,
+            "at_bound": ("lower" if value <= problem.bounds[name][0] else "upper") if held else None,
+        }
+    free = tuple(name for name, one in zip(problem.free, facts.free, strict=True) if one)
+    part = matrix[np.ix_(facts.free, facts.free)]
+    found.covariance = by_names(free, part)
+    with np.errstate(all="ignore"):
+        found.correlation = by_names(free, part / np.sqrt(np.outer(np.diag(part), np.diag(part))))
+    found.residual, found.statistics = residual_statistics(problem, facts, _total(problem))
+    found.curvature = _curvature(problem, point, facts)
+    found.scaled = "sigma" if problem.absolute else "weights" if problem.scale is not None else "residuals"
+    found.outliers = _outliers(problem, point, found.residual["std"])
+    return found
+
+
+def judge(result: Fit, ended: str, most: int) -> None:
+    """Set the verdict of a result from the facts about its point."""
+    facts = result.proof
+    if facts.minimum:
+        result.converged, result.verdict = True, "minimum"
+    elif len(facts.null):
+        result.verdict = "singular"
+        result.reason = undetermined(result.problem.objective, result.point, result.problem.free, facts.null)
+        result.advice = f"rewrite the model, or fix a parameter with {setting('fix')}"
+    elif not facts.quadratic.finite:
+        result.reason = "the derivatives at the best point are not finite"
+    elif ended == "steps":
+        result.reason = f"no minimum after {plural(most, 'step')}"
+        result.advice = f"choose other starting values with {setting('at')}, or more steps with {setting('max_steps')}"
+    elif not facts.positive:
+        result.verdict = "saddle"
+        result.reason = "the point is not a minimum: the exact Hessian is not positive definite"
+    else:
+        result.reason = f"the steps end before the minimum: the relative offset is {facts.offset:.1g}"
+
+
+def _total(problem: Problem) -> float | None:
+    """Return the weighted sum of squares of the left side about its mean; ``None`` if it depends on parameters."""
+    y = problem.response
+    if y is None:
+        return None
+    w = np.ones_like(y) if problem.scale is None else problem.scale**2
+    return float(np.sum(w * (y - np.sum(w * y) / np.sum(w)) ** 2))
+
+
+def _curvature(problem: Problem, point: Vector, facts: Proof) -> Curvature | None:
+    """Return the curvatures at the solution; ``None`` if they are not defined, or take too long for long data."""
+    n = int(facts.free.sum())
+    dof = problem.data.rows - n
+    plain = problem.loss.plain and facts.free.all() and facts.positive and not len(facts.null)
+    if not plain or not n or dof <= 0 or problem.data.rows * n**3 > MOST_CURVED:
+        return None
+    if problem.absolute:
+        radius = math.sqrt(float(from_scipy("chdtri")(n, 0.05)))
+    else:
+        radius = facts.linear.rest / math.sqrt(dof) * math.sqrt(n * float(from_scipy("fdtri")(n, dof, 0.95)))
+    blocks = (block for _, block in problem.objective.blocks("second", point))
+    return curvature(blocks, facts.linear.factor, radius)
+
+
+def _outliers(problem: Problem, point: Vector, std: float | None) -> list[dict[str, object]]:
+    """Return the largest residuals in units of their standard deviation."""
+    u = problem.model.values(point) * (1 if problem.scale is None else problem.scale)
+    unit = 1.0 if problem.absolute else std
+    if not unit or not np.isfinite(u).all():
+        return []
+    largest = np.argsort(-np.abs(u), kind="stable")[:OUTLIERS]
+    return [
+        {"row": problem.data.line(i), "place": problem.data.place(i), "standardized": float(u[i] / unit)} for i in largest.tolist()
+    ]

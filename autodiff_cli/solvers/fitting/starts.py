@@ -1,0 +1,141 @@
+"""The choice of starting values for parameters without one, and for those with a range: a deterministic search.
+
+Parameters in which the model is linear are solved for at each trial, as in variable projection (Golub and Pereyra, "The
+differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate", 1973).  The other parameters
+follow a Halton sequence over signs and magnitudes, or over their range.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.errors import NotSolved, setting
+from autodiff_cli.solvers.fitting.engine.minimize import Minimizer
+from autodiff_cli.solvers.fitting.problem import Problem
+from autodiff_cli.wording import listed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from autodiff_cli.solvers.bounds import Interval
+
+    Vector = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+TRIALS = 600
+"""The number of points at which the objective is compared."""
+SOLVED = 10
+"""The number of points from which the problem is solved."""
+STEPS = 150
+"""The maximum number of steps of such a solution."""
+ROWS = 2_000
+"""The maximum number of rows of the search."""
+DECADES = 2.0
+"""The magnitudes of a parameter without a range: from 10**-DECADES to 10**DECADES, and further with the size of the data."""
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
+
+
+def started(problem: Problem) -> Problem:
+    """Return the problem with a start for every parameter.
+
+    Raises:
+        NotSolved: if the model is not finite at any point that was tried.
+    """
+    wanted = [name for name in problem.free if name in problem.ranges]
+    if not wanted:
+        return problem
+    every = -(-problem.data.rows // ROWS)
+    small = problem.only(np.arange(0, problem.data.rows, every)) if every > 1 else problem
+    points = _points(small, wanted)
+    best: list[tuple[float, int, Vector]] = []
+    with np.errstate(all="ignore"):
+        for i, point in enumerate(points):
+            value = small.objective.value(point)
+            if math.isfinite(value) and small.objective.linear(point).finite:
+                best.append((value, i, point))
+        if not best:
+            raise NotSolved(
+                f"no start for {listed(wanted)}: the model is not finite at any of the {len(points)} points that were tried",
+                hint=f"give starting values with {setting('at', ','.join(f'{name}=1' for name in wanted))}",
+            )
+        best.sort(key=lambda one: one[:2])
+        ends = [(Minimizer(small.objective, point, small.box, STEPS).run().value, i, point) for _, i, point in best[:SOLVED]]
+    least = min(value for value, _, _ in ends)
+    chosen = next(point for value, _, point in ends if value <= least * (1 + 1e-9) + 1e-300)
+    start = {**problem.start, **dict(zip(problem.free, map(_short, chosen), strict=True))}
+    return replace(problem, start=start, tried=len(points))
+
+
+def _short(value: float) -> float:
+    """Return a start with few digits."""
+    return float(f"{value:.4g}")
+
+
+def _points(problem: Problem, wanted: list[str]) -> list[Vector]:
+    """Return the points to try: those of the sequence, with the linear parameters solved for."""
+    linear = _linear(problem, wanted)
+    others = [i for i, name in enumerate(problem.free) if name in wanted and not linear[i]]
+    size = max((float(np.max(np.abs(column))) for column in problem.data.columns.values()), default=1.0)
+    reach = DECADES + abs(math.log10(size)) if size > 0 else DECADES
+    places = [(float(np.min(column)), float(np.max(column))) for column in problem.data.columns.values()]
+    found = []
+    for k in range(TRIALS if others else 1):
+        point = problem.first.copy()
+        for dimension, i in enumerate(others):
+            u, v = (_halton(k + 1, _PRIMES[(2 * dimension + side) % len(_PRIMES)]) for side in (0, 1))
+            known = problem.ranges[problem.free[i]] or problem.bounds.get(problem.free[i])
+            # Every other value is a place among the data, such as the position of a peak.
+            place = places[int(2 * v * len(places)) % len(places)] if v >= 0.5 and known is None else known
+            point[i] = _placed(u, place, reach)
+        found.append(problem.box.inside(_solved_for(problem, point, linear) if linear.any() else point))
+    return found
+
+
+def _linear(problem: Problem, wanted: list[str]) -> Mask:
+    """Return which parameters without a range the model is linear in, all of them together."""
+    zero = problem.model.mixed_zero()
+    found = np.zeros(len(problem.free), bool)
+    for i, name in enumerate(problem.free):
+        if name in wanted and problem.ranges[name] is None and zero[i, found | (np.arange(len(found)) == i)].all():
+            found[i] = True
+    return found
+
+
+def _solved_for(problem: Problem, point: Vector, linear: Mask) -> Vector:
+    """Return the point with the best values of the parameters that the model is linear in."""
+    point = point.copy()
+    point[linear] = 0.0
+    part = problem.objective.linear(point).of(linear)
+    if part.finite:
+        norms = np.where(part.norms > 0, part.norms, 1.0)
+        point[linear] = -np.linalg.lstsq(part.factor / norms, part.image, rcond=1e-12)[0] / norms
+    return point
+
+
+def _halton(k: int, base: int) -> float:
+    """Return element k of the van der Corput sequence of a base."""
+    value, unit = 0.0, 1.0
+    while k:
+        unit /= base
+        value += unit * (k % base)
+        k //= base
+    return value
+
+
+def _placed(u: float, interval: Interval | None, reach: float) -> float:
+    """Return the number at a fraction of an interval, or of all signs and magnitudes."""
+    low, high = interval or (-math.inf, math.inf)
+    if math.isfinite(low) and math.isfinite(high):
+        if low > 0 and high / low > 100:
+            return low * math.pow(high / low, u)
+        if high < 0 and low / high > 100:
+            return high * math.pow(low / high, u)
+        return low + u * (high - low)
+    if low >= 0 or high <= 0:  # one sign
+        start, sign = (low, 1.0) if low >= 0 else (high, -1.0)
+        return start + sign * 10 ** (reach * (2 * u - 1))
+    return math.copysign(10 ** (reach * (2 * abs(2 * u - 1) - 1)), u - 0.5)
