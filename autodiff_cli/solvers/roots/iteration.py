@@ -26,6 +26,9 @@ FARTHEST = 1.0
 CLOSE = 1e-7
 """A relative step below which a point may be a root to rounding."""
 
+_VANISHING = 1e-20
+"""A part of the magnitude of the unknowns below which they are 0 to rounding: steps to a multiple root at 0 do not end."""
+
 
 class Step(NamedTuple):
     """A step of an iteration.
@@ -90,9 +93,10 @@ def newton_iteration(walk: Walk, point: Point) -> Point:
     problem = walk.problem
     scale = _scale(point.x)
     factor, before = 1.0, None
-    full: list[Vector] = []
+    size = norm(point.x)
+    history: list[tuple[Vector, float]] = []
     while point.finite:
-        step, _ = newton(point)
+        step, _ = newton(point.jacobian, point.f)
         scale = np.maximum(_scale(point.x), 0.1 * scale)
         length = norm(step / scale)
         if not np.isfinite(length) or length == 0:
@@ -101,6 +105,7 @@ def newton_iteration(walk: Walk, point: Point) -> Point:
             return point
         if before is not None:
             factor = min(1.0, factor * before[0] * norm(before[1] / scale) / (norm((before[1] - step) / scale) * length or 1e-300))
+        factor = 1.0 if factor > 0.99 else factor
         factor = min(factor, FARTHEST / float(np.max(np.abs(step) / (np.abs(point.x) + 1.0))))
         found = _shortened(problem, point, step, scale, factor)
         if found is None:
@@ -108,17 +113,18 @@ def newton_iteration(walk: Walk, point: Point) -> Point:
         reached, bar, factor = found
         before = (length, bar)
         done = "newton" if factor == 1 else "damped"
-        full = [*full[-2:], step] if factor == 1 else []
-        times = _multiplicity([norm(each / scale) for each in full])
+        history = [*history[-2:], (step, factor)]
+        times = _multiplicity([norm(each / scale) for each, _ in history], [part for _, part in history])
         if times > 1:  # at a multiple root, each step covers the same part of the distance
             far = problem.at(point.x + times * step)
             if far.finite and norm(far.f) < 0.5 * norm(reached.f):
-                reached, done, before, full = far, f"newton x{times}", None, []
+                reached, done, before, history = far, f"newton x{times}", None, []
         moved = norm(reached.x - point.x)
         if moved == 0:
             return reached
         point = reached
-        if not walk.take(point, moved, done):
+        size = max(size, norm(point.x))
+        if not walk.take(point, moved, done) or norm(point.x) < _VANISHING * size:
             return point
     return point
 
@@ -135,11 +141,11 @@ def _shortened(problem: Problem, point: Point, step: Vector, scale: Vector, fact
     raised = False
     while factor >= SMALLEST_FACTOR:
         reached = problem.at(point.x + factor * step)
-        if not reached.finite:
+        if not np.isfinite(reached.f).all():
             factor /= 4
             raised = True
             continue
-        bar, _ = newton(Point(point.x, reached.f, point.jacobian))
+        bar, _ = newton(point.jacobian, reached.f)
         ratio = norm(bar / scale) / length
         curve = norm((bar - (1 - factor) * step) / scale)
         better = 0.5 * length * factor**2 / curve if curve else 1.0
@@ -153,17 +159,15 @@ def _shortened(problem: Problem, point: Point, step: Vector, scale: Vector, fact
     return None
 
 
-def _multiplicity(lengths: list[float]) -> int:
-    """Return the multiplicity of the root that three full steps approach: of the distance, a step covers its reciprocal.
+def _multiplicity(lengths: list[float], factors: list[float]) -> int:
+    """Return the multiplicity m of the root that three Newton steps approach; 1 if they do not agree on one.
 
-    The result is 1 if the lengths of the steps do not have one ratio.
+    A Newton step covers 1/m of the distance, so the next one is shorter by the factor ``1 - factor/m``.
     """
-    if len(lengths) < 3:
+    if len(lengths) < 3 or not lengths[2] < lengths[1] < lengths[0]:
         return 1
-    previous, last = lengths[1] / lengths[0], lengths[2] / lengths[1]
-    if not 0.3 < last < 0.98 or abs(last - previous) > 0.2 * (1 - last):
-        return 1
-    return round(1 / (1 - last))
+    first, last = (factors[i] / (1 - lengths[i + 1] / lengths[i]) for i in range(2))
+    return round(last) if abs(last - first) < 0.2 * last and last < 100 else 1
 
 
 def trust_region(walk: Walk, point: Point) -> Point:
@@ -184,7 +188,7 @@ def trust_region(walk: Walk, point: Point) -> Point:
             return point
         reached = problem.at(point.x + step)
         expected = size**2 - norm(point.f + point.jacobian @ step) ** 2
-        gain = (size - norm(reached.f)) * (size + norm(reached.f)) / expected if reached.finite and expected > 0 else -1.0
+        gain = (size - norm(reached.f)) * (size + norm(reached.f)) / expected if expected > 0 and reached.finite else -1.0
         if gain > 1e-4:
             point, size = reached, norm(reached.f)
             damping, growth = damping * max(1 / 3, 1 - (2 * gain - 1) ** 3), 2.0

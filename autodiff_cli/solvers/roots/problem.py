@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,18 +24,23 @@ if TYPE_CHECKING:
 EPS = float(np.finfo(float).eps)
 
 
-class Point(NamedTuple):
-    """A point with the residuals and their Jacobian matrix.
+class Point:
+    """A point with the residuals and their Jacobian matrix, which is computed when it is first read.
 
     Attributes:
         x: the n unknowns.
         f: the m residuals.
-        jacobian: the matrix of shape (m, n).
     """
 
-    x: Vector
-    f: Vector
-    jacobian: Matrix
+    def __init__(self, system: System, x: Vector) -> None:
+        self.x = x
+        self.f = system.values(x)
+        self._system = system
+
+    @cached_property
+    def jacobian(self) -> Matrix:
+        """The Jacobian matrix, of shape (m, n)."""
+        return self._system.jacobian(self.x)
 
     @property
     def finite(self) -> bool:
@@ -81,8 +86,8 @@ class Problem:
         self.labels = self.system.labels
 
     def at(self, x: Vector) -> Point:
-        """Return the residuals and the Jacobian matrix at a point."""
-        return Point(x, self.system.values(x), self.system.jacobian(x))
+        """Return the residuals and the Jacobian matrix at given values of the unknowns."""
+        return Point(self.system, x)
 
     def check_finite(self, x: Vector) -> None:
         """Raise an error if a residual is not finite at the start.

@@ -78,7 +78,7 @@ def _polished(problem: Problem, point: Point) -> Point:
     for _ in range(10):
         if not point.finite or not point.f.any():
             return point
-        reached = problem.at(point.x + newton(point)[0])
+        reached = problem.at(point.x + newton(point.jacobian, point.f)[0])
         if not np.isfinite(reached.f).all() or norm(reached.f) >= norm(point.f):
             return point
         point = reached
@@ -89,8 +89,8 @@ def _starts(start: Vector) -> Iterator[Vector]:
     """Yield the start, then points around it and further away: equal for equal starts."""
     yield start
     size = np.maximum(np.abs(start), 0.1 * float(np.max(np.abs(start), initial=0.0)) or 1.0)
-    yield -start if start.any() else np.ones_like(start)
-    yield 0.1 * start
+    for part in (0.1, 0.01, -1.0):
+        yield part * start
     yield np.ones_like(start)
     yield np.zeros_like(start)
     # The additive recurrence with the generalised golden ratio covers a box evenly in any number of dimensions.
@@ -101,4 +101,4 @@ def _starts(start: Vector) -> Iterator[Vector]:
     weights = ratio ** -np.arange(1.0, n + 1)
     for k in range(1, MOST_STARTS):
         unit = 2 * np.modf(0.5 + k * weights)[0] - 1
-        yield (start if k % 3 else 0.0) + unit * np.array([1.0, 3.0, 0.3, 10.0])[k % 4] * size
+        yield (start + unit * size, unit * size, unit, start + 0.3 * unit * size)[k % 4]

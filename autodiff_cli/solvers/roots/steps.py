@@ -32,26 +32,27 @@ def _divisors(matrix: Matrix, axis: int) -> Vector:
     return np.where(sizes > 0, sizes, 1.0)
 
 
-def newton(point: Point, cutoff: float = 1e-13) -> tuple[Vector, int]:
+def newton(jacobian: Matrix, f: Vector, cutoff: float = 1e-13) -> tuple[Vector, int]:
     """Return the full Newton step, and the rank of the Jacobian matrix.
 
     The step is the solution of ``J @ step = -f``; the least-squares solution if there are more equations than unknowns, and the
     shortest solution if there are fewer, or if the matrix is singular.
 
     Args:
-        point: the point.
+        jacobian: the Jacobian matrix, of shape (m, n).
+        f: the m residuals.
         cutoff: the singular values below this part of the largest one count as 0.
     """
-    m, n = point.jacobian.shape
+    m, n = jacobian.shape
     if m > n:  # a change of the rows would change the least-squares solution
-        columns = _divisors(point.jacobian, 0)
-        size = float(np.max(np.abs(point.f), initial=0.0)) or 1.0
-        step, _, rank, _ = np.linalg.lstsq(point.jacobian / columns, -point.f / size, cutoff)
+        columns = _divisors(jacobian, 0)
+        size = float(np.max(np.abs(f), initial=0.0)) or 1.0
+        step, _, rank, _ = np.linalg.lstsq(jacobian / columns, -f / size, cutoff)
         return step * size / columns, int(rank)
-    matrix, rows, columns = scaled(point.jacobian)
+    matrix, rows, columns = scaled(jacobian)
     if m < n:  # a change of the columns would change the shortest solution
         matrix, columns = matrix * columns, np.ones(n)
-    step, _, rank, _ = np.linalg.lstsq(matrix, -point.f / rows, cutoff)
+    step, _, rank, _ = np.linalg.lstsq(matrix, -f / rows, cutoff)
     return step / columns, int(rank)
 
 

@@ -89,7 +89,7 @@ def _verified(problem: Problem, point: Point) -> Check:
     if not np.isfinite(point.jacobian).all():
         verdict = "root" if not point.f.any() else "not_converged"
         return Check(point, verdict, "residual" if verdict == "root" else "", np.zeros(n), EPS * np.abs(x), np.inf, noise)
-    step, rank = newton(point)
+    step, rank = newton(point.jacobian, point.f)
     condition = _condition(point.jacobian)
     full = rank == min(point.jacobian.shape)
     error = _spread(point.jacobian, np.abs(point.f) + noise) + EPS * np.abs(x)
