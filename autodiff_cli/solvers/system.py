@@ -85,8 +85,8 @@ class System:
 
     def named(self, x: Vector) -> dict[str, Vector]:
         """Return a vector of n numbers as values by name, in the shapes of the variables; a scalar is a NumPy scalar."""
-        sizes = np.cumsum([int(np.prod(shape)) for shape in self.shapes.values()])[:-1]
-        return {name: part.reshape(self.shapes[name])[()] for name, part in zip(self.names, np.split(x, sizes), strict=True)}
+        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes.values()])
+        return {name: part.reshape(self.shapes[name])[()] for name, part in zip(self.names, np.split(x, ends)[:-1], strict=True)}
 
     def values(self, x: Vector) -> Vector:
         """Return F at a point: m numbers."""

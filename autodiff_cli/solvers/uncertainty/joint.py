@@ -10,11 +10,16 @@ import numpy as np
 from autodiff_cli.errors import UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant
 from autodiff_cli.language.tree import pieces
+from autodiff_cli.solvers.uncertainty.quantities import quantities
 from autodiff_cli.solvers.uncertainty.spread import Spread
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from autodiff_cli.solvers.system import Matrix, Vector
+    from autodiff_cli.solvers.uncertainty.covariances import Known
+    from autodiff_cli.solvers.uncertainty.quantities import Array, Stated
 
     Correlations = Mapping[str, float] | Mapping[tuple[str, str], float]
     """Correlation coefficients: by ``"L,T"`` or by ``("L", "T")``."""
@@ -27,12 +32,14 @@ class Joint(NamedTuple):
     """The joint distribution of n quantities.
 
     Attributes:
+        values: the estimates by variable, which may be arrays.
         labels: the name of each quantity.
         x: the estimates.
         spreads: the distribution of each quantity.
         correlation: the correlation matrix.
     """
 
+    values: dict[str, Array]
     labels: list[str]
     x: Vector
     spreads: list[Spread]
@@ -91,37 +98,42 @@ def correlations(given: Iterable[str]) -> dict[tuple[str, str], float]:
     return found
 
 
-def correlate(
-    labels: Sequence[str], spreads: Mapping[str, Spread], pairs: Mapping[tuple[str, str], float], matrix: Matrix
-) -> Matrix:
-    """Return a correlation matrix with further coefficients.
+def joint(
+    at: Mapping[str, Stated],
+    u: Mapping[str, str | ArrayLike],
+    dof: Mapping[str, str | ArrayLike],
+    corr: Correlations,
+    known: Known | None,
+) -> Joint:
+    """Return the joint distribution of quantities.
 
     Args:
-        labels: the name of each quantity.
-        spreads: the distributions of the quantities with an uncertainty.
-        pairs: the coefficients.
-        matrix: the correlation matrix without these coefficients.
+        at, u, dof, known: see ``quantities``.
+        corr: further correlation coefficients.
 
     Raises:
-        UnknownName: if a pair names a quantity that does not exist.
+        UnknownName: if a correlation names a quantity that does not exist.
         UsageError: if a coefficient is not between -1 and 1, or no distribution has these correlations.
     """
-    matrix = matrix.copy()
-    for pair, coefficient in pairs.items():
-        for name in pair:
-            if name not in labels:
-                hint = suggestion(name, labels) or f"the quantities: {', '.join(labels)}"
-                raise UnknownName(f"{setting('corr')} names '{name}', which is not a quantity", hint=hint)
-            if name not in spreads:
-                raise UsageError(
-                    f"{setting('corr')} names '{name}', which has no uncertainty", hint=f"state it with {setting('u')}"
-                )
-        if pair[0] == pair[1] or not -1 <= coefficient <= 1:
-            what = "itself" if pair[0] == pair[1] else f"{pair[1]} is not between -1 and 1: {coefficient}"
+    given = quantities(at, u, dof, known)
+    labels, spreads = given.labels, given.spreads
+    matrix = np.eye(len(labels))
+    places = [i for i, name in enumerate(known.names) if name in labels] if known is not None else []
+    if known is not None and places:
+        own = [labels.index(known.names[i]) for i in places]
+        covariances = known.matrix[np.ix_(places, places)]
+        sizes = np.sqrt(np.diag(covariances))
+        scaled = np.divide(covariances, sizes[:, None] * sizes, out=np.eye(len(own)), where=sizes[:, None] * sizes > 0)
+        matrix[np.ix_(own, own)] = (scaled + scaled.T) / 2
+    for key, coefficient in corr.items():
+        pair = tuple(name.strip() for name in key.split(",")) if isinstance(key, str) else key
+        i, j = (_place(name, labels, spreads) for name in pair)
+        if i == j or not -1 <= coefficient <= 1:
+            what = "itself" if i == j else f"{pair[1]} is not between -1 and 1: {coefficient}"
             raise UsageError(f"the correlation of {pair[0]} and {what}", hint=f"write {setting('corr', 'L,T=0.3')}")
-        i, j = (labels.index(name) for name in pair)
         if matrix[i, j]:
-            raise UsageError(f"{setting('cov')} also contains the correlation of {pair[0]} and {pair[1]}", hint="give it once")
+            message = f"the correlation of {pair[0]} and {pair[1]} is stated twice"
+            raise UsageError(message, hint=f"state it in {setting('corr')} or in {setting('cov')}")
         matrix[i, j] = matrix[j, i] = coefficient
     least = float(np.linalg.eigvalsh(matrix)[0]) if len(matrix) else 0.0
     if not least >= -_ROUNDING * len(matrix):
@@ -129,4 +141,15 @@ def correlate(
             f"no distribution has these correlations: the correlation matrix has the negative eigenvalue {least:.3g}",
             hint="the matrix must be positive semidefinite: check the signs, and state the correlations of all pairs",
         )
-    return matrix
+    x = np.concatenate([np.zeros(0), *(value.ravel() for value in given.values.values())])
+    return Joint(given.values, labels, x, [spreads.get(label, Spread()) for label in labels], matrix)
+
+
+def _place(name: str, labels: Sequence[str], spreads: Mapping[str, Spread]) -> int:
+    if name not in labels:
+        hint = suggestion(name, labels) or f"the quantities: {', '.join(labels)}"
+        raise UnknownName(f"{setting('corr')} names '{name}', which is not a quantity", hint=hint)
+    if name not in spreads:
+        message = f"{setting('corr')} names '{name}', which has no uncertainty"
+        raise UsageError(message, hint=f"state it with {setting('u')}")
+    return labels.index(name)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from autodiff_cli.errors import NotSolved, UsageError, setting
-from autodiff_cli.evaluation.names import element_names
+from autodiff_cli.evaluation.bindings import constant
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import STATEMENTS, Syntax, name_tree, walk
+from autodiff_cli.language.tree import walk
 from autodiff_cli.solvers.system import System
 from autodiff_cli.solvers.uncertainty import law
-from autodiff_cli.solvers.uncertainty.joint import Joint, correlate
-from autodiff_cli.solvers.uncertainty.quantities import quantities
+from autodiff_cli.solvers.uncertainty.covariances import covariance
+from autodiff_cli.solvers.uncertainty.joint import Joint, joint
+from autodiff_cli.solvers.uncertainty.outputs import Output, outputs
 from autodiff_cli.solvers.uncertainty.result import Outcome, Propagation
-from autodiff_cli.solvers.uncertainty.spread import Spread
+from autodiff_cli.solvers.uncertainty.trials import compare, samples
 from autodiff_cli.solvers.uncertainty.written import tolerance
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from autodiff_cli.command_result import Record
     from autodiff_cli.solvers.system import Matrix, Vector
+    from autodiff_cli.solvers.uncertainty.covariances import Covariance
     from autodiff_cli.solvers.uncertainty.joint import Correlations
     from autodiff_cli.solvers.uncertainty.quantities import Stated
 
@@ -38,9 +40,12 @@ def propagate(
     u: Mapping[str, str | ArrayLike] | None = None,
     dof: Mapping[str, str | ArrayLike] | None = None,
     corr: Correlations | None = None,
+    cov: Covariance | None = None,
     level: float | None = None,
     k: float | None = None,
     order: int = 1,
+    monte_carlo: int | str | None = None,
+    seed: int = 0,
 ) -> Propagation:
     """Compute the uncertainty of a result from the uncertainties of its inputs.
 
@@ -52,9 +57,12 @@ def propagate(
         u: further uncertainties: numbers, or texts with a distribution, such as ``"0.002 rect"``.
         dof: the degrees of freedom of uncertainties that were estimated from observations.
         corr: correlation coefficients, by ``"L,T"`` or ``("L", "T")``.
+        cov: a covariance matrix with names: a file, an object, or the result of a fit, which also gives the values.
         level: the probability of the interval, 0.95 by default.
         k: the coverage factor, instead of the level.
         order: 1 for the law of propagation of first order, 2 to add the terms of second order.
+        monte_carlo: the number of trials of the Monte Carlo method, or ``"auto"``; ``None`` to leave it out.
+        seed: the seed of the random numbers.
 
     Raises:
         UsageError: if an uncertainty is negative, the correlations are impossible, or nothing is uncertain.
@@ -65,54 +73,44 @@ def propagate(
     if level is not None and k is not None:
         message = f"{setting('level')} and {setting('k')} both set the width of the interval"
         raise UsageError(message, hint="give one of them")
-    given = quantities(at or {}, u or {}, dof or {})
-    pairs = {_pair(key): float(value) for key, value in (corr or {}).items()}
-    labels = given.labels
-    correlation = correlate(labels, given.spreads, pairs, np.eye(len(labels)))
-    if not any(spread.u for spread in given.spreads.values()):
-        example = next(iter(given.values), "x")
-        message = "no quantity has an uncertainty"
-        raise UsageError(message, hint=f"write {setting('at', f'{example}=0.994(1)')} or {setting('u', f'{example}=0.001')}")
-    outputs = _outputs(expression, [*given.values])
-    system = System(expression, [output.program for output in outputs], given.values, const)
-    spreads = [given.spreads.get(label, Spread()) for label in labels]
-    joint = Joint(labels, system.start, spreads, correlation)
-    return _Calculation(expression, system, joint, outputs, level, k, order).run()
+    tree = parse(expression)
+    used = {node.text for node in walk(tree) if node.kind == "NAME"}
+    inputs = joint(at or {}, u or {}, dof or {}, corr or {}, None if cov is None else covariance(cov).of(used))
+    found = outputs(expression, tree, inputs.values)
+    system = System(expression, [output.program for output in found], inputs.values, const)
+    if not inputs.u.any():
+        example = next(iter(inputs.labels), "x")
+        ways = f"write {setting('at', f'{example}=0.994(1)')} or {setting('u', f'{example}=0.001')}"
+        raise UsageError("no quantity has an uncertainty", hint=ways)
+    width = _Width(0.95 if level is None else level, k)
+    calculation = _Calculation(expression, system, inputs, found, width, order)
+    result = calculation.run()
+    if monte_carlo is not None:
+        calculation.check(result, _count(monte_carlo), seed)
+    return result
 
 
-def _pair(key: str | tuple[str, str]) -> tuple[str, str]:
-    names = tuple(name.strip() for name in key.split(",")) if isinstance(key, str) else key
-    if len(names) != 2:
-        raise UsageError(f"a correlation is between two quantities, not {key!r}", hint='write corr={("L", "T"): 0.3}')
-    return names
+def _count(given: int | str) -> int | None:
+    """Return the number of trials; ``None`` for the adaptive method."""
+    if given == "auto":
+        return None
+    number = float(constant(given, "monte_carlo")) if isinstance(given, str) else float(given)
+    if not number.is_integer():
+        raise UsageError(f"{setting('monte_carlo')} must be a whole number or auto, not {given}", hint="use 1e6, for example")
+    return int(number)
 
 
-class _Output(NamedTuple):
-    """An output: its name or text, and the program that computes it."""
+class _Width(NamedTuple):
+    """The width of the intervals: a probability, or a coverage factor that replaces it."""
 
-    name: str
-    program: Syntax
+    level: float
+    k: float | None
 
-
-def _outputs(source: str, known: Sequence[str]) -> list[_Output]:
-    """Return the outputs of a program: its expressions; without an expression, its names that depend on a quantity."""
-    statements = parse(source).children
-    found = []
-    for i, statement in enumerate(statements):
-        if statement.kind not in STATEMENTS:
-            before = [each for each in statements[:i] if each.kind in STATEMENTS]
-            parts = statement.children if statement.kind == "list" else [statement]
-            found += [_Output(source[slice(*part.span)], Syntax("start", [*before, part], "", part.span)) for part in parts]
-    if found:
-        return found
-    depends = set(known)
-    for statement in statements:
-        names = [node.text for node in walk(statement) if node.kind == "NAME"]
-        if not depends.isdisjoint(names[1:]):
-            depends.add(names[0])
-            if statement.kind == "assignment":
-                found.append(_Output(names[0], Syntax("start", [*statements, name_tree(names[0])], "", statement.span)))
-    return list({output.name: output for output in found}.values()) or [_Output(source, parse(source))]
+    def of(self, dof: float) -> tuple[float, float]:
+        """Return the coverage factor and the probability for effective degrees of freedom."""
+        if self.k is None:
+            return law.coverage_factor(self.level, dof), self.level
+        return self.k, law.coverage_level(self.k, dof)
 
 
 class _Calculation:
@@ -123,39 +121,58 @@ class _Calculation:
         expression: str,
         system: System,
         joint: Joint,
-        outputs: Sequence[_Output],
-        level: float | None,
-        k: float | None,
+        outputs: Sequence[Output],
+        width: _Width,
         order: int,
     ) -> None:
         self.expression = expression
         self.system = system
         self.joint = joint
         self.outputs = outputs
-        self.level = level
-        self.k = k
+        self.width = width
         self.order = order
         self.notes: list[Record] = []
-        self.used = {node.text for output in outputs for node in walk(output.program) if node.kind == "NAME"}
 
     def run(self) -> Propagation:
         """Return the result."""
         values = self.system.values(self.joint.x)
         jacobian = self.system.jacobian(self.joint.x)
         self._check_finite(values, jacobian)
+        used = {name for output in self.outputs for name in output.names}
         self.notes += [
-            note("unused", f"'{name}' does not occur in the expression") for name in self.system.names if name not in self.used
+            note("unused", f"'{name}' does not occur in the expression") for name in self.system.names if name not in used
         ]
-        names = [
-            name for output, shape in zip(self.outputs, self.system.result_shapes, strict=True) for name in _elements(output, shape)
+        elements = [
+            (name, output.names)
+            for output, shape in zip(self.outputs, self.system.result_shapes, strict=True)
+            for name in output.elements(shape)
         ]
-        found = [self._outcome(i, name, float(values[i]), jacobian[i]) for i, name in enumerate(names)]
+        found = [self._outcome(i, *element, float(values[i]), jacobian[i]) for i, element in enumerate(elements)]
         covariance = jacobian @ self.joint.covariance @ jacobian.T
         sizes = np.sqrt(np.diag(covariance))
         with np.errstate(all="ignore"):
             correlation = np.clip(covariance / sizes[:, None] / sizes, -1, 1)
         np.fill_diagonal(correlation, np.where(sizes > 0, 1.0, np.nan))
         return Propagation(self.expression, found, covariance, correlation, self.notes)
+
+    def check(self, result: Propagation, count: int | None, seed: int) -> None:
+        """Add the results of the Monte Carlo method to a result.
+
+        Args:
+            result: the result of ``run``.
+            count: the number of trials; ``None`` for the adaptive method.
+            seed: the seed of the random numbers.
+        """
+        level = max(outcome.level for outcome in result.outputs)
+        for group in self.joint.groups:
+            for label, kind in [(self.joint.labels[j], self.joint.spreads[j].kind) for j in group if len(group) > 1]:
+                if kind not in ("normal", "t"):
+                    self._note("trials", f"'{label}' is correlated, so its trials are normal, not {kind}")
+        for outcome, sample in zip(result.outputs, samples(self.system, self.joint, count, seed, level), strict=True):
+            outcome.monte_carlo = {**compare(sample, outcome.interval, outcome.level), "seed": seed}
+            missing = outcome.monte_carlo["not_finite"]
+            if missing:
+                self._note("trials", f"{missing:,} of {sample.trials:,} trials are not finite and were left out")
 
     def _check_finite(self, values: Vector, jacobian: Matrix) -> None:
         """Raise an error if a value or a sensitivity is not finite, and note the kinks.
@@ -186,7 +203,7 @@ class _Calculation:
                 )
             self.notes += [each for each in notes if each["kind"] == "kink"]
 
-    def _outcome(self, i: int, name: str, value: float, gradient: Vector) -> Outcome:
+    def _outcome(self, i: int, name: str, used: Collection[str], value: float, gradient: Vector) -> Outcome:
         joint = self.joint
         contributions = gradient * joint.u
         variance = float(gradient @ joint.covariance @ gradient)
@@ -200,8 +217,7 @@ class _Calculation:
             self._note("dof", "correlated quantities with different degrees of freedom: k is that of a normal distribution")
         reported = math.sqrt(total) if total >= 0 else math.nan
         center = value + second.shift if self.order == 2 else value
-        k = law.coverage_factor(0.95 if self.level is None else self.level, dof) if self.k is None else self.k
-        level = law.coverage_level(k, dof) if self.k is not None else 0.95 if self.level is None else self.level
+        k, level = self.width.of(dof)
         budget: list[Record] = [
             {
                 "kind": "quantity",
@@ -215,7 +231,7 @@ class _Calculation:
                 "share": float(contributions[j] ** 2 / total) if total > 0 else 0.0,
             }
             for j, label in enumerate(joint.labels)
-            if label.partition("[")[0] in self.used
+            if label.partition("[")[0] in used
         ]
         rest = {"correlation": correlated, "second order": second.variance if self.order == 2 else 0.0}
         for kind, part in rest.items():
@@ -260,8 +276,3 @@ class _Calculation:
     def _note(self, kind: str, message: str) -> None:
         if not any(each["message"] == message for each in self.notes):
             self.notes.append(note(kind, message))
-
-
-def _elements(output: _Output, shape: tuple[int, ...]) -> list[str]:
-    simple = output.name.isidentifier() or not shape
-    return element_names(output.name if simple else f"({output.name})", shape)

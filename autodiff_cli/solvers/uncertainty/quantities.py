@@ -16,6 +16,7 @@ from autodiff_cli.evaluation.bindings import constant, from_file
 from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.language.tree import pieces
 from autodiff_cli.solvers.bounds import check_names
+from autodiff_cli.solvers.uncertainty.covariances import NOTHING, Known
 from autodiff_cli.solvers.uncertainty.spread import Spread, stated
 
 if TYPE_CHECKING:
@@ -56,13 +57,19 @@ class _Part(NamedTuple):
     spreads: list[Spread | None]
 
 
-def quantities(at: Mapping[str, Stated], u: Mapping[str, str | ArrayLike], dof: Mapping[str, str | ArrayLike]) -> Quantities:
+def quantities(
+    at: Mapping[str, Stated],
+    u: Mapping[str, str | ArrayLike],
+    dof: Mapping[str, str | ArrayLike],
+    known: Known | None = None,
+) -> Quantities:
     """Return the quantities in values, uncertainties and degrees of freedom, each by name.
 
     Args:
         at: the values: texts such as ``0.994(1)``, numbers, arrays, lists, or pairs of a value and an uncertainty.
         u: the uncertainties: texts such as ``0.002 rect``, numbers or arrays; one number is for all elements of an array.
         dof: the degrees of freedom of uncertainties; a normal distribution becomes ``t`` (JCGM 101:2008, 6.4.9).
+        known: further quantities, with their covariances.
 
     Raises:
         UsageError: if a text is not a quantity, or an uncertainty is negative, not finite, or stated twice.
@@ -73,24 +80,37 @@ def quantities(at: Mapping[str, Stated], u: Mapping[str, str | ArrayLike], dof: 
     for name, given in at.items():
         found.values[name], spreads = _part(given, name)
         found.spreads.update(_named(name, found.values[name], spreads))
-    check_names(u, found.values, "u", "quantity of " + setting("at"))
+    known = NOTHING if known is None else known
+    for name, estimate in known.values.items():
+        _require_new(name, found.values, "value", "at")
+        found.values[name] = np.array(float(estimate))
+    check_names(u, found.values, "u", "quantity")
     for name, uncertainty in u.items():
         stated_here = _named(name, found.values[name], _uncertainty(uncertainty, name, found.values[name]))
-        twice = next((label for label in stated_here if label in found.spreads), None)
-        if twice is not None:
-            message = f"the uncertainty of '{twice}' is stated twice, in {setting('at')} and in {setting('u')}"
-            raise UsageError(message, hint="state it in one of them")
+        for label in stated_here:
+            _require_new(label, found.spreads, "uncertainty", "at", "u")
         found.spreads.update(stated_here)
+    for label, variance in zip(known.names, np.diag(known.matrix), strict=True):
+        if label in found.labels:
+            _require_new(label, found.spreads, "uncertainty", "at")
+            found.spreads[label] = _with_dof(Spread(size=math.sqrt(variance)), label, known.dof.get(label, math.inf))
     for label, spread in found.spreads.items():
         if not 0 <= spread.size < math.inf:
             what = "negative" if spread.size < 0 else "not finite"
             raise UsageError(f"the uncertainty of '{label}' is {what}: {spread.size}", hint="state it as a positive number")
-    check_names(dof, found.values, "dof", "quantity of " + setting("at"))
+    check_names(dof, found.values, "dof", "quantity")
     for name, freedom in dof.items():
-        numbers = _spread_over(_numbers(freedom, "dof", name), name, found.values[name])
-        for label, number in zip(element_names(name, found.values[name].shape), numbers, strict=True):
+        freedoms = _spread_over(_numbers(freedom, "dof", name), name, found.values[name])
+        for label, number in zip(element_names(name, found.values[name].shape), freedoms, strict=True):
             found.spreads[label] = _with_dof(found.spreads.get(label), label, float(number))
     return found
+
+
+def _require_new(label: str, stated: Mapping[str, object], what: str, first: str, second: str = "cov") -> None:
+    """Raise an error if a value or an uncertainty was already stated."""
+    if label in stated:
+        message = f"the {what} of '{label}' is stated twice, in {setting(first)} and in {setting(second)}"
+        raise UsageError(message, hint="state it in one of them")
 
 
 def _named(name: str, value: Array, spreads: list[Spread | None]) -> dict[str, Spread]:

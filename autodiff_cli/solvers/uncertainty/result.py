@@ -82,7 +82,9 @@ class Propagation(CommandResult):
 
     def content(self) -> Record:
         if len(self.outputs) == 1:
-            return {"expression": self.expression, **self.outputs[0].content(), "notes": self.notes}
+            (only,) = self.outputs
+            name = {} if only.name == self.expression else {"name": only.name}
+            return {"expression": self.expression, **name, **only.content(), "notes": self.notes}
         return {
             "expression": self.expression,
             "outputs": [{"name": each.name, **each.content()} for each in self.outputs],

@@ -73,4 +73,13 @@ def _lines(outcome: Outcome, precision: int) -> list[str]:
             f"second order: shift {human(outcome.second_order['shift'], 2)}, u {human(first['u'], precision)} becomes "
             f"{human(outcome.u, precision)}: first order {verdict}"
         )
+    if outcome.monte_carlo is not None:
+        found = outcome.monte_carlo
+        low, high = (_estimate(end, found["u"], precision) for end in found["interval"])
+        mean = _estimate(found["mean"], found["u"], precision)
+        off = " and ".join(human(difference, 2) for difference in found["differences"])
+        lines += [
+            f"Monte Carlo, {found['trials']:,} trials: mean {mean}, u {human(found['u'], precision)}",
+            f"{100 * outcome.level:.4g} % interval {low} to {high}: {found['verdict']}, its ends are {off} away",
+        ]
     return lines

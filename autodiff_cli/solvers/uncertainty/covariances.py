@@ -1,0 +1,150 @@
+"""Covariance matrices with names, from files and from the results of ``fit`` and ``propagate``."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.command_result import CommandResult
+from autodiff_cli.errors import DataError, NotSolved, setting
+from autodiff_cli.language.source_text import display_name, text
+from autodiff_cli.wording import plural
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.system import Matrix
+
+    Table = Mapping[str, Mapping[str, float]]
+    Covariance = str | CommandResult | Mapping[str, Any]
+    """The name of a file (``-`` for standard input), a result of ``fit`` or ``propagate``, or the object in a JSON file."""
+
+_SLACK = 1e-9
+"""The largest relative difference of two entries that should be equal."""
+_FORMS = 'a CSV table with a header of names, {"a": {"a": 1, "b": 0}, ...}, or the output of fit or propagate as JSON'
+
+
+class Known(NamedTuple):
+    """What is known of several quantities together.
+
+    Attributes:
+        names: the names of the quantities.
+        matrix: the covariance matrix.
+        values: the estimates by name, which may include quantities without an uncertainty; empty if they are not known.
+        dof: the degrees of freedom of the covariances.
+    """
+
+    names: list[str]
+    matrix: Matrix
+    values: dict[str, float]
+    dof: dict[str, float]
+
+    def of(self, used: Collection[str]) -> Known:
+        """Return the part about the quantities with the given names."""
+        places = [i for i, name in enumerate(self.names) if name in used]
+        values = {name: value for name, value in self.values.items() if name in used}
+        return Known([self.names[i] for i in places], self.matrix[np.ix_(places, places)], values, self.dof)
+
+
+NOTHING = Known([], np.zeros((0, 0)), {}, {})
+
+
+def covariance(given: Covariance) -> Known:
+    """Return the covariance matrix in a file, an object or a result.
+
+    Raises:
+        FileError: if the file cannot be read.
+        DataError: if the content is not a covariance matrix with names.
+        NotSolved: if it is the result of a fit that did not converge.
+    """
+    if isinstance(given, str):
+        path = None if given == "-" else given
+        where, content = display_name(path), text(path)
+        if not content.lstrip().startswith("{"):
+            return _checked(_from_rows(csv.reader(content.splitlines()), where), where)
+        try:
+            document = json.loads(content)
+        except ValueError as error:
+            raise DataError(f"{where} is not valid JSON: {error}", hint=f"use {_FORMS}") from None
+    else:
+        where = setting("cov")
+        document = given.to_dict() if isinstance(given, CommandResult) else dict(given)
+    try:
+        return _checked(_from_object(document), where)
+    except (TypeError, ValueError, KeyError, AttributeError):
+        raise DataError(f"{where} does not contain a covariance matrix with names", hint=f"use {_FORMS}") from None
+
+
+def _from_object(document: Mapping[str, Any]) -> Known:
+    if "parameters" in document:
+        return _from_fit(document)
+    if document.get("command") == "propagate":
+        outputs = document.get("outputs") or [{"name": document["expression"], **document}]
+        table = document.get("covariance") or {each["name"]: {each["name"]: float(each["u"]) ** 2} for each in outputs}
+        dof = {each["name"]: math.inf if each["dof"] is None else float(each["dof"]) for each in outputs}
+        return _from_table(table, {each["name"]: float(each["value"]) for each in outputs}, dof)
+    table = document.get("covariance", document)
+    values = document.get("values", {}) if "covariance" in document else {}
+    if "names" in document:
+        names = [str(name) for name in document["names"]]
+        values = dict(zip(names, values, strict=True)) if isinstance(values, list) else values
+        return Known(names, np.array(table, float), {name: float(value) for name, value in values.items()}, {})
+    return _from_table(table, {name: float(value) for name, value in values.items()}, {})
+
+
+def _from_fit(document: Mapping[str, Any]) -> Known:
+    """Return the parameters of a fit; those that are fixed have no uncertainty, and those that are tied are left out."""
+    if not document.get("converged", True):
+        raise NotSolved("the fit did not converge, so its covariances mean nothing", hint="run the fit alone to see the reason")
+    table = document["covariance"]
+    values = {
+        name: float(record["value"])
+        for name, record in document["parameters"].items()
+        if name in table or record.get("fixed") or not record.get("std_error")
+    }
+    # Known standard deviations give known covariances; otherwise the residuals estimate them.
+    dof = math.inf if document.get("errors_from") == "sigma" else float(document["residual"]["dof"])
+    return _from_table(table, values, dict.fromkeys(table, dof))
+
+
+def _from_table(table: Table, values: dict[str, float], dof: dict[str, float]) -> Known:
+    return Known([*table], np.array([[float(table[a][b]) for b in table] for a in table]).reshape(len(table), -1), values, dof)
+
+
+def _from_rows(rows: Iterable[Sequence[str]], where: str) -> Known:
+    found = [[cell.strip() for cell in row] for row in rows if any(cell.strip() for cell in row)]
+    if not found:
+        raise DataError(f"{where} is empty", hint=f"use {_FORMS}")
+    head, *body = found
+    labelled = bool(body) and len(body[0]) == len(body) + 1
+    names = head[1:] if labelled and len(head) == len(body[0]) else head
+    if labelled and [row[0] for row in body] != names:
+        raise DataError(f"the rows and the columns of {where} have different names", hint="use the same names in the same order")
+    try:
+        matrix = np.array([[float(cell) for cell in (row[1:] if labelled else row)] for row in body])
+    except ValueError as error:
+        raise DataError(f"{where} does not contain a matrix: {error}", hint=f"use {_FORMS}") from None
+    return Known(names, matrix, {}, {})
+
+
+def _checked(known: Known, where: str) -> Known:
+    """Return a covariance matrix that is square, symmetric and finite, and whose variances are not negative."""
+    names, matrix = known.names, known.matrix
+    if matrix.shape != (len(names), len(names)):
+        shape = " x ".join(map(str, matrix.shape))
+        raise DataError(f"{where} has {plural(len(names), 'name')} and a matrix of {shape} numbers", hint=f"use {_FORMS}")
+    if len(set(names)) < len(names):
+        raise DataError(f"{where} has two quantities of the same name: {', '.join(names)}", hint="name each quantity once")
+    for i, j in np.argwhere(~np.isfinite(matrix))[:1]:
+        message = f"the covariance of {names[i]} and {names[j]} in {where} is {matrix[i, j]}"
+        raise DataError(message, hint="every entry must be a number")
+    for i in np.flatnonzero(np.diag(matrix) < 0)[:1]:
+        raise DataError(f"the variance of {names[i]} in {where} is negative: {matrix[i, i]}", hint="a variance is a square")
+    sizes = np.sqrt(np.diag(matrix))
+    for i, j in np.argwhere(abs(matrix - matrix.T) > _SLACK * sizes[:, None] * sizes)[:1]:
+        message = f"the matrix of {where} is not symmetric: {names[i]}, {names[j]} is {matrix[i, j]}, and {matrix[j, i]}"
+        raise DataError(message, hint="a covariance matrix is symmetric")
+    return known

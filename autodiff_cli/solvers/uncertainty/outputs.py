@@ -1,0 +1,68 @@
+"""The outputs of a program: the expressions whose uncertainties are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from autodiff_cli.evaluation.names import element_names
+from autodiff_cli.language.tree import STATEMENTS, Syntax, name_tree, walk
+
+
+class Output(NamedTuple):
+    """An output.
+
+    Attributes:
+        name: its name, or the text of its expression.
+        program: the program that computes it.
+        names: the names that it depends on.
+    """
+
+    name: str
+    program: Syntax
+    names: Collection[str]
+
+    def elements(self, shape: tuple[int, ...]) -> list[str]:
+        """Return the name of each element of a result with a shape."""
+        simple = self.name.isidentifier() or not shape
+        return element_names(self.name if simple else f"({self.name})", shape)
+
+
+def outputs(source: str, tree: Syntax, known: Iterable[str]) -> list[Output]:
+    """Return the outputs of a program: its expressions; without an expression, the names that depend on known names.
+
+    A list such as ``[a, b]`` is several outputs.
+    """
+    found: list[Output] = []
+    definitions: list[Syntax] = []
+    for statement in tree.children:
+        if statement.kind in STATEMENTS:
+            definitions.append(statement)
+            continue
+        for part in statement.children if statement.kind == "list" else [statement]:
+            found.append(_output(source[slice(*part.span)], definitions, part))
+    if not found:
+        targets = {name for each in definitions if each.kind == "assignment" for name in _targets(each)}
+        ordered = [name for each in definitions for name in _targets(each) if name in targets]
+        found = [_output(name, definitions, name_tree(name)) for name in dict.fromkeys(ordered)]
+        found = [each for each in found if not {*known}.isdisjoint(each.names)] or found[-1:]
+    return found
+
+
+def _output(name: str, definitions: list[Syntax], result: Syntax) -> Output:
+    names = _names(result)
+    for definition in reversed(definitions):
+        if not names.isdisjoint(_targets(definition)):
+            names |= _names(definition)
+    return Output(name, Syntax("start", [*definitions, result], "", result.span), names)
+
+
+def _targets(definition: Syntax) -> list[str]:
+    """Return the names that a statement defines."""
+    if definition.kind == "unpack":
+        return [name.text for name in definition.children[:-1]]
+    return [next(node.text for node in walk(definition) if node.kind == "NAME")]
+
+
+def _names(tree: Syntax) -> set[str]:
+    return {node.text for node in walk(tree) if node.kind == "NAME"}

@@ -1,0 +1,180 @@
+"""The Monte Carlo method: distributions are propagated by random trials.
+
+Sources: JCGM 101:2008, 6.4 (sampling), 7.6 and 7.7 (estimate, standard uncertainty and coverage intervals), 7.9 (number of trials)
+and 8 (validation of the law of propagation).  Correlated quantities are normal; with common degrees of freedom they have a
+multivariate t distribution (JCGM 102:2011, 5.3.2).
+
+Each block of trials has its own generator, so that the numbers depend on the seed alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.errors import NotSolved, UsageError, setting
+from autodiff_cli.limits import check_bytes
+from autodiff_cli.solvers.uncertainty.written import tolerance
+
+if TYPE_CHECKING:
+    from autodiff_cli.command_result import Record
+    from autodiff_cli.solvers.system import Matrix, System, Vector
+    from autodiff_cli.solvers.uncertainty.joint import Joint
+
+_BLOCK = 10_000
+"""The minimum number of trials of a block: JCGM 101:2008, 7.9.4."""
+MOST_ADAPTIVE = 10_000_000
+"""The maximum number of trials of the adaptive method; a heavy tail may need more than any number."""
+FEWEST = 100
+"""The minimum number of trials."""
+
+
+class Sample(NamedTuple):
+    """The trials of one output.
+
+    Attributes:
+        values: the finite values, in ascending order.
+        trials: the number of trials, which includes those whose value is not finite.
+    """
+
+    values: Vector
+    trials: int
+
+    def summary(self, level: float) -> Record:
+        """Return the mean, the standard deviation, and the symmetric and the shortest interval with a probability."""
+        size = len(self.values)
+        within = min(max(round(level * size), 1), size - 1)
+        first = (size - within) // 2
+        start = int(np.argmin(self.values[within:] - self.values[: size - within]))
+        return {
+            "mean": float(np.mean(self.values)),
+            "u": float(np.std(self.values, ddof=1)),
+            "interval": [float(self.values[first]), float(self.values[min(first + within, size - 1)])],
+            "shortest": [float(self.values[start]), float(self.values[start + within])],
+        }
+
+    def error(self, probability: float) -> float:
+        """Return the standard error of a quantile, from the values that are one standard deviation of its rank away."""
+        size = len(self.values)
+        rank, away = probability * size, math.sqrt(size * probability * (1 - probability))
+        low, high = (min(max(round(rank + side), 0), size - 1) for side in (-away, away))
+        return float(self.values[high] - self.values[low]) / 2
+
+
+def samples(system: System, joint: Joint, count: int | None, seed: int, level: float) -> list[Sample]:
+    """Return the trials of each element of the results of a system.
+
+    Args:
+        system: the functions.
+        joint: the distribution of the variables.
+        count: the number of trials; ``None`` for the adaptive method, which stops when the standard errors of the mean, the
+            standard uncertainty and the ends of the interval do not affect the second digit of the uncertainty.
+        seed: the seed of the random numbers.
+        level: the probability of the interval.
+
+    Raises:
+        NotSolved: if fewer than two trials of an output have a finite value.
+        LimitError: if the trials need too much memory.
+    """
+    if count is not None and count < FEWEST:
+        message = f"the number of trials must be at least {FEWEST}, not {count}"
+        raise UsageError(message, hint=f"write {setting('monte_carlo', '1000000')} or {setting('monte_carlo', 'auto')}")
+    size = max(_BLOCK, math.ceil(100 / (1 - level)))
+    check_bytes(8 * system.count * (count or size))
+    kept: list[Matrix] = []
+    facts: list[Matrix] = []
+    done = 0
+    for points in _blocks(joint, seed, size, count or MOST_ADAPTIVE):
+        kept.append(system.columns(points))
+        done += points.shape[1]
+        if count is None:
+            facts.append(_facts(kept[-1], level))
+            if _settled(facts):
+                break
+    values = np.concatenate(kept, axis=1)
+    values.sort(axis=1)  # nan and inf are last, -inf is first
+    found = [Sample(row[np.isfinite(row)], done) for row in values]
+    if any(len(sample.values) < FEWEST for sample in found):
+        raise NotSolved(
+            f"fewer than {FEWEST} of {done:,} trials have a finite value",
+            hint="check the domain of the expression around the estimates",
+        )
+    return found
+
+
+def compare(sample: Sample, interval: tuple[float, float], level: float) -> Record:
+    """Return the results of the Monte Carlo method beside an interval, and whether they agree: JCGM 101:2008, 8.1.
+
+    The ends of the intervals may differ by half a unit of the second significant digit of the standard uncertainty.  The verdict
+    is ``undecided`` if the number of trials is too small to tell, or if trials without a finite value were left out.
+    """
+    found = sample.summary(level)
+    differences = [abs(a - b) for a, b in zip(found["interval"], interval, strict=True)]
+    errors = [sample.error((1 + side * level) / 2) for side in (-1, 1)]
+    allowed = {digits: tolerance(found["u"], digits) for digits in (2, 1)}
+
+    def verdict(digits: int) -> str:
+        if all(d + 2 * s <= allowed[digits] for d, s in zip(differences, errors, strict=True)):
+            return "agrees" if len(sample.values) == sample.trials else "undecided"
+        return "differs" if any(d - 2 * s > allowed[digits] for d, s in zip(differences, errors, strict=True)) else "undecided"
+
+    words = verdict(2)
+    digits = 2 if words == "agrees" else 1 if verdict(1) == "agrees" else 0
+    return {
+        **found,
+        "agrees": {"agrees": True, "differs": False}.get(words),
+        "verdict": words,
+        "digits": digits,
+        "differences": differences,
+        "tolerance": allowed[2],
+        "trials": sample.trials,
+        "not_finite": sample.trials - len(sample.values),
+    }
+
+
+def _blocks(joint: Joint, seed: int, size: int, count: int) -> Iterator[Matrix]:
+    """Yield the points of each block of trials, as columns."""
+    for block, first in enumerate(range(0, count, size)):
+        generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(block,))))
+        points = np.empty((len(joint.x), min(size, count - first)))
+        for group in joint.groups:
+            points[group] = joint.x[group, None] + _draws(joint, group, generator, points.shape[1])
+        yield points
+
+
+def _draws(joint: Joint, group: list[int], generator: np.random.Generator, count: int) -> Matrix:
+    """Return deviations of a group of correlated quantities from their estimates."""
+    spreads = [joint.spreads[j] for j in group]
+    if len(group) == 1:
+        return spreads[0].draw(generator, count)[None] if spreads[0].size else np.zeros((1, count))
+    independent = generator.standard_normal((len(group), count))
+    # einsum adds in the same order on every machine and for any number of threads.
+    found: Matrix = joint.u[group, None] * np.einsum("ik,kj->ij", joint.root(group), independent)
+    freedoms = {spread.dof for spread in spreads}
+    if len(freedoms) == 1 and math.isfinite(dof := freedoms.pop()):
+        found *= np.sqrt(dof / generator.chisquare(dof, count))
+    return found
+
+
+def _facts(values: Matrix, level: float) -> Matrix:
+    """Return the mean, the standard deviation and the ends of the interval of each output, of shape (m, 4)."""
+    found = np.full((len(values), 4), np.nan)
+    for i, row in enumerate(values):
+        finite = np.sort(row[np.isfinite(row)])
+        if len(finite) >= FEWEST:
+            summary = Sample(finite, len(row)).summary(level)
+            found[i] = [summary["mean"], summary["u"], *summary["interval"]]
+    return found
+
+
+def _settled(facts: list[Matrix]) -> bool:
+    """Return whether twice the standard error of every fact is less than a fifth of its tolerance: JCGM 101:2008, 7.9.4 and 8.2."""
+    if len(facts) < 2:
+        return False
+    blocks = np.stack(facts)
+    errors = np.std(blocks, axis=0, ddof=1) / math.sqrt(len(blocks))
+    allowed = [tolerance(float(u)) / 5 for u in np.mean(blocks[:, :, 1], axis=0)]
+    return bool(np.all(2 * errors < np.array(allowed)[:, None]))
