@@ -8,9 +8,9 @@ import click
 
 from autodiff_cli import formats
 from autodiff_cli.cli import options, solver_options
-from autodiff_cli.cli.map_command import as_let
 from autodiff_cli.cli.output import Output, say
 from autodiff_cli.cli.parsing import RowsCommand
+from autodiff_cli.cli.row_options import as_let
 from autodiff_cli.wording import plural
 
 

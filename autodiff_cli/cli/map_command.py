@@ -4,99 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from autodiff_cli import formats
-from autodiff_cli.cli import cluster_options, options
+from autodiff_cli.cli import cluster_options, options, row_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
-from autodiff_cli.wording import plural
-
-if TYPE_CHECKING:
-    from autodiff_cli.compiler.program import Compiled
-    from autodiff_cli.data.mapping import Task
-    from autodiff_cli.data.pipeline import Inputs, Summary
-
-_FROM_ENVIRONMENT = tuple(name for name in options.FORMATS if name in formats.WRITTEN and name != "table")
-
-
-class Rows(NamedTuple):
-    """The options for the output of ``map``."""
-
-    target: str | None
-    in_place: bool
-    style: str | None
-    as_json: bool
-    quiet: bool
-    precision: int
-    color: str
-
-    def format(self, source: Inputs) -> str:
-        """Return the format of the output.
-
-        Raises:
-            UsageError: if the format is unknown, or the other options exclude it.
-        """
-        from autodiff_cli.data import output
-        from autodiff_cli.data.inputs import style_of
-        from autodiff_cli.errors import UsageError
-
-        if self.style is not None or self.as_json:
-            chosen = formats.check_known("json" if self.as_json else str(self.style), formats.WRITTEN, "format")
-        elif self.in_place or (output.is_folder(self.target) and "*" not in str(self.target)):
-            chosen = style_of(source.paths[0], source.style)
-        elif self.target is not None and (not os.path.exists(self.target) or os.path.isfile(self.target)):
-            chosen = formats.of_path(self.target, formats.WRITTEN, "format")
-        else:
-            wanted = os.environ.get("AUTODIFF_FORMAT", "")
-            chosen = wanted if wanted in _FROM_ENVIRONMENT else "csv"
-            chosen = "csv" if self.quiet and not formats.FORMATS[chosen].delimiter else chosen
-        if self.in_place:
-            _check_stays(str(source.paths[0]), style_of(source.paths[0], source.style), chosen, self.quiet)
-        if self.quiet and not formats.FORMATS[chosen].delimiter:
-            raise UsageError(f"-q cannot be combined with {chosen}", hint="omit -q or the format")
-        if formats.FORMATS[chosen].binary and self.target is None and sys.stdout.isatty():
-            raise UsageError(f"refusing to write binary {chosen} to a terminal", hint=f"write it to a file: -o out.{chosen}")
-        return chosen
-
-
-_rows = options.together(
-    "rows",
-    Rows,
-    click.option("-o", "--output", "target", metavar="FILE", help="File to write.  [default: standard output]"),
-    click.option("--in-place", is_flag=True, help="Replace the input file when all rows are done."),
-    click.option(
-        "--format",
-        "style",
-        metavar="NAME",
-        help=f"Output format: {', '.join(formats.WRITTEN)}.  [default: from the file name, or csv]",
-    ),
-    options.as_json,
-    options.quiet("Print only the numbers, without a header or input columns."),
-    options.drawing,
-)
 
 
 @click.command("map", cls=RowsCommand)
 @options.evaluated_in_rows
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @options.order()
-@click.option("--input-format", metavar="NAME", help="Input format.  [default: from the file name, or csv]")
-@click.option("--let", "lets", multiple=True, metavar="NAME=COLUMN", help="Column of a variable, if their names differ.")
-@click.option("--columns", metavar="x,y", help="Column names for a file without a header.")
-@click.option(
-    "--on-error",
-    default="stop",
-    show_default=True,
-    type=click.Choice(["stop", "nan", "skip"]),
-    help="Treatment of rows with non-numeric cells: stop, set the results to nan, or skip the row.",
-)
+@row_options.input_format
+@row_options.let
+@row_options.columns
+@row_options.on_error
 @click.option("--unbuffered", is_flag=True, help="Write each row as soon as it is read.")
-@_rows
-@click.option("--keep/--no-keep", default=True, help="Copy the input columns to the output.  [default: keep]")
+@row_options.rows
+@row_options.keep
 @click.option("--value-name", default="value", show_default=True, metavar="NAME", help="Name of the value column.")
 @click.option("--derivative-name", default="d_{}", show_default=True, metavar="TEXT", help="Names of the derivative columns.")
 @options.strict
@@ -108,7 +35,7 @@ def command(
     input_format: str | None,
     columns: str | None,
     unbuffered: bool,
-    rows: Rows,
+    rows: row_options.Rows,
     cluster: cluster_options.Cluster,
     keep: bool,
     order: int,
@@ -145,7 +72,7 @@ def command(
     paths = inputs.expanded(files)
     target = None if rows.target == "-" else rows.target
     if rows.in_place:
-        target = _replaced(paths, target)
+        target = row_options.replaced(paths, target)
     else:
         output.check_not_input(target, paths)
     source = pipeline.Inputs(paths, input_style, options.names(columns), unbuffered)
@@ -156,7 +83,7 @@ def command(
     task = Task(
         **keywords,
         order=order,
-        lets=dict(map(as_let, lets)),
+        lets=dict(map(row_options.as_let, lets)),
         keep=keep and not rows.quiet,
         on_error=on_error,
         strict=strict,
@@ -177,52 +104,4 @@ def command(
             from autodiff_cli.data.cluster import coordinator
 
             summary = coordinator.run(task, program, source, target, style, settings, tick)
-    _say(summary, task, program)
-
-
-def _replaced(paths: Sequence[str | None], target: str | None) -> str:
-    if target is not None or len(paths) != 1 or paths[0] is None:
-        raise click.UsageError("--in-place replaces one input file\n  hint: name one file, and omit -o")
-    return paths[0]
-
-
-def _check_stays(path: str, given: str, chosen: str, quiet: bool) -> None:
-    """Raise an error if replacing a file would change its format or remove its header."""
-    from autodiff_cli.errors import UsageError
-
-    if quiet:
-        raise UsageError(
-            f"--in-place with -q would leave only numbers in '{path}'", hint="omit -q, or write to another file: -o FILE"
-        )
-    if chosen != given:
-        message = f"--in-place would change the format of '{path}' from {given} to {chosen}"
-        raise UsageError(message, hint=f"omit the format, or write to another file: -o FILE --format {chosen}")
-
-
-def as_let(text: str) -> tuple[str, str]:
-    """Split ``NAME=COLUMN``."""
-    name, equals, column = text.partition("=")
-    if not equals or not name.strip().isidentifier() or not column:
-        raise click.UsageError(f"--let expects NAME=COLUMN, but got '{text}'\n  hint: write --let \"r=Radius (mm)\"")
-    return name.strip(), column
-
-
-MANY = 1_000
-"""The minimum number of rows for the note that every row was evaluated separately."""
-
-
-def _say(summary: Summary, task: Task, program: Compiled) -> None:
-    """Write notes on rows without a result, on rows with results that are not finite, and on slow evaluation."""
-    for note in summary.notes:
-        say(note)
-    if summary.bad:
-        cells, which = ("with non-numeric cells", "the first") if program.reason is None else ("without a value", "one")
-        verb = "was" if summary.bad == 1 else "were"
-        done = "skipped" if task.on_error == "skip" else "set to nan"
-        say(f"{plural(summary.bad, 'row')} {cells} {verb} {done}; {which} is {summary.first_bad}")
-    if summary.odd:
-        reason = task.reason(summary.first_at)
-        where = f"{summary.first_odd}{reason and f' ({reason})'}"
-        say(f"{plural(summary.odd, 'row')} with results that are not finite; the first is {where}")
-    if program.reason is not None and summary.rows >= MANY:
-        say(f"every row was evaluated separately, which is slow: {program.reason}")
+    row_options.say_summary(summary, task, program)

@@ -73,6 +73,10 @@ class Task:
             self.expression, self.wrt, self.order, const=self.const, dtype=self.dtype, threads=1, variables=variables
         )
 
+    def mapping(self, program: Compiled, columns: Sequence[str], source: str) -> RowMap:
+        """Return the mapping of rows for an input; see ``RowMap``."""
+        return RowMap(self, program, columns, source)
+
     def reductions(self, program: Compiled) -> list[str]:
         """Return the calls to functions such as ``sum`` and ``mean`` whose argument is a single number."""
         from autodiff_cli.evaluation.evaluation import Evaluation

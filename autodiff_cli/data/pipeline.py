@@ -74,7 +74,7 @@ def run(task: Task, program: Compiled, inputs: Inputs, target: str | None, write
     summary = Summary()
     source = inputs.open(inputs.paths[0])
     try:
-        first = RowMap(task, program, source.columns, display_name(inputs.paths[0]))
+        first = task.mapping(program, source.columns, display_name(inputs.paths[0]))
         with output.opened(target, writer.goes_back) as file, closing(writer):
             writer.begin(file, first.kept, first.results, source)
             if inputs.unbuffered:

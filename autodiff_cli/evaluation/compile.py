@@ -115,7 +115,23 @@ def compile(
     dtype = dtype if isinstance(dtype, str) else np.dtype(dtype).name
     wrt = [name.strip() for name in wrt.split(",")] if isinstance(wrt, str) else wrt
     names, by, leaves = names_and_values(expression, wrt, const, dtype, variables)
-    wanted = terms(by, order)
+    return compile_terms(expression, names, leaves, terms(by, order), dtype, threads)
+
+
+def compile_terms(
+    expression: str, names: Sequence[str], leaves: Mapping[str, Tensor], wanted: Sequence[Term], dtype: str, threads: int | None
+) -> Program | RowByRowProgram:
+    """Compile some derivatives of an expression, of any order.
+
+    Args:
+        expression: a program of the language whose result is one number.
+        names: the variables of the expression.
+        leaves: the values of other names.
+        wanted: the derivatives, each as a tuple of variables.
+        dtype: ``float64`` or ``float32``.
+        threads: the number of threads; ``None`` for one for each processor.
+    """
+    by = dict.fromkeys(name for term in wanted for name in term)
     try:
         traced = trace(expression, names, leaves, dtype)
         with np.errstate(all="ignore"), set_grad_enabled(False):
