@@ -35,6 +35,10 @@ from autodiff_cli.wording import plural
     type=click.Choice(["stop", "skip"]),
     help="Treatment of rows with non-numeric cells: stop, or skip the row.",
 )
+@click.option("--derive", multiple=True, metavar="EXPR", help="Quantity computed from the parameters, with its standard error.")
+@click.option(
+    "--predict", metavar="FILE|x=0:10", help="Rows for which the model is predicted, with confidence and prediction bands."
+)
 @solver_options.max_steps(10_000)
 @solver_options.trace
 @solver_options.level
@@ -55,6 +59,8 @@ def command(
     lets: tuple[str, ...],
     columns: str | None,
     on_error: str,
+    derive: tuple[str, ...],
+    predict: str | None,
     max_steps: int,
     trace: bool,
     level: float,
@@ -95,6 +101,8 @@ def command(
         level=level,
         max_steps=max_steps,
         trace=trace,
+        derive=derive,
+        predict=predict,
         threads=thread_count,
         on_error=on_error,
     )

@@ -88,8 +88,10 @@ def problem_of(
     box = intervals(bounds, "bounds")
     check_names(fixed, [*parameters], "fix", "parameter")
     check_names(box, [*parameters], "bounds", "parameter")
+    spread = weights if sigma is None else sigma
+    scale = None if spread is None else scale_of(spread, sigma is not None, table, constants)
     return Problem(
-        expression, statements, table, start, fixed, tuple(ties), constants, box, _scale(sigma, weights, table, constants),
+        expression, statements, table, start, fixed, tuple(ties), constants, box, scale, spread,
         sigma is not None, _loss(loss), threads, {name: ranges[name] for name in parameters if name in ranges},
     )  # fmt: skip
 
@@ -171,15 +173,19 @@ def _loss(text: str | None) -> Loss:
     return Loss(name, value)
 
 
-def _scale(sigma: str | None, weights: str | None, table: Dataset, constants: Mapping[str, Value]) -> Vector | None:
-    """Return the factor of each residual.
+def scale_of(text: str, absolute: bool, table: Dataset, constants: Mapping[str, Value]) -> Vector:
+    """Return the factor of the residual of each row.
+
+    Args:
+        text: an expression of columns: the standard deviations or the weights.
+        absolute: whether ``text`` is the standard deviations.
+        table: the rows.
+        constants: the values of other names.
 
     Raises:
         UsageError: if a standard deviation or a weight is not positive, or depends on a name that is not a column.
     """
-    text, name = (sigma, "sigma") if sigma is not None else (weights, "weights")
-    if text is None:
-        return None
+    name = "sigma" if absolute else "weights"
     others = unknown_names(parsed(text, {}, set(table.columns)), set(table.columns), set(constants))
     if others:
         raise UsageError(f"{setting(name)} contains '{others[0]}', which is not a column", hint="use numbers and columns")
@@ -189,4 +195,4 @@ def _scale(sigma: str | None, weights: str | None, table: Dataset, constants: Ma
     if bad.any():
         row = int(np.argmax(bad))
         raise UsageError(f"{table.place(row)}: {setting(name)} is {found[row]:g}", hint="every row needs a positive number")
-    return 1 / found if sigma is not None else np.sqrt(found)
+    return 1 / found if absolute else np.sqrt(found)

@@ -39,6 +39,7 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
             facts = facts._replace(linear=linear)
     found = Fit(problem, point, facts, level)
     matrix = covariance(facts, problem.data.rows, problem.absolute)
+    found.matrix = matrix
     errors = np.sqrt(np.diag(matrix))
     dof = problem.data.rows - int(facts.free.sum())
     k = quantile(level, dof, problem.absolute)

@@ -10,9 +10,12 @@ import numpy as np
 from autodiff_cli.solvers.fitting.arguments import problem_of
 from autodiff_cli.solvers.fitting.describe import described, judge
 from autodiff_cli.solvers.fitting.engine.minimize import Minimizer, Step
+from autodiff_cli.solvers.fitting.inference.derived import derived
+from autodiff_cli.solvers.fitting.inference.prediction import predicted
 from autodiff_cli.solvers.fitting.problem import Problem
 from autodiff_cli.solvers.fitting.result import Fit
 from autodiff_cli.solvers.fitting.starts import started
+from autodiff_cli.solvers.fitting.statistics import quantile
 
 if TYPE_CHECKING:
     from autodiff_cli.data.columns import Data
@@ -39,6 +42,8 @@ def fit(
     level: float = 0.95,
     max_steps: int = MOST_STEPS,
     trace: bool = False,
+    derive: Iterable[str] = (),
+    predict: Data | None = None,
     threads: int | None = None,
     on_error: str = "stop",
 ) -> Fit:
@@ -60,6 +65,9 @@ def fit(
         level: the confidence level of the intervals.
         max_steps: the maximum number of steps.
         trace: whether to record every step.
+        derive: expressions of the parameters, such as ``log(2)/b2``, whose value and standard error are computed.
+        predict: a file or arrays with columns of the right side, or a range such as ``x=0:10``, where the model is predicted with
+            confidence and prediction bands.
         threads: the number of threads; by default one for each processor.
         on_error: ``stop`` or ``skip``, for rows with a cell that is not a finite number.
 
@@ -73,7 +81,12 @@ def fit(
         expression, data, at=at, const=const, let=let, sigma=sigma, weights=weights, fix=fix, bounds=bounds, tie=tie, loss=loss,
         threads=threads, on_error=on_error,
     )  # fmt: skip
-    return solved(problem, level=level, max_steps=max_steps, trace=trace)
+    result = solved(problem, level=level, max_steps=max_steps, trace=trace)
+    if result.converged:
+        k = quantile(level, result.residual["dof"], problem.absolute)
+        result.derived = derived(result, derive, k)
+        result.prediction = None if predict is None else predicted(result, predict, k)
+    return result
 
 
 def solved(problem: Problem, *, level: float = 0.95, max_steps: int = MOST_STEPS, trace: bool = False) -> Fit:

@@ -42,6 +42,7 @@ class Problem:
         constants: the values of other names.
         bounds: the interval of a parameter, by name.
         scale: the factor of each residual: 1/sigma, or the square root of the weight; ``None`` for 1.
+        spread: the expression of the standard deviations or of the weights that ``scale`` is computed from.
         absolute: whether the scale is known, so that standard errors are not scaled by the residuals.
         loss: the loss function.
         threads: the number of threads; by default one for each processor.
@@ -58,6 +59,7 @@ class Problem:
     constants: Mapping[str, ArrayLike] = field(default_factory=dict)
     bounds: Mapping[str, Interval] = field(default_factory=dict)
     scale: Vector | None = None
+    spread: str | None = None
     absolute: bool = False
     loss: Loss = field(default_factory=Loss)
     threads: int | None = None

@@ -15,6 +15,8 @@ from autodiff_cli.solvers.solution import Solution
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from autodiff_cli.solvers.fitting.inference.prediction import Prediction
+
     Vector = NDArray[np.float64]
     Matrix = NDArray[np.float64]
 
@@ -38,8 +40,12 @@ class Fit(Solution):
         outliers: the largest standardised residuals, each with its row.
         trace: the record of each step, if it was requested.
         digits: the number of certain digits of the worst parameter.
+        matrix: the covariance matrix of the free parameters, in the order of ``problem.free``; nan for those at a bound.
+        derived: the record of each quantity that was derived from the parameters.
+        prediction: the predictions, if they were requested.
     """
 
+    matrix: Matrix
     values: dict[str, float]
     errors: dict[str, float]
     parameters: dict[str, Record]
@@ -55,6 +61,8 @@ class Fit(Solution):
         super().__init__("fit", problem.expression)
         self.problem, self.point, self.proof, self.level = problem, point, proof, level
         self.trace: list[Record] | None = None
+        self.derived: list[Record] = []
+        self.prediction: Prediction | None = None
         self.extra: Record = {}
 
     @property
@@ -77,6 +85,8 @@ class Fit(Solution):
             "condition": self.proof.condition,
             "curvature": None if self.curvature is None else {**self.curvature._asdict(), "linear": self.curvature.linear},
             "outliers": self.outliers,
+            **({"derived": self.derived} if self.derived else {}),
+            **({"prediction": self.prediction.records()} if self.prediction is not None else {}),
             **self.extra,
         }
         if self.trace is not None:
@@ -84,9 +94,16 @@ class Fit(Solution):
         return found
 
     def numbers(self) -> list[Named]:
-        return [(name, record["value"]) for name, record in self.parameters.items()] if self.converged else []
+        if not self.converged:
+            return []
+        if self.prediction is not None:
+            return [("a predicted value", value) for value in self.prediction.value.tolist()]
+        found = [(name, record["value"]) for name, record in self.parameters.items()]
+        return [*found, *((record["expression"], record["value"]) for record in self.derived)]
 
     def records(self) -> list[Record]:
+        if self.prediction is not None:
+            return self.prediction.records()
         return [
             {
                 "name": name,
@@ -98,8 +115,12 @@ class Fit(Solution):
                 "fixed": record["fixed"],
                 "at_bound": record["at_bound"],
             }
-            for name, record in self.parameters.items()
+            for name, record in [*self.parameters.items(), *((one["expression"], _no_start(one)) for one in self.derived)]
         ]
+
+
+def _no_start(derived: Record) -> Record:
+    return {**derived, "start": None, "fixed": False, "at_bound": None}
 
 
 def by_names(names: tuple[str, ...], matrix: Matrix) -> dict[str, dict[str, Any]]:

@@ -19,10 +19,14 @@ MOST_CORRELATED = 12
 def tables(result: Fit, precision: int) -> list[Renderable]:
     """Return the table of parameters, the correlations, the statistics, and what was proven."""
     parts: list[Renderable] = [_parameters(result, precision)]
+    if result.derived:
+        parts += ["", _derived(result, precision)]
     if 1 < len(result.correlation) <= MOST_CORRELATED:
         parts += [title("correlation"), _correlation(result)]
     parts += [title("residuals"), _statistics(result, precision)]
     parts.append("\n" + "\n".join(sentences(result)))
+    if result.prediction is not None:
+        parts += [title(f"prediction of {result.prediction.response}"), _prediction(result, precision)]
     return parts
 
 
@@ -48,6 +52,35 @@ def _parameters(result: Fit, precision: int) -> Renderable:
             "" if record["start"] is None else human(record["start"], precision),
         ]
         table.add_row(*cells, *([flags[name]] if any(flags.values()) else []))
+    return table
+
+
+def _prediction(result: Fit, precision: int) -> Renderable:
+    assert result.prediction is not None
+    headers = {"std_error": "std error", "low": "mean from", "high": "to", "prediction_low": "new from", "prediction_high": "to"}
+    records = result.prediction.records()
+    table = empty_table()
+    for name in records[0] if records else ():
+        table.add_column(headers.get(name, name), justify="right", overflow="fold", style="bold cyan" if name == "value" else "")
+    for record in records:
+        table.add_row(*(human(value, precision) for value in record.values()))
+    return table
+
+
+def _derived(result: Fit, precision: int) -> Renderable:
+    table = empty_table()
+    table.add_column("derived", style="bold green", overflow="fold")
+    table.add_column("value", style="bold cyan", justify="right", overflow="fold")
+    for header in ("std error", f"{100 * result.level:g} % interval"):
+        table.add_column(header, justify="right", overflow="fold")
+    for record in result.derived:
+        error, interval = record["std_error"], record["interval"]
+        table.add_row(
+            record["expression"],
+            human(record["value"], precision),
+            "" if error is None else human(error, min(precision, 4)),
+            "" if interval is None else f"{human(interval[0], precision)} .. {human(interval[1], precision)}",
+        )
     return table
 
 
@@ -107,6 +140,11 @@ def sentences(result: Fit) -> list[str]:
         found.append(f"Minimum after {steps}: relative offset {facts.offset:.1g}, Hessian positive definite.")
         found.append(f"Certain digits of every parameter: {result.digits}.")
         found += _curvature(result)
+        found += [
+            f"The interval of {one['expression']} is linear, but terms of second order are not small."
+            for one in result.derived
+            if one["linear"] is False
+        ]
     else:
         found.append(f"Not solved: {result.reason}.")
     return found

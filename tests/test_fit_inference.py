@@ -1,0 +1,141 @@
+"""Quantities derived from a fit, and predictions with their bands, against the formulas for straight lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import autodiff_cli as ad
+from autodiff_cli.errors import NotSolved, ShapeError, UnknownName, UsageError
+from tests.shell import run, streams
+
+X = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 7.0])
+Y = np.array([2.1, 3.9, 6.2, 7.8, 10.1, 13.7])
+AT = {"a": 1.0, "b": 1.0}
+
+
+def _line(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The textbook's straight line: the value, the standard error of the mean, and that of a new observation."""
+    found = stats.linregress(X, Y)
+    s = np.sqrt(np.sum((Y - found.intercept - found.slope * X) ** 2) / (len(X) - 2))
+    mean = s * np.sqrt(1 / len(X) + (x - X.mean()) ** 2 / np.sum((X - X.mean()) ** 2))
+    return found.intercept + found.slope * x, mean, np.hypot(mean, s)
+
+
+def test_the_bands_of_a_straight_line() -> None:
+    result = ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, predict="x=0:10:5", level=0.9)
+    found = result.prediction
+    assert found is not None
+    at = np.linspace(0, 10, 5)
+    value, mean, new = _line(at)
+    k = stats.t.ppf(0.95, 4)
+    np.testing.assert_allclose(found.columns["x"], at)
+    np.testing.assert_allclose(found.value, value, rtol=1e-12)
+    np.testing.assert_allclose(found.error, mean, rtol=1e-12)
+    np.testing.assert_allclose(found.mean, k * mean, rtol=1e-12)
+    assert found.new is not None
+    np.testing.assert_allclose(found.new, k * new, rtol=1e-12)
+
+
+def test_known_standard_deviations_are_those_of_new_observations() -> None:
+    sigma = 0.1 + 0.05 * X
+    result = ad.fit("y = a*x + b", {"x": X, "y": Y, "u": sigma}, at=AT, sigma="u", predict={"x": X[:2], "u": [0.5, 1.0]})
+    found = result.prediction
+    assert found is not None
+    assert found.new is not None
+    design = np.stack([X, np.ones_like(X)], 1) / sigma[:, None]
+    covariance = np.linalg.inv(design.T @ design)
+    rows = np.stack([X[:2], np.ones(2)], 1)
+    mean = np.sqrt(np.einsum("ij,jk,ik->i", rows, covariance, rows))
+    np.testing.assert_allclose(found.error, mean, rtol=1e-10)
+    np.testing.assert_allclose(found.new, stats.norm.ppf(0.975) * np.hypot(mean, [0.5, 1.0]), rtol=1e-10)
+    unknown = ad.fit("y = a*x + b", {"x": X, "y": Y, "u": sigma}, at=AT, sigma="u", predict="x=0:1").prediction
+    assert unknown is not None
+    assert unknown.new is None
+
+
+def test_a_derived_quantity_has_the_error_of_the_delta_method() -> None:
+    result = ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, derive=["-b/a", "exp(a)"])
+    a, b = result.values["a"], result.values["b"]
+    (ca, cab), (_, cb) = ((row["a"], row["b"]) for row in result.covariance.values())
+    ratio, power = result.derived
+    assert ratio["value"] == pytest.approx(-b / a, rel=1e-14)
+    g = np.array([b / a**2, -1 / a])
+    error = np.sqrt(g @ np.array([[ca, cab], [cab, cb]]) @ g)
+    assert ratio["std_error"] == pytest.approx(error, rel=1e-12)
+    k = stats.t.ppf(0.975, 4)
+    assert ratio["interval"] == pytest.approx([-b / a - k * error, -b / a + k * error], rel=1e-12)
+    assert power["std_error"] == pytest.approx(np.exp(a) * np.sqrt(ca), rel=1e-12)
+    assert ratio["linear"]
+    assert power["linear"]
+
+
+def test_definitions_of_the_model_are_known() -> None:
+    t = np.arange(6.0)
+    data = {"t": t, "y": 3 * np.exp(-t / 2)}
+    result = ad.fit("k = 1/tau; f(q) = q**2; y = n*exp(-k*t)", data, at={"n": 2.0, "tau": 1.0}, derive=["log(2)/k", "f(n)"])
+    assert [one["value"] for one in result.derived] == pytest.approx([2 * np.log(2), 9], rel=1e-12)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "d.csv"
+    path.write_text("x,y\n" + "".join(f"{x},{y}\n" for x, y in zip(X, Y, strict=True)))
+    return path
+
+
+def test_the_command_writes_rows(data: Path) -> None:
+    command = f'autodiff fit "y = a*x + b" {data} --at a=1,b=1'
+    rows = list(csv.DictReader(io.StringIO(run(f"{command} --predict {data} --format csv"))))
+    value, mean, new = _line(X)
+    k = stats.t.ppf(0.975, 4)
+    expected = {"x": X, "value": value, "std_error": mean, "low": value - k * mean, "high": value + k * mean}
+    expected |= {"prediction_low": value - k * new, "prediction_high": value + k * new}
+    assert list(rows[0]) == list(expected)
+    for name, column in expected.items():
+        np.testing.assert_allclose([float(row[name]) for row in rows], column, rtol=1e-12)
+    assert [float(line) for line in run(f"{command} --predict x=1:2:2 -q").split()] == pytest.approx(_line(np.array([1, 2]))[0])
+    numbers = [float(line) for line in run(f'{command} --derive "-b/a" -q').split()]
+    assert numbers == pytest.approx([numbers[0], numbers[1], -numbers[1] / numbers[0]])
+    found = json.loads(run(f'{command} --derive "-b/a" --predict x=1:2:2 --json'))
+    assert found["derived"][0]["expression"] == "-b/a"
+    assert [row["x"] for row in found["prediction"]] == [1, 2]
+    shown = run(f'{command} --derive "-b/a" --predict x=1:2:2')
+    assert "derived" in shown
+    assert "prediction of y" in shown
+    assert "new from" in shown
+
+
+@pytest.mark.parametrize(
+    ("option", "words", "code"),
+    [
+        ("--derive log(2)/c", "'c' is not a parameter", 2),
+        ("--derive [a,b]", "has 2 numbers", 3),
+        ("--derive log(-a)", "not finite", 1),
+        ("--derive x*a", "'x' is not a parameter", 2),
+        ("--predict z=0:1", "the right side of the model needs 'x'", 2),
+        ("--predict nothing.csv", "cannot read", 5),
+    ],
+)
+def test_what_cannot_be_derived_or_predicted(data: Path, option: str, words: str, code: int) -> None:
+    name, value = option.split(" ", 1)
+    out, err, found = streams(f'autodiff fit "y = a*x + b" {data} --at a=1,b=1 {name} "{value}"')
+    assert (out, found) == ("", code)
+    assert words in err
+
+
+def test_errors_in_python() -> None:
+    with pytest.raises(UnknownName, match="not a parameter"):
+        ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, derive=["q"])
+    with pytest.raises(ShapeError):
+        ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, derive=["[a, b]"])
+    with pytest.raises(UsageError, match="left side"):
+        ad.fit("y - a*x - b", {"x": X, "y": Y}, at=AT, predict="x=0:1")
+    with pytest.raises(NotSolved):
+        ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, derive=["sqrt(-a)"])
