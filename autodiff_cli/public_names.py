@@ -117,6 +117,7 @@ radians = _elementary.deg2rad
 gammaln = _factorials.lgamma
 psi = _factorials.digamma
 dawson = _faddeeva.dawsn
+voigt_profile = _faddeeva.voigt
 expm = _matrices.matrix_exp
 inverse = _matrices.inv
 pinverse = _matrices.pinv

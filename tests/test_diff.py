@@ -220,6 +220,7 @@ STATICS: dict[str, list[tuple[Any, ...]]] = {
     "bell": [(1.0,), (0.5,)],
     "sinc_slope": [(1,), (2,), (3,)],
     **{name: [(1,), (2,)] for name in ("erfcx_slope", "dawsn_slope")},
+    "faddeeva": [(0, False), (1, True), (2, False)],
     "share": [(math.e,), (2.0,)],
     **{name: [(0,), (1,), (2,), (3,)] for name in ("bessel_i", "bessel_j")},
     "bessel_scaled": [(0, 0), (0, 1), (1, 1), (0, 2), (1, 3)],
@@ -238,7 +239,7 @@ STATICS: dict[str, list[tuple[Any, ...]]] = {
     **{name: [] for name in ("exp1", "expi", "zeta_slope")},  # without a formula of simpler functions
 }
 UNIT = ("erfinv_slope", "ndtri_slope", "odds_slope", "logit", "binomial_logpmf")
-POSITIVE = ("beta", "betaln", "polygamma_gap", "normal_logpdf", "poisson_logpmf", "binomial_logpmf")
+POSITIVE = ("beta", "faddeeva", "voigt", "betaln", "polygamma_gap", "normal_logpdf", "poisson_logpmf", "binomial_logpmf")
 DERIVED = {"tanh_slope": ("t", np.tanh), "sigmoid_slope": ("s", lambda x: 1 / (1 + np.exp(-x)))}
 WRITTEN = [primitive for primitive in PRIMITIVES.values() if primitive.elementwise and primitive.decomposition is not None]
 

@@ -75,3 +75,78 @@ def test_far_out(name: str, x: float) -> None:
         assert (abs(value), abs(slope)) == (pytest.approx(0, abs=1e-290), 0)
     else:
         assert abs(mpmath.mpf(value) - _of_order(name, x, 0)) <= 1e-13 * abs(value)
+
+
+# The Faddeeva function and the Voigt profile
+
+
+def _w(x: float, y: float, order: int, scale: float = 1.0) -> Any:
+    """The derivative of w(z/scale)/scale, with enough digits for the cancellation in the recurrence."""
+    with mpmath.workdps(400):
+        z = mpmath.mpc(x, y) / mpmath.mpf(scale)
+        found = [mpmath.exp(-z * z) * mpmath.erfc(-1j * z)]
+        found.append(-2 * z * found[0] + 2j / mpmath.sqrt(mpmath.pi))
+        for n in range(1, order):
+            found.append(-2 * z * found[n] - 2 * n * found[n - 1])
+        return found[order] / mpmath.mpf(scale) ** (order + 1)
+
+
+PLACES = [(x, y) for x in (1e-7, 0.3, 1.7, 2.51, 4.1, 7.0, 12.0) for y in (0.0, 1e-30, 1e-9, 0.01, 0.6, 2.6, 5.9, 6.3, 11.0)]
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_the_faddeeva_function(order: int) -> None:
+    for x, y in PLACES:
+        expected = _w(x, y, order)
+        for imaginary, part in ((False, expected.real), (True, expected.imag)):
+            value = float(ad.faddeeva(np.float64(x), np.float64(y), np.float64(1.0), order, imaginary))
+            # A part that is small because it crosses 0 has the absolute error of the other part.
+            assert abs(value - part) <= 1e-12 * abs(part) + 1e-16 * min(x, 1) * abs(expected) * (y > 0), (x, y, imaginary)
+
+
+def test_below_the_real_axis() -> None:
+    for x, y in ((0.3, -0.4), (-3.1, -1.2), (2.6, -2.0)):
+        result = ad.evaluate("wofz_real(x, y)", {"x": x, "y": y})
+        assert result.value == pytest.approx(float(_w(x, y, 0).real), rel=1e-12)
+        assert [result.grad["x"], result.grad["y"]] == pytest.approx([float(_w(x, y, 1).real), -float(_w(x, y, 1).imag)], rel=1e-12)
+
+
+VOIGT = [
+    *((0.3, 0.5, 1.2), (-1.7, 0.4, 0.6), (9.0, 0.5, 2.0), (40.0, 1.0, 1e-3), (3.0, 1.0, 0.0)),
+    *((1e-5, 2.0, 1e-8), (0.02, 1e-3, 3e-3)),
+]
+
+
+@pytest.mark.parametrize(("x", "sigma", "gamma"), VOIGT)
+def test_the_voigt_profile(x: float, sigma: float, gamma: float) -> None:
+    scale = sigma * mpmath.sqrt(2)
+    value, slope, curve = (_w(x, gamma, n, scale) / mpmath.sqrt(mpmath.pi) for n in range(3))
+    result = ad.evaluate("voigt(x, sigma, gamma)", {"x": x, "sigma": sigma, "gamma": gamma}, order=2)
+    assert result.value == pytest.approx(float(value.real), rel=1e-12)
+    assert result.grad["x"] == pytest.approx(float(slope.real), rel=1e-12)
+    assert result.grad["gamma"] == pytest.approx(-float(slope.imag), rel=1e-12)
+    assert result.grad["sigma"] == pytest.approx(float(sigma * curve.real), rel=1e-12)
+    assert result.hessian["x"]["x"] == pytest.approx(float(curve.real), rel=1e-11)
+    assert result.hessian["gamma"]["gamma"] == pytest.approx(-float(curve.real), rel=1e-11)
+
+
+def test_limits_of_the_voigt_profile() -> None:
+    lorentz = ad.evaluate("voigt(x, sigma, gamma)", {"x": 0.7, "sigma": 0.0, "gamma": 0.4})
+    exactly = ad.evaluate("gamma/pi/(x**2 + gamma**2)", {"x": 0.7, "gamma": 0.4})
+    assert lorentz.value == pytest.approx(exactly.value, rel=1e-15)
+    assert lorentz.grad == {"x": pytest.approx(exactly.grad["x"]), "sigma": 0, "gamma": pytest.approx(exactly.grad["gamma"])}
+    gauss = ad.evaluate("voigt(x, sigma, 0)", {"x": 0.7, "sigma": 0.4})
+    exactly = ad.evaluate("exp(-x**2/2/sigma**2)/sigma/sqrt(2*pi)", {"x": 0.7, "sigma": 0.4})
+    assert [gauss.value, *gauss.grad.values()] == pytest.approx([exactly.value, *exactly.grad.values()], rel=1e-13)
+    assert ad.evaluate("voigt(0, 0, 0)", {}).value == np.inf
+    assert np.isnan(ad.evaluate("voigt(x, -1, 1)", {"x": 0.0}).value)
+
+
+def test_odd_arguments_of_the_voigt_profile() -> None:
+    odd = np.array([0.0, 5e-324, 1e-200, 1.0, 2.0**53 + 1, 1e300, np.inf, np.nan])
+    x, sigma, gamma = (part.ravel() for part in np.meshgrid(odd, odd, odd))
+    with np.errstate(all="raise"):
+        value = ad.voigt(x, sigma, gamma)
+        finite = np.isfinite(x) & np.isfinite(sigma) & np.isfinite(gamma) & (np.maximum(x, np.maximum(sigma, gamma)) >= 1)
+    assert np.all(np.isfinite(value[finite]))
+    assert np.all(value[finite] >= 0)

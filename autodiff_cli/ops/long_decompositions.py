@@ -522,3 +522,56 @@ def lambertw(k: int, shift: int) -> str:
     plus = " + 1" if shift else ""
     lines.append(f"nan if {outside} else {'series' if shift else 'series - 1'} if near else {last} else w5{plus}")
     return "; ".join(lines)
+
+
+STEP = math.sqrt(math.pi / 12)
+"""The step of the trapezoidal and midpoint rules for the Faddeeva function, with twelve positive nodes."""
+
+
+def _faddeeva_lines(x: str, y: str) -> list[str]:
+    """Return statements for u0 and v0, the real and imaginary parts of the Faddeeva function.
+
+    The integral of exp(-t**2)/(z - t) is computed by the trapezoidal or the midpoint rule, whichever has its nodes farther
+    from z, with a correction for the pole (M. Al Azah and S. N. Chandler-Wilde, SIAM Journal on Numerical Analysis 59, 2021).
+    """
+    lines = [f"a = abs({x}); b = abs({y}); part = a/{STEP!r} - floor(a/{STEP!r}); even = b < a and part >= 0.25 and part <= 0.75"]
+    lines += ["shift = 0.0 if even else 0.5; r = a*a + b*b; f0 = 0.5 if even else 1.0"]
+    for k in range(13):
+        lines.append(f"t{k} = ({k} + shift)*{STEP!r}; q{k} = t{k}*t{k}")
+        lines.append(f"e{k} = {'f0*' * (k == 0)}exp(-q{k})/(((a - t{k})*(a - t{k}) + b*b)*((a + t{k})*(a + t{k}) + b*b))")
+    lines.append(f"u = {2 * STEP / math.pi!r}*b*({' + '.join(f'e{k}*(r + q{k})' for k in range(12, -1, -1))})")
+    lines.append(f"v = {2 * STEP / math.pi!r}*a*({' + '.join(f'e{k}*(r - q{k})' for k in range(12, -1, -1))})")
+    near = math.pi / STEP
+    lines.append(f"c = min(b, {near!r}); g = exp((c - a)*(c + a)); grown = (-1 if even else 1)*exp({2 * near!r}*c)")
+    lines.append(f"s = 1 + grown*cos({2 * near!r}*a); d = -grown*sin({2 * near!r}*a)")
+    lines.append(f"m = 2*g/(s*s + d*d) if b < {near!r} else 0.0; co = cos(2*a*c); si = sin(2*a*c)")
+    lines.append("u = u + m*(co*s - si*d); v = v - m*(co*d + si*s)")
+    lines.append(f"h = exp((b - a)*(b + a)) if {y} < 0 else 0.0; co = cos(2*a*b); si = sin(2*a*b)")
+    lines.append(f"u0 = 2*h*co - u if {y} < 0 else u; v0 = sign({x})*(2*h*si + v if {y} < 0 else v)")
+    return lines
+
+
+def wofz(imaginary: bool) -> str:
+    """Return a program for a part of the Faddeeva function."""
+    return "; ".join([*_faddeeva_lines("x", "y"), "v0" if imaginary else "u0"])
+
+
+def faddeeva(order: int, imaginary: bool) -> str | None:
+    """Return a recurrence where z/scale is small; elsewhere, a sum of derivatives of 1/(z - t*scale) over nodes t."""
+    if order > _MOST_ORDER:
+        return None
+    lines = [f"far = hypot(x, y) > {far_faddeeva(order)!r}*scale; unit = 1.0 if far else scale"]
+    lines += ["p = 1.0 if far else x/unit; w = 1.0 if far else y/unit", *_faddeeva_lines("p", "w")]
+    for n in range(order):
+        lines.append(f"u{n + 1} = -2*(p*u{n} - w*v{n}){f' - {2 * n}*u{n - 1}' if n else ''}")
+        lines.append(f"v{n + 1} = -2*(p*v{n} + w*u{n}){f' - {2 * n}*v{n - 1}' if n else f' + {2 / math.sqrt(math.pi)!r}'}")
+    lines.append("top = 0.0; low = 0.0; lift = x if far else 1.0; over = y if far else 1.0; width = scale if far else 0.0")
+    for k in range(-12, 13):
+        t = k * STEP
+        lines.append(f"z = lift - {t!r}*width; m = z*z + over*over; c = z/m; d = -over/m; n1 = c; i1 = d")
+        lines += [f"n{j + 1} = n{j}*c - i{j}*d; i{j + 1} = n{j}*d + i{j}*c" for j in range(1, order + 1)]
+        lines.append(f"top = top + {math.exp(-t * t)!r}*n{order + 1}; low = low + {math.exp(-t * t)!r}*i{order + 1}")
+    factor = (-1) ** order * math.factorial(order) * STEP / math.pi
+    scaled = f"/unit**{order + 1}"
+    beyond = f"{factor!r}*top" if imaginary else f"{-factor!r}*low"
+    return "; ".join([*lines, f"{beyond} if far else {'v' if imaginary else 'u'}{order}{scaled}"])

@@ -107,6 +107,39 @@ def _dawsn(m: Arithmetic, x: Real) -> Real:
     return _asymptotic(m, x, -1) / 2 if _is_far(m, x) else mp.sqrt(mp.pi) / 2 * m.exp(-x * x) * mp.erfi(x)
 
 
+def _wofz(m: Arithmetic, x: Real, y: Real, imaginary: bool) -> Real:
+    """Return a part of the Faddeeva function exp(-z**2)*erfc(-i*z) at z = x + i*y."""
+    mp = m.mp
+    if not (m.finite(x) and m.finite(y)):
+        raise NotPrecise("the Faddeeva function at infinity")
+    z = mp.mpc(x, y)
+    if y >= 0 and _is_far(m, z):
+        value = mp.mpc(0, 1) / mp.sqrt(mp.pi) * _asymptotic(m, z, -1)
+        if y * abs(x) < 1:
+            value += mp.exp(-z * z)  # on the real axis, the real part is this exponential
+    elif abs(z) > 1000:
+        raise NotPrecise("the Faddeeva function in the lower half plane")
+    else:
+        more = 2 * int(abs(z) * abs(z)) + 20  # digits that 1 - erf loses
+        mp.prec += more
+        try:
+            value = mp.exp(-z * z) * mp.erfc(mp.mpc(y, -x))
+        finally:
+            mp.prec -= more
+    part: Real = +value.imag if imaginary else +value.real
+    return part
+
+
+def _voigt(m: Arithmetic, x: Real, sigma: Real, gamma: Real) -> Real:
+    mp = m.mp
+    if sigma < 0 or gamma < 0 or mp.isnan(x + sigma + gamma):
+        return mp.nan
+    if not sigma:
+        return m.div(gamma, mp.pi * (x * x + gamma * gamma)).value if x or gamma else mp.inf
+    scale = sigma * mp.sqrt(2)
+    return _wofz(m, x / scale, gamma / scale, False) / (scale * mp.sqrt(mp.pi))
+
+
 # Gamma and related functions
 
 
@@ -230,6 +263,9 @@ SPECIAL: dict[str, Entry] = {
     "hazard": _hazard,
     "erfcx": _erfcx,
     "dawsn": _dawsn,
+    "wofz_real": partial(_wofz, imaginary=False),
+    "wofz_imag": partial(_wofz, imaginary=True),
+    "voigt": _voigt,
     "lgamma": _lgamma,
     "gamma": _gamma,
     "digamma": _digamma,
