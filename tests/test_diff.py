@@ -224,6 +224,8 @@ STATICS: dict[str, list[tuple[Any, ...]]] = {
     "share": [(math.e,), (2.0,)],
     **{name: [(0,), (1,), (2,), (3,)] for name in ("bessel_i", "bessel_j")},
     "bessel_scaled": [(0, 0), (0, 1), (1, 1), (0, 2), (1, 3)],
+    "gammainc_density": [(0,)],
+    "betainc_density": [(0, 0)],
     "hardtanh_backward": [(-1.0, 1.0, 0.0), (0.0, math.nan, 0.2)],
     "left_exp": [(1.5,)],
     "softplus": [(1, None), (2.0, 1.0)],
@@ -236,10 +238,15 @@ STATICS: dict[str, list[tuple[Any, ...]]] = {
     "celu": [(1.5,)],
     "rsub": [(2.5,)],
     "clamp": [(-1, 1), (None, 0.5), (0.1, None), ()],
-    **{name: [] for name in ("exp1", "expi", "zeta_slope")},  # without a formula of simpler functions
+    # Without a formula of simpler functions:
+    **{name: [] for name in ("betainc", "betainc_slope", "gammainc", "gammainc_slope", "gammaincc")},
+    **{name: [] for name in ("exp1", "expi", "zeta_slope")},
 }
-UNIT = ("erfinv_slope", "ndtri_slope", "odds_slope", "logit", "binomial_logpmf")
-POSITIVE = ("beta", "faddeeva", "voigt", "betaln", "polygamma_gap", "normal_logpdf", "poisson_logpmf", "binomial_logpmf")
+UNIT = ("betainc_density", "erfinv_slope", "ndtri_slope", "odds_slope", "logit", "binomial_logpmf")
+POSITIVE = (
+    *("gammainc_density", "beta", "betaln", "faddeeva", "voigt", "polygamma_gap"),
+    *("normal_logpdf", "poisson_logpmf", "binomial_logpmf"),
+)
 DERIVED = {"tanh_slope": ("t", np.tanh), "sigmoid_slope": ("s", lambda x: 1 / (1 + np.exp(-x)))}
 WRITTEN = [primitive for primitive in PRIMITIVES.values() if primitive.elementwise and primitive.decomposition is not None]
 

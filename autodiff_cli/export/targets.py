@@ -110,8 +110,10 @@ PYTHON = Target(
     logic=("and", "or", "not"),
     operators=("remainder", "floor_divide"),
 )
-_SCIPY = _same("special.", "erf erfc erfinv ndtr log_ndtr ndtri i0 i0e i1 i1e j0 j1 gamma digamma expi exp1") | _renamed(
-    "special.", _TWO, xlogy="xlogy", xlog1py="xlog1py", zeta="zeta"
+_SCIPY = (
+    _same("special.", "erf erfc erfinv ndtr log_ndtr ndtri i0 i0e i1 i1e j0 j1 gamma digamma expi exp1")
+    | _renamed("special.", _TWO, xlogy="xlogy", xlog1py="xlog1py", zeta="zeta", gammainc="gammainc", gammaincc="gammaincc")
+    | {"betainc": "special.betainc({0}, {1}, {2})"}
 )
 _NUMPY = "exp2 cbrt abs sign isnan isinf isfinite round logical_not"
 _OF_TWO = ("hypot", "fmod", "remainder", "floor_divide", "maximum", "minimum", "logaddexp", "logaddexp2")

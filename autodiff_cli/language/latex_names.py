@@ -32,6 +32,8 @@ SYMBOLS = {
     "beta": r"\mathrm{B}",
     "expi": r"\operatorname{Ei}",
     "exp1": r"\operatorname{E}_{1}",
+    "gammainc": r"\operatorname{P}",
+    "gammaincc": r"\operatorname{Q}",
     "lambertw": r"\operatorname{W}",
     "sigmoid": r"\sigma",
     "ndtr": r"\Phi",

@@ -95,10 +95,11 @@ def _factorial_tail(x: Array) -> Any:
 
 
 @np.errstate(all="ignore")
-def _binomial(k: Array, n: Array, p: Array) -> Any:
-    rest = n - k
+def binomial_values(k: Array, rest: Array, p: Array, other: Array) -> Any:
+    """Return the logarithm of the probability of k successes and ``rest`` failures, whose probabilities are p and ``other``."""
+    n = k + rest
     tails = _factorial_tail(n) - _factorial_tail(k) - _factorial_tail(rest)
-    middle = tails - _deviance(k, n * p) - _deviance(rest, n * (1 - p)) + 0.5 * np.log(n / (k * rest)) - _LOG_ROOT_2_PI
+    middle = tails - _deviance(k, n * p) - _deviance(rest, n * other) + 0.5 * np.log(n / (k * rest)) - _LOG_ROOT_2_PI
     none, all_ = np.where(n == 0, 0.0, n * np.log1p(-p)), np.where(n == 0, 0.0, n * np.log(p))
     return np.where(k == 0, none, np.where(rest == 0, all_, middle))[()]
 
@@ -109,7 +110,7 @@ def _is_binomial(k: Array, n: Array, p: Array) -> Any:
 
 binomial_logpmf = declare(
     "binomial_logpmf",
-    in_one_type(_binomial),
+    in_one_type(lambda k, n, p: binomial_values(k, n - k, p, 1 - p)),
     {
         "k": lambda g, k, n, p: g * (digamma(n - k + 1) - digamma(k + 1) + log(p) - log1p(-p)),
         "n": lambda g, k, n, p: g * (digamma(n + 1) - digamma(n - k + 1) + log1p(-p)),
@@ -128,7 +129,7 @@ binomial_logpmf = declare(
 
 
 @np.errstate(all="ignore")
-def _poisson(k: Array, rate: Array) -> Any:
+def poisson_values(k: Array, rate: Array) -> Any:
     middle = -_deviance(k, rate) - _factorial_tail(k) - 0.5 * np.log(k) - _LOG_ROOT_2_PI
     few = np.where(k == 0, 0.0, k * np.log(rate)) - rate - lgamma(np.where(k < 0.5, k, 0.0) + 1)
     return np.where(k < 0.5, few, middle)[()]
@@ -136,7 +137,7 @@ def _poisson(k: Array, rate: Array) -> Any:
 
 poisson_logpmf = declare(
     "poisson_logpmf",
-    in_one_type(_poisson),
+    in_one_type(poisson_values),
     {"k": lambda g, k, rate: g * (log(rate) - digamma(k + 1)), "rate": lambda g, k, rate: g * (over(k, rate) - 1)},
     methods=(),
     decomposition="xlogy(k, rate) - rate - lgamma(k + 1)",
