@@ -139,3 +139,48 @@ def test_errors_in_python() -> None:
         ad.fit("y - a*x - b", {"x": X, "y": Y}, at=AT, predict="x=0:1")
     with pytest.raises(NotSolved):
         ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, derive=["sqrt(-a)"])
+
+
+RATE = np.array([76, 47, 97, 107, 123, 139, 159, 152, 191, 201, 207, 200.0])
+"""The reaction velocities of Puromycin, treated, at ``DOSE``: Bates and Watts (1988), table A1.3."""
+DOSE = np.repeat([0.02, 0.06, 0.11, 0.22, 0.56, 1.10], 2)
+
+
+def _rest(b: float) -> float:
+    """The least sum of squares of ``a*x/(b + x)`` for a given b: the model is linear in a."""
+    g = DOSE / (b + DOSE)
+    return float(np.sum((RATE - g * (g @ RATE) / (g @ g)) ** 2))
+
+
+def test_a_profile_ends_where_the_sum_of_squares_has_grown_by_the_quantile() -> None:
+    result = ad.fit("y = a*x/(b + x)", {"x": DOSE, "y": RATE}, at={"a": 205.0, "b": 0.08}, profile=True)
+    k = stats.t.ppf(0.975, 10)
+    best = _rest(result.values["b"])
+    low, high = result.profiles["b"]
+    assert low is not None
+    assert high is not None
+    for end in (low, high):
+        assert (_rest(end) - best) / (best / 10) == pytest.approx(k**2, rel=1e-6)
+    assert low < result.values["b"] < high
+    assert high - result.values["b"] > result.values["b"] - low  # not symmetric
+    # R's confint.nls, which interpolates, prints these for a: 197.302 and 229.290.
+    assert result.profiles["a"] == pytest.approx((197.302, 229.290), rel=1e-5)
+
+
+def test_the_profile_of_a_straight_line_is_its_interval() -> None:
+    result = ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, profile=True)
+    for name, ends in result.profiles.items():
+        assert ends == pytest.approx(result.parameters[name]["interval"], rel=1e-8)
+
+
+def test_a_profile_may_be_open() -> None:
+    x = np.arange(1.0, 7)
+    y = np.array([0.1, 0.9, 0.95, 1.05, 1.0, 1.1])
+    result = ad.fit("y = a/(1 + exp(-k*(x - 1.4)))", {"x": x, "y": y}, at={"a": 1.0, "k": 5.0}, profile=True)
+    low, high = result.profiles["k"]
+    assert low is not None
+    assert high is None
+    bounded = ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, bounds={"a": (1.9, 10)}, profile=True)
+    assert bounded.profiles["a"][0] is None
+    with pytest.raises(UsageError, match="robust loss"):
+        ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, loss="huber:1", profile=True)

@@ -39,6 +39,7 @@ from autodiff_cli.wording import plural
 @click.option(
     "--predict", metavar="FILE|x=0:10", help="Rows for which the model is predicted, with confidence and prediction bands."
 )
+@click.option("--profile", is_flag=True, help="Compute profile intervals, which need not be symmetric.")
 @solver_options.max_steps(10_000)
 @solver_options.trace
 @solver_options.level
@@ -61,6 +62,7 @@ def command(
     on_error: str,
     derive: tuple[str, ...],
     predict: str | None,
+    profile: bool,
     max_steps: int,
     trace: bool,
     level: float,
@@ -103,6 +105,7 @@ def command(
         trace=trace,
         derive=derive,
         predict=predict,
+        profile=profile,
         threads=thread_count,
         on_error=on_error,
     )

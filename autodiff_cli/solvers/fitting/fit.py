@@ -12,6 +12,7 @@ from autodiff_cli.solvers.fitting.describe import described, judge
 from autodiff_cli.solvers.fitting.engine.minimize import Minimizer, Step
 from autodiff_cli.solvers.fitting.inference.derived import derived
 from autodiff_cli.solvers.fitting.inference.prediction import predicted
+from autodiff_cli.solvers.fitting.inference.profile import profiles
 from autodiff_cli.solvers.fitting.problem import Problem
 from autodiff_cli.solvers.fitting.result import Fit
 from autodiff_cli.solvers.fitting.starts import started
@@ -44,6 +45,7 @@ def fit(
     trace: bool = False,
     derive: Iterable[str] = (),
     predict: Data | None = None,
+    profile: bool = False,
     threads: int | None = None,
     on_error: str = "stop",
 ) -> Fit:
@@ -68,6 +70,7 @@ def fit(
         derive: expressions of the parameters, such as ``log(2)/b2``, whose value and standard error are computed.
         predict: a file or arrays with columns of the right side, or a range such as ``x=0:10``, where the model is predicted with
             confidence and prediction bands.
+        profile: whether to compute profile intervals, which need not be symmetric.
         threads: the number of threads; by default one for each processor.
         on_error: ``stop`` or ``skip``, for rows with a cell that is not a finite number.
 
@@ -85,6 +88,7 @@ def fit(
     if result.converged:
         k = quantile(level, result.residual["dof"], problem.absolute)
         result.derived = derived(result, derive, k)
+        result.profiles = profiles(result, k) if profile else {}
         result.prediction = None if predict is None else predicted(result, predict, k)
     return result
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from autodiff_cli.solvers.fitting.inference.prediction import Prediction
+    from autodiff_cli.solvers.fitting.inference.profile import Ends
 
     Vector = NDArray[np.float64]
     Matrix = NDArray[np.float64]
@@ -43,6 +44,7 @@ class Fit(Solution):
         matrix: the covariance matrix of the free parameters, in the order of ``problem.free``; nan for those at a bound.
         derived: the record of each quantity that was derived from the parameters.
         prediction: the predictions, if they were requested.
+        profiles: the profile interval of each free parameter, if they were requested.
     """
 
     matrix: Matrix
@@ -63,6 +65,7 @@ class Fit(Solution):
         self.trace: list[Record] | None = None
         self.derived: list[Record] = []
         self.prediction: Prediction | None = None
+        self.profiles: dict[str, Ends] = {}
         self.extra: Record = {}
 
     @property
@@ -85,6 +88,7 @@ class Fit(Solution):
             "condition": self.proof.condition,
             "curvature": None if self.curvature is None else {**self.curvature._asdict(), "linear": self.curvature.linear},
             "outliers": self.outliers,
+            **({"profile": {name: list(ends) for name, ends in self.profiles.items()}} if self.profiles else {}),
             **({"derived": self.derived} if self.derived else {}),
             **({"prediction": self.prediction.records()} if self.prediction is not None else {}),
             **self.extra,

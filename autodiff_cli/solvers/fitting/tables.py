@@ -19,6 +19,8 @@ MOST_CORRELATED = 12
 def tables(result: Fit, precision: int) -> list[Renderable]:
     """Return the table of parameters, the correlations, the statistics, and what was proven."""
     parts: list[Renderable] = [_parameters(result, precision)]
+    if result.profiles:
+        parts += ["", _profiles(result, precision)]
     if result.derived:
         parts += ["", _derived(result, precision)]
     if 1 < len(result.correlation) <= MOST_CORRELATED:
@@ -64,6 +66,18 @@ def _prediction(result: Fit, precision: int) -> Renderable:
         table.add_column(headers.get(name, name), justify="right", overflow="fold", style="bold cyan" if name == "value" else "")
     for record in records:
         table.add_row(*(human(value, precision) for value in record.values()))
+    return table
+
+
+def _profiles(result: Fit, precision: int) -> Renderable:
+    table = empty_table()
+    table.add_column("parameter", style="bold green", overflow="fold")
+    for header in (f"{100 * result.level:g} % profile interval", "below", "above"):
+        table.add_column(header, justify="right", overflow="fold")
+    for name, ends in result.profiles.items():
+        low, high = ("open" if end is None else human(end, precision) for end in ends)
+        apart = ("open" if end is None else human(end - result.values[name], min(precision, 4)) for end in ends)
+        table.add_row(name, f"{low} .. {high}", *apart)
     return table
 
 
