@@ -8,10 +8,9 @@ import click
 
 from autodiff_cli import formats
 from autodiff_cli.cli import options, solver_options
-from autodiff_cli.cli.output import Output, say
+from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.cli.row_options import as_let
-from autodiff_cli.wording import plural
 
 
 @click.command("fit", cls=RowsCommand)
@@ -109,9 +108,6 @@ def command(
         threads=thread_count,
         on_error=on_error,
     )
-    data = result.problem.data
-    if data.skipped and not out.quiet_notes:
-        say(f"{plural(data.skipped, 'row')} left out; the first is {data.first_skipped}")
     # In JSON, standard error contains only the failure; the notes are in the object on standard output.
     out = out._replace(quiet_notes=out.quiet_notes or (out.style == "json" and not result.converged))
     out.emit(result, "autodiff_cli.solvers.fitting.tables:tables")

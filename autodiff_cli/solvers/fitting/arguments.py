@@ -72,8 +72,10 @@ def problem_of(
                 )
         statements = parsed(expression, ties, columns | starts.keys() | ranges.keys() | constants.keys())
         model = statements.program(statements.equations[0].residual)
+        given = tuple(ranges)
+        occurring = _names(model)
         parameters = unknown_names(statements, columns, {*constants})
-        used = {name: lets.get(name, name) for name in columns if name in _names(model)}
+        used = {name: lets.get(name, name) for name in columns if name in occurring}
         for text in (sigma, weights):
             used.update({name: lets.get(name, name) for name in _names(parse(text)) if name in columns} if text else {})
         if not used:
@@ -91,9 +93,22 @@ def problem_of(
     spread = weights if sigma is None else sigma
     scale = None if spread is None else scale_of(spread, sigma is not None, table, constants)
     return Problem(
-        expression, statements, table, start, fixed, tuple(ties), constants, box, scale, spread,
-        sigma is not None, _loss(loss), threads, {name: ranges[name] for name in parameters if name in ranges},
-    )  # fmt: skip
+        expression=expression,
+        statements=statements,
+        data=table,
+        start=start,
+        fixed=fixed,
+        ties=ties,
+        constants=constants,
+        bounds=box,
+        scale=scale,
+        spread=spread,
+        absolute=sigma is not None,
+        loss=_loss(loss),
+        threads=threads,
+        ranges={name: ranges[name] for name in parameters if name in ranges},
+        unused=tuple(name for name in (*starts, *given, *constants) if name not in occurring),
+    )
 
 
 def _names(tree: Syntax) -> set[str]:

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.command_result import Record
 from autodiff_cli.errors import setting
+from autodiff_cli.evaluation.phrasing import Note, note
 from autodiff_cli.ops.scipy_backend import from_scipy
 from autodiff_cli.solvers.fitting.engine.curvature import Curvature, curvature
 from autodiff_cli.solvers.fitting.engine.proof import Proof, proof
+from autodiff_cli.solvers.fitting.functions import function_of, value_and_error
 from autodiff_cli.solvers.fitting.precise_residuals import noisy, refined
 from autodiff_cli.solvers.fitting.problem import Problem
 from autodiff_cli.solvers.fitting.result import Fit, by_names
-from autodiff_cli.solvers.fitting.statistics import covariance, quantile, residual_statistics
+from autodiff_cli.solvers.fitting.statistics import covariance, quantile, residual_statistics, sandwich
 from autodiff_cli.solvers.fitting.undetermined import undetermined
 from autodiff_cli.wording import plural
 
@@ -38,7 +41,10 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
             point, linear = better
             facts = facts._replace(linear=linear)
     found = Fit(problem, point, facts, level)
-    matrix = covariance(facts, problem.data.rows, problem.absolute)
+    if problem.loss.plain:
+        matrix = covariance(facts, problem.data.rows, problem.absolute)
+    else:
+        matrix = sandwich(facts, problem.objective.scores(point), problem.data.rows)
     found.matrix = matrix
     errors = np.sqrt(np.diag(matrix))
     dof = problem.data.rows - int(facts.free.sum())
@@ -48,27 +54,47 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
     found.errors = dict(zip(problem.free, errors.tolist(), strict=True))
     found.parameters = {}
     for name, value in found.values.items():
-        error = found.errors.get(name, np.nan)
-        known = bool(np.isfinite(error))
         held = name in fitted and not facts.free[problem.free.index(name)]
         found.parameters[name] = {
-            "value": value,
-            "std_error": error if known else None,
-            "interval": [value - k * error, value + k * error] if known else None,
+            **_estimate(value, found.errors.get(name, np.nan), k),
             "start": problem.start[name],
             "fixed": name in problem.fixed,
             "at_bound": ("lower" if value <= problem.bounds[name][0] else "upper") if held else None,
         }
-    free = tuple(name for name, one in zip(problem.free, facts.free, strict=True) if one)
-    part = matrix[np.ix_(facts.free, facts.free)]
+    for name in problem.ties:
+        value, error = value_and_error(function_of(problem, name), point, matrix)
+        found.values[name], found.errors[name] = value, error
+        found.parameters[name] = {**_estimate(value, error, k), "start": None, "fixed": False, "at_bound": None}
+    known = np.isfinite(errors)
+    free = tuple(name for name, one in zip(problem.free, known, strict=True) if one)
+    part = matrix[np.ix_(known, known)]
     found.covariance = by_names(free, part)
     with np.errstate(all="ignore"):
         found.correlation = by_names(free, part / np.sqrt(np.outer(np.diag(part), np.diag(part))))
-    found.residual, found.statistics = residual_statistics(problem, facts, _total(problem))
+    found.residual, found.statistics = residual_statistics(problem, point, facts, _total(problem))
     found.curvature = _curvature(problem, point, facts)
-    found.scaled = "sigma" if problem.absolute else "weights" if problem.scale is not None else "residuals"
+    relative = "weights" if problem.scale is not None else "residuals"
+    found.scaled = "sandwich" if not problem.loss.plain else "sigma" if problem.absolute else relative
+    found.noted = _notes(problem)
     found.outliers = _outliers(problem, point, found.residual["std"])
     return found
+
+
+def _notes(problem: Problem) -> list[Note]:
+    data = problem.data
+    found = [note("unused", f"'{name}' does not occur in the model") for name in problem.unused]
+    if data.skipped:
+        found.append(note("skipped", f"{plural(data.skipped, 'row')} left out; the first is {data.first_skipped}"))
+    if problem.model.reason is not None:
+        found.append(note("slow", f"every row is evaluated separately, which is slow: {problem.model.reason}"))
+    return found
+
+
+def _estimate(value: float, error: float, k: float) -> Record:
+    """Return the entries of a parameter: its value, its standard error and its interval."""
+    known = math.isfinite(error)
+    interval = [value - k * error, value + k * error] if known else None
+    return {"value": value, "std_error": error if known else None, "interval": interval}
 
 
 def judge(result: Fit, ended: str, most: int) -> None:

@@ -118,7 +118,7 @@ def solved(problem: Problem, *, level: float = 0.95, max_steps: int = MOST_STEPS
                 "objective": step.value,
                 "length": step.length,
                 "damping": step.damping,
-                "kind": step.kind,
+                "done": step.kind,
             }
             for i, step in enumerate(steps)
         ]

@@ -67,6 +67,17 @@ class LeastSquares:
         hessian[np.tril_indices(n)] = below
         return Quadratic(value, gradient, products + hessian + np.tril(hessian, -1).T)
 
+    def scores(self, p: Vector) -> Matrix:
+        """Return the sum over the rows of the products of the derivatives of the loss with respect to the parameters."""
+        total = np.zeros((len(p), len(p)))
+        for _, block in self.blocks("jacobian", p):
+            total += np.einsum("im,jm->ij", block[:-1], block[:-1] * self.loss.first(block[-1]) ** 2)
+        return total
+
+    def squares(self, p: Vector) -> float:
+        """Return the sum of the squares of the weighted residuals."""
+        return sum(float(np.sum(block[0] ** 2)) for _, block in self.blocks("values", p))
+
     def blocks(self, kind: str, p: Vector, direction: Vector | None = None) -> Iterator[tuple[slice, Matrix]]:
         """Yield the blocks of the model with every result multiplied by the scale of its row."""
         self.evaluations += 1

@@ -121,6 +121,11 @@ class Model:
             program.run({**scalars, **{name: column[rows] for name, column in self.columns.items()}}, list(out))
             yield rows, out if self.reason is None else self._arranged(kind, out, direction)
 
+    @property
+    def constant(self) -> bool:
+        """Whether the structure of the model shows that no parameter changes its values."""
+        return self.reason is None and all(type(one) is not Instruction and one == 0 for one in gradient(self._of, self._by))
+
     def mixed_zero(self) -> NDArray[np.bool_]:
         """Return which second derivatives are 0 everywhere by the structure of the model, of shape (n, n)."""
         n = len(self.parameters)

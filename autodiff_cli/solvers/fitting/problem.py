@@ -38,7 +38,7 @@ class Problem:
         data: the columns that the model needs.
         start: the start of each parameter, by name, in order of occurrence; those in ``fixed`` keep it.
         fixed: the parameters that keep their value.
-        ties: the names that the definitions of ``statements`` compute from parameters.
+        ties: the expression of each tied parameter; ``statements`` defines them first.
         constants: the values of other names.
         bounds: the interval of a parameter, by name.
         scale: the factor of each residual: 1/sigma, or the square root of the weight; ``None`` for 1.
@@ -48,6 +48,7 @@ class Problem:
         threads: the number of threads; by default one for each processor.
         ranges: the parameters whose start is to be chosen, each with its range or ``None``.
         tried: the number of starts that were tried.
+        unused: the names that were given a value and do not occur in the model.
     """
 
     expression: str
@@ -55,7 +56,7 @@ class Problem:
     data: Dataset
     start: dict[str, float]
     fixed: tuple[str, ...] = ()
-    ties: tuple[str, ...] = ()
+    ties: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, ArrayLike] = field(default_factory=dict)
     bounds: Mapping[str, Interval] = field(default_factory=dict)
     scale: Vector | None = None
@@ -65,6 +66,7 @@ class Problem:
     threads: int | None = None
     ranges: Mapping[str, Interval | None] = field(default_factory=dict)
     tried: int = 1
+    unused: tuple[str, ...] = ()
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -119,10 +121,10 @@ class Problem:
     def response(self) -> Vector | None:
         """The left side of the equation for every row; ``None`` if there is none, or it depends on parameters."""
         equation = self.statements.equations[0]
-        alone = self.statements._replace(equations=[equation._replace(right=None)])
-        if equation.right is None or unknown_names(alone, set(self.data.columns), set(self.constants)):
+        if equation.right is None:
             return None
-        return self.computing(equation.left).values(self.first)
+        left = self.computing(equation.left)
+        return left.values(self.first) if left.constant else None
 
     def check(self) -> None:
         """Check that the fit can begin.

@@ -108,6 +108,8 @@ class Fit(Solution):
     def records(self) -> list[Record]:
         if self.prediction is not None:
             return self.prediction.records()
+        if self.trace is not None:
+            return self.trace
         return [
             {
                 "name": name,

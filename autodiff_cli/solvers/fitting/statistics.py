@@ -36,17 +36,38 @@ def covariance(proof: Proof, rows: int, absolute: bool) -> Matrix:
     return found
 
 
+def sandwich(proof: Proof, scores: Matrix, rows: int) -> Matrix:
+    """Return the covariance matrix of the free parameters for a robust loss; nan where there is none.
+
+    Args:
+        proof: the facts about the solution.
+        scores: the sum over the rows of the products of the derivatives of the loss, of shape (n, n).
+        rows: the number of rows.
+
+    Source: Huber, "The behavior of maximum likelihood estimates under nonstandard conditions" (1967).
+    """
+    n = len(proof.free)
+    found = np.full((n, n), np.nan)
+    dof = rows - int(proof.free.sum())
+    if proof.positive and proof.free.any() and not len(proof.null) and dof > 0:
+        part = np.ix_(proof.free, proof.free)
+        inverse = np.linalg.inv(proof.quadratic.hessian[part])
+        found[part] = inverse @ scores[part] @ inverse * (rows / dof)
+    return found
+
+
 def quantile(level: float, dof: int, absolute: bool) -> float:
     """Return the factor of a standard error in an interval: of Student's t distribution, or of the normal one."""
     upper = (1 + level) / 2
     return float(from_scipy("ndtri")(upper) if absolute or dof <= 0 else from_scipy("stdtrit")(dof, upper))
 
 
-def residual_statistics(problem: Problem, proof: Proof, total: float | None) -> tuple[Record, Record]:
+def residual_statistics(problem: Problem, point: Vector, proof: Proof, total: float | None) -> tuple[Record, Record]:
     """Return the statistics of the residuals: ``residual`` and ``statistics``.
 
     Args:
         problem: the problem.
+        point: the free parameters.
         proof: the facts about the solution.
         total: the weighted sum of squares of the left side about its mean, if it does not depend on parameters.
 
@@ -54,7 +75,7 @@ def residual_statistics(problem: Problem, proof: Proof, total: float | None) -> 
     """
     rows, n = problem.data.rows, int(proof.free.sum())
     dof = rows - n
-    rss = 2 * proof.quadratic.value if not problem.loss.plain else proof.linear.of(proof.free).rest ** 2
+    rss = proof.linear.of(proof.free).rest ** 2 if problem.loss.plain else problem.objective.squares(point)
     std = math.sqrt(rss / dof) if dof > 0 else None
     logs = float(np.sum(np.log(problem.scale))) if problem.scale is not None else 0.0
     count = n if problem.absolute else n + 1
@@ -63,9 +84,11 @@ def residual_statistics(problem: Problem, proof: Proof, total: float | None) -> 
             deviance = rss + rows * math.log(2 * math.pi) - 2 * logs
         else:
             deviance = float(rows * (np.log(2 * np.pi * rss / rows) + 1) - 2 * logs)
+    if not problem.loss.plain:
+        deviance = math.nan
     aic = deviance + 2 * count
     aicc = aic + 2 * count * (count + 1) / (rows - count - 1) if rows > count + 1 else None
-    chi2 = rss if problem.absolute else None
+    chi2 = rss if problem.absolute and problem.loss.plain else None
     p = None
     if chi2 is not None and dof > 0:
         p = float(from_scipy("gammaincc")(dof / 2, chi2 / 2))
@@ -78,4 +101,5 @@ def residual_statistics(problem: Problem, proof: Proof, total: float | None) -> 
         "reduced_chi2": chi2 / dof if chi2 is not None and dof > 0 else None,
         "p": p,
     }
-    return {"rss": rss, "std": std, "dof": dof, "rows": rows}, statistics
+    known = {key: None if value is not None and math.isnan(value) else value for key, value in statistics.items()}
+    return {"rss": rss, "std": std, "dof": dof, "rows": rows}, known

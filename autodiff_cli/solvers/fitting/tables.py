@@ -6,19 +6,27 @@ from typing import TYPE_CHECKING
 
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.table import empty_table, title
-from autodiff_cli.wording import plural
+from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
+    from autodiff_cli.command_result import Record
     from autodiff_cli.report.table import Renderable
     from autodiff_cli.solvers.fitting.result import Fit
 
+_ERRORS = {
+    "residuals": "standard errors scaled by s",
+    "weights": "relative weights; standard errors scaled by s",
+    "sigma": "standard errors from the given standard deviations, not scaled",
+    "sandwich": "robust standard errors (sandwich)",
+}
 MOST_CORRELATED = 12
 """The maximum number of parameters of a correlation matrix in the terminal."""
 
 
 def tables(result: Fit, precision: int) -> list[Renderable]:
     """Return the table of parameters, the correlations, the statistics, and what was proven."""
-    parts: list[Renderable] = [_parameters(result, precision)]
+    parts: list[Renderable] = [] if result.trace is None else [_trace(result.trace, precision)]
+    parts.append(_parameters(result, precision))
     if result.profiles:
         parts += ["", _profiles(result, precision)]
     if result.derived:
@@ -30,6 +38,15 @@ def tables(result: Fit, precision: int) -> list[Renderable]:
     if result.prediction is not None:
         parts += [title(f"prediction of {result.prediction.response}"), _prediction(result, precision)]
     return parts
+
+
+def _trace(steps: list[Record], precision: int) -> Renderable:
+    table = empty_table()
+    for name in steps[0]:
+        table.add_column(name, justify="left" if name == "done" else "right", overflow="fold")
+    for step in steps:
+        table.add_row(*(value if isinstance(value, str) else human(value, precision) for value in step.values()))
+    return table
 
 
 def _parameters(result: Fit, precision: int) -> Renderable:
@@ -50,8 +67,8 @@ def _parameters(result: Fit, precision: int) -> Renderable:
             human(record["value"], precision),
             "" if error is None else human(error, min(precision, 4)),
             relative,
-            "" if interval is None else f"{human(interval[0], precision)} .. {human(interval[1], precision)}",
-            "" if record["start"] is None else human(record["start"], precision),
+            "" if interval is None else " .. ".join(human(end, min(precision, 5)) for end in interval),
+            "" if record["start"] is None else human(record["start"], min(precision, 4)),
         ]
         table.add_row(*cells, *([flags[name]] if any(flags.values()) else []))
     return table
@@ -104,7 +121,7 @@ def _flag(name: str, result: Fit) -> str:
         return "fixed"
     if name in result.problem.ties:
         return "tied"
-    return f"at its {record['at_bound']} bound" if record["at_bound"] else ""
+    return f"{record['at_bound']} bound" if record["at_bound"] else ""
 
 
 def _correlation(result: Fit) -> Renderable:
@@ -125,7 +142,7 @@ def _statistics(result: Fit, precision: int) -> Renderable:
     labels = {
         "std": "s",
         "rss": "RSS",
-        "dof": "degrees of freedom",
+        "dof": "dof",
         "chi2": "chi2",
         "reduced_chi2": "chi2/dof",
         "p": "p",
@@ -144,11 +161,13 @@ def _statistics(result: Fit, precision: int) -> Renderable:
 def sentences(result: Fit) -> list[str]:
     """Return what is known about the fit, in short sentences."""
     problem, facts = result.problem, result.proof
-    found = [f"{plural(problem.data.rows, 'row')}; {_errors(result)}."]
+    found = [f"{plural(problem.data.rows, 'row')}; {_ERRORS[result.scaled]}."]
+    if problem.tried > 1:
+        chosen = listed(name for name in problem.free if name in problem.ranges)
+        found.append(f"Start of {chosen} chosen from {problem.tried} points.")
     if result.outliers:
-        listed = ", ".join(f"{one['standardized']:+.2f} at {one['place']}" for one in result.outliers)
-        found.append(f"Largest residuals in standard deviations: {listed}.")
-    found += [note["message"] for note in result.notes]
+        largest = ", ".join(f"{one['standardized']:+.2f} in {one['place'].rsplit(', ')[-1]}" for one in result.outliers)
+        found.append(f"Largest residuals in standard deviations: {largest}.")
     if result.converged:
         steps = plural(result.steps, "step")
         found.append(f"Minimum after {steps}: relative offset {facts.offset:.1g}, Hessian positive definite.")
@@ -170,9 +189,3 @@ def _curvature(result: Fit) -> list[str]:
     parameters, intrinsic = (f"{value:.2g}" for value in result.curvature)
     trusted = "linear intervals can be trusted" if result.curvature.linear else "linear intervals cannot be trusted"
     return [f"Curvature {parameters} (parameters), {intrinsic} (intrinsic): {trusted}."]
-
-
-def _errors(result: Fit) -> str:
-    if result.scaled == "sigma":
-        return "standard errors from the given standard deviations"
-    return "standard errors scaled by s" + (", with relative weights" if result.scaled == "weights" else "")

@@ -27,6 +27,8 @@ ACCELERATION = 0.75
 """The maximum length of the acceleration of a step, relative to half of the step (the alpha of Transtrum and Sethna)."""
 NEAR = 1e-3
 """The relative offset at which Newton steps are tried for the first time."""
+NEAREST = 1e-13
+"""The relative offset below which no more steps are taken if Newton steps fail."""
 EPSILON = float(np.finfo(float).eps)
 MOST_NEWTON = 30
 
@@ -50,7 +52,7 @@ class Step(NamedTuple):
     """A step of the minimisation.
 
     Attributes:
-        kind: ``start``, ``levenberg-marquardt`` or ``newton``, with ``rejected`` after it if the point was not accepted.
+        kind: ``start``, ``damped`` (Levenberg-Marquardt), ``rejected``, or ``newton``.
         point: the point reached.
         value: the objective there.
         length: the norm of the scaled step.
@@ -118,32 +120,28 @@ class Minimizer:
         while True:
             free = self.box.free(self.point, linear.gradient)
             scale = np.maximum(scale, linear.norms)
-            part = linear.of(free)
-            if not free.any() or _offset(part) <= self._near or value == 0:
+            if not free.any() or _offset(linear.of(free)) <= self._near or value == 0:
                 polished = self._newton(value)
-                if polished is not None:
-                    return polished
-                self._near = self._near * 1e-2 if self._near > 1e-12 else 0.0
-                linear = self.objective.linear(self.point)
-                value = self.objective.value(self.point)
-                continue
+                if polished is not None or self._near < NEAREST or value == 0:
+                    return polished or Outcome(self.point, value, self.steps, "stalled")
+                self._near /= 100
             if self.tried >= self.most:
                 return Outcome(self.point, value, self.steps, "steps")
             d = np.where(scale > 0, scale, 1.0)
-            step, predicted = self._step(part, d[free], damping, free)
+            step, predicted = self._step(linear, d, damping, free)
             self.tried += 1
-            trial = self.point.copy()
-            trial[free] = (self.point[free] + step) if step is not None else self.point[free]
-            trial = self.box.inside(trial)
-            length = float(np.linalg.norm(d * (trial - self.point)))
-            if step is not None and length <= 2 * EPSILON * float(np.linalg.norm(d * self.point)):
-                polished = self._newton(value)
-                return polished or Outcome(self.point, value, self.steps, "stalled")
-            new = self.objective.value(trial) if step is not None else np.inf
-            gain = (value - new) / predicted if predicted > 0 and np.isfinite(new) else -1.0
+            new, gain = np.inf, -1.0
+            if step is not None:
+                if np.linalg.norm(d * step) <= 2 * EPSILON * np.linalg.norm(d * self.point):
+                    return self._newton(value) or Outcome(self.point, value, self.steps, "stalled")
+                trial = self.box.inside(self.point + step)
+                new = self.objective.value(trial)
+                gain = (value - new) / predicted if predicted > 0 and np.isfinite(new) else -1.0
             after = self.objective.linear(trial) if gain > 0 else None
             accepted = after is not None and after.finite
-            self._watch(Step("levenberg-marquardt" + ("" if accepted else " rejected"), trial, new, length, damping))
+            if step is not None:
+                length = float(np.linalg.norm(d * step))
+                self._watch(Step("damped" if accepted else "rejected", trial, new, length, damping))
             if accepted and after is not None:
                 self.point, value, linear = trial, new, after
                 self.steps += 1
@@ -152,27 +150,47 @@ class Minimizer:
                 damping, growth = damping * growth, growth * 2
 
     def _step(self, linear: Linear, d: Vector, damping: float, free: Mask) -> tuple[Vector | None, float]:
-        """Return the damped step with its acceleration, and the predicted decrease; ``None`` if the acceleration is too large."""
-        n = len(d)
-        damped = np.vstack(
-            [np.column_stack([linear.factor / d, -linear.image]), np.column_stack([np.sqrt(damping) * np.eye(n), np.zeros(n)])]
-        )
-        factor = triangle([damped], n + 1)
-        triangular = factor[:n, :n]
-        try:
-            scaled = np.linalg.solve(triangular, factor[:n, n])
-            predicted = 0.5 * float(scaled @ (damping * scaled - linear.gradient / d))
-            velocity = np.zeros(len(free))
-            velocity[free] = scaled / d
-            second = self.objective.along(self.point, velocity)[free] / d
-            acceleration = -0.5 * np.linalg.solve(triangular, np.linalg.solve(triangular.T, second))
-        except np.linalg.LinAlgError:
+        """Return the damped step with its acceleration, and the decrease that the linear problem predicts without it.
+
+        The step is ``None`` if the acceleration is too large.
+
+        A parameter that would leave its bounds stops at the bound, and the others are solved for again.
+
+        Args:
+            linear: the linear problem at the point.
+            d: the column scaling.
+            damping: the damping.
+            free: the parameters that may move.
+        """
+        step = np.zeros(len(d))
+        moving = free.copy()
+        while moving.any():
+            n = int(moving.sum())
+            image = linear.image + linear.factor @ step
+            top = np.column_stack([linear.factor[:, moving] / d[moving], -image])
+            factor = triangle([np.vstack([top, np.column_stack([np.sqrt(damping) * np.eye(n), np.zeros(n)])])], n + 1)
+            triangular = factor[:n, :n]
+            try:
+                step[moving] = np.linalg.solve(triangular, factor[:n, n]) / d[moving]
+            except np.linalg.LinAlgError:
+                return None, 0.0
+            trial = self.point + step
+            out = moving & ((trial < self.box.lower) | (trial > self.box.upper))
+            if not out.any():
+                break
+            step[out] = (self.box.inside(trial) - self.point)[out]
+            moving &= ~out
+            step[moving] = 0.0
+        if not np.isfinite(step).all():
             return None, 0.0
-        if not np.isfinite(scaled).all():
-            return None, 0.0
-        if not np.isfinite(acceleration).all() or 2 * np.linalg.norm(acceleration) > ACCELERATION * np.linalg.norm(scaled):
-            return None, predicted
-        return (scaled + acceleration) / d, predicted
+        predicted = -float(linear.gradient @ step) - 0.5 * float(np.sum((linear.factor @ step) ** 2))
+        if not moving.any():
+            return step, predicted
+        second = self.objective.along(self.point, step)[moving] / d[moving]
+        bend = np.zeros(len(d))
+        bend[moving] = -0.5 * np.linalg.solve(triangular, np.linalg.solve(triangular.T, second)) / d[moving]
+        small = 2 * np.linalg.norm(d * bend) <= ACCELERATION * np.linalg.norm(d * step)
+        return step + bend if small else None, predicted
 
     def _newton(self, value: float) -> Outcome | None:
         """Take Newton steps until they are rounding; return ``None`` if they do not converge."""
@@ -182,6 +200,8 @@ class Minimizer:
             at = self.objective.quadratic(point)
             if not at.finite:
                 return None
+            if size < np.inf:
+                self._watch(Step("newton", point, at.value, size, 0.0))
             free = self.box.free(point, at.gradient)
             step, scaled = newton_step(at.gradient[free], at.hessian[np.ix_(free, free)])
             if step is None:
@@ -202,7 +222,6 @@ class Minimizer:
             trial = self.box.inside(trial)
             self.tried += 1
             self.steps += 1
-            self._watch(Step("newton", trial, at.value, scaled, 0.0))
             if np.array_equal(trial, point):
                 break
             point = trial
