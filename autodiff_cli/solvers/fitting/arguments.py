@@ -70,6 +70,7 @@ def problem_of(
                     f"'{name}' is a column of {source.name}, but it is also given a value",
                     hint="give the parameter another name in the model",
                 )
+        _check_ties(ties, columns)
         statements = parsed(expression, ties, columns | starts.keys() | ranges.keys() | constants.keys())
         model = statements.program(statements.equations[0].residual)
         given = tuple(ranges)
@@ -127,6 +128,21 @@ def _ties(tie: Iterable[str] | Mapping[str, str]) -> dict[str, str]:
     for text in () if isinstance(tie, Mapping) else tie:
         given.update(named(text, "tie", "1 - b2"))
     return given
+
+
+def _check_ties(ties: Mapping[str, str], columns: set[str]) -> None:
+    """Raise an error if a tie contains a column.
+
+    Raises:
+        UsageError: if it does.
+    """
+    for name, text in ties.items():
+        column = next((each for each in _names(parse(text)) if each in columns), None)
+        if column is not None:
+            raise UsageError(
+                f"{setting('tie')} makes '{name}' an expression of the column '{column}'",
+                hint=f"define it in the model: {name} = {text}; ...",
+            )
 
 
 def _starts(given: Mapping[str, Start] | Iterable[str]) -> tuple[dict[str, float], dict[str, Interval | None]]:

@@ -13,7 +13,7 @@ from autodiff_cli.evaluation.phrasing import Note, note
 from autodiff_cli.ops.scipy_backend import from_scipy
 from autodiff_cli.solvers.fitting.engine.curvature import Curvature, curvature
 from autodiff_cli.solvers.fitting.engine.proof import Proof, proof
-from autodiff_cli.solvers.fitting.functions import function_of, value_and_error
+from autodiff_cli.solvers.fitting.inference.derived import derived
 from autodiff_cli.solvers.fitting.precise_residuals import noisy, refined
 from autodiff_cli.solvers.fitting.problem import Problem
 from autodiff_cli.solvers.fitting.result import Fit, by_names
@@ -61,10 +61,10 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
             "fixed": name in problem.fixed,
             "at_bound": ("lower" if value <= problem.bounds[name][0] else "upper") if held else None,
         }
-    for name in problem.ties:
-        value, error = value_and_error(function_of(problem, name), point, matrix)
-        found.values[name], found.errors[name] = value, error
-        found.parameters[name] = {**_estimate(value, error, k), "start": None, "fixed": False, "at_bound": None}
+    for name, record in zip(problem.ties, derived(found, problem.ties, k), strict=True):
+        error = np.nan if record["std_error"] is None else record["std_error"]
+        found.values[name], found.errors[name] = record["value"], error
+        found.parameters[name] = {**_estimate(record["value"], error, k), "start": None, "fixed": False, "at_bound": None}
     known = np.isfinite(errors)
     free = tuple(name for name, one in zip(problem.free, known, strict=True) if one)
     part = matrix[np.ix_(known, known)]

@@ -53,7 +53,8 @@ def _derived(fit: Fit, text: str, k: float) -> Record:
     value, slopes = float(system.values(system.start)[0]), system.jacobian(system.start)[0]
     if not np.isfinite([value, *slopes]).all():
         raise NotSolved(f"{setting('derive')}: '{text}' or its derivative is not finite at the solution")
-    error = float(np.sqrt(slopes @ fit.matrix @ slopes))
+    used = slopes != 0  # a parameter at a bound has no variance, but it may not matter
+    error = float(np.sqrt(slopes[used] @ fit.matrix[np.ix_(used, used)] @ slopes[used]))
     known = bool(np.isfinite(error))
     shift = 0.5 * float(np.sum(system.hessian(system.start) * fit.matrix)) if known else np.nan
     return {
