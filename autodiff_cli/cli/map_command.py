@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
@@ -62,12 +61,7 @@ def command(
     from autodiff_cli.report.progress import Progress
 
     expr = given.expr
-    if os.path.isfile(expr) and files:
-        raise click.UsageError(
-            f"the expression must precede the files, but '{expr}' is a file\n  hint: use autodiff map EXPR {expr}"
-        )
-    if expr == "-" and (not files or "-" in files):
-        raise click.UsageError("standard input cannot be both the expression and the data\n  hint: name a data file")
+    row_options.check_order(expr, files)
     input_style = input_format and formats.check_known(input_format, formats.READ, "input_format")
     paths = inputs.expanded(files)
     target = None if rows.target == "-" else rows.target

@@ -2,82 +2,197 @@
 
 from __future__ import annotations
 
+import sys
+from typing import NamedTuple
+
 import click
 
-from autodiff_cli.cli import options
-from autodiff_cli.cli.output import Output
-from autodiff_cli.cli.parsing import ExpressionCommand
+from autodiff_cli import formats
+from autodiff_cli.cli import options, row_options
+from autodiff_cli.cli.output import Output, say
+from autodiff_cli.cli.parsing import RowsCommand
+from autodiff_cli.wording import plural
 
 _NUMBER = "a number is the half-width of rect, triangle and arcsine, else the standard uncertainty"
 
 
-@click.command("propagate", cls=ExpressionCommand)
+class Given(NamedTuple):
+    """The quantities, as texts from the command line."""
+
+    at: tuple[str, ...]
+    const: tuple[str, ...]
+    u: tuple[str, ...]
+    dof: tuple[str, ...]
+    corr: tuple[str, ...]
+    cov: str | None
+
+
+class Reading(NamedTuple):
+    """The options for reading rows."""
+
+    lets: tuple[str, ...]
+    input_format: str | None
+    columns: str | None
+    on_error: str
+    keep: bool
+
+
+_given = options.together(
+    "given",
+    Given,
+    click.option(
+        "--at",
+        "-a",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Quantity: L=0.994(1), L=0.994±0.001, L=0.994+-0.001, or L=0.994 without u.",
+    ),
+    options.const,
+    click.option(
+        "--u",
+        multiple=True,
+        metavar='NAME="U [KIND]"',
+        help=f"Uncertainty, with the distribution normal, t:9, rect, triangle or arcsine; {_NUMBER}.",
+    ),
+    click.option("--dof", multiple=True, metavar="NAME=N", help="Degrees of freedom of an uncertainty that observations gave."),
+    click.option("--corr", multiple=True, metavar="NAME,NAME=R", help="Correlation coefficient of two quantities."),
+    click.option("--cov", metavar="FILE", help="Covariance matrix with names (CSV, JSON, the JSON of fit); - for standard input."),
+)
+_reading = options.together(
+    "reading", Reading, row_options.input_format, row_options.let, row_options.columns, row_options.on_error, row_options.keep
+)
+
+
+@click.command("propagate", cls=RowsCommand)
 @options.expression
-@click.option(
-    "--at",
-    "-a",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Quantity: L=0.994(1), L=0.994±0.001, L=0.994+-0.001, or L=0.994 without u.",
-)
-@options.const
-@click.option(
-    "--u",
-    multiple=True,
-    metavar='NAME="U [KIND]"',
-    help=f"Uncertainty, with the distribution normal, t:9, rect, triangle or arcsine; {_NUMBER}.",
-)
-@click.option("--dof", multiple=True, metavar="NAME=N", help="Degrees of freedom of an uncertainty that observations gave.")
-@click.option("--corr", multiple=True, metavar="NAME,NAME=R", help="Correlation coefficient of two quantities.")
-@click.option("--cov", metavar="FILE", help="Covariance matrix with names (CSV, JSON, the JSON of fit); - for standard input.")
+@click.argument("files", metavar="[FILE]...", nargs=-1)
+@_given
 @click.option("--level", type=float, metavar="P", help="Probability of the interval.  [default: 0.95]")
 @click.option("--k", type=float, metavar="K", help="Coverage factor, instead of --level.")
 @options.order("2 adds the terms of second order.")
 @click.option("--monte-carlo", metavar="N|auto", help="Number of random trials that check the result; auto finds it.")
 @click.option("--seed", default=0, show_default=True, metavar="N", type=click.IntRange(0), help="Seed of the random trials.")
-@options.output(options.strict, options.quiet_notes, options.precision, bare="value and standard uncertainty of each output")
+@_reading
+@row_options.rows
+@options.strict
+@options.quiet_notes
 def command(
     expr: str,
-    at: tuple[str, ...],
-    const: tuple[str, ...],
-    u: tuple[str, ...],
-    dof: tuple[str, ...],
-    corr: tuple[str, ...],
-    cov: str | None,
+    files: tuple[str, ...],
+    given: Given,
     level: float | None,
     k: float | None,
     order: int,
     monte_carlo: str | None,
     seed: int,
-    out: Output,
+    reading: Reading,
+    rows: row_options.Rows,
+    strict: bool,
+    quiet_notes: bool,
 ) -> None:
     """Compute the uncertainty of EXPR from the uncertainties of its quantities, with the law of propagation of the GUM.
 
     Several expressions with ; between them are several outputs, whose correlations are computed as well.
+    With FILE, compute every row: columns such as x are values, columns such as u_x their uncertainties.
 
     \b
     autodiff propagate "4*pi**2*L/T**2" --at "L=0.994(1),T=2.001(2)" --dof T=9
     autodiff propagate "x**2" --at "x=0±10" --order 2
+    autodiff propagate "p*v/8.314" lab.csv --u "v=0.5%"
     autodiff propagate "R = V/I; P = V*I" --at "V=5±0.1,I=0.2(1)" --corr V,I=0.3
     """
-    if expr == "-" and cov == "-":
-        raise click.UsageError("standard input cannot be both the expression and --cov\n  hint: name a file")
+    if files:
+        single = {"--dof": given.dof, "--cov": given.cov, "--level": level, "--k": k, "--monte-carlo": monte_carlo}
+        for name, value in single.items():
+            if value:
+                raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or compute one row with --at")
+        _over_rows(expr, files, given, order, reading, rows, strict, quiet_notes)
+        return
     from autodiff_cli.evaluation.bindings import bindings, value_texts
     from autodiff_cli.solvers.uncertainty.joint import correlations
     from autodiff_cli.solvers.uncertainty.propagation import propagate
 
+    if expr == "-" and given.cov == "-":
+        raise click.UsageError("standard input cannot be both the expression and --cov\n  hint: name a file")
     result = propagate(
         options.read_expression(expr),
-        value_texts(at, "at"),
-        bindings(const, "const"),
-        u=value_texts(u, "u"),
-        dof=value_texts(dof, "dof"),
-        corr=correlations(corr),
-        cov=cov,
+        value_texts(given.at, "at"),
+        bindings(given.const, "const"),
+        u=value_texts(given.u, "u"),
+        dof=value_texts(given.dof, "dof"),
+        corr=correlations(given.corr),
+        cov=given.cov,
         level=level,
         k=k,
         order=order,
         monte_carlo=monte_carlo,
         seed=seed,
     )
+    path = None if rows.target == "-" else rows.target
+    style = rows.style or (options.style_of(path, _FILES) if path else options.format_default())
+    out = Output(options.chosen_format(style, rows.as_json), rows.quiet, rows.precision, rows.color, quiet_notes, strict, path)
     out.emit(result, "autodiff_cli.solvers.uncertainty.tables:tables")
+
+
+_FILES = tuple(name for name in options.FORMATS if name in formats.WRITTEN)
+
+
+def _over_rows(
+    expr: str,
+    files: tuple[str, ...],
+    given: Given,
+    order: int,
+    reading: Reading,
+    rows: row_options.Rows,
+    strict: bool,
+    quiet_notes: bool,
+) -> None:
+    from autodiff_cli.command_result import head
+    from autodiff_cli.compiler.program import processors
+    from autodiff_cli.data import inputs, output, pipeline, writers
+    from autodiff_cli.data.row_blocks import OutputStyle
+    from autodiff_cli.evaluation.bindings import bindings, value_texts
+    from autodiff_cli.report.progress import Progress
+    from autodiff_cli.solvers.uncertainty.joint import correlations
+    from autodiff_cli.solvers.uncertainty.quantities import quantities
+    from autodiff_cli.solvers.uncertainty.rows import UncertainTask
+
+    row_options.check_order(expr, files)
+    paths = inputs.expanded(files)
+    target = None if rows.target == "-" else rows.target
+    if rows.in_place:
+        target = row_options.replaced(paths, target)
+    else:
+        output.check_not_input(target, paths)
+    style = reading.input_format and formats.check_known(reading.input_format, formats.READ, "input_format")
+    source = pipeline.Inputs(paths, style, options.names(reading.columns))
+    form = rows._replace(target=target).format(source)
+    known = quantities(value_texts(given.at, "at"), {}, {})
+    task = UncertainTask(
+        options.read_expression(expr),
+        order=0,
+        at=known.values,
+        const=bindings(given.const, "const"),
+        lets=dict(map(row_options.as_let, reading.lets)),
+        keep=reading.keep and not rows.quiet,
+        on_error=reading.on_error,
+        strict=strict,
+        u=value_texts(given.u, "u"),
+        spreads=known.spreads,
+        corr=correlations(given.corr),
+        propagation_order=order,
+    )
+    program = task.program()
+    if not quiet_notes:
+        for name in task.unused(program):
+            say(f"'{name}' does not occur in the expression")
+    facts = {"expression": task.expression, "order": order}
+    drawn = OutputStyle(formats.FORMATS[form], {**head("propagate"), **facts}, rows.quiet, rows.precision, rows.color)
+    with Progress(shown=target is not None or not sys.stdout.isatty()) as tick:
+        summary = pipeline.run(task, program, source, target, writers.writer(drawn), processors(), tick)
+    if quiet_notes:
+        return
+    row_options.say_summary(summary, task, program)
+    if task.doubts:
+        count, first = task.doubted()
+        say(f"first order is not enough in {plural(count, 'row')}, the first is {first}: use --order 2")

@@ -90,6 +90,16 @@ on_error = click.option(
 keep = click.option("--keep/--no-keep", default=True, help="Copy the input columns to the output.  [default: keep]")
 
 
+def check_order(expr: str, files: Sequence[str]) -> None:
+    """Raise an error if a file precedes the expression, or standard input is both the expression and the data."""
+    if os.path.isfile(expr) and files:
+        name = click.get_current_context().command.name
+        message = f"the expression must precede the files, but '{expr}' is a file\n  hint: use autodiff {name} EXPR {expr}"
+        raise click.UsageError(message)
+    if expr == "-" and (not files or "-" in files):
+        raise click.UsageError("standard input cannot be both the expression and the data\n  hint: name a data file")
+
+
 def replaced(paths: Sequence[str | None], target: str | None) -> str:
     if target is not None or len(paths) != 1 or paths[0] is None:
         raise click.UsageError("--in-place replaces one input file\n  hint: name one file, and omit -o")

@@ -229,6 +229,18 @@ class RowMap:
             AutodiffError: if the evaluation of a row fails and ``on_error`` is ``stop``.
             NotFiniteError: if ``strict`` is set and a result is not finite.
         """
+        block, out = self.computed(block)
+        if self.task.strict:
+            for name, array in zip(self.results, out, strict=True):
+                for i in np.flatnonzero(~np.isfinite(array))[:1]:
+                    raise NotFiniteError(
+                        f"{block.where} {block.lines[i]}: {name} is {array[i]}",
+                        hint=f"drop {setting('strict')} to accept nan and inf",
+                    )
+        return block, out
+
+    def computed(self, block: Block) -> tuple[Block, list[Floats]]:
+        """Compute the results as ``compute`` does, whether they are finite or not."""
         out = [np.empty(block.rows, self._dtype) for _ in self.results]
         if not block.rows:
             return block, out
@@ -241,13 +253,6 @@ class RowMap:
             self._program.run(self._scalars, one)
             for array, number in zip(out, one, strict=True):
                 array[:] = number
-        if self.task.strict:
-            for name, array in zip(self.results, out, strict=True):
-                for i in np.flatnonzero(~np.isfinite(array))[:1]:
-                    raise NotFiniteError(
-                        f"{block.where} {block.lines[i]}: {name} is {array[i]}",
-                        hint=f"drop {setting('strict')} to accept nan and inf",
-                    )
         return block, out
 
     def tally(self, block: Block, results: Results) -> Tally:

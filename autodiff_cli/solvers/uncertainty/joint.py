@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -125,9 +125,29 @@ def joint(
         sizes = np.sqrt(np.diag(covariances))
         scaled = np.divide(covariances, sizes[:, None] * sizes, out=np.eye(len(own)), where=sizes[:, None] * sizes > 0)
         matrix[np.ix_(own, own)] = (scaled + scaled.T) / 2
+    matrix = correlation_matrix(labels, spreads, corr, matrix)
+    x = np.concatenate([np.zeros(0), *(value.ravel() for value in given.values.values())])
+    return Joint(given.values, labels, x, [spreads.get(label, Spread()) for label in labels], matrix)
+
+
+def correlation_matrix(
+    labels: Sequence[str], uncertain: Collection[str], corr: Correlations, start: Matrix | None = None
+) -> Matrix:
+    """Return the correlation matrix of quantities.
+
+    Args:
+        labels: the name of each quantity.
+        uncertain: the names of the quantities with an uncertainty.
+        corr: the correlation coefficients.
+        start: a correlation matrix to which the coefficients are added.
+
+    Raises:
+        UnknownName, UsageError: see ``joint``.
+    """
+    matrix = np.eye(len(labels)) if start is None else start
     for key, coefficient in corr.items():
         pair = tuple(name.strip() for name in key.split(",")) if isinstance(key, str) else key
-        i, j = (_place(name, labels, spreads) for name in pair)
+        i, j = (_place(name, labels, uncertain) for name in pair)
         if i == j or not -1 <= coefficient <= 1:
             what = "itself" if i == j else f"{pair[1]} is not between -1 and 1: {coefficient}"
             raise UsageError(f"the correlation of {pair[0]} and {what}", hint=f"write {setting('corr', 'L,T=0.3')}")
@@ -141,15 +161,14 @@ def joint(
             f"no distribution has these correlations: the correlation matrix has the negative eigenvalue {least:.3g}",
             hint="the matrix must be positive semidefinite: check the signs, and state the correlations of all pairs",
         )
-    x = np.concatenate([np.zeros(0), *(value.ravel() for value in given.values.values())])
-    return Joint(given.values, labels, x, [spreads.get(label, Spread()) for label in labels], matrix)
+    return matrix
 
 
-def _place(name: str, labels: Sequence[str], spreads: Mapping[str, Spread]) -> int:
+def _place(name: str, labels: Sequence[str], uncertain: Collection[str]) -> int:
     if name not in labels:
         hint = suggestion(name, labels) or f"the quantities: {', '.join(labels)}"
         raise UnknownName(f"{setting('corr')} names '{name}', which is not a quantity", hint=hint)
-    if name not in spreads:
+    if name not in uncertain:
         message = f"{setting('corr')} names '{name}', which has no uncertainty"
         raise UsageError(message, hint=f"state it with {setting('u')}")
     return labels.index(name)

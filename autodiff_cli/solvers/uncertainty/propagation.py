@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -26,10 +26,43 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from autodiff_cli.command_result import Record
+    from autodiff_cli.data.columns import Data
     from autodiff_cli.solvers.system import Matrix, Vector
+    from autodiff_cli.solvers.uncertainty.columns import Mask
     from autodiff_cli.solvers.uncertainty.covariances import Covariance
     from autodiff_cli.solvers.uncertainty.joint import Correlations
     from autodiff_cli.solvers.uncertainty.quantities import Stated
+
+
+@overload
+def propagate(
+    expression: str,
+    at: Mapping[str, Stated] | None = None,
+    const: Mapping[str, Any] | None = None,
+    *,
+    data: Data,
+    u: Mapping[str, str | ArrayLike] | None = None,
+    corr: Correlations | None = None,
+    order: int = 1,
+) -> dict[str, Vector | Mask]: ...
+
+
+@overload
+def propagate(
+    expression: str,
+    at: Mapping[str, Stated] | None = None,
+    const: Mapping[str, Any] | None = None,
+    *,
+    u: Mapping[str, str | ArrayLike] | None = None,
+    dof: Mapping[str, str | ArrayLike] | None = None,
+    corr: Correlations | None = None,
+    cov: Covariance | None = None,
+    level: float | None = None,
+    k: float | None = None,
+    order: int = 1,
+    monte_carlo: int | str | None = None,
+    seed: int = 0,
+) -> Propagation: ...
 
 
 def propagate(
@@ -46,7 +79,8 @@ def propagate(
     order: int = 1,
     monte_carlo: int | str | None = None,
     seed: int = 0,
-) -> Propagation:
+    data: Data | None = None,
+) -> Propagation | dict[str, Vector | Mask]:
     """Compute the uncertainty of a result from the uncertainties of its inputs.
 
     Args:
@@ -63,6 +97,12 @@ def propagate(
         order: 1 for the law of propagation of first order, 2 to add the terms of second order.
         monte_carlo: the number of trials of the Monte Carlo method, or ``"auto"``; ``None`` to leave it out.
         seed: the seed of the random numbers.
+        data: columns of numbers, or the name of a file: every row is computed. A column ``x`` contains values, a column ``u_x``
+            their uncertainties.
+
+    Returns:
+        The result; for ``data``, the columns ``value``, ``u`` and ``share_x`` for each quantity, and with order 1 whether first
+        order is ``enough``.
 
     Raises:
         UsageError: if an uncertainty is negative, the correlations are impossible, or nothing is uncertain.
@@ -70,6 +110,14 @@ def propagate(
     """
     if order not in (1, 2):
         raise UsageError(f"the order must be 1 or 2, not {order}", hint=f"use {setting('order', '2')} for terms of second order")
+    if data is not None:
+        from autodiff_cli.solvers.uncertainty.rows import propagate_columns
+
+        single = {"dof": dof, "cov": cov, "level": level, "k": k, "monte_carlo": monte_carlo}
+        for name, value in single.items():
+            if value is not None:
+                raise UsageError(f"{setting(name)} does not apply to rows", hint="leave it out, or compute one row without data")
+        return propagate_columns(expression, data, at or {}, const or {}, u or {}, corr or {}, order)
     if level is not None and k is not None:
         message = f"{setting('level')} and {setting('k')} both set the width of the interval"
         raise UsageError(message, hint="give one of them")

@@ -106,6 +106,20 @@ def quantities(
     return found
 
 
+def row_spread(given: str | float, name: str) -> tuple[Spread, bool]:
+    """Return an uncertainty that is the same for all rows, and whether it is relative to the value, as ``1%`` is.
+
+    Raises:
+        UsageError: if it is not a number, or negative.
+    """
+    text, kind = stated(given.strip()) if isinstance(given, str) else ("", Spread())
+    size = _numbers(text.removesuffix("%") if isinstance(given, str) else given, "u", name)
+    if size.ndim or not 0 <= size < math.inf:
+        raise UsageError(f"the uncertainty of '{name}' is not a positive number: {given}", hint="state it as a positive number")
+    relative = text.endswith("%")
+    return replace(kind, size=float(size) / 100 if relative else float(size)), relative
+
+
 def _require_new(label: str, stated: Mapping[str, object], what: str, first: str, second: str = "cov") -> None:
     """Raise an error if a value or an uncertainty was already stated."""
     if label in stated:

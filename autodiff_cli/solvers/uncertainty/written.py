@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _SMALLEST = 1e-3
 """The absolute value below which a result has a power of ten."""
@@ -12,6 +18,14 @@ _SMALLEST = 1e-3
 def tolerance(u: float, digits: int = 2) -> float:
     """Return half a unit of the last significant digit of an uncertainty: JCGM 101:2008, 7.9.2."""
     return math.nan if not 0 < u < math.inf else 0.5 * 10.0 ** (_exponent(u, digits) - digits + 1)
+
+
+def tolerances(u: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ``tolerance`` for each of several uncertainties."""
+    with np.errstate(all="ignore"):
+        first = np.floor(np.log10(u) + 1e-12)
+        rounded_up = u >= 9.95 * 10.0**first
+        return np.where((u > 0) & np.isfinite(u), 0.05 * 10.0 ** (first + rounded_up), np.nan)
 
 
 def _exponent(number: float, digits: int) -> int:

@@ -1,0 +1,177 @@
+"""``propagate`` over rows: values in columns such as ``x``, and standard uncertainties in columns such as ``u_x``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.compiler.program import Compiled
+from autodiff_cli.data.columns import Source
+from autodiff_cli.data.mapping import RowMap, Task
+from autodiff_cli.data.row_blocks import Block, Floats
+from autodiff_cli.errors import DataError, UnknownName, UsageError, setting
+from autodiff_cli.solvers.uncertainty.columns import ColumnLaw
+from autodiff_cli.solvers.uncertainty.joint import correlation_matrix
+from autodiff_cli.solvers.uncertainty.quantities import quantities, row_spread
+from autodiff_cli.suggest import suggestion
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from autodiff_cli.data.columns import Data
+    from autodiff_cli.evaluation.evaluation import Value
+    from autodiff_cli.solvers.uncertainty.columns import Array, Mask, Uncertain
+    from autodiff_cli.solvers.uncertainty.joint import Correlations
+    from autodiff_cli.solvers.uncertainty.quantities import Stated
+    from autodiff_cli.solvers.uncertainty.spread import Spread
+
+PREFIX = "u_"
+"""The beginning of the name of a column with standard uncertainties."""
+
+
+@dataclass(slots=True)
+class UncertainTask(Task):
+    """The propagation of uncertainties in every row.
+
+    Attributes:
+        u: the uncertainties that are the same in all rows, as texts such as ``0.002 rect`` and ``1%``, or numbers.
+        spreads: the distributions of the variables in ``at``.
+        corr: the correlation coefficients, which are the same in all rows.
+        propagation_order: 1, or 2 to add the terms of second order.
+        doubts: the place of each block's first row in which first order is not enough, and the number of these rows.
+    """
+
+    u: Mapping[str, str | float] = field(default_factory=dict)
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
+    corr: Correlations = field(default_factory=dict)
+    propagation_order: int = 1
+    doubts: list[tuple[str, int, int]] = field(default_factory=list)
+
+    def doubted(self) -> tuple[int, str]:
+        """Return the number of rows in which first order is not enough, and the place of the first of them."""
+        where, line, _ = min(self.doubts)
+        return sum(count for _, _, count in self.doubts), f"{where} {line}"
+
+    def mapping(self, program: Compiled, columns: Sequence[str], source: str) -> UncertainRows:
+        """Return the mapping of rows for an input."""
+        return UncertainRows(self, program, columns, source)
+
+
+class UncertainRows(RowMap):
+    """A mapping of rows with the columns of their uncertainties.
+
+    Args:
+        task: the computation.
+        program: the expression without derivatives, compiled.
+        columns: the names of the columns of the input.
+        source: the name of the input in messages.
+    """
+
+    task: UncertainTask
+
+    def __init__(self, task: UncertainTask, program: Compiled, columns: Sequence[str], source: str) -> None:
+        super().__init__(task, program, columns, source)
+        names = program.variables
+        self._sizes = {
+            name: column
+            for name in names
+            if name in self._columns
+            for column in [next((each for each in (PREFIX + self._columns[name], PREFIX + name) if each in columns), "")]
+            if column and column not in self._columns.values()
+        }
+        for name in task.u:
+            if name not in names:
+                hint = suggestion(name, names) or f"the variables: {', '.join(names)}"
+                raise UnknownName(f"{setting('u')} names '{name}', which is not a variable of the expression", hint=hint)
+            if name in self._sizes or name in task.spreads:
+                where = f"the column '{self._sizes[name]}'" if name in self._sizes else setting("at")
+                message = f"the uncertainty of '{name}' is stated twice, in {setting('u')} and in {where}"
+                raise UsageError(message, hint="state it in one of them")
+        self._given = {name: row_spread(text, name) for name, text in task.u.items()}
+        uncertain = [name for name in names if name in self._sizes or name in self._given or name in task.spreads]
+        if not uncertain:
+            first = next(iter(self._columns), "x")
+            message = f"{source} has no column such as '{PREFIX}{first}', so no quantity has an uncertainty"
+            raise UsageError(message, hint=f"add a column, or state it for all rows: {setting('u', f'{first}=0.1')}")
+        matrix = correlation_matrix(uncertain, uncertain, task.corr)
+        known = {**task.spreads, **{name: spread for name, (spread, _) in self._given.items()}}
+        excess = [known[name].excess if name in known else 0.0 for name in uncertain]
+        variables = [*task.at, *task.lets, *names]
+        self.law = ColumnLaw(task.expression, uncertain, variables, task.const, matrix, excess, task.propagation_order)
+        self._program = self.law.program
+        self.used = tuple(dict.fromkeys([*self.used, *self._sizes.values()]))
+        self.results = (task.value_name, "u", *(f"share_{name}" for name in self.law.shares))
+        self._check_names(Counter(columns), source)
+
+    def computed(self, block: Block) -> tuple[Block, list[Floats]]:
+        """Compute the value, the uncertainty and the shares for the rows of a block."""
+        block, found = self.uncertain(block)
+        places = np.flatnonzero(found.doubtful)
+        if len(places):
+            self.task.doubts.append((block.where, block.lines[int(places[0])], len(places)))
+        return block, [found.value, found.u, *found.shares]
+
+    def uncertain(self, block: Block) -> tuple[Block, Uncertain]:
+        """Return a block without skipped rows, and the uncertainties of its rows.
+
+        Raises:
+            DataError: if an uncertainty is negative.
+        """
+        for column in self._sizes.values():
+            for i in np.flatnonzero(block.numbers[column] < 0)[:1]:
+                raise DataError(
+                    f"{block.where} {block.lines[i]}: the uncertainty '{column}' is negative: {block.numbers[column][i]}",
+                    hint="a standard uncertainty is not negative",
+                )
+        values: dict[str, Floats] = {name: block.numbers[column] for name, column in self._columns.items()}
+        out: list[Floats] = [np.empty(block.rows) for _ in self._program.terms]
+        if block.rows:
+            block, out = self._run(block, {**values, **self._scalars}, out)
+        return block, self.law.results(out, {name: self._size(name, block) for name in self.law.uncertain})
+
+    def _size(self, name: str, block: Block) -> Array | float:
+        if name in self._sizes:
+            return np.asarray(block.numbers[self._sizes[name]], float)
+        if name in self._given:
+            spread, relative = self._given[name]
+            value = block.numbers[self._columns[name]] if name in self._columns else self._scalars[name]
+            return np.asarray(spread.u * abs(value), float) if relative else spread.u
+        return self.task.spreads[name].u
+
+
+def propagate_columns(
+    expression: str,
+    data: Data,
+    at: Mapping[str, Stated],
+    const: Mapping[str, Value],
+    u: Mapping[str, str | ArrayLike],
+    corr: Correlations,
+    order: int,
+) -> dict[str, Array | Mask]:
+    """Return the columns of ``propagate`` for columns in memory or in a file."""
+    known = quantities(at, {}, {})
+    task = UncertainTask(
+        expression,
+        order=0,
+        at=known.values,
+        const=const,
+        keep=False,
+        u={name: each if isinstance(each, str) else float(np.asarray(each, float)) for name, each in u.items()},
+        spreads=known.spreads,
+        corr=corr,
+        propagation_order=order,
+    )
+    source = Source(data)
+    try:
+        rows = UncertainRows(task, task.program(), source.names, source.name)
+        found = source.read({column: column for column in rows.used})
+    finally:
+        source.close()
+    block = Block(found.rows, {**found.columns}, {}, None, "row", range(1, found.rows + 1))
+    _, uncertain = rows.uncertain(block)
+    results: dict[str, Array | Mask] = dict(zip(rows.results, [uncertain.value, uncertain.u, *uncertain.shares], strict=True))
+    return results if order == 2 else {**results, "enough": ~uncertain.doubtful}
