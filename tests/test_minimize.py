@@ -9,6 +9,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.errors import NotSolved, UsageError
+from tests.benchmarks.problems import hs, mgh_minima
 from tests.shell import streams
 
 
@@ -27,6 +28,25 @@ def test_minima(expression: str, at: dict[str, object], solution: dict[str, obje
     assert found.eigenvalues[0] > 0
     for name, value in solution.items():
         assert found.solution[name] == pytest.approx(value, rel=1e-15)
+
+
+_MGH = {1, 2, 4, 5, 7, 8, 9, 13, 14, 15, 16, 34}
+_HS = {5, 7, 13, 19, 20, 24, 33, 44, 62, 71, 77, 83, 104, 108}
+
+
+@pytest.mark.parametrize("problem", [each for each in mgh_minima.PROBLEMS if each.number in _MGH], ids=lambda each: each.name)
+def test_problems_without_constraints(problem: mgh_minima.Residuals) -> None:
+    found = ad.minimize(problem.objective, at=problem.start)
+    assert found.converged
+    assert any(found.value == pytest.approx(each, rel=1e-5, abs=1e-20) for each in problem.minima)
+
+
+@pytest.mark.parametrize("problem", [each for each in hs.PROBLEMS if each.number in _HS], ids=lambda each: str(each.number))
+def test_problems_with_constraints(problem: hs.Constrained) -> None:
+    found = ad.minimize(problem.objective, at=problem.at, subject=problem.subject, bounds=problem.bounds)
+    # Problem 13 does not satisfy the first-order conditions at its minimum, so no multiplier can prove it.
+    assert found.converged == (problem.number != 13)
+    assert any(found.value == pytest.approx(each, rel=1e-5) for each in problem.minima)
 
 
 def test_the_largest_value() -> None:

@@ -92,16 +92,28 @@ def violations(problem: Problem, x: Vector) -> Vector:
     return np.where(problem.equality, np.abs(c), np.maximum(-c, 0.0))
 
 
-def allowance(problem: Problem, x: Vector) -> Vector:
+def allowance(problem: Problem, x: Vector, typical: Vector) -> Vector:
     """Return the rounding error of each constraint function, estimated from the sizes of its terms."""
     _, jacobian = problem.slopes(x)
-    return _ROUNDINGS * EPS * (np.abs(jacobian) @ np.abs(x) + _offsets(problem, x))
+    constant = np.abs(problem.values(x)[1] - jacobian @ x)
+    return _ROUNDINGS * EPS * (np.abs(jacobian) @ np.maximum(np.abs(x), typical) + constant)
 
 
-def _offsets(problem: Problem, x: Vector) -> Vector:
-    """Return the size of the constant part of each constraint."""
-    _, jacobian = problem.slopes(x)
-    return np.abs(problem.values(x)[1] - jacobian @ x)
+def _regular(problem: Problem, x: Vector, active: Active, errors: Vector) -> bool:
+    """Return whether the rounding errors of the active constraints are too small to change the gradients of these constraints.
+
+    A gradient that vanishes at the solution does not determine the point, and it makes a multiplier grow without limit.
+    """
+    jacobian = np.where(active.fixed, 0.0, problem.slopes(x)[1])
+    for i in np.flatnonzero(active.constraints):
+        square = float(jacobian[i] @ jacobian[i])
+        if not square:
+            return bool(active.fixed.any())
+        moved = jacobian[i] * errors[i] / square
+        changes = [np.where(active.fixed, 0.0, problem.slopes(x + sign * moved)[1][i]) - jacobian[i] for sign in (-1, 1)]
+        if not max(float(np.linalg.norm(change)) for change in changes) <= 0.5 * np.sqrt(square):
+            return False
+    return True
 
 
 def certify(problem: Problem, x: Vector, active: Active, typical: Vector) -> Certificate:
@@ -115,25 +127,28 @@ def certify(problem: Problem, x: Vector, active: Active, typical: Vector) -> Cer
     """
     value, _ = problem.values(x)
     gradient, jacobian = problem.slopes(x)
-    beyond = violations(problem, x) - allowance(problem, x)
+    errors = allowance(problem, x, typical)
+    beyond = violations(problem, x) - errors
     violation = float(np.max(beyond, initial=0.0))
     free = ~active.fixed
     multipliers = _multipliers(problem, gradient, jacobian, active)
     reduced = gradient - jacobian.T @ multipliers
     hessian = problem.hessian(x, multipliers)
     terms = np.abs(hessian) @ np.abs(x) + np.abs(gradient) + np.abs(jacobian).T @ np.abs(multipliers)
-    rounding = _ROUNDINGS * EPS * terms
+    scale = _scale(hessian)
+    # The roundings of all terms add up in every element of the gradient; the scale makes the elements comparable.
+    rounding = _ROUNDINGS * EPS * scale * float(np.max(terms / scale, initial=0.0))
     weak = np.abs(reduced) <= rounding
     # A constraint or a bound with multiplier 0 does not hold the point: curvature is needed in its direction too.
     strong = active.constraints & (problem.equality | (np.abs(multipliers) > _weak(multipliers)))
     inner = free | (active.fixed & weak & (problem.low < problem.high))
-    scale = _scale(hessian, typical)
     basis = _tangents(jacobian[np.ix_(strong, inner)] / scale[inner])
     curvatures = basis.T @ (hessian / np.outer(scale, scale))[np.ix_(inner, inner)] @ basis
     step = _newton(hessian / np.outer(scale, scale), jacobian / scale, reduced / scale, active) / scale
     small = bool((np.abs(step) <= 4 * EPS * np.maximum(typical, np.abs(x))).all())
     small &= abs(float(reduced @ step)) <= EPS * max(abs(value), abs(problem.values(problem.start)[0]))
     stationary = bool(np.isfinite(reduced).all()) and (bool((np.abs(reduced) <= rounding)[free].all()) or small)
+    stationary = stationary and _regular(problem, x, active, errors)
     kind, direction = _kind(problem, x, multipliers, curvatures, basis, scale, inner, step)
     plain = _tangents(jacobian[np.ix_(strong, inner)])
     restricted = plain.T @ hessian[np.ix_(inner, inner)] @ plain
@@ -163,7 +178,7 @@ def _weak(multipliers: Vector) -> float:
     return 1e-10 * max(1.0, float(np.max(np.abs(multipliers), initial=0.0)))
 
 
-def _scale(hessian: Matrix, typical: Vector) -> Vector:
+def _scale(hessian: Matrix) -> Vector:
     """Return the roots of the curvatures, with which the Hessian matrix has elements of size 1."""
     diagonal = np.abs(np.diag(hessian))
     largest = float(np.max(diagonal, initial=0.0))
@@ -252,7 +267,7 @@ def refine(problem: Problem, x: Vector, active: Active, most: int = 20) -> Vecto
         active: the active constraints and bounds, which become equations.
         most: the largest number of steps.
     """
-    best, kept = np.inf, x
+    best, kept, normal_only = np.inf, x, x
     free = ~active.fixed
     rows = active.constraints
     for _ in range(most):
@@ -264,19 +279,26 @@ def refine(problem: Problem, x: Vector, active: Active, most: int = 20) -> Vecto
         hessian = problem.hessian(x, multipliers)
         if not np.isfinite(hessian).all():
             break
-        scale = _scale(hessian, np.abs(x))
+        scale = _scale(hessian)
+        scale = np.maximum(scale, 1e-5 * np.max(scale))
         sizes = np.maximum(np.linalg.norm(jacobian / scale, axis=1), 1e-300)
         reduced = (gradient - jacobian.T @ multipliers) / scale
         normal = (jacobian / scale / sizes[:, None])[np.ix_(rows, free)]
         residual = float(np.hypot(np.linalg.norm(reduced[free]), np.linalg.norm((c / sizes)[rows])))
         if residual >= best * 0.9:
-            return kept
+            if normal_only is kept:
+                return kept
+            # Along a degenerate direction, the whole step may be wrong; the part that satisfies the constraints is not.
+            x, normal_only = normal_only, kept
+            continue
         best, kept = residual, x
         if residual == 0:
             break
         scaled = (hessian / np.outer(scale, scale))[np.ix_(free, free)]
         step = np.zeros(len(x))
         down = np.linalg.lstsq(normal, -(c / sizes)[rows], rcond=None)[0] if rows.any() else np.zeros(int(free.sum()))
+        step[free] = down
+        normal_only = np.clip(x + step / scale, problem.low, problem.high) if rows.any() else x
         basis = _tangents(normal)
         if basis.size:
             right = -(basis.T @ (reduced[free] + scaled @ down))

@@ -24,6 +24,7 @@ _FAR = 1e20
 _DEEP = 1e12
 _TOO_GOOD = 2.5
 """A ratio of the decrease to that of the model above which a step has left the surroundings of the point, as over a pole."""
+_LEAST_SCALE = 1e-6
 _SMALLEST = 1e-3 * EPS
 
 
@@ -201,13 +202,11 @@ class _Descent:
         if not np.isfinite(hessian).all():
             hessian = np.diag(np.maximum(np.abs(self.gradient), 1.0))
         self.hessian = hessian
-        self.scale = np.maximum(self.scale, np.sqrt(np.abs(np.diag(hessian)))) if self.steps else self._first_scale(hessian)
-
-    @staticmethod
-    def _first_scale(hessian: Matrix) -> Vector:
-        roots = np.sqrt(np.abs(np.diag(hessian)))
+        values, vectors = np.linalg.eigh(hessian)
+        roots = np.sqrt(vectors**2 @ np.abs(values))
         largest = float(np.max(roots, initial=0.0))
-        return np.maximum(roots, 1e-8 * largest) if largest else np.ones(len(roots))
+        if largest:
+            self.scale = np.maximum(self.scale if self.steps else _LEAST_SCALE * largest, roots)
 
     def _lowest(self) -> float:
         """Return the lowest eigenvalue if it is negative beyond rounding, or else 0."""

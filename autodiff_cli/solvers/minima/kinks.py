@@ -112,7 +112,7 @@ def _proof(problem: Problem, x: Vector, size: Vector, random: np.random.Generato
     if shortest is None or np.linalg.norm(shortest) > 10 * _ZERO * largest:
         return ""
     spread = [np.linalg.norm(g) for g in _around(problem, x, size, _RADII[-1], random)]
-    if not spread or max(spread) < 1e-3 * largest or largest < np.sqrt(EPS) * max(1.0, abs(problem.values(x)[0])):
+    if not spread or max(spread) < 0.5 * largest or largest < np.sqrt(EPS) * max(1.0, abs(problem.values(x)[0])):
         return ""
     value = problem.values(x)[0]
     noise = 64 * EPS * abs(value)

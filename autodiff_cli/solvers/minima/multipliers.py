@@ -110,7 +110,7 @@ def constrained(problem: Problem, most: int, report: Report | None) -> tuple[Cer
             steps += more
         found, x, more = _multiplied(problem, start, factor, most, report)
         steps += more
-        if found is not None and found.is_minimum:
+        if found is not None and found.is_critical:
             return found, x, steps
         violation = float(np.max(violations(problem, x), initial=0.0))
         if violation < best[0]:
@@ -150,6 +150,7 @@ def _multiplied(
     typical, steps = np.abs(x), 0
     allowed, accuracy = 0.1, 0.1
     found: Certificate | None = None
+    critical = False
 
     def shown(z: Vector, value: float, norm: float, length: float, what: str) -> None:
         if report is not None:
@@ -170,8 +171,9 @@ def _multiplied(
         slack = np.ones(len(multipliers), bool)
         slack[function.slack] = done.x[problem.size :] <= 0
         found = finished(problem, x, slack, typical)
-        if found is not None and found.is_minimum:
+        if found is not None and (found.is_minimum or (critical and found.is_critical and found.curvature == "semidefinite")):
             return found, found.x, steps + 1
+        critical = found is not None and found.is_critical
         size = float(np.linalg.norm(residual))
         if size <= allowed:
             multipliers = multipliers - penalty * residual

@@ -54,7 +54,8 @@ def exact_step(hessian: Matrix, gradient: Vector, radius: float) -> Vector:
             shift = (low + high) / 2
             if shift in (low, high):
                 break
-    return np.asarray(vectors @ (-along / (values + shift)))
+    step = vectors @ (-along / np.maximum(values + shift, 1e-300))
+    return np.asarray(step * min(1.0, radius / max(float(np.linalg.norm(step)), 1e-300)))
 
 
 def conjugate_step(product: Product, gradient: Vector, radius: float, tolerance: float) -> Vector:
