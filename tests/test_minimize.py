@@ -106,3 +106,64 @@ def test_the_command() -> None:
     assert (found["verdict"], found["solution"]) == ("minimum", {"x": 1.0, "y": 0.0, "b": 1.0})
     assert found["notes"][0]["message"] == "'b' does not occur in the expression"
     assert streams('autodiff minimize "(x-1)**2 + y**2" --at x=3,y=4 -q')[0] == "1.0\n0.0\n"
+
+
+@pytest.mark.parametrize(
+    ("expression", "at", "verdict", "converged", "solution"),
+    [
+        (
+            "x**2 - y**2 + y**4",
+            {"x": 1, "y": 0},
+            "minimum",
+            True,
+            {"x": 0, "y": np.sqrt(0.5)},
+        ),  # it starts on the ridge of a saddle
+        ("x**4", {"x": 1}, "minimum", True, {"x": 0}),
+        ("x**4 - abs(x)", {"x": 0}, "minimum", True, {"x": 4 ** (-1 / 3)}),  # every derivative at 0 says that 0 is a minimum
+        ("(y - x**2)**2", {"x": 3, "y": 0}, "flat", True, None),
+        ("abs(x - 0.3) + x**2", {"x": 2}, "kink", True, {"x": 0.3}),
+        ("abs(x) + y**2", {"x": 3, "y": 4}, "kink", True, {"x": 0, "y": 0}),
+        ("maximum(x**2 + y**2, (x - 2)**2 + y**2)", {"x": 3, "y": 4}, "kink", True, {"x": 1, "y": 0}),
+        ("x**3", {"x": 0}, "unbounded", False, None),
+        ("exp(-x)", {"x": 1}, "unbounded", False, None),
+        ("x + 1/x", {"x": -0.9}, "unbounded", False, None),
+        ("where(x > 1, x, 5 - x)", {"x": 3}, "not_converged", False, None),  # the value jumps
+    ],
+)
+def test_verdicts(expression: str, at: dict[str, float], verdict: str, converged: bool, solution: dict[str, float] | None) -> None:
+    found = ad.minimize(expression, at=at)
+    assert (found.verdict, found.converged) == (verdict, converged)
+    assert solution is None or found.solution == pytest.approx(solution, abs=2e-7)
+    if not converged:
+        with pytest.raises(NotSolved):
+            found.require()
+
+
+def test_a_saddle_point_on_request() -> None:
+    found = ad.minimize("x**2 - y**2 + y**4", at={"x": 1, "y": 0.2}, stationary=True)
+    assert (found.verdict, found.converged) == ("saddle", True)
+    assert found.eigenvalues == pytest.approx([-2, 2])
+    assert found.direction["x"] == 0
+    assert ad.minimize("-x**2 - y**2", at={"x": 1, "y": 0.2}, stationary=True).verdict == "maximum"
+
+
+@pytest.mark.parametrize(
+    ("expression", "subject", "verdict"),
+    [
+        ("x**2 + y**2", ["x + y == 1", "x + y == 2"], "infeasible"),
+        ("x**2 + y**2", ["x**2 + y**2 == -1"], "infeasible"),
+        ("-x + y**2", ["x >= 1"], "unbounded"),
+    ],
+)
+def test_constrained_problems_without_a_solution(expression: str, subject: list[str], verdict: str) -> None:
+    found = ad.minimize(expression, at={"x": 3, "y": 4}, subject=subject)
+    assert (found.verdict, found.converged) == (verdict, False)
+
+
+@pytest.mark.parametrize("n", [300, 10_000])
+def test_many_variables(n: int) -> None:
+    found = ad.minimize("sum(100*(x[1::2]-x[::2]**2)**2 + (1-x[::2])**2)", at={"x": np.tile([-1.2, 1], n // 2)})
+    assert (found.verdict, found.converged) == ("minimum", True)
+    assert found.solution["x"] == pytest.approx(np.ones(n), rel=1e-14)
+    # The Hessian matrix consists of blocks [[802, -400], [-400, 200]].
+    assert found.eigenvalues == pytest.approx([501 - np.sqrt(501**2 - 400), 501 + np.sqrt(501**2 - 400)], rel=1e-3)

@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.minima [--scipy]
 
-A problem is solved if the result is verified and its value is one of the known minima to 1e-5, because the sources state six digits.
-``wrong`` is a result that is reported as verified, but is not one of them.  With ``--scipy``, SciPy's ``minimize`` with its default
-method solves the same problems with exact gradients; it is right if the value is right and ``success`` is true.
+A problem is solved if the result is verified and its value is one of the known minima to 1e-5, because the sources state six
+digits.  ``wrong`` is a result that is reported as verified, but is not one of them.  With ``--scipy``, SciPy's ``minimize`` with
+its default method solves the same problems with exact gradients; it is right if the value is right and ``success`` is true.
 """
 
 from __future__ import annotations

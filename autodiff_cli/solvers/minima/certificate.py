@@ -146,7 +146,10 @@ def certify(problem: Problem, x: Vector, active: Active, typical: Vector) -> Cer
     curvatures = basis.T @ (hessian / np.outer(scale, scale))[np.ix_(inner, inner)] @ basis
     step = _newton(hessian / np.outer(scale, scale), jacobian / scale, reduced / scale, active) / scale
     small = bool((np.abs(step) <= 4 * EPS * np.maximum(typical, np.abs(x))).all())
-    small &= abs(float(reduced @ step)) <= EPS * max(abs(value), abs(problem.values(problem.start)[0]))
+    solves = np.linalg.norm((reduced + hessian @ step)[free] / scale[free]) <= 0.5 * np.linalg.norm(reduced[free] / scale[free])
+    small &= bool(solves or active.constraints.any()) and abs(float(reduced @ step)) <= EPS * max(
+        abs(value), abs(problem.values(problem.start)[0])
+    )
     stationary = bool(np.isfinite(reduced).all()) and (bool((np.abs(reduced) <= rounding)[free].all()) or small)
     stationary = stationary and _regular(problem, x, active, errors)
     kind, direction = _kind(problem, x, multipliers, curvatures, basis, scale, inner, step)
@@ -179,10 +182,16 @@ def _weak(multipliers: Vector) -> float:
 
 
 def _scale(hessian: Matrix) -> Vector:
-    """Return the roots of the curvatures, with which the Hessian matrix has elements of size 1."""
-    diagonal = np.abs(np.diag(hessian))
-    largest = float(np.max(diagonal, initial=0.0))
-    return np.sqrt(np.where(diagonal > EPS**2 * largest, diagonal, max(largest, 1e-300)))
+    """Return the sizes of the variables' units with which no element of the Hessian matrix is above 1.
+
+    They are the roots of the diagonal of the absolute value of the matrix.
+    """
+    if not np.isfinite(hessian).all():
+        return np.ones(len(hessian))
+    values, vectors = np.linalg.eigh(hessian)
+    roots = np.sqrt(vectors**2 @ np.abs(values))
+    largest = float(np.max(roots, initial=0.0))
+    return np.where(roots > EPS * largest, roots, max(largest, 1e-150))
 
 
 def _multipliers(problem: Problem, gradient: Vector, jacobian: Matrix, active: Active) -> Vector:
@@ -244,8 +253,7 @@ def _kind(
         return "unknown", direction
     values, vectors = np.linalg.eigh(curvatures)
     direction[inner] = basis @ vectors[:, 0] / scale[inner]
-    size = max(float(np.max(np.abs(values))), 1e-300)
-    error = 32 * EPS * len(values) * max(size, 1.0)
+    error = 32 * EPS * len(values)
     if values[0] < -error:
         return ("negative" if values[-1] < -error else "indefinite"), direction
     if values[0] <= error:

@@ -49,10 +49,8 @@ def probe(problem: Problem, found: Certificate, typical: Vector) -> Probe:
     x = found.x
     size = np.maximum(typical, 1e-8 * max(1.0, float(np.max(typical, initial=0.0))))
     nothing = np.zeros(len(x))
-    if len(x) == 1:
-        order, sign = _first_derivative(problem, x, float(size[0]))
-        if order and order % 2 == 0 and sign > 0:
-            return Probe(None, True, order, nothing)
+    order, sign = _first_derivative(problem, x, float(size[0])) if len(x) == 1 else (0, 0.0)
+    order = order if order % 2 == 0 and sign > 0 else 0
     scaled = problem.hessian(x, np.zeros(len(problem.constraints))) * np.outer(size, size)
     values, vectors = np.linalg.eigh(scaled)
     null = values <= np.sqrt(EPS) * max(float(np.max(np.abs(values))), 1e-300)
@@ -76,7 +74,7 @@ def probe(problem: Problem, found: Certificate, typical: Vector) -> Probe:
         if max(highest) <= 0 or min(highest[:4]) <= 0:
             rises = False
             flat = direction * size
-    return Probe(lowest[1], rises, 0, flat)
+    return Probe(lowest[1], rises, order, flat)
 
 
 def _settled(problem: Problem, x: Vector, moved: Vector, across: Vector, size: Vector) -> Vector:

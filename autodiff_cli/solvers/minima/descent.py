@@ -55,11 +55,13 @@ class Descended(NamedTuple):
         ending: ``stationary`` if the Newton step is rounding or the projected gradient is small enough, ``collapsed`` if no step
             of any length reduces the value, ``unbounded`` if the value or the point grows without end, or ``limit``.
         steps: the number of accepted steps.
+        lengths: the length of each accepted step.
     """
 
     x: Vector
     ending: str
     steps: int
+    lengths: list[float]
 
 
 def outward(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Mask:
@@ -105,6 +107,7 @@ class _Descent:
         self.typical = np.abs(x)
         self.scale = np.ones(len(x))
         self.steps = 0
+        self.lengths: list[float] = []
         self.last: Vector | None = None
 
     def run(self, most: int, tolerance: float) -> Descended:
@@ -167,7 +170,7 @@ class _Descent:
 
     def _end(self, ending: str) -> Descended:
         deep = self.value < -_DEEP * max(1.0, self.height)
-        return Descended(self.x, "unbounded" if deep else ending, self.steps)
+        return Descended(self.x, "unbounded" if deep else ending, self.steps, self.lengths)
 
     def _accept(self, trial: Vector, value: float, gradient: Vector, length: float) -> None:
         moved = trial - self.x
@@ -175,6 +178,7 @@ class _Descent:
         self._extrapolate(moved)
         self.typical = np.maximum(self.typical, np.abs(self.x))
         self.steps += 1
+        self.lengths.append(float(np.linalg.norm(moved)))
         if self.report is not None:
             self.report(self.x, self.value, self._norm(), length, "step")
         self._refresh()

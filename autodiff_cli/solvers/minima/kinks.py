@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.system import Vector
 
 _MOST_STEPS = 300
+_MOST_BISECTIONS = 120
+_MOST_POLISHES = 8
 _MOST_VARIABLES = 50
 _RADII = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 _ZERO = 1e-5
@@ -30,10 +32,12 @@ class Kink(NamedTuple):
     Attributes:
         x: the point.
         reason: what proves the minimum.
+        norm: the norm of the shortest convex combination of the gradients around the point.
     """
 
     x: Vector
     reason: str
+    norm: float = 0.0
 
 
 def settle(problem: Problem, x: Vector, typical: Vector, moves: bool) -> Kink | None:
@@ -68,13 +72,15 @@ def _single(problem: Problem, x: Vector, size: float) -> Kink | None:
             break
     else:
         return None
-    while low < (center := (low + high) / 2) < high:
+    for _ in range(_MOST_BISECTIONS):
+        if not low < (center := (low + high) / 2) < high:
+            break
         found = slope(center)
         if found == 0 and value(center) <= min(value(low), value(high)):
             low = high = center
             break
         low, high = (center, high) if found < 0 else (low, center)
-    best = min((low, high, middle), key=value)
+    best = min((low, high, middle, *([0.0] if low <= 0 <= high else [])), key=value)
     step = 1e-9 * size
     left, right = slope(best - step), slope(best + step)
     closer = slope(best - step / 100), slope(best + step / 100)
@@ -101,9 +107,63 @@ def _sampled(problem: Problem, x: Vector, size: Vector, moves: bool) -> Kink | N
             if lower is None:
                 break
             x = lower
+    if moves:
+        x = _polished(problem, x, size, random)
     if left and (reason := _proof(problem, x, size, random)):
-        return Kink(x, reason)
+        shortest, _ = _shortest(problem, x, size, _RADII[-2], random)
+        return Kink(x, reason, 0.0 if shortest is None else float(np.linalg.norm(shortest / size)))
     return None
+
+
+def _polished(problem: Problem, x: Vector, size: Vector, random: np.random.Generator) -> Vector:
+    """Return a better minimum at a kink: a root of the slope across the kink, and a Newton step along it, in turn.
+
+    Across the kink, gradients differ; along it, the function is smooth (Lemaréchal, Oustry and Sagastizábal, Trans. AMS 352, 2000).
+    """
+    value = problem.values(x)[0]
+    for _ in range(_MOST_POLISHES):
+        gradients = np.array(_around(problem, x, size, _RADII[-3], random))
+        _, spread, directions = np.linalg.svd(gradients - gradients.mean(axis=0))
+        across = spread[: len(x)] > 1e-3 * spread[0] if len(spread) else np.zeros(0, bool)
+        rows = directions[: len(across)]
+        trial = x
+        for direction in rows[across]:
+            trial = _crossed(problem, trial, size * direction)
+        along = np.vstack([rows[~across], directions[len(across) :]])
+        if len(along):
+            smooth = trial + 1e-9 * size * random.uniform(-1, 1, len(x))
+            gradient = problem.slopes(smooth)[0] * size
+            hessian = problem.hessian(smooth, np.zeros(0)) * np.outer(size, size)
+            if np.isfinite(hessian).all():
+                step = np.linalg.lstsq(along @ hessian @ along.T, -(along @ gradient), rcond=1e-12)[0]
+                moved = trial + size * (along.T @ step)
+                for direction in rows[across]:
+                    moved = _crossed(problem, moved, size * direction)
+                trial = moved if problem.values(moved)[0] <= problem.values(trial)[0] else trial
+        lower = problem.values(trial)[0]
+        if not lower < value:
+            return trial if lower == value else x
+        x, value = trial, lower
+    return x
+
+
+def _crossed(problem: Problem, x: Vector, direction: Vector) -> Vector:
+    """Return the point on a line through x at which the slope changes its sign from minus to plus, if there is one near x."""
+
+    def slope(length: float) -> float:
+        return float(problem.slopes(x + length * direction)[0] @ direction)
+
+    for high in (1e-7, 1e-5, 1e-3):
+        if slope(-high) < 0 < slope(high):
+            break
+    else:
+        return x
+    low = -high
+    while high - low > 1e-20 and low < (center := (low + high) / 2) < high:
+        low, high = (center, high) if slope(center) < 0 else (low, center)
+    ends = [x + length * direction for length in (low, high)]
+    ends += [np.where(np.abs(each) <= 1e-15 * np.abs(direction), 0.0, each) for each in ends]
+    return min([x, *ends], key=lambda point: problem.values(point)[0])
 
 
 def _proof(problem: Problem, x: Vector, size: Vector, random: np.random.Generator) -> str:

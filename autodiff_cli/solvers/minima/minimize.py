@@ -172,7 +172,8 @@ def _fill(result: Minimum, problem: Problem, search: Search) -> None:
     for name, start in zip(system.names, np.cumsum([0, *(np.size(value) for value in result.solution.values())]), strict=False):
         result.at_bound[name] = [str(each) for each in ends[start : start + np.size(result.solution[name])]]
     if found is None:
-        result.gradient_norm = float(np.linalg.norm(problem.slopes(search.x)[0]))
+        norm = search.gradient_norm
+        result.gradient_norm = float(np.linalg.norm(problem.slopes(search.x)[0])) if norm is None else norm
         return
     result.gradient_norm = found.gradient_norm
     result.eigenvalues = np.sort(problem.sign * found.eigenvalues)

@@ -89,6 +89,13 @@ class Augmented:
         return np.asarray(found)
 
 
+class Unbounded(Exception):
+    """The end of a search at a point that satisfies the constraints, where the value falls without end."""
+
+    def __init__(self, x: Vector) -> None:
+        self.x = x
+
+
 def constrained(problem: Problem, most: int, report: Report | None) -> tuple[Certificate | None, Vector, int]:
     """Find a minimum of a problem with constraints.
 
@@ -99,6 +106,9 @@ def constrained(problem: Problem, most: int, report: Report | None) -> tuple[Cer
 
     Returns:
         The certificate of the minimum, or ``None``; the last point; and the number of steps.
+
+    Raises:
+        Unbounded: if the value falls without end.
     """
     steps = 0
     best: tuple[float, Vector] = (np.inf, problem.start)
@@ -162,6 +172,10 @@ def _multiplied(
         steps += done.steps
         x, residual = function.split(done.x)
         if done.ending == "unbounded" or not np.isfinite(residual).all():
+            if np.linalg.norm(residual) <= 1e-6 * np.linalg.norm(x) and problem.values(x)[0] < min(
+                -1e12, problem.values(problem.start)[0]
+            ):
+                raise Unbounded(x)
             penalty *= 100
             x = problem.start
             if penalty > _LARGEST_PENALTY:

@@ -12,13 +12,15 @@ from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify
 from autodiff_cli.solvers.minima.degenerate import probe
 from autodiff_cli.solvers.minima.descent import DENSE, Descended, descend
 from autodiff_cli.solvers.minima.kinks import settle
-from autodiff_cli.solvers.minima.multipliers import constrained, finished
+from autodiff_cli.solvers.minima.multipliers import Unbounded, constrained, finished
 from autodiff_cli.solvers.minima.steps import EPS
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.minima.problem import Problem
     from autodiff_cli.solvers.system import Matrix, Vector
 
+_MANY = 20
+"""The number of last steps that are compared."""
 _MOST_ESCAPES = 20
 """The largest number of saddle points and inflection points that a search leaves."""
 
@@ -43,6 +45,27 @@ class Objective:
         return self.problem.product(x, direction, self._none)
 
 
+class SlopeNorm:
+    """Half the square of the norm of the gradient, with the Hessian matrix of Gauss and Newton; 0 at every stationary point."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.low, self.high = problem, problem.low, problem.high
+        self._none = np.zeros(len(problem.constraints))
+
+    def value(self, x: Vector) -> float:
+        return float(np.sum(self.problem.slopes(x)[0] ** 2)) / 2
+
+    def gradient(self, x: Vector) -> Vector:
+        return np.asarray(self.problem.hessian(x, self._none) @ self.problem.slopes(x)[0])
+
+    def hessian(self, x: Vector) -> Matrix:
+        hessian = self.problem.hessian(x, self._none)
+        return np.asarray(hessian @ hessian)
+
+    def product(self, x: Vector, direction: Vector) -> Vector:
+        return np.asarray(self.hessian(x) @ direction)
+
+
 class Search:
     """A search for a local minimum from the start of a problem.
 
@@ -54,6 +77,7 @@ class Search:
     Attributes:
         x: the last point.
         found: the certificate of the last point; ``None`` if there is none.
+        gradient_norm: the norm of the shortest convex combination of gradients at a kink; ``None`` elsewhere.
         verdict, converged, sentence, advice: see ``Solution`` and ``Minimum``.
         direction: the way down from a saddle point, or a direction in which a minimum is flat.
         steps: the number of accepted steps.
@@ -65,6 +89,7 @@ class Search:
         self.x = problem.start
         self.typical = np.abs(self.x)
         self.found: Certificate | None = None
+        self.gradient_norm: float | None = None
         self.verdict, self.converged = "not_converged", False
         self.sentence = ""
         self.advice: str | None = None
@@ -72,14 +97,16 @@ class Search:
         self.steps = 0
         self.trace: list[Record] = []
         self._kind = "maximum" if problem.sign < 0 else "minimum"
-        self._report(self.x, *self._at_start(), 0.0, "start")
+        value, self._first_norm = self._at_start()
+        self._report(self.x, value, self._first_norm, 0.0, "start")
 
     def run(self) -> None:
         """Search, and set the attributes."""
-        if self.problem.constraints:
-            self._constrained()
-        else:
-            self._between_bounds()
+        with np.errstate(all="ignore"):
+            if self.problem.constraints:
+                self._constrained()
+            else:
+                self._between_bounds()
 
     def _at_start(self) -> tuple[float, float]:
         return self.problem.values(self.x)[0], float(np.linalg.norm(self.problem.slopes(self.x)[0]))
@@ -96,15 +123,21 @@ class Search:
 
     def _between_bounds(self) -> None:
         objective = Objective(self.problem)
+        if self.stationary and self.problem.size <= DENSE:
+            nearest = descend(SlopeNorm(self.problem), self.x, self.most)
+            self.x, self.steps = nearest.x, nearest.steps
         for _ in range(_MOST_ESCAPES):
             if self.problem.size > DENSE:
                 from autodiff_cli.solvers.minima.large import descend_large as method
             else:
                 method = descend
-            done = method(objective, self.x, self.most, report=self._report)
+            if self.stationary:
+                done = Descended(self.x, "stationary", 0, [])
+            else:
+                done = method(objective, self.x, self.most, report=self._report)
             self.x, self.steps = done.x, self.steps + done.steps
             self.typical = np.maximum(self.typical, np.abs(self.x))
-            if done.ending == "unbounded":
+            if done.ending == "unbounded" or self._leaves(done):
                 return self._unbounded()
             lower = self._examined(done)
             if lower is None:
@@ -137,9 +170,9 @@ class Search:
             return around.lower
         if around.lower is not None:
             self._saddle(found)
-        elif around.rises and settle(self.problem, self.x, self.typical, moves=False) is not None:
+        elif around.rises and not around.order and settle(self.problem, self.x, self.typical, moves=False) is not None:
             self._kink(done)
-        elif around.order:
+        elif around.rises and around.order:
             self._proven(f"the first derivative that is not zero has order {around.order}, and it is {self._positive}")
         elif around.rises:
             verb = "rises" if self._kind == "minimum" else "falls"
@@ -171,7 +204,12 @@ class Search:
         return certify(problem, self.x, Active(none, fixed), self.typical)
 
     def _constrained(self) -> None:
-        found, self.x, self.steps = constrained(self.problem, self.most, self._report)
+        try:
+            found, self.x, self.steps = constrained(self.problem, self.most, self._report)
+        except Unbounded as error:
+            self.x = error.x
+            self._unbounded()
+            return
         self.found = found
         if found is not None:
             self.x = found.x
@@ -189,7 +227,7 @@ class Search:
         beyond = violations(self.problem, self.x)
         worst = int(np.argmax(beyond))
         if beyond[worst] > 1e-8 * max(1.0, float(np.max(np.abs(self.x)))):
-            text = self.problem.constraints[worst].text
+            text, self.found = self.problem.constraints[worst].text, None
             self._failed(
                 f"no point that satisfies the constraints was found: '{text}' is violated by {beyond[worst]:.3g} at the end",
                 "check that the constraints do not contradict each other, or start closer to a point that satisfies them",
@@ -262,6 +300,7 @@ class Search:
         kink = settle(self.problem, self.x, self.typical, moves=True) if self.problem.size <= DENSE else None
         if kink is not None:
             self.x, self.verdict, self.found, self.converged = kink.x, "kink", None, True
+            self.gradient_norm = kink.norm
             self.sentence = f"{self._kind} at a kink: {kink.reason}"
             return
         if done.ending == "limit":
@@ -274,13 +313,22 @@ class Search:
                 "the expression may have a jump or a kink there; start elsewhere",
             )
 
+    def _leaves(self, done: Descended) -> bool:
+        """Return whether a descent moved away in equal or growing steps until the derivatives vanished, as for ``exp(-x)``."""
+        lengths = done.lengths
+        if len(lengths) < _MANY or self.problem.size > DENSE:
+            return False
+        distance = float(np.linalg.norm(self.x - self.problem.start))
+        vanished = float(np.linalg.norm(self.problem.slopes(self.x)[0])) <= 1e-12 * max(self._first_norm, 1e-300)
+        return vanished and min(lengths[-_MANY:]) > 0.9 * max(lengths) / 4 and distance > 5 * max(lengths[-_MANY:])
+
     def _unbounded(self) -> None:
-        name = self.problem.system.labels[int(np.argmax(np.abs(self.x - self.problem.start)))]
-        far = self.x[int(np.argmax(np.abs(self.x - self.problem.start)))]
+        farthest = int(np.argmax(np.abs(self.x - self.problem.start)))
+        name, far = self.problem.system.labels[farthest], self.x[farthest]
         value = self.problem.sign * self.problem.values(self.x)[0]
-        self.verdict = "unbounded"
+        how = "without end" if abs(value) > 1e12 else f"as {name} {'grows' if far > 0 else 'falls'} without end"
         self._failed(
-            f"no {self._kind}: the value {self._falls} without end; it is {value:.3g} at {name} = {far:.3g}",
+            f"no {self._kind}: the value {self._falls} {how}; it is {value:.3g} at {name} = {far:.3g}",
             f"limit the variables with {setting('bounds')}, or start elsewhere",
             "unbounded",
         )
