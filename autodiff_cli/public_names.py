@@ -44,6 +44,7 @@ from autodiff_cli.ops.airy import *  # noqa: F403
 from autodiff_cli.ops.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.arrange import *  # noqa: F403
 from autodiff_cli.ops.bessel import *  # noqa: F403
+from autodiff_cli.ops.bessel_orders import *  # noqa: F403
 from autodiff_cli.ops.comparison import *  # noqa: F403
 from autodiff_cli.ops.contract import *  # noqa: F403
 from autodiff_cli.ops.creation import *  # noqa: F403

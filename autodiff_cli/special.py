@@ -11,6 +11,7 @@ from autodiff_cli.ops.bessel import k0 as modified_bessel_k0
 from autodiff_cli.ops.bessel import k1 as modified_bessel_k1
 from autodiff_cli.ops.bessel import y0 as bessel_y0
 from autodiff_cli.ops.bessel import y1 as bessel_y1
+from autodiff_cli.ops.bessel_orders import *  # noqa: F403
 from autodiff_cli.ops.elementary import exp2 as exp2
 from autodiff_cli.ops.elementary import expm1 as expm1
 from autodiff_cli.ops.elementary import log1p as log1p

@@ -128,6 +128,7 @@ NUMPY = Target(
     | _same("special.", "erfcx dawsn k0 k1 y0 y1 ellipk ellipe")
     | {"bessel_j": "special.jv({1}, {0})"}
     | {name: f"special.airy({{0}})[{i}]" for i, name in enumerate(("airy_ai", "airy_ai_prime", "airy_bi", "airy_bi_prime"))}
+    | {name: f"special.{name}({_TWO})" for name in ("jv", "yv", "iv", "kv")}
     | {"voigt": "special.voigt_profile({0}, {1}, {2})"}
     | {f"wofz_{part}": f"special.wofz({{0}} + 1j*{{1}}).{part}" for part in ("real", "imag")},
     where="np.where({c}, {x}, {y})",

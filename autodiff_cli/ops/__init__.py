@@ -21,7 +21,7 @@ COMMON = ("arithmetic", "elementary", "comparison", "reduce", "shape", "indexing
 FURTHER = (
     *("views", "positions", "extremes", "sorting", "arrange", "norms", "contract", "matrices", "determinants", "decompose"),
     *("factorials", "special", "logarithms", "bessel", "zeta_functions", "incomplete", "density", "activation", "loss"),
-    *("faddeeva", "numerical", "trigonometry", "airy", "elliptic"),
+    *("faddeeva", "numerical", "trigonometry", "airy", "elliptic", "bessel_orders"),
 )
 
 

@@ -92,13 +92,38 @@ def _integral(mp: Context, v: Real, x: Real) -> Real:
 
 def _bessel_y(m: Arithmetic, v: Real, x: Real) -> Real:
     mp = m.mp
-    if mp.isnan(x) or x < 0:
+    if mp.isnan(x) or x < 0 or not m.finite(v):
         return mp.nan
     if not x or mp.isinf(x):
-        return m.zero if x else -mp.inf
+        return m.zero if x else -mp.inf if v > -0.5 else mp.nan
     if x > _FAR:
         raise NotPrecise("yv of a large argument")
+    if abs(v) > 1e6:
+        raise NotPrecise("yv of a large order")
     return _rounded(mp, lambda: _near(m, v, x, -1)) if x < 1 else mp.bessely(v, x)
+
+
+def _first_order(m: Arithmetic, v: Real, x: Real, sign: int) -> Real:
+    """Return I_v(x) (sign 1) or J_v(x) (sign -1)."""
+    mp = m.mp
+    if not (m.finite(v) and m.finite(x)):
+        raise NotPrecise("a Bessel function at infinity")
+    if x < 0 and not mp.isint(v):
+        return mp.nan
+    if not x:
+        return mp.mpf(1) if not v else m.zero if v > 0 or mp.isint(v) else mp.inf * mp.rgamma(v + 1)
+    if abs(v) > 1e6 or abs(x) > (_FAR if sign < 0 else 1e6):
+        raise NotPrecise("a Bessel function of a large order or argument")
+    if mp.isint(v) and v < 0:
+        return _first_order(m, -v, x, sign) * (1 if sign > 0 or not int(v) % 2 else -1)
+    if 0 < x < 1:
+        return _rounded(mp, lambda: _near_first(mp, v, x, sign))
+    return mp.besseli(v, x) if sign > 0 else mp.besselj(v, x)
+
+
+def _near_first(mp: Context, v: Real, x: Real, sign: int) -> Real:
+    mp.prec += 30 + max(mp.mag(v) if v else 0, 0)
+    return _first_kind(mp, v, x, sign)
 
 
 def _airy(m: Arithmetic, x: Real, name: str, derivative: int) -> Real:
@@ -125,6 +150,10 @@ BESSEL: dict[str, Entry] = {
     "k1": lambda m, x: bessel_k(m, m.mp.mpf(1), x),
     "y0": lambda m, x: _bessel_y(m, m.zero, x),
     "y1": lambda m, x: _bessel_y(m, m.mp.mpf(1), x),
+    "jv": partial(_first_order, sign=-1),
+    "iv": partial(_first_order, sign=1),
+    "yv": _bessel_y,
+    "kv": bessel_k,
     "airy_ai": partial(_airy, name="airyai", derivative=0),
     "airy_ai_prime": partial(_airy, name="airyai", derivative=1),
     "airy_bi": partial(_airy, name="airybi", derivative=0),

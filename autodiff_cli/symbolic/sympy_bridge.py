@@ -41,6 +41,7 @@ _SAME = (
 )
 _NAMES = {"abs": "Abs", "ceil": "ceiling", "max": "Max", "min": "Min", "lgamma": "loggamma", "expi": "Ei"} | {
     **{"airy_ai": "airyai", "airy_ai_prime": "airyaiprime", "airy_bi": "airybi", "airy_bi_prime": "airybiprime"},
+    **{"jv": "besselj", "yv": "bessely", "iv": "besseli", "kv": "besselk"},
     **{"ellipk": "elliptic_k", "ellipe": "elliptic_e"},
 }
 _COMPARISONS = {name: name.capitalize() for name in COMPARISONS}

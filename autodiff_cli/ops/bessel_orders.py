@@ -1,0 +1,263 @@
+"""Bessel functions of real order, with derivatives with respect to the order.
+
+Derivatives of K are averages over an integral with a positive integrand.  Derivatives of J, Y and I with respect to the order
+are computed from Hankel's expansion for large x, from integrals where I hardly depends on the order, and elsewhere from a
+polynomial through values at neighbouring orders, because these functions are entire in the order.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array, in_one_type
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.ops.quadrature import in_blocks
+from autodiff_cli.ops.scipy_backend import from_scipy
+
+__all__ = ["iv", "jv", "kv", "yv"]
+
+declare = Declarations(__name__, elementwise=True)
+
+_SCIPY = {"J": from_scipy("jv"), "Y": from_scipy("yv"), "I": from_scipy("iv"), "K": from_scipy("kv")}
+_LARGEST_ORDER = 1000.0
+"""The largest order for which J, Y and I are differentiated with respect to the order where x is not large."""
+_DROP = 45.0
+"""How far the exponent of an integrand falls within the interval of integration."""
+
+
+@np.errstate(all="ignore")
+def _values(kind: str, v: Array, x: Array) -> Any:
+    """Return the function of SciPy, where it has its digits: not for I of a tiny x, and not for J and Y of a large x."""
+    value = _SCIPY[kind](v, x)
+    if kind == "I":
+        tiny = (x > 0) & (x < 1e-30)
+        if np.any(tiny):
+            first = from_scipy("rgamma")(v + 1) * np.exp(v * (np.log(np.where(tiny, x, 1.0)) - math.log(2)))
+            value = np.where(tiny & (v != np.floor(v)), first, value)[()]
+    elif kind != "K":
+        far = _is_far(v, x)
+        if np.any(far):
+            value = np.where(far, _far_out(np.where(far, v, 0.0), np.where(far, x, 99.0), 0, kind == "Y"), value)[()]
+    return value
+
+
+def _is_far(v: Array, x: Array) -> Any:
+    return (x > 25 + v * v / 2) & np.isfinite(x)
+
+
+def _decaying(v: Array, x: Array, by_order: int, by_x: int) -> Any:
+    """Return a derivative of K: its value times an average over exp(-x*cosh(t))*cosh(v*t) for t >= 0 (DLMF 10.32.9).
+
+    The trapezoidal rule converges geometrically, because the integrand is even and entire.
+    """
+    sign, v = np.where(v < 0, -1.0, 1.0) ** by_order, np.abs(v)
+    peak, size = np.arcsinh(v / x), np.hypot(v, x)
+
+    def exponent(t: Array) -> Any:
+        return v[:, None] * (t - peak[:, None]) - 2 * x[:, None] * np.sinh((t + peak[:, None]) / 2) * np.sinh(
+            (t - peak[:, None]) / 2
+        )
+
+    ends = []
+    for side in (-1.0, 1.0):
+        near, far = np.zeros_like(x), np.full_like(x, 800.0)
+        for _ in range(40):
+            middle = (near + far) / 2
+            inside = exponent((peak + side * middle)[:, None])[:, 0] > -_DROP
+            near, far = np.where(inside, middle, near), np.where(inside, far, middle)
+        ends.append(peak + side * (far + 0.1 / np.sqrt(1 + size)))
+    start, width = np.maximum(ends[0], 0.0), ends[1] - np.maximum(ends[0], 0.0)
+    steps = width * (1 + np.sqrt(size) / 3) / 0.2
+    count = math.ceil(min(np.max(np.where(np.isfinite(steps), steps, 8.0), initial=8.0), 20000))
+    t = start[:, None] + width[:, None] * (np.arange(count + 1) / count)
+    decay = np.exp(-2 * v[:, None] * t)
+    weights = np.exp(exponent(t))
+    weights[:, 0] *= 0.5
+    moments = weights * t**by_order * (-np.cosh(t)) ** by_x * ((1 - decay) if by_order % 2 else (1 + decay))
+    value = _SCIPY["K"](v, x)
+    found = sign * value * np.sum(moments, axis=-1) / np.sum(weights * (1 + decay), axis=-1)
+    at_0 = (-1.0) ** by_x * value if not by_order else np.full_like(x, math.nan)
+    return np.where(x == 0, at_0, np.where(np.isposinf(x), 0.0, found))
+
+
+def _far_out(v: Array, x: Array, order: int, second: bool) -> Any:
+    """Return a derivative of J or Y with respect to the order from Hankel's expansion (DLMF 10.17.3 and 10.17.4).
+
+    The lists contain the Taylor coefficients with respect to the order.
+    """
+    parts: list[list[Any]] = [[0.0] * (order + 1), [0.0] * (order + 1)]
+    term: list[Any] = [1.0] + [0.0] * order
+    for k in range(26):
+        parts[k % 2] = [total + (-1) ** (k // 2) * part for total, part in zip(parts[k % 2], term, strict=True)]
+        factor = [4 * v * v - (2 * k + 1) ** 2, 8 * v, 4.0]
+        term = _product(term, [part / (8 * (k + 1) * x) for part in factor])
+    angle = math.pi * (np.mod(v, 4.0) / 2 + 0.25)
+    cosine = np.cos(x) * np.cos(angle) + np.sin(x) * np.sin(angle)
+    sine = np.sin(x) * np.cos(angle) - np.cos(x) * np.sin(angle)
+    turns = (cosine, -sine, -cosine, sine)
+    waves = [(-math.pi / 2) ** j / math.factorial(j) * turns[j % 4] for j in range(order + 1)]
+    others = [(-math.pi / 2) ** j / math.factorial(j) * turns[(j - 1) % 4] for j in range(order + 1)]
+    if second:
+        total = _product(parts[0], others)[order] + _product(parts[1], waves)[order]
+    else:
+        total = _product(parts[0], waves)[order] - _product(parts[1], others)[order]
+    return math.factorial(order) * total * np.sqrt(2 / (math.pi * x))
+
+
+def _product(a: list[Any], b: list[Any]) -> list[Any]:
+    """Return the product of two truncated power series, with as many coefficients as the first."""
+    return [sum(a[i - j] * b[j] for j in range(min(i + 1, len(b)))) for i in range(len(a))]
+
+
+@functools.cache
+def _legendre() -> tuple[Any, Any]:
+    nodes, weights = np.polynomial.legendre.leggauss(80)
+    return (nodes + 1) / 2, weights / 2
+
+
+def _growing(v: Array, x: Array, order: int) -> Any:
+    """Return a derivative of I with respect to the order from two integrals (DLMF 10.32.4), for x >= 2 and v**2 <= 4*x."""
+    nodes, weights = _legendre()
+    v, x = v[:, None], x[:, None]
+    end = np.arccos(np.maximum(1 - _DROP / x, -1.0))
+    angle = end * nodes
+    turned = (np.sin if order % 2 else np.cos)(v * angle) * (1, -1, -1, 1)[order % 4]
+    waves = angle**order * turned * np.exp(-2 * x * np.sin(angle / 2) ** 2)
+    first = np.sum(waves * weights, axis=-1) * end[:, 0]
+    end = np.arccosh(1 + 2 * _DROP / x)
+    t = end * nodes
+    decay = np.exp(-2 * x * np.cosh(t / 2) ** 2 - v * t) * weights
+    part = np.mod(v[:, 0], 2.0)
+    # At a whole order the sine is exactly 0.
+    whole = np.round(part)
+    sine, cosine = (np.cos(math.pi * whole) * wave for wave in (np.sin(math.pi * (part - whole)), np.cos(math.pi * (part - whole))))
+    turns = (sine, cosine, -sine, -cosine)
+    second = sum(
+        math.comb(order, j) * math.pi**j * turns[j % 4] * np.sum((-t) ** (order - j) * decay, axis=-1) * end[:, 0]
+        for j in range(order + 1)
+    )
+    return np.exp(x[:, 0]) * ((first - second) / math.pi)
+
+
+@functools.cache
+def _slopes(order: int) -> tuple[Any, Any]:
+    """Return Chebyshev points, rounded to multiples of 1/1024, and the weights of the derivative at 0 of their polynomial."""
+    count = 21
+    points = [Fraction(round(1024 * math.cos(math.pi * (k + 0.5) / count)), 1024) for k in range(count)]
+    weights = []
+    for i, point in enumerate(points):
+        basis = [Fraction(1)]
+        for j, other in enumerate(points):
+            if j != i:
+                shifted = [Fraction(0), *basis]
+                basis = [(a - other * b) / (point - other) for a, b in zip(shifted, [*basis, Fraction(0)], strict=True)]
+        weights.append(float(basis[order] * math.factorial(order)) if order < count else math.nan)
+    return np.array([float(point) for point in points]), np.array(weights)
+
+
+def _beside(kind: str, v: Array, x: Array, order: int) -> Any:
+    """Return a derivative with respect to the order from the values at orders around ``v``."""
+    points, weights = _slopes(order)
+    scale = 1 + np.abs(np.log(x / (2 * (np.abs(v) + 1))))
+    if kind in "JY":  # beyond the turning point only the phase changes
+        scale = np.where(x > np.abs(v) + 1, 2.0, scale)
+    radius = 2.0 ** np.floor(np.log2(2 / np.where(np.isfinite(scale), scale, math.nan)))
+    orders = v[:, None] + radius[:, None] * points
+    values = _values(kind, orders, np.broadcast_to(x[:, None], orders.shape))
+    found = np.sum(values * weights, axis=-1) / radius**order
+    zero = (x == 0) & (v > 0)
+    return np.where(zero, 0.0, np.where((x > 0) & (np.abs(v) <= _LARGEST_ORDER), found, math.nan))
+
+
+def _by_order(kind: str, v: Array, x: Array, order: int) -> Any:
+    if not order:
+        return _values(kind, v, x)
+    special = (x >= 2) & (v * v <= 4 * x) if kind == "I" else _is_far(v, x)
+    found = np.full(x.shape, math.nan)
+    if np.any(special):
+        there = v[special], x[special], order
+        found[special] = _growing(*there) if kind == "I" else _far_out(*there, kind == "Y")
+    if not np.all(special):
+        found[~special] = _beside(kind, v[~special], x[~special], order)
+    return found
+
+
+def _partial_values(v: Array, x: Array, kind: str, by_order: int, by_x: int) -> Any:
+    def by_argument(v: Array, x: Array) -> Any:
+        if kind == "K":
+            return _decaying(v, x, by_order, by_x)
+        if not by_x:
+            return _by_order(kind, v, x, by_order)
+        sign = 1 if kind == "I" else -1
+        found: Any = 0.0
+        for i in range(by_x + 1):
+            found = found + math.comb(by_x, i) * sign**i / 2**by_x * _by_order(kind, v - by_x + 2 * i, x, by_order)
+        if by_x > 1:
+            return found
+        # For 0 < v < 1 and small x, the order v - 1 is rounded: use the formula with v/x.
+        other = v / x * _by_order(kind, v, x, by_order) + sign * _by_order(kind, v + 1, x, by_order)
+        if by_order:
+            other = other + by_order / x * _by_order(kind, v, x, by_order - 1)
+        return np.where((np.abs(v) < 1) & (x < 1) & (x > 0), other, found)
+
+    return in_blocks(by_argument, v, x)
+
+
+def _by_argument(kind: str, by_order: int, by_x: int) -> str | None:
+    """Return a derivative with respect to x only as a sum over neighbouring orders."""
+    name = f"{kind.lower()}v"
+    if by_order or by_x > 6:
+        return None
+    sign, whole = (1 if kind in "IK" else -1), (-1) ** by_x if kind == "K" else 1
+    terms = [f"{whole * math.comb(by_x, i) * sign**i}*{name}(v + {2 * i - by_x}, x)" for i in range(by_x + 1)]
+    return f"({' + '.join(terms)})/{2**by_x}"
+
+
+_partial: TensorFunction = declare(
+    "bessel_partial",
+    _partial_values,
+    {
+        "v": lambda g, v, x, kind, by_order, by_x: g * _partial(v, x, kind, by_order + 1, by_x),
+        "x": lambda g, v, x, kind, by_order, by_x: g * _partial(v, x, kind, by_order, by_x + 1),
+    },
+    statics={"kind": "J", "by_order": 0, "by_x": 0},
+    public=False,
+    decomposition=_by_argument,
+)
+
+
+def _of_order(kind: str, summary: str, formula: str, decreasing: bool) -> TensorFunction:
+    convention = (
+        "the derivative with respect to v has about 12 digits for abs(v) <= 50 and 9 for abs(v) <= 1000 and x <= 1e5; "
+        "it is nan for larger v, except where x > 25 + v**2/2"
+        if kind in "JY"
+        else "the derivative with respect to v has about 12 digits for abs(v) <= 50 and 9 for abs(v) <= 1000; "
+        "it is nan for larger v, except where v**2 <= 4*x"
+    )
+    name = f"{kind.lower()}v"
+    return declare(
+        name,
+        in_one_type(functools.partial(_values, kind)),
+        {"v": lambda g, v, x: g * _partial(v, x, kind, 1, 0), "x": lambda g, v, x: g * _partial(v, x, kind, 0, 1)},
+        methods=(),
+        decomposition=lambda: None,
+        summary=summary,
+        formula=f"with respect to x: {formula}",
+        domain="x > 0" if decreasing else "x > 0, or x = 0 and v >= 0, or v is a whole number",
+        inside=(lambda x: x > 0) if decreasing else (lambda v, x: (x > 0) | ((x == 0) & (v >= 0)) | (v == np.floor(v))),
+        convention="the derivative with respect to v at x = 0 is nan" if kind == "K" else convention,
+        samples=((0.3, 1.7), (2.0, 0.8), (-1.4, 2.5), ([0.0, 2.6], [6.0, 9.0 if kind == "I" else 40.0])),
+        edges=((0.5, 0.0), (0.5, -1.0)),
+    )
+
+
+jv = _of_order("J", "Bessel function of the first kind of real order v", "(jv(v - 1, x) - jv(v + 1, x))/2", False)
+yv = _of_order("Y", "Bessel function of the second kind of real order v", "(yv(v - 1, x) - yv(v + 1, x))/2", True)
+iv = _of_order("I", "modified Bessel function of the first kind of real order v", "(iv(v - 1, x) + iv(v + 1, x))/2", False)
+kv = _of_order("K", "modified Bessel function of the second kind of real order v", "-(kv(v - 1, x) + kv(v + 1, x))/2", True)
