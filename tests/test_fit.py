@@ -116,6 +116,60 @@ def test_curvature_of_a_published_model() -> None:
     assert found.curvature.intrinsic == pytest.approx(0.0920, abs=5e-5)
 
 
+def test_a_tied_parameter_has_a_propagated_error() -> None:
+    plain = ad.fit("y = a + b*x", LINE, at={"a": 0, "b": 0})
+    tied = ad.fit("y = a + b*x", LINE, at={"c": 1, "b": 0}, tie={"a": "c/2"})
+    assert tied.values == pytest.approx({"c": 2 * plain.values["a"], "b": plain.values["b"], "a": plain.values["a"]})
+    assert tied.errors["a"] == pytest.approx(plain.errors["a"], rel=1e-10)
+    assert tied.statistics["r2"] == pytest.approx(plain.statistics["r2"])
+
+
+def test_robust_errors_are_the_sandwich_of_derivatives() -> None:
+    data = {"x": X, "y": LINE["y"] + np.array([0, 0.5, -0.3, 0.1, 0.2])}
+    found = ad.fit("y = a + b*x", data, at={"a": 0, "b": 0}, loss="soft_l1:1e6")  # nearly the square: White's HC1
+    design = np.column_stack([np.ones(5), X])
+    residuals = data["y"] - design @ np.linalg.lstsq(design, data["y"], rcond=None)[0]
+    bread = np.linalg.inv(design.T @ design)
+    covariance = bread @ (design.T * residuals**2) @ design @ bread * 5 / 3
+    assert found.errors["b"] == pytest.approx(np.sqrt(covariance[1, 1]), rel=1e-6)
+    assert found.scaled == "sandwich"
+    assert found.statistics["aic"] is None
+
+
+def test_a_trace_has_a_row_for_every_step(line_csv: str) -> None:
+    out, _, _ = streams(f"autodiff fit 'y = a*exp(b*x)' {line_csv} --at a=1,b=0.1 --trace --format csv")
+    lines = out.splitlines()
+    assert lines[0] == "step,a,b,objective,length,damping,done"
+    assert lines[1].startswith("0,1.0,0.1,")
+    assert lines[-1].endswith("newton")
+    values = [float(line.split(",")[3]) for line in lines[1:] if not line.endswith("rejected")]
+    assert values == pytest.approx(sorted(values, reverse=True), rel=1e-12)  # Newton steps end in rounding
+
+
+def test_the_same_digits_on_one_and_on_several_threads() -> None:
+    x = np.linspace(0, 5, 100_000)
+    data = {"x": x, "y": 2 * np.exp(-x) + 0.5 + 0.1 * np.sin(1e4 * x)}
+    answers = [ad.fit("y = a*exp(-b*x) + c", data, at={"a": 1, "b": 2, "c": 0}, threads=threads).to_dict() for threads in (1, 4)]
+    assert answers[0] == answers[1]
+
+
+def test_notes_name_what_was_not_used(line_csv: str) -> None:
+    found = ad.fit("y = a*x", LINE, at={"a": 1, "q": 2}, bounds={"a": (3, 4)})
+    assert [note["message"] for note in found.notes] == [
+        "'q' does not occur in the model",
+        "the start of 'a' is outside its bounds; the fit begins at the bound",
+    ]
+    _, err, _ = streams(f"autodiff fit 'y = a*x' {line_csv} --at a=1,q=2")
+    assert err == "note: 'q' does not occur in the model\n"
+
+
+def test_a_model_that_cannot_be_traced_is_fitted_row_by_row() -> None:
+    found = ad.fit("y = det([[a, x], [x, 1]]) + x**2 + b*x", LINE, at={"a": 1, "b": 1})
+    plain = ad.fit("y = a + b*x", LINE, at={"a": 1, "b": 1})
+    assert found.values == pytest.approx(plain.values)
+    assert found.notes[0]["kind"] == "slow"
+
+
 @pytest.mark.parametrize("name", ["MGH17", "BoxBOD", "Eckerle4"])
 def test_starts_are_found_without_any(name: str) -> None:
     known = regression(name)
@@ -142,6 +196,11 @@ def test_a_range_tries_several_starts() -> None:
         ("y = a*x", {"at": {"a": 1}, "sigma": "1", "weights": "1"}, "exclude each other"),
         ("y = a*x", {"at": {"a": 1}, "loss": "hubr"}, "unknown loss"),
         ("y = a*x", {"at": {"a": 1, "x": 1}}, "'x' is a column"),
+        ("y = a*x + sqrt(b)", {"at": {"a": 1, "b": 0}}, r"row 1: a derivative is not finite .* sqrt\(b\) with b = 0.0"),
+        ("y = a*x + b", {"tie": {"b": "2*x"}}, "an expression of the column 'x'"),
+        ("y = a*x + b", {"tie": {"b": "b + 1"}}, "defines 'b' by itself"),
+        ("y = e*x", {}, "no parameter to fit"),
+        ("y = a*X", {}, "'X' is neither a column"),
         ("z = a", {"at": {"a": 1, "z": 1}}, "names no column"),
         ("y = a*x + b*x**2 + c*x**3 + d + e1*x**4 + f*x**5", {"at": dict.fromkeys(["a", "b", "c", "d", "e1", "f"], 1)}, "5 rows"),
     ],

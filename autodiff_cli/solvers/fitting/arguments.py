@@ -75,7 +75,7 @@ def problem_of(
         model = statements.program(statements.equations[0].residual)
         given = tuple(ranges)
         occurring = _names(model)
-        parameters = unknown_names(statements, columns, {*constants})
+        parameters = unknown_names(statements, columns, {*constants}, {*starts, *ranges})
         used = {name: lets.get(name, name) for name in columns if name in occurring}
         for text in (sigma, weights):
             used.update({name: lets.get(name, name) for name in _names(parse(text)) if name in columns} if text else {})
@@ -126,7 +126,7 @@ def _no_data(source: Source, parameters: Sequence[str]) -> UsageError:
 def _ties(tie: Iterable[str] | Mapping[str, str]) -> dict[str, str]:
     given = dict(tie) if isinstance(tie, Mapping) else {}
     for text in () if isinstance(tie, Mapping) else tie:
-        given.update(named(text, "tie", "1 - b2"))
+        given.update(named(text, "tie"))
     return given
 
 
@@ -137,7 +137,10 @@ def _check_ties(ties: Mapping[str, str], columns: set[str]) -> None:
         UsageError: if it does.
     """
     for name, text in ties.items():
-        column = next((each for each in _names(parse(text)) if each in columns), None)
+        names = _names(parse(text))
+        if name in names:
+            raise UsageError(f"{setting('tie')} defines '{name}' by itself", hint="use other parameters on the right side")
+        column = next((each for each in names if each in columns), None)
         if column is not None:
             raise UsageError(
                 f"{setting('tie')} makes '{name}' an expression of the column '{column}'",

@@ -83,6 +83,8 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
 def _notes(problem: Problem) -> list[Note]:
     data = problem.data
     found = [note("unused", f"'{name}' does not occur in the model") for name in problem.unused]
+    outside = [name for name, p, at in zip(problem.free, problem.first, problem.box.inside(problem.first), strict=True) if p != at]
+    found += [note("start", f"the start of '{name}' is outside its bounds; the fit begins at the bound") for name in outside]
     if data.skipped:
         found.append(note("skipped", f"{plural(data.skipped, 'row')} left out; the first is {data.first_skipped}"))
     if problem.model.reason is not None:

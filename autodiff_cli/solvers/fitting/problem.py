@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff_cli.data.columns import Dataset
 from autodiff_cli.errors import DataError, NotSolved, ParseError, UsageError, setting
-from autodiff_cli.evaluation.names import free_names
+from autodiff_cli.evaluation.names import CONSTANTS, free_names
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.solvers.equations import Equations, equations
 from autodiff_cli.solvers.fitting.engine.loss import Loss
@@ -96,10 +96,14 @@ class Problem:
         found.__dict__["model"] = self.model.on(found.data.columns)
         return found
 
+    @property
+    def _residual(self) -> Syntax:
+        return self.statements.equations[0].residual
+
     @cached_property
     def model(self) -> Model:
         """The residuals: the left side minus the right side of the equation."""
-        return self.computing(self.statements.equations[0].residual)
+        return self.computing(self._residual)
 
     def computing(self, tree: Syntax, data: Mapping[str, Vector] | None = None) -> Model:
         """Return a function of the rows and the free parameters as a model.
@@ -135,7 +139,12 @@ class Problem:
         """
         n = len(self.free)
         if not self.free:
-            raise UsageError("the model has no parameter to fit", hint="parameters are names that are not columns or constants")
+            constant = next((one for one in CONSTANTS if one in free_names(self.model.tree, (), CONSTANTS)), None)
+            hint = f"'{constant}' is a constant of the language; {setting('at', f'{constant}=1')} makes it a parameter"
+            raise UsageError(
+                "the model has no parameter to fit",
+                hint=hint if constant else "parameters are names that are neither columns nor constants",
+            )
         if not self.data.rows:
             raise DataError("the data have no rows")
         if self.data.rows < n:
@@ -145,16 +154,18 @@ class Problem:
             )
         at = self.box.inside(self.first)
         for rows, block in self.model.blocks("jacobian", at):
-            for kind, numbers in (("the residual", block[-1:]), ("a derivative", block[:-1])):
+            for numbers, kind in ((block[-1:], "the residual"), (block[:-1], "a derivative")):
                 bad = ~np.isfinite(numbers).all(axis=0)
                 if bad.any():
-                    raise self._not_finite(rows.start + int(np.argmax(bad)), at, kind)
+                    row = int(np.argmax(bad))
+                    slopes = list(zip(self.free, block[:-1, row].tolist(), strict=True))
+                    raise self._not_finite(rows.start + row, at, kind, slopes)
 
-    def _not_finite(self, row: int, at: Vector, kind: str) -> NotSolved:
+    def _not_finite(self, row: int, at: Vector, kind: str, slopes: Sequence[tuple[str, float]]) -> NotSolved:
         from autodiff_cli.notes import notes_on
 
         evaluation = self.model.evaluation(row, at)
-        found = [one for one in notes_on(evaluation, [], 1) if one["kind"] in ("domain", "nonfinite", "overflow")]
+        found = [one for one in notes_on(evaluation, slopes, 1) if one["kind"] in ("domain", "nonfinite", "overflow")]
         reason = f" ({found[0]['message']})" if found else ""
         values = ", ".join(f"{name}={value:g}" for name, value in zip(self.free, at, strict=True))
         error = NotSolved(
@@ -187,7 +198,14 @@ def parsed(expression: str, ties: Mapping[str, str], known: set[str]) -> Equatio
     return found
 
 
-def unknown_names(statements: Equations, columns: set[str], given: set[str]) -> list[str]:
-    """Return the names of a model that are neither columns nor have a value, in order of occurrence: the parameters."""
+def unknown_names(statements: Equations, columns: set[str], given: set[str], variables: Collection[str] = ()) -> list[str]:
+    """Return the names of a model that are neither columns nor have a value, in order of occurrence: the parameters.
+
+    Args:
+        statements: the parsed model.
+        columns: the names of the columns.
+        given: the names that have a value.
+        variables: names that are parameters even if the language has a constant with that name, such as ``e``.
+    """
     tree = statements.program(statements.equations[0].residual)
-    return [name for name in free_names(tree, given, columns) if name not in columns]
+    return [name for name in free_names(tree, given, {*columns, *variables}) if name not in columns]

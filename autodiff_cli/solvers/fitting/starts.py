@@ -58,6 +58,8 @@ def started(problem: Problem) -> Problem:
             if math.isfinite(value) and small.objective.linear(point).finite:
                 best.append((value, i, point))
         if not best:
+            if len(points) == 1:
+                replace(problem, start={**problem.start, **dict(zip(problem.free, points[0].tolist(), strict=True))}).check()
             raise NotSolved(
                 f"no start for {listed(wanted)}: the model is not finite at any of the {len(points)} points that were tried",
                 hint=f"give starting values with {setting('at', ','.join(f'{name}=1' for name in wanted))}",

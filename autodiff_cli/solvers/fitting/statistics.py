@@ -101,5 +101,5 @@ def residual_statistics(problem: Problem, point: Vector, proof: Proof, total: fl
         "reduced_chi2": chi2 / dof if chi2 is not None and dof > 0 else None,
         "p": p,
     }
-    known = {key: None if value is not None and math.isnan(value) else value for key, value in statistics.items()}
+    known = {key: None if value is None or not math.isfinite(value) else value for key, value in statistics.items()}
     return {"rss": rss, "std": std, "dof": dof, "rows": rows}, known

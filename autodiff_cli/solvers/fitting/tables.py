@@ -61,7 +61,7 @@ def _parameters(result: Fit, precision: int) -> Renderable:
         table.add_column("")
     for name, record in result.parameters.items():
         error, interval = record["std_error"], record["interval"]
-        relative = "" if error is None or record["value"] == 0 else f"{abs(100 * error / record['value']):.2g} %"
+        relative = "" if error is None or record["value"] == 0 else _percent(abs(100 * error / record["value"]))
         cells = [
             name,
             human(record["value"], precision),
@@ -113,6 +113,10 @@ def _derived(result: Fit, precision: int) -> Renderable:
             "" if interval is None else f"{human(interval[0], precision)} .. {human(interval[1], precision)}",
         )
     return table
+
+
+def _percent(value: float) -> str:
+    return f"{value:.2g} %" if value < 99.5 else f"{value:.0f} %" if value < 1e6 else f"{value:.0e} %"
 
 
 def _flag(name: str, result: Fit) -> str:
