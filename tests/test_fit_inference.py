@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy import stats
 
 import autodiff_cli as ad
 from autodiff_cli.errors import NotSolved, ShapeError, UnknownName, UsageError
+from autodiff_cli.solvers.fitting.inference.drawing import drawing
 from tests.shell import run, streams
 
 X = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 7.0])
@@ -184,3 +186,37 @@ def test_a_profile_may_be_open() -> None:
     assert bounded.profiles["a"][0] is None
     with pytest.raises(UsageError, match="robust loss"):
         ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, loss="huber:1", profile=True)
+
+
+@pytest.fixture
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AUTODIFF_FORMAT", "FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("_plain_environment")
+def test_a_plot_shows_the_data_the_curve_the_bands_and_the_residuals(data: Path, tmp_path: Path) -> None:
+    command = f'autodiff fit "y = a*x + b" {data} --at a=1,b=1 --plot'
+    shown = run(f"{command} - --color never").partition("   y = a*x + b\n")[2]
+    above, words, below = shown.partition("   residuals in standard deviations\n")
+    assert words
+    assert above.count("●") == below.count("●") == len(X)
+    assert above.count("·") > 10
+    assert above.splitlines()[0].index("┌") == below.splitlines()[0].index("┌")
+    run(f"{command} {tmp_path / 'p.svg'}")
+    picture = ET.parse(tmp_path / "p.svg").getroot()
+    for part in ("data", "curve", "mean", "prediction", "residuals"):
+        assert picture.find(f".//*[@id='{part}']") is not None, part
+    run(f'autodiff fit "y = a*x + b" {data} --at a=1,b=1 --sigma 0.1 --plot {tmp_path / "p.png"}')
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    assert "cannot tell the format" in run(f"{command} p.bmp")
+    assert "--plot - draws on the terminal" in run(f"{command} - --json")
+
+
+def test_a_plot_over_several_columns_is_over_the_predicted_values() -> None:
+    z = np.array([1.0, 0.0, 2.0, 1.0, 3.0, 0.0])
+    result = ad.fit("y = a*x + b*z", {"x": X, "y": Y, "z": z}, at=AT)
+    shown = drawing(result)
+    np.testing.assert_allclose(shown.x, result.values["a"] * X + result.values["b"] * z, rtol=1e-12)
+    np.testing.assert_allclose(shown.y, Y)
+    assert (shown.across, shown.up, shown.mean) == ("predicted y", "y", None)

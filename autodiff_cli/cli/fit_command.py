@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from autodiff_cli.cli import options, solver_options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.cli.row_options import as_let
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.fitting.result import Fit
 
 
 @click.command("fit", cls=RowsCommand)
@@ -39,6 +43,12 @@ from autodiff_cli.cli.row_options import as_let
     "--predict", metavar="FILE|x=0:10", help="Rows for which the model is predicted, with confidence and prediction bands."
 )
 @click.option("--profile", is_flag=True, help="Compute profile intervals, which need not be symmetric.")
+@click.option(
+    "--plot",
+    "picture",
+    metavar="FILE",
+    help="File of a plot of the data, the curve with its bands, and the residuals: .svg, .png or .pdf; - draws on the terminal.",
+)
 @solver_options.max_steps(10_000)
 @solver_options.trace
 @solver_options.level
@@ -62,6 +72,7 @@ def command(
     derive: tuple[str, ...],
     predict: str | None,
     profile: bool,
+    picture: str | None,
     max_steps: int,
     trace: bool,
     level: float,
@@ -85,6 +96,7 @@ def command(
         raise click.UsageError(f"the model must precede the files, but '{expr}' is a file\n  hint: use autodiff fit EXPR {expr}")
     if expr == "-" and (not files or "-" in files):
         raise click.UsageError("standard input cannot be both the model and the data\n  hint: name a data file")
+    drawn_as = None if picture is None else _drawn_as(picture, out)
     style = input_format and formats.check_known(input_format, formats.READ, "input_format")
     source = pipeline.Inputs(inputs.expanded(files), style, options.names(columns))
     result = fit(
@@ -111,4 +123,38 @@ def command(
     # In JSON, standard error contains only the failure; the notes are in the object on standard output.
     out = out._replace(quiet_notes=out.quiet_notes or (out.style == "json" and not result.converged))
     out.emit(result, "autodiff_cli.solvers.fitting.tables:tables")
+    if picture is not None and drawn_as is not None and result.converged:
+        _draw(result, picture, drawn_as, out)
     result.require()
+
+
+_PICTURES = ("svg", "png", "pdf")
+
+
+def _drawn_as(target: str, out: Output) -> str:
+    """Return the format of a plot: ``svg``, ``png``, ``pdf``, or ``table`` for the terminal.
+
+    Raises:
+        UsageError: if the name of the file does not determine a format, or the output is not for a terminal.
+    """
+    from autodiff_cli.errors import UsageError
+
+    if target != "-":
+        return options.style_of(target, _PICTURES)
+    if out.quiet or out.style != "table":
+        raise UsageError("--plot - draws on the terminal, after the tables", hint="name a file: --plot fit.svg")
+    return "table"
+
+
+def _draw(result: Fit, target: str, drawn_as: str, out: Output) -> None:
+    """Draw a fit on the terminal or into a file."""
+    from autodiff_cli.data.output import write
+    from autodiff_cli.plot import fitted
+    from autodiff_cli.plot.picture import Looks
+    from autodiff_cli.solvers.fitting.inference.drawing import drawing
+
+    shown = drawing(result)
+    if drawn_as == "table":
+        out.write("\n" + fitted.on_terminal(shown, out.color))
+    else:
+        write(target, fitted.picture(shown, Looks(drawn_as)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -101,6 +102,27 @@ def drawn(plot: Plot | Field, looks: Looks, y_range: tuple[float, float] | None)
     Raises:
         MissingPackage: if matplotlib is not installed.
     """
+    width, height = looks.width or WIDTH, looks.height or HEIGHT
+    if isinstance(plot, Plot):
+        found = panels(plot, y_range)
+        height = looks.height or HEIGHT + MORE * (len(found) - 1)
+        return rendered(looks, (width, height), lambda figure, colors: _curves(figure, plot, found, colors))
+    alike = looks.height is None and 1 / ALIKE <= shape_of(plot) <= ALIKE
+    height = round(0.8 * width * shape_of(plot)) + 80 if alike else height
+    return rendered(looks, (width, height), lambda figure, colors: _field(figure, plot, y_range, alike, colors))
+
+
+def rendered(looks: Looks, pixels: tuple[int, int], draw: Callable[[Figure, Theme], None]) -> bytes:
+    """Return the contents of a picture file.
+
+    Args:
+        looks: the appearance.
+        pixels: the width and the height in CSS pixels.
+        draw: the function that draws on an empty figure with the colours of a theme.
+
+    Raises:
+        MissingPackage: if matplotlib is not installed.
+    """
     mpl = library("matplotlib", "a picture", f"write a table with {setting('format', 'csv')}")
     from matplotlib.figure import Figure
 
@@ -126,18 +148,9 @@ def drawn(plot: Plot | Field, looks: Looks, y_range: tuple[float, float] | None)
     out = io.BytesIO()
     with mpl.rc_context(settings), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # matplotlib warns of labels that do not fit and of missing glyphs
-        width, height = looks.width or WIDTH, looks.height or HEIGHT
         figure = Figure(layout="constrained", facecolor=colors.paper)
-        if isinstance(plot, Plot):
-            found = panels(plot, y_range)
-            height = looks.height or HEIGHT + MORE * (len(found) - 1)
-            figure.set_size_inches(width / 96, height / 96)
-            _curves(figure, plot, found, colors)
-        else:
-            alike = looks.height is None and 1 / ALIKE <= shape_of(plot) <= ALIKE
-            height = round(0.8 * width * shape_of(plot)) + 80 if alike else height
-            figure.set_size_inches(width / 96, height / 96)
-            _field(figure, plot, y_range, alike, colors)
+        figure.set_size_inches(pixels[0] / 96, pixels[1] / 96)
+        draw(figure, colors)
         undated = {"Date": None} if looks.kind == "svg" else {"CreationDate": None} if looks.kind == "pdf" else None
         figure.savefig(out, format=looks.kind, dpi=DENSITY[looks.kind], transparent=looks.transparent, metadata=undated)
     return out.getvalue()

@@ -56,20 +56,10 @@ def _legend(plot: Plot, panel: Panel, colorless: bool) -> str:
 
 def _drawn(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -> list[str]:
     """Return the lines of one panel."""
-    plotext = _plotext()
     low, high = plot.over.low, plot.over.high
-    y_ticks, labels = ticks(panel.low, panel.high, max(3, rows // 4))
-    inner = columns - max(map(len, labels)) - 2, rows - 3
-    figure = plotext.figure
-    figure.clear()
-    figure.theme("colorless")
-    figure.plot_size(columns, rows)
-    figure.ruler("y").lim(panel.low, panel.high)
-    figure.ruler("x").lim(low, high)
-    figure.ruler("y").ticks(y_ticks, labels)
-    figure.ruler("x").ticks(*ticks(low, high, max(3, columns // 10)))
+    plotext, figure = cleared(columns, rows, (low, high), (panel.low, panel.high))
+    inner = columns - max(map(len, y_ticks(panel.low, panel.high, rows)[1])) - 2, rows - 3
     dim = plotext.pixel(DIM)
-    figure.axes(True, pixel=dim)
     if panel.low < 0 < panel.high:
         figure.line(0, "horizontal", style="dotted", pixel=dim)
     for found in marks(plot):
@@ -84,6 +74,41 @@ def _drawn(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -
         for point, x, y in zip(path_marks(len(plot.path)), *plot.path.T, strict=True):
             if low <= x <= high and panel.low <= y <= panel.high:
                 figure.draw(figure.signal([x], [y], marker=plotext.marker(point, COLORS[1])))
+    return lines_of(figure, colorless)
+
+
+def cleared(columns: int, rows: int, across: tuple[float, float], up: tuple[float, float], margin: int = 0) -> tuple[Any, Any]:
+    """Return plotext and its figure, empty but for the axes over the given ranges.
+
+    Args:
+        columns, rows: the size.
+        across, up: the ranges of x and y.
+        margin: the minimum number of columns for the labels of the vertical axis.
+
+    Raises:
+        MissingPackage: if plotext is not installed.
+    """
+    plotext = _plotext()
+    figure = plotext.figure
+    figure.clear()
+    figure.theme("colorless")
+    figure.plot_size(columns, rows)
+    figure.ruler("y").lim(*up)
+    figure.ruler("x").lim(*across)
+    places, labels = y_ticks(*up, rows)
+    figure.ruler("y").ticks(places, [label.rjust(margin) for label in labels])
+    figure.ruler("x").ticks(*ticks(*across, max(3, columns // 10)))
+    figure.axes(True, pixel=plotext.pixel(DIM))
+    return plotext, figure
+
+
+def y_ticks(low: float, high: float, rows: int) -> tuple[list[float], list[str]]:
+    """Return the ticks of the vertical axis of a plot with a number of rows, and their labels."""
+    return ticks(low, high, max(3, rows // 4))
+
+
+def lines_of(figure: Any, colorless: bool) -> list[str]:
+    """Return the lines of a figure of plotext."""
     # plotext gives axes a white background, which is removed here.
     return str(figure.build().string(colorless)).replace("\x1b[48;5;15m", "").rstrip("\n").split("\n")
 

@@ -48,7 +48,7 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
     found.matrix = matrix
     errors = np.sqrt(np.diag(matrix))
     dof = problem.data.rows - int(facts.free.sum())
-    k = quantile(level, dof, problem.absolute)
+    k = found.k = quantile(level, dof, problem.absolute)
     fitted = dict(zip(problem.free, point.tolist(), strict=True))
     found.values = {name: fitted.get(name, start) for name, start in problem.start.items()}
     found.errors = dict(zip(problem.free, errors.tolist(), strict=True))

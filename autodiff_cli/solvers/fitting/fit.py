@@ -16,7 +16,6 @@ from autodiff_cli.solvers.fitting.inference.profile import profiles
 from autodiff_cli.solvers.fitting.problem import Problem
 from autodiff_cli.solvers.fitting.result import Fit
 from autodiff_cli.solvers.fitting.starts import started
-from autodiff_cli.solvers.fitting.statistics import quantile
 
 if TYPE_CHECKING:
     from autodiff_cli.data.columns import Data
@@ -86,10 +85,9 @@ def fit(
     )  # fmt: skip
     result = solved(problem, level=level, max_steps=max_steps, trace=trace)
     if result.converged:
-        k = quantile(level, result.residual["dof"], problem.absolute)
-        result.derived = derived(result, derive, k)
-        result.profiles = profiles(result, k) if profile else {}
-        result.prediction = None if predict is None else predicted(result, predict, k)
+        result.derived = derived(result, derive)
+        result.profiles = profiles(result) if profile else {}
+        result.prediction = None if predict is None else predicted(result, predict)
     return result
 
 

@@ -41,12 +41,14 @@ class Fit(Solution):
         outliers: the largest standardised residuals, each with its row.
         trace: the record of each step, if it was requested.
         digits: the number of certain digits of the worst parameter.
+        k: the half-width of an interval in standard errors.
         matrix: the covariance matrix of the free parameters, in the order of ``problem.free``; nan for those at a bound.
         derived: the record of each quantity that was derived from the parameters.
         prediction: the predictions, if they were requested.
         profiles: the profile interval of each free parameter, if they were requested.
     """
 
+    k: float
     matrix: Matrix
     values: dict[str, float]
     errors: dict[str, float]

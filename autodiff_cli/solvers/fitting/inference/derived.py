@@ -22,22 +22,21 @@ EQUALS_FIRST_ORDER = 0.1
 """The largest shift by terms of second order, in standard errors, for which the linear interval is trusted."""
 
 
-def derived(fit: Fit, texts: Iterable[str], k: float) -> list[Record]:
+def derived(fit: Fit, texts: Iterable[str]) -> list[Record]:
     """Return quantities with their standard errors and intervals: ``expression``, ``value``, ``std_error``, ``interval``.
 
     Args:
         fit: the fit.
         texts: expressions of the parameters, and of the names and functions that the model defines.
-        k: the half-width of an interval in standard errors.
 
     Raises:
         UnknownName: if an expression contains a name that is not a parameter.
         NotSolved: if a value or a derivative is not finite.
     """
-    return [_derived(fit, text, k) for text in texts]
+    return [_derived(fit, text) for text in texts]
 
 
-def _derived(fit: Fit, text: str, k: float) -> Record:
+def _derived(fit: Fit, text: str) -> Record:
     problem = fit.problem
     constants = {**problem.constants, **{name: fit.values[name] for name in problem.fixed}}
     given = dict(zip(problem.free, fit.point.tolist(), strict=True))
@@ -61,7 +60,7 @@ def _derived(fit: Fit, text: str, k: float) -> Record:
         "expression": text,
         "value": value,
         "std_error": error if known else None,
-        "interval": [value - k * error, value + k * error] if known else None,
+        "interval": [value - fit.k * error, value + fit.k * error] if known else None,
         "linear": bool(abs(shift) <= EQUALS_FIRST_ORDER * error) if known else None,
     }
 

@@ -67,13 +67,12 @@ class Prediction(NamedTuple):
         return [dict(zip(columns, row, strict=True)) for row in zip(*(each.tolist() for each in columns.values()), strict=True)]
 
 
-def predicted(fit: Fit, where: Data, k: float) -> Prediction:
+def predicted(fit: Fit, where: Data) -> Prediction:
     """Return the predictions of a fit.
 
     Args:
         fit: the fit.
         where: a file or arrays with the columns of the right side of the model, or a range such as ``x=0:10`` or ``x=0:10:50``.
-        k: the half-width of an interval in standard errors.
 
     Raises:
         UsageError: if the model is not an equation, or the rows do not have a column of its right side.
@@ -96,8 +95,8 @@ def predicted(fit: Fit, where: Data, k: float) -> Prediction:
     error = np.sqrt(np.einsum("ij,jk,ik->i", slopes, np.nan_to_num(fit.matrix), slopes))
     shown = {name: rows.columns[name] for name in needed}
     noise = _noise(fit, rows)
-    new = None if noise is None else k * np.hypot(error, noise)
-    return Prediction(shown, unparse(equation.left), value, error, k * error, new)
+    new = None if noise is None else fit.k * np.hypot(error, noise)
+    return Prediction(shown, unparse(equation.left), value, error, fit.k * error, new)
 
 
 def is_range(text: str) -> bool:

@@ -38,12 +38,8 @@ class Ends(NamedTuple):
     high: float | None
 
 
-def profiles(fit: Fit, k: float) -> dict[str, Ends]:
+def profiles(fit: Fit) -> dict[str, Ends]:
     """Return the profile interval of each free parameter.
-
-    Args:
-        fit: a fit that converged.
-        k: the half-width of a linear interval in standard errors.
 
     Raises:
         UsageError: if the loss is not that of least squares.
@@ -56,7 +52,7 @@ def profiles(fit: Fit, k: float) -> dict[str, Ends]:
     found = {}
     for i, name in enumerate(fit.problem.free):
         if np.isfinite(fit.errors[name]) and fit.errors[name] > 0:
-            found[name] = Ends(_Profile(fit, i).end(-k), _Profile(fit, i).end(k))
+            found[name] = Ends(_Profile(fit, i).end(-fit.k), _Profile(fit, i).end(fit.k))
     return found
 
 

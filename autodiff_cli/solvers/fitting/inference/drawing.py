@@ -1,0 +1,48 @@
+"""What the plot of a fit shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.errors import UsageError, setting
+from autodiff_cli.evaluation.names import free_names
+from autodiff_cli.language.tree import unparse
+from autodiff_cli.plot.fitted import FittedPlot
+from autodiff_cli.solvers.fitting.inference.prediction import predicted
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.fitting.result import Fit
+
+SAMPLES = 401
+
+
+def drawing(fit: Fit) -> FittedPlot:
+    """Return the plot of a fit: over the column of the right side, or over the predicted values if there are several.
+
+    Raises:
+        UsageError: if the model is not an equation.
+    """
+    problem = fit.problem
+    equation = problem.statements.equations[0]
+    if equation.right is None:
+        raise UsageError(f"{setting('plot')} needs a model with a left side", hint="write the model as y = EXPRESSION")
+    known = {*problem.free, *problem.fixed, *problem.constants}
+    needed = list(free_names(problem.statements.program(equation.right), known, problem.data.columns))
+    observed = problem.computing(equation.left).values(fit.point)
+    value = problem.computing(equation.right).values(fit.point)
+    unit = 1.0 if problem.absolute else fit.residual["std"] or 1.0
+    scale = np.ones(problem.data.rows) if problem.scale is None else problem.scale
+    left = unparse(equation.left)
+    error = 1 / scale if problem.absolute else None
+    residuals = (observed - value) * scale / unit
+    if len(needed) == 1:
+        x = problem.data.columns[needed[0]]
+        found = predicted(fit, {needed[0]: np.linspace(x.min(), x.max(), SAMPLES)})
+        curve = np.stack([found.columns[needed[0]], found.value])
+        return FittedPlot(fit.expression, needed[0], left, x, observed, error, residuals, curve, found.mean, found.new, fit.level)
+    ends = np.array([value.min(), value.max()])
+    return FittedPlot(
+        fit.expression, f"predicted {left}", left, value, observed, error, residuals, np.stack([ends, ends]), None, None, fit.level
+    )
