@@ -257,3 +257,21 @@ def test_exports_have_the_functions_that_a_library_has() -> None:
     assert "special.gammainc(2, x)" in run("autodiff export 'gammainc(2, x)' --to numpy")
     assert "special.betainc(2, 3, x)" in run("autodiff export 'betainc(2, 3, x)' --to jax")
     assert "C has no function 'gammainc'" in run("autodiff export 'gammainc(2, x)' --to c")
+
+
+def test_orders_are_limited_in_words() -> None:
+    assert "gammainc_slope: the order of the derivative must be from 1 to 20, not 21" in run(
+        "autodiff taylor gammainc(a,1) --at a=2 --order 21"
+    )
+    with pytest.raises(ArgumentError, match="betainc_slope: the order of the derivative must be from 1 to 20, not 0"):
+        ad.betainc_slope(1.0, 2.0, 0.3, 0, 0)
+    with pytest.raises(ArgumentError, match="from 1 to 20, not 40"):
+        ad.betainc_slope(1.0, 2.0, 0.3, 20, 20)
+
+
+def test_float32_stays_float32() -> None:
+    at = [ad.tensor([0.7, 2.5], dtype=ad.float32, requires_grad=True) for _ in range(2)]
+    x = ad.tensor([0.3, 0.6], dtype=ad.float32, requires_grad=True)
+    for value, inputs in ((ad.betainc(*at, x), [*at, x]), (ad.gammainc(at[0], x), [at[0], x]), (ad.zeta(at[0] + 1, x), [at[0], x])):
+        slopes = ad.autograd.grad(value.sum(), inputs, create_graph=True)
+        assert {value.dtype, *(slope.dtype for slope in slopes)} == {ad.float32}

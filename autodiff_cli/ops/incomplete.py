@@ -14,6 +14,7 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.ops import incomplete_derivatives as derivatives
 from autodiff_cli.ops.elementary import exp
+from autodiff_cli.ops.parameter_series import check_order
 from autodiff_cli.ops.scipy_backend import from_scipy
 
 __all__ = ["betainc", "betainc_density", "betainc_slope", "exp1", "expi"]
@@ -52,12 +53,14 @@ exp1 = declare(
 
 
 def _gamma_slopes(a: Array, x: Array, order: int) -> Any:
+    check_order("gammainc_slope", order)
     inside = (a >= 0) & (a < math.inf) & (x > 0) & (x < math.inf)
     ends = np.where((a > 0) & ((x == 0) | (x == math.inf)), 0.0, math.nan)
     return derivatives.evaluated(lambda a, x: derivatives.gammainc_derivative(a, x, order), inside, ends, a, x)
 
 
 def _gamma_densities(a: Array, x: Array, order: int) -> Any:
+    check_order("gammainc_density", order, 0)
     inside = (a > 0) & (a < math.inf) & (x > 0) & (x < math.inf)
     ends = np.where((a > 0) & (x == math.inf), 0.0, np.where((a > 0) & (x == 0), _at_end(a, 1.0, order), math.nan))
     return derivatives.evaluated(lambda a, x: derivatives.gamma_density(a, x, order), inside, ends, a, x)
@@ -136,11 +139,13 @@ def _between(a: Array, b: Array, x: Array) -> Any:
 
 
 def _beta_slopes(a: Array, b: Array, x: Array, i: int, j: int) -> Any:
+    check_order("betainc_slope", i + j)
     ends = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), 0.0, math.nan)
     return derivatives.evaluated(lambda a, b, x: derivatives.betainc_derivative(a, b, x, i, j), _between(a, b, x), ends, a, b, x)
 
 
 def _beta_densities(a: Array, b: Array, x: Array, i: int, j: int) -> Any:
+    check_order("betainc_density", i + j, 0)
     low, high = np.where(x == 0, _at_end(a, b, i + j), math.nan), np.where(x == 1, _at_end(b, a, i + j), math.nan)
     ends = np.where((a > 0) & (b > 0), np.where(x == 0, low, high), math.nan)
     return derivatives.evaluated(lambda a, b, x: derivatives.beta_density(a, b, x, i, j), _between(a, b, x), ends, a, b, x)

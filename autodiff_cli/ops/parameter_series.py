@@ -12,8 +12,21 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.errors import ArgumentError
 
 Coefficients = dict[tuple[int, int], Any]
+
+MOST_ORDER = 20
+
+
+def check_order(name: str, order: int, least: int = 1) -> None:
+    """Check the total order of a derivative with respect to the parameters of a function.
+
+    Raises:
+        ArgumentError: if the order is not from ``least`` to ``MOST_ORDER``.
+    """
+    if not least <= order <= MOST_ORDER:
+        raise ArgumentError(f"{name}: the order of the derivative must be from {least} to {MOST_ORDER}, not {order}")
 
 
 class Series:

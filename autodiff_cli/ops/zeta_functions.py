@@ -19,7 +19,7 @@ from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Operand
 from autodiff_cli.ops import long_decompositions
 from autodiff_cli.ops.long_decompositions import BERNOULLI
-from autodiff_cli.ops.parameter_series import Series
+from autodiff_cli.ops.parameter_series import Series, check_order
 from autodiff_cli.ops.scipy_backend import from_scipy
 
 __all__ = ["zeta", "zeta_slope"]
@@ -92,6 +92,7 @@ def _reflected(x: Array, order: int) -> Series:
 
 @np.errstate(all="ignore")
 def _slope_values(x: Array, q: Array, order: int) -> Any:
+    check_order("zeta_slope", order)
     dtype = np.result_type(x, q, np.float32)
     x, q = np.broadcast_arrays(x * 1.0, q * 1.0)
     right = ((x >= 1) & (q > 0)) | ((x > -0.5) & (q == 1))
