@@ -80,13 +80,14 @@ def test_a_mass_calibration() -> None:
 @pytest.mark.parametrize(
     ("x1", "r", "first", "second", "trials"),
     [
-        # JCGM 101, 9.4, tables 7 and 8, in units of 1e-6: y, u and the 95 % interval, the shortest for the trials
+        # JCGM 101, 9.4, in units of 1e-6: y, u and the 95 % interval, the shortest one for the trials.  With a correlation, the
+        # supplement does not have results of second order; these follow from u(y)**2 = 4*x1**2*u**2 + 4*u**4*(1 + r**2).
         (0.000, 0.0, (0, 0, 0, 0), (0, 50, -98, 98), (50, 50, 0, 150)),
         (0.010, 0.0, (100, 100, -96, 296), (100, 112, -119, 319), (150, 112, 0, 367)),
         (0.050, 0.0, (2500, 500, 1520, 3480), (2500, 502, 1515, 3485), (2551, 502, 1590, 3543)),
         (0.000, 0.9, (0, 0, 0, 0), (0, 67, -132, 132), (50, 67, 0, 185)),
         (0.010, 0.9, (100, 100, -96, 296), (100, 121, -136, 336), (150, 121, 13, 398)),
-        (0.050, 0.9, (2500, 500, 1520, 3480), (2500, 505, 1511, 3489), (2551, 504, 1628, 3555)),
+        (0.050, 0.9, (2500, 500, 1520, 3480), (2500, 505, 1511, 3489), (2551, 505, 1628, 3555)),
     ],
 )
 def test_the_comparison_loss_of_a_microwave_power_meter(

@@ -253,7 +253,8 @@ class _Calculation:
 
     def _outcome(self, i: int, name: str, used: Collection[str], value: float, gradient: Vector) -> Outcome:
         joint = self.joint
-        contributions = gradient * joint.u
+        gradient = gradient + 0.0  # no -0.0 in tables
+        contributions = gradient * joint.u + 0.0
         variance = float(gradient @ joint.covariance @ gradient)
         second = law.second_order(self.system, joint, i, gradient)
         correlated = variance - float(contributions @ contributions) if len(joint.groups) < len(joint.x) else 0.0

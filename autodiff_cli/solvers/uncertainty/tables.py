@@ -34,9 +34,9 @@ def _budget(budget: Sequence[Mapping[str, Any]], precision: int) -> Renderable:
     table = empty_table()
     table.add_column("quantity", style="bold", overflow="fold")
     has_dof = any(math.isfinite(row.get("dof", math.inf)) for row in budget)
-    words = {"distribution", *(["dof"] if has_dof else [])}
-    for header in ("estimate", "u", "distribution", *(["dof"] if has_dof else []), "sensitivity", "c·u", "share"):
-        table.add_column(header, justify="left" if header == "distribution" else "right", no_wrap=header in words, overflow="fold")
+    kind = "distri-\nbution" if has_dof else "distribution"  # eight columns fit into 80 characters
+    for header in ("estimate", "u", kind, *(["dof"] if has_dof else []), "sensitivity", "c·u", "share"):
+        table.add_column(header, justify="left" if header == kind else "right", no_wrap=header in (kind, "dof"), overflow="fold")
     for row in budget:
         own = row["kind"] == "quantity"
         cells = [_estimate(row["value"], row["u"], precision), human(row["u"], precision), row["distribution"]] if own else [""] * 3
