@@ -13,6 +13,7 @@ import pytest
 from mpmath import mpf
 
 import autodiff_cli as ad
+from autodiff_cli.errors import ArgumentError
 from autodiff_cli.precise.arithmetic import Arithmetic
 from autodiff_cli.precise.bessel import BESSEL
 from tests.shell import run
@@ -131,5 +132,7 @@ def test_many_digits(name: str, v: float, x: str) -> None:
 
 
 def test_as_a_user_types_it() -> None:
-    assert run("autodiff diff kv(2,x) --wrt x") == "(-kv(1, x) - kv(3, x))/2\n"
+    assert run("autodiff diff kv(2,x) --wrt x") == 'bessel_partial(2, x, "kv", 0, 1)\n'
+    with pytest.raises(ArgumentError, match="'kind' must be one of 'jv', 'yv', 'iv', 'kv'"):
+        ad.bessel_partial(1.0, 2.0, "hv", 1, 0)
     assert "jv(v, x)" in run("autodiff functions jv")

@@ -238,12 +238,15 @@ STATICS: dict[str, list[tuple[Any, ...]]] = {
     "celu": [(1.5,)],
     "rsub": [(2.5,)],
     "clamp": [(-1, 1), (None, 0.5), (0.1, None), ()],
+    "bessel_partial": [("jv", 0, 1), ("kv", 0, 2)],
     # Without a formula of simpler functions:
+    **{name: [] for name in ("airy_ai", "airy_ai_prime", "airy_bi", "airy_bi_prime", "jv", "yv", "iv", "kv")},
     **{name: [] for name in ("betainc", "betainc_slope", "gammainc", "gammainc_slope", "gammaincc")},
     **{name: [] for name in ("exp1", "expi", "zeta_slope")},
 }
 UNIT = ("betainc_density", "erfinv_slope", "ndtri_slope", "odds_slope", "logit", "binomial_logpmf")
 POSITIVE = (
+    "bessel_partial",
     *("gammainc_density", "beta", "betaln", "faddeeva", "voigt", "polygamma_gap"),
     *("normal_logpdf", "poisson_logpmf", "binomial_logpmf"),
 )

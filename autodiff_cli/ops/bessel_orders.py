@@ -15,16 +15,18 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, in_one_type
+from autodiff_cli.autograd.primitives.argument_kinds import ORDER, TEXT
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.quadrature import in_blocks
 from autodiff_cli.ops.scipy_backend import from_scipy
 
-__all__ = ["iv", "jv", "kv", "yv"]
+__all__ = ["bessel_partial", "iv", "jv", "kv", "yv"]
 
 declare = Declarations(__name__, elementwise=True)
 
-_SCIPY = {"J": from_scipy("jv"), "Y": from_scipy("yv"), "I": from_scipy("iv"), "K": from_scipy("kv")}
+_SCIPY = {name: from_scipy(name) for name in ("jv", "yv", "iv", "kv")}
 _LARGEST_ORDER = 1000.0
 """The largest order for which J, Y and I are differentiated with respect to the order where x is not large."""
 _DROP = 45.0
@@ -35,15 +37,15 @@ _DROP = 45.0
 def _values(kind: str, v: Array, x: Array) -> Any:
     """Return the function of SciPy, where it has its digits: not for I of a tiny x, and not for J and Y of a large x."""
     value = _SCIPY[kind](v, x)
-    if kind == "I":
+    if kind == "iv":
         tiny = (x > 0) & (x < 1e-30)
         if np.any(tiny):
             first = from_scipy("rgamma")(v + 1) * np.exp(v * (np.log(np.where(tiny, x, 1.0)) - math.log(2)))
             value = np.where(tiny & (v != np.floor(v)), first, value)[()]
-    elif kind != "K":
+    elif kind != "kv":
         far = _is_far(v, x)
         if np.any(far):
-            value = np.where(far, _far_out(np.where(far, v, 0.0), np.where(far, x, 99.0), 0, kind == "Y"), value)[()]
+            value = np.where(far, _far_out(np.where(far, v, 0.0), np.where(far, x, 99.0), 0, kind == "yv"), value)[()]
     return value
 
 
@@ -80,7 +82,7 @@ def _decaying(v: Array, x: Array, by_order: int, by_x: int) -> Any:
     weights = np.exp(exponent(t))
     weights[:, 0] *= 0.5
     moments = weights * t**by_order * (-np.cosh(t)) ** by_x * ((1 - decay) if by_order % 2 else (1 + decay))
-    value = _SCIPY["K"](v, x)
+    value = _SCIPY["kv"](v, x)
     found = sign * value * np.sum(moments, axis=-1) / np.sum(weights * (1 + decay), axis=-1)
     at_0 = (-1.0) ** by_x * value if not by_order else np.full_like(x, math.nan)
     return np.where(x == 0, at_0, np.where(np.isposinf(x), 0.0, found))
@@ -165,7 +167,7 @@ def _beside(kind: str, v: Array, x: Array, order: int) -> Any:
     """Return a derivative with respect to the order from the values at orders around ``v``."""
     points, weights = _slopes(order)
     scale = 1 + np.abs(np.log(x / (2 * (np.abs(v) + 1))))
-    if kind in "JY":  # beyond the turning point only the phase changes
+    if kind in ("jv", "yv"):  # beyond the turning point only the phase changes
         scale = np.where(x > np.abs(v) + 1, 2.0, scale)
     radius = 2.0 ** np.floor(np.log2(2 / np.where(np.isfinite(scale), scale, math.nan)))
     orders = v[:, None] + radius[:, None] * points
@@ -178,23 +180,26 @@ def _beside(kind: str, v: Array, x: Array, order: int) -> Any:
 def _by_order(kind: str, v: Array, x: Array, order: int) -> Any:
     if not order:
         return _values(kind, v, x)
-    special = (x >= 2) & (v * v <= 4 * x) if kind == "I" else _is_far(v, x)
+    special = (x >= 2) & (v * v <= 4 * x) if kind == "iv" else _is_far(v, x)
     found = np.full(x.shape, math.nan)
     if np.any(special):
         there = v[special], x[special], order
-        found[special] = _growing(*there) if kind == "I" else _far_out(*there, kind == "Y")
+        found[special] = _growing(*there) if kind == "iv" else _far_out(*there, kind == "yv")
     if not np.all(special):
         found[~special] = _beside(kind, v[~special], x[~special], order)
     return found
 
 
 def _partial_values(v: Array, x: Array, kind: str, by_order: int, by_x: int) -> Any:
+    if kind not in _SCIPY:
+        raise ArgumentError(f"bessel_partial: 'kind' must be one of {', '.join(map(repr, _SCIPY))}, not {kind!r}")
+
     def by_argument(v: Array, x: Array) -> Any:
-        if kind == "K":
+        if kind == "kv":
             return _decaying(v, x, by_order, by_x)
         if not by_x:
             return _by_order(kind, v, x, by_order)
-        sign = 1 if kind == "I" else -1
+        sign = 1 if kind == "iv" else -1
         found: Any = 0.0
         for i in range(by_x + 1):
             found = found + math.comb(by_x, i) * sign**i / 2**by_x * _by_order(kind, v - by_x + 2 * i, x, by_order)
@@ -211,24 +216,27 @@ def _partial_values(v: Array, x: Array, kind: str, by_order: int, by_x: int) -> 
 
 def _by_argument(kind: str, by_order: int, by_x: int) -> str | None:
     """Return a derivative with respect to x only as a sum over neighbouring orders."""
-    name = f"{kind.lower()}v"
     if by_order or by_x > 6:
         return None
-    sign, whole = (1 if kind in "IK" else -1), (-1) ** by_x if kind == "K" else 1
-    terms = [f"{whole * math.comb(by_x, i) * sign**i}*{name}(v + {2 * i - by_x}, x)" for i in range(by_x + 1)]
+    sign, whole = (1 if kind in ("iv", "kv") else -1), (-1) ** by_x if kind == "kv" else 1
+    terms = [f"{whole * math.comb(by_x, i) * sign**i}*{kind}(v + {2 * i - by_x}, x)" for i in range(by_x + 1)]
     return f"({' + '.join(terms)})/{2**by_x}"
 
 
-_partial: TensorFunction = declare(
+bessel_partial: TensorFunction = declare(
     "bessel_partial",
     _partial_values,
     {
-        "v": lambda g, v, x, kind, by_order, by_x: g * _partial(v, x, kind, by_order + 1, by_x),
-        "x": lambda g, v, x, kind, by_order, by_x: g * _partial(v, x, kind, by_order, by_x + 1),
+        "v": lambda g, v, x, kind, by_order, by_x: g * bessel_partial(v, x, kind, by_order + 1, by_x),
+        "x": lambda g, v, x, kind, by_order, by_x: g * bessel_partial(v, x, kind, by_order, by_x + 1),
     },
-    statics={"kind": "J", "by_order": 0, "by_x": 0},
-    public=False,
+    statics={"kind": "jv", "by_order": 0, "by_x": 0},
+    kinds={"kind": TEXT, "by_order": ORDER, "by_x": ORDER},
+    methods=(),
     decomposition=_by_argument,
+    summary="derivative of jv, yv, iv or kv (the kind) of the given orders with respect to v and x",
+    formula="bessel_partial(v, x, kind, by_order + 1, by_x), bessel_partial(v, x, kind, by_order, by_x + 1)",
+    samples=((1.3, 2.2, "jv", 1, 0), (0.4, 1.7, "kv", 1, 1), (0.4, 1.7, "iv", 0, 1)),
 )
 
 
@@ -236,28 +244,27 @@ def _of_order(kind: str, summary: str, formula: str, decreasing: bool) -> Tensor
     convention = (
         "the derivative with respect to v has about 12 digits for abs(v) <= 50 and 9 for abs(v) <= 1000 and x <= 1e5; "
         "it is nan for larger v, except where x > 25 + v**2/2"
-        if kind in "JY"
+        if kind in ("jv", "yv")
         else "the derivative with respect to v has about 12 digits for abs(v) <= 50 and 9 for abs(v) <= 1000; "
         "it is nan for larger v, except where v**2 <= 4*x"
     )
-    name = f"{kind.lower()}v"
     return declare(
-        name,
+        kind,
         in_one_type(functools.partial(_values, kind)),
-        {"v": lambda g, v, x: g * _partial(v, x, kind, 1, 0), "x": lambda g, v, x: g * _partial(v, x, kind, 0, 1)},
+        {"v": lambda g, v, x: g * bessel_partial(v, x, kind, 1, 0), "x": lambda g, v, x: g * bessel_partial(v, x, kind, 0, 1)},
         methods=(),
         decomposition=lambda: None,
         summary=summary,
         formula=f"with respect to x: {formula}",
         domain="x > 0" if decreasing else "x > 0, or x = 0 and v >= 0, or v is a whole number",
         inside=(lambda x: x > 0) if decreasing else (lambda v, x: (x > 0) | ((x == 0) & (v >= 0)) | (v == np.floor(v))),
-        convention="the derivative with respect to v at x = 0 is nan" if kind == "K" else convention,
-        samples=((0.3, 1.7), (2.0, 0.8), (-1.4, 2.5), ([0.0, 2.6], [6.0, 9.0 if kind == "I" else 40.0])),
+        convention="the derivative with respect to v at x = 0 is nan" if kind == "kv" else convention,
+        samples=((0.3, 1.7), (2.0, 0.8), (-1.4, 2.5), ([0.0, 2.6], [6.0, 9.0 if kind == "iv" else 40.0])),
         edges=((0.5, 0.0), (0.5, -1.0)),
     )
 
 
-jv = _of_order("J", "Bessel function of the first kind of real order v", "(jv(v - 1, x) - jv(v + 1, x))/2", False)
-yv = _of_order("Y", "Bessel function of the second kind of real order v", "(yv(v - 1, x) - yv(v + 1, x))/2", True)
-iv = _of_order("I", "modified Bessel function of the first kind of real order v", "(iv(v - 1, x) + iv(v + 1, x))/2", False)
-kv = _of_order("K", "modified Bessel function of the second kind of real order v", "-(kv(v - 1, x) + kv(v + 1, x))/2", True)
+jv = _of_order("jv", "Bessel function of the first kind of real order v", "(jv(v - 1, x) - jv(v + 1, x))/2", False)
+yv = _of_order("yv", "Bessel function of the second kind of real order v", "(yv(v - 1, x) - yv(v + 1, x))/2", True)
+iv = _of_order("iv", "modified Bessel function of the first kind of real order v", "(iv(v - 1, x) + iv(v + 1, x))/2", False)
+kv = _of_order("kv", "modified Bessel function of the second kind of real order v", "-(kv(v - 1, x) + kv(v + 1, x))/2", True)
