@@ -125,3 +125,65 @@ def test_the_command_fails_without_a_root() -> None:
     assert code == 1
     assert json.loads(output)["verdict"] == "minimum_of_norm"
     assert json.loads(errors)["error"]["kind"] == "NotSolved"
+
+
+@pytest.mark.parametrize(
+    ("expression", "over", "expected"),
+    [
+        ("cos(x) = x", "x=-10:10", [0.7390851332151607]),
+        ("sin(x)", "x=0:10", [0, np.pi, 2 * np.pi, 3 * np.pi]),
+        ("tan(x) = x", "x=-10:10", [-7.725251836937707, -4.493409457909064, 0, 4.493409457909064, 7.725251836937707]),
+        ("sin(x)/x", "x=-4:7", [-np.pi, np.pi, 2 * np.pi]),
+        ("j0(x)", "x=0:10", [2.404825557695773, 5.520078110286311, 8.653727912911013]),
+        ("abs(x) = 1", "x=-3:3", [-1, 1]),
+        ("x**2 - 2*x + 1", "x=-10:10", [1]),
+        ("sqrt(x)", "x=0:1", [0]),
+        ("x**2 = 2; x**3 = 2*sqrt(2)", "x=-3:3", [np.sqrt(2)]),
+    ],
+)
+def test_all_roots_of_a_range(expression: str, over: str, expected: list) -> None:
+    result = ad.root(expression, over=over, all=True)
+    assert result.converged
+    assert result.complete
+    assert len(result.roots) == len(expected)
+    for one, exact in zip(result.roots, expected, strict=True):
+        assert abs(one.solution["x"] - exact) <= one.error_bound["x"] + np.spacing(abs(exact))
+        assert one.error_bound["x"] < (1e-15 * max(1, abs(exact)) if one.proof == "interval Newton" else 1e-7)
+
+
+def test_all_roots_of_a_system() -> None:
+    result = ad.root("x**2 + y**2 = 4; x*y = 1", over={"x": (-3, 3), "y": (-3, 3)}, all=True)
+    a, b = np.sqrt(2 + np.sqrt(3)), np.sqrt(2 - np.sqrt(3))
+    assert result.complete
+    found = [(one.solution["x"], one.solution["y"]) for one in result.roots]
+    assert np.array(found) == pytest.approx(np.array([(-a, -b), (-b, -a), (b, a), (a, b)]), rel=1e-15)
+    assert {one.proof for one in result.roots} == {"interval Newton"}
+
+
+@pytest.mark.parametrize(
+    ("expression", "over"), [("x**2 + 1", "x=-9:9"), ("1/x", "x=-1:2"), ("floor(x) = 0.5", "x=-3:3"), ("x**2 + 1e-14", "x=-1:1")]
+)
+def test_the_absence_of_a_root_is_proven(expression: str, over: str) -> None:
+    result = ad.root(expression, over=over)
+    assert (result.converged, result.verdict, result.complete) == (False, "no_root", True)
+    assert result.to_dict()["solution"] is None
+
+
+def test_the_kind_of_a_root_in_a_range() -> None:
+    result = ad.root("tan(x) = x", over="x=-10:10")
+    assert result.solution["x"] == 0
+    assert (result.multiplicity, result.proof) == (3, "sign change")
+    assert any("4 other roots" in note["message"] for note in result.notes)
+    touching = ad.root("x**2 - 2*x + 1", over="x=-1:2.5")
+    assert (touching.multiplicity, touching.proof) == (2, "touching")
+
+
+def test_messages_about_a_range() -> None:
+    with pytest.raises(UsageError, match="not isolated"):
+        ad.root("x + y = 1", over="x=0:1,y=0:1")
+    with pytest.raises(UsageError, match="not finite"):
+        ad.root("x = 1", over="x=0:")
+    with pytest.raises(UsageError, match="has a start"):
+        ad.root("x = y", {"y": 1}, over="x=0:1")
+    with pytest.raises(UsageError, match="needs a range"):
+        ad.root("x = 1", {"x": 1}, all=True)

@@ -232,6 +232,8 @@ KEYS: dict[str, tuple[str, str]] = {
         "with `--sensitivity`: the derivative of each unknown with respect to each constant",
     ),
     "proof": ("string or null", "how the root was verified: `interval Newton`, `residual and Newton step`, ..."),
+    "complete": (FLAG, "with `--over`: whether it is proven that the range has no other roots"),
+    "roots": ("list of objects", "with `--over` and `--all`: the roots, with the value of each unknown"),
     "root.steps": ("integer", "the number of accepted steps"),
     "notes": ("list of objects", "caveats of the result"),
     "notes[].kind": (

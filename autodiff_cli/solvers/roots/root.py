@@ -11,6 +11,8 @@ from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UnknownName, UsageError, setting
 from autodiff_cli.evaluation.evaluation import given_values
 from autodiff_cli.evaluation.phrasing import note
+from autodiff_cli.solvers.bounds import Interval, intervals
+from autodiff_cli.solvers.roots.over import Roots, roots_over
 from autodiff_cli.solvers.roots.problem import Problem
 from autodiff_cli.solvers.roots.search import MOST_STEPS, Found, search
 from autodiff_cli.solvers.roots.sensitivity import sensitivities
@@ -18,10 +20,14 @@ from autodiff_cli.solvers.roots.steps import norm
 from autodiff_cli.solvers.roots.verification import Check
 from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.suggest import suggestion
+from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.system import Vector
+
+
+_MOST_PLACES = 5
 
 
 class Root(Solution):
@@ -39,11 +45,15 @@ class Root(Solution):
         proof: how the root was verified.
         sensitivity: the derivative of each unknown with respect to constants.
         trace: the steps.
+        roots: all roots in the range, if they were requested.
+        others: the number of other roots in the range.
+        complete: whether it is proven that the range has no other roots; ``None`` without a range.
     """
 
     def __init__(self, problem: Problem, found: Found) -> None:
         super().__init__("root", problem.expression)
         check = found.check
+        self.problem = problem
         self.labels = problem.labels
         self.solution = problem.system.named(check.point.x)
         self.residual = check.point.f
@@ -57,9 +67,10 @@ class Root(Solution):
         self.sensitivity: dict[str, dict[str, Vector]] = {}
         self.traced = False
         self.starts = found.starts
+        self.reached = not np.isnan(check.point.x).any()
         self.converged = check.converged
         self.verdict = check.verdict
-        self.steps = len(found.steps) - 1
+        self.steps = max(len(found.steps) - 1, 0)
         self.evaluations = problem.system.evaluations
         self.convergence_order = _order([step.length for step in found.steps if step.done in ("newton", "start")], check)
         self.trace: list[Record] = [
@@ -73,6 +84,9 @@ class Root(Solution):
             for i, step in enumerate(found.steps)
         ]
         self.noted = [note("unused", f"'{name}' does not occur in the expression") for name in problem.unused]
+        self.roots: list[Root] | None = None
+        self.complete: bool | None = None
+        self.others = 0
         self._explain(problem, found)
 
     def _explain(self, problem: Problem, found: Found) -> None:
@@ -101,23 +115,40 @@ class Root(Solution):
             self.noted.append(note("start", "the given start led to a minimum of the norm; the root was found from another start"))
 
     def answer(self) -> Record:
+        values = {name: plain(value) for name, value in self.solution.items()}
         return {
-            "solution": {name: plain(value) for name, value in self.solution.items()} if self.converged else None,
-            **({} if self.converged else {"point": {name: plain(value) for name, value in self.solution.items()}}),
-            "residual": plain(self.residual),
-            "last_step": self.last_step,
-            "condition": self.condition,
+            "solution": values if self.converged else None,
+            **(
+                {"point": {name: plain(value) for name, value in self.solution.items()}}
+                if self.reached and not self.converged
+                else {}
+            ),
+            "residual": plain(self.residual) if self.reached else None,
+            "last_step": self.last_step if self.reached else None,
+            "condition": self.condition if self.reached else None,
             "convergence_order": self.convergence_order,
             "multiplicity": self.multiplicity if self.converged else None,
             "digits": self.digits,
-            "error_bound": {name: plain(value) for name, value in self.error_bound.items()},
+            "error_bound": {name: plain(value) for name, value in self.error_bound.items()} if self.converged else None,
             "proof": self.proof or None,
             **(
                 {"sensitivity": {x: {a: plain(value) for a, value in row.items()} for x, row in self.sensitivity.items()}}
                 if self.sensitivity
                 else {}
             ),
+            **({} if self.complete is None else {"complete": self.complete}),
+            **({} if self.roots is None else {"roots": [one.record() for one in self.roots]}),
             **({"trace": self.trace} if self.traced else {}),
+        }
+
+    def record(self) -> Record:
+        """Return the root as an entry of a list of roots."""
+        return {
+            **{name: plain(value) for name, value in self.solution.items()},
+            "error_bound": max(float(np.max(error)) for error in self.error_bound.values()),
+            "multiplicity": self.multiplicity,
+            "digits": self.digits,
+            "proof": self.proof,
         }
 
     def numbers(self) -> list[Named]:
@@ -126,12 +157,16 @@ class Root(Solution):
     def bare(self) -> list[object]:
         if not self.converged:
             return []
+        if self.roots is not None:
+            return [value for one in self.roots for value in one.solution.values()]
         rows = [value for row in self.sensitivity.values() for value in row.values()]
         return [*self.solution.values(), *rows]
 
     def records(self) -> list[Record]:
         if self.traced:
             return self.trace
+        if self.roots is not None:
+            return [one.record() for one in self.roots]
         found = []
         for name, value in self.solution.items():
             shown = {a: plain(slope) for a, slope in self.sensitivity.get(name, {}).items()}
@@ -159,6 +194,8 @@ def root(
     at: Mapping[str, Value] | None = None,
     *,
     const: Mapping[str, Value] | None = None,
+    over: Mapping[str, str | Interval] | Sequence[str] | str = (),
+    all: bool = False,
     sensitivity: Sequence[str] | str = (),
     max_steps: int = MOST_STEPS,
     trace: bool = False,
@@ -169,6 +206,8 @@ def root(
         expression: equations such as ``"x**2 + y**2 = 4; x*y = 1"``; an expression without ``=`` is to be 0.
         at: the unknowns with their starting values, as numbers, arrays or texts.
         const: the values of constants.
+        over: the range of each unknown, such as ``{"x": (-10, 10)}`` or ``"x=-10:10"``, instead of ``at``.
+        all: whether to return all roots in the range, as ``roots``, instead of the one that is nearest to its middle.
         sensitivity: the constants with respect to which the root is differentiated.
         max_steps: the maximum number of steps from one start.
         trace: whether the JSON object contains the steps.
@@ -183,16 +222,100 @@ def root(
         raise UsageError(
             f"{setting('max_steps')} must be 1 or more, not {max_steps}", hint=f"use {setting('max_steps', str(MOST_STEPS))}"
         )
+    ranges = intervals([over] if isinstance(over, str) else over, "over")
+    if all and not ranges:
+        raise UsageError(f"{setting('all')} needs a range", hint=f"add {setting('over', 'x=-10:10')}")
     values, constants = given_values(at, const, "float64")
     wanted = [name.strip() for name in sensitivity.split(",")] if isinstance(sensitivity, str) else list(sensitivity)
     check_constants(wanted, constants)
-    problem = Problem(expression, values, constants)
-    problem.check_finite(problem.start)
-    result = Root(problem, search(problem, problem.start, max_steps))
+    if ranges:
+        result = _over(expression, values, constants, ranges, all, max_steps)
+    else:
+        problem = Problem(expression, values, constants)
+        problem.check_finite(problem.start)
+        result = Root(problem, search(problem, problem.start, max_steps))
     result.traced = trace
-    if wanted and result.converged:
-        result.sensitivity = sensitivities(problem, problem.system.flat(result.solution), wanted)
+    if wanted:
+        for one in {id(one): one for one in (result, *(result.roots or ())) if one.converged}.values():
+            one.sensitivity = sensitivities(one.problem, one.problem.system.flat(one.solution), wanted)
     return result
+
+
+def _over(
+    expression: str,
+    values: Mapping[str, Value],
+    constants: Mapping[str, Value],
+    ranges: Mapping[str, Interval],
+    all: bool,
+    max_steps: int,
+) -> Root:
+    """Return the root in a range that is nearest to its middle, with all others if they are wanted."""
+    if values:
+        name = next(iter(values))
+        hint = f"use {setting('const', f'{name}=...')} for a constant, or {setting('over', f'{name}=-10:10')} for an unknown"
+        raise UsageError(f"'{name}' has a start, but the unknowns have ranges", hint=hint)
+    for name, (low, high) in ranges.items():
+        if not np.isfinite(high - low):
+            raise UsageError(
+                f"the range of '{name}' in {setting('over')} is not finite", hint=f"write {setting('over', f'{name}=-1e6:1e6')}"
+            )
+    middle = {name: low + (high - low) / 2 for name, (low, high) in ranges.items()}
+    problem = Problem(expression, middle, constants)
+    n, m = len(problem.start), problem.system.count
+    if m < n:
+        raise UsageError(
+            f"{plural(m, 'equation')} in {plural(n, 'unknown')}: the roots are not isolated",
+            hint=f"add equations, or find one root with {setting('at')}",
+        )
+    bounds = np.array([ranges[name] for name in problem.system.names]).T
+    found = roots_over(problem, bounds[0], bounds[1], max_steps)
+    made = [Root(problem, Found(check, [], 1)) for check in found.checks]
+    if made:
+        result = min(
+            zip(made, found.checks, strict=True), key=lambda pair: norm((pair[1].point.x - (low + high) / 2) / (high - low))
+        )[0]
+    else:
+        result = Root(problem, Found(_absent(problem, found.complete), [], 1))
+        where = ", ".join(f"{name}={low:g}:{high:g}" for name, (low, high) in ranges.items())
+        proven = "there is no root in {}, which is proven with interval arithmetic"
+        result.reason = (proven if found.complete else "no root was found in {}, but its absence is not proven").format(where)
+        result.advice = f"search a wider range with {setting('over')}" if found.complete else f"use a start with {setting('at')}"
+    result.complete = found.complete
+    result.others = max(len(made) - 1, 0)
+    result.noted += _remarks(problem, found)
+    if all:
+        result.roots = made
+        result.noted += [each for one in made if one is not result for each in one.noted if each["kind"] == "multiple"]
+    elif len(made) > 1:
+        result.noted.append(note("others", f"{plural(len(made) - 1, 'other root')} in the range"))
+    return result
+
+
+def _absent(problem: Problem, complete: bool) -> Check:
+    """Return the check that states that no root was found."""
+    nothing = np.full(len(problem.start), np.nan)
+    return Check(problem.at(nothing), "no_root" if complete else "not_converged", "", nothing, nothing, np.nan, nothing)
+
+
+def _remarks(problem: Problem, found: Roots) -> list[Record]:
+    """Return the notes on places that are not roots, and on places where nothing could be shown."""
+
+    def places(points: Sequence[Vector]) -> str:
+        shown = [
+            ", ".join(f"{label} = {value:.6g}" for label, value in zip(problem.labels, x, strict=True))
+            for x in points[:_MOST_PLACES]
+        ]
+        more = len(points) - _MOST_PLACES
+        return "; ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+    notes = []
+    if found.undefined:
+        notes.append(note("undefined", f"not defined or not continuous, and not a root: {places(found.undefined)}"))
+    if found.unresolved:
+        notes.append(note("unresolved", f"neither a root nor its absence could be shown at {places(found.unresolved)}"))
+    elif not found.complete:
+        notes.append(note("incomplete", "it is not proven that the range has no other roots"))
+    return notes
 
 
 def check_constants(wanted: Sequence[str], constants: Mapping[str, Value]) -> None:

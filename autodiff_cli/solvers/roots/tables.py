@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.table import Renderable, empty_table
 from autodiff_cli.solvers.roots.root import Root
+from autodiff_cli.wording import plural
 
 _MOST_STEPS = 60
 
@@ -16,7 +19,10 @@ def root_tables(result: Root, precision: int) -> list[Renderable]:
     parts: list[Renderable] = []
     if result.traced:
         parts += [_trace(result, precision)]
-    if result.converged:
+    if result.roots:
+        parts += [_listed(result.roots, precision)]
+        parts.append("" if not result.complete else "\nproven: the range has no other roots")
+    elif result.converged:
         parts += ["", _unknowns(result, precision)] if parts else [_unknowns(result, precision)]
         parts.append(f"\n{_verified(result)}")
     return parts
@@ -37,6 +43,25 @@ def _unknowns(result: Root, precision: int) -> Renderable:
     return table
 
 
+def _listed(roots: Sequence[Root], precision: int) -> Renderable:
+    """Return a table with one row for each root."""
+    table = empty_table()
+    first = roots[0]
+    for label in first.labels:
+        table.add_column(label, style="bold cyan", justify="right", overflow="fold")
+    slopes = [(x, a) for x, row in first.sensitivity.items() for a in row]
+    for x, a in slopes:
+        table.add_column(f"d{x}/d{a}", style="cyan", justify="right", overflow="fold")
+    for header in ("error", "multiplicity", "proof"):
+        table.add_column(header, justify="left" if header == "proof" else "right", no_wrap=True)
+    for one in roots:
+        record = one.record()
+        cells = [human(value, precision) for value in one.solution.values()]
+        cells += [human(one.sensitivity[x][a], precision) for x, a in slopes]
+        table.add_row(*cells, human(record["error_bound"], 2), str(one.multiplicity), one.proof)
+    return table
+
+
 def _trace(result: Root, precision: int) -> Renderable:
     table = empty_table()
     shown = result.trace[-_MOST_STEPS:]
@@ -52,17 +77,21 @@ def _verified(result: Root) -> str:
     residual = f"{float(np.max(np.abs(result.residual), initial=0.0)):.2g}"
     noise = f"{float(np.max(result.noise, initial=0.0)):.2g}"
     how = {
-        "interval Newton": "proven by interval Newton: within the error, it is the only root",
+        "interval Newton": "proven by interval Newton; no other root within the error",
         "residual and Newton step": "verified by the residual and the Newton step",
         "residual": "verified by the residual",
         "zero residual": "verified: the residual is exactly 0",
+        "sign change": "proven by a change of sign",
+        "touching": "only touching: 0 to rounding, without a change of sign",
     }[result.proof]
     kind = "simple root" if result.multiplicity == 1 else f"multiple root of multiplicity {result.multiplicity}"
     order = "" if result.convergence_order is None else f", convergence of order {result.convergence_order:g}"
     condition = "singular" if not np.isfinite(result.condition) else f"{result.condition:.2g}"
+    steps = f"{plural(result.steps, 'step')}{order}; " if result.steps else ""
     lines = [
         f"{kind}, {how}",
         f"residual {residual} (rounding: up to {noise}); last step {result.last_step:.2g}; condition {condition}",
-        f"{result.steps} step{'s' * (result.steps != 1)}{order}; {result.digits} certain digits",
+        f"{steps}{result.digits} certain digits",
+        *(["proven: the range has no other roots"] if result.complete and not result.others else []),
     ]
     return "\n".join(lines)

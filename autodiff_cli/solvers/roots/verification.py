@@ -58,9 +58,9 @@ class Check(NamedTuple):
 
     @property
     def digits(self) -> int:
-        """The number of significant digits of every unknown that are certain."""
+        """The number of certain digits of every unknown: significant digits, or decimals if it is 0."""
         size = np.abs(self.point.x)
-        relative = np.where(size > 0, self.error / np.where(size > 0, size, 1.0), np.where(self.error > 1e-15, 1.0, 0.0))
+        relative = self.error / np.where(size > 0, size, 1.0)
         worst = float(np.max(relative, initial=0.0))
         return int(np.clip(-np.log10(max(worst, 1e-16)), 0, 16)) if np.isfinite(worst) else 0
 
@@ -97,6 +97,8 @@ def _verified(problem: Problem, point: Point) -> Check:
         proven = krawczyk(problem, point, 2 * error + 1e-100)
         if proven is not None:
             return Check(point, "root", "interval Newton", step, proven, condition, noise)
+    if quiet and point.f.any() and _falls(problem, point, error):
+        quiet = False
     if quiet and full and condition < 1 / EPS and _is_steady(problem, point, error):
         return Check(point, "root", "residual and Newton step", step, error, condition, noise)
     if quiet:
@@ -167,6 +169,13 @@ def _matrix(entries: list[Interval], m: int, n: int) -> tuple[Matrix, Matrix]:
     return low / 2 + high / 2, np.nextafter(high / 2 - low / 2, np.inf)
 
 
+def _falls(problem: Problem, point: Point, error: Vector) -> bool:
+    """Return whether the residuals become much smaller away from a point, as those beside a pole."""
+    size = norm(point.f)
+    away = 1e3 * (error + EPS * np.abs(point.x))
+    return any(norm(problem.system.values(point.x + sign * away)) < 0.1 * size for sign in (1.0, -1.0))
+
+
 def _is_steady(problem: Problem, point: Point, error: Vector) -> bool:
     """Return whether the Jacobian changes by less than half over the error of the root, in sampled directions."""
     inverse = np.linalg.pinv(point.jacobian)
@@ -211,11 +220,16 @@ def _reach(problem: Problem, point: Point) -> tuple[Vector, int] | None:
 
 def _rise(problem: Problem, point: Point, direction: Vector, size: float) -> float | None:
     """Return the distance at which a residual rises above its rounding errors; ``None`` if no residual does."""
+
+    def is_loud(distance: float) -> bool:
+        reached = problem.at(point.x + distance * direction)
+        return not np.isfinite(reached.f).all() or bool(np.any(np.abs(reached.f) > problem.noise(reached)))
+
     for exponent in _DECADES:
         distance = size * 10.0**exponent
-        reached = problem.at(point.x + distance * direction)
-        if not np.isfinite(reached.f).all() or np.any(np.abs(reached.f) > problem.noise(reached)):
-            return distance
+        if is_loud(distance):
+            # The first distance is within a factor of 10; the next ones are within a fourth of it.
+            return next((part * distance for part in (0.18, 0.32, 0.56) if is_loud(part * distance)), distance)
     return None
 
 

@@ -1,0 +1,175 @@
+"""All roots of a system in a box: branch and bound with the Krawczyk operator, many boxes at a time.
+
+A box without a root is discarded if an enclosure of a residual does not contain 0: the natural interval extension, or the mean
+value form.  A box that the Krawczyk operator maps into its interior contains exactly one root.  Other boxes are bisected.
+Source: Moore, Kearfott and Cloud, Introduction to Interval Analysis, SIAM 2009, chapters 6 and 8.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.solvers.intervals.enclosure import Enclosure
+from autodiff_cli.solvers.intervals.interval import Interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Boxes = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+MOST_BOXES = 400_000
+"""The maximum number of boxes that are examined."""
+MOST_AT_ONCE = 8_192
+"""The maximum number of boxes of one step, which bounds the memory."""
+_INFLATION = 0.05
+"""The part of its width by which a box grows to both sides, so that a root on its boundary is in the interior."""
+_CUT = 0.4897
+"""The place of a cut, which is not the middle, because roots are often at simple numbers."""
+_NARROWEST = 2e-15
+"""The relative width below which a box is not cut."""
+_EPS = float(np.finfo(float).eps)
+
+
+class Found(NamedTuple):
+    """The result of a branch and bound.
+
+    Attributes:
+        proven: the bounds of boxes with exactly one root each, of shape (2, n).
+        open: the bounds of boxes that are too small to be cut, and in which neither a root nor its absence is proven.
+        left: the bounds of larger boxes that were not examined, because the work is bounded.
+    """
+
+    proven: list[Boxes]
+    open: list[Boxes]
+    left: list[Boxes]
+
+
+def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes, pieces: int, seconds: float) -> Found:
+    """Find all roots in a box.
+
+    Args:
+        values: the m residuals over boxes.
+        slopes: their derivatives, row by row; ``None`` if they cannot be enclosed.
+        low, high: the n bounds of the box.
+        pieces: the number of equal parts into which each side is cut at first.
+        seconds: the maximum time.
+    """
+    end = time.monotonic() + seconds
+    width = high - low
+    grid = np.stack(np.meshgrid(*[np.arange(pieces)] * len(low), indexing="ij")).reshape(len(low), -1)
+    cuts = [np.linspace(a, b, pieces + 1) for a, b in zip(low, high, strict=True)]
+    waiting = [np.array([[cut[k + side] for cut, k in zip(cuts, grid, strict=True)] for side in (0, 1)])]
+    found = Found([], [], [])
+    examined = 0
+    while waiting:
+        boxes = waiting.pop()
+        if examined > MOST_BOXES or time.monotonic() > end:
+            found.left.extend(np.moveaxis(boxes, 2, 0))
+            continue
+        if boxes.shape[2] > MOST_AT_ONCE:
+            waiting += [boxes[:, :, :MOST_AT_ONCE], boxes[:, :, MOST_AT_ONCE:]]
+            continue
+        examined += boxes.shape[2]
+        proven, small, rest = _examined(values, slopes, boxes, width)
+        found.proven.extend(np.moveaxis(proven, 2, 0))
+        found.open.extend(np.moveaxis(small, 2, 0))
+        if rest.shape[2]:
+            waiting.insert(0, rest)
+    return found
+
+
+def _examined(values: Enclosure, slopes: Enclosure | None, boxes: Boxes, width: Boxes) -> tuple[Boxes, Boxes, Boxes]:
+    """Return the boxes with a proven root, the boxes that are too small to be cut, and the parts of the others."""
+    with np.errstate(all="ignore"):
+        low, high = boxes
+        possible = np.ones(low.shape[1], bool)
+        for one in values(low, high):
+            possible &= one.holds(0.0)
+        boxes = boxes[:, :, possible]
+        if not boxes.shape[2]:
+            return boxes, boxes, boxes
+        low, high = boxes
+        size = np.maximum(np.abs(low), np.abs(high))
+        narrow = np.all(high - low <= _NARROWEST * np.maximum(size, 1e-3 * width[:, None]), axis=0)
+        if slopes is None:
+            return boxes[:, :, :0], boxes[:, :, narrow], _cut(boxes[:, :, ~narrow], width)
+        wide = (high - low) * _INFLATION + 1e-300
+        outer_low, outer_high = low - wide, high + wide
+        middle = outer_low / 2 + outer_high / 2
+        regular = np.ones(low.shape[1], bool)
+        for one in values(outer_low, outer_high):
+            regular &= one.regular
+        at_middle = _stacked(values(middle, middle))
+        rows, columns = len(at_middle[0]), len(low)
+        matrix = _stacked(slopes(outer_low, outer_high)).reshape(2, rows, columns, -1)
+        regular &= np.isfinite(matrix).all(axis=(0, 1, 2)) & np.isfinite(at_middle).all(axis=(0, 1))
+
+        # The mean value form
+        center, radius = matrix[0] / 2 + matrix[1] / 2, (matrix[1] / 2 - matrix[0] / 2) * (1 + 4 * _EPS)
+        change = np.einsum("ijk,jk->ik", np.abs(center) + radius, np.maximum(high - middle, middle - low)) * (1 + 16 * _EPS)
+        excluded = regular & ((at_middle[0] - change > 0) | (at_middle[1] + change < 0)).any(axis=0)
+        noisy = regular & (change <= 2 * (at_middle[1] - at_middle[0])).all(axis=0)
+        proven = np.zeros_like(excluded)
+        images = np.stack([np.full_like(low, -np.inf), np.full_like(low, np.inf)])
+        if rows == columns:
+            usable = np.flatnonzero(regular & ~excluded)
+            image, valid = _krawczyk(
+                at_middle[:, :, usable], center[:, :, usable], radius[:, :, usable], middle[:, usable], outer_high[:, usable]
+            )
+            images[:, :, usable[valid]] = image[:, :, valid]
+            proven = ((images[0] > outer_low) & (images[1] < outer_high)).all(axis=0)
+            excluded |= ((images[0] > high) | (images[1] < low)).any(axis=0)
+        proven &= ~excluded
+        small = (narrow | noisy) & ~proven & ~excluded
+        rest = ~(proven | small | excluded)
+        clipped = np.stack([np.maximum(low, images[0]), np.minimum(high, images[1])])
+        return images[:, :, proven], boxes[:, :, small], _cut(clipped[:, :, rest], width)
+
+
+def _krawczyk(f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high: Boxes) -> tuple[Boxes, Mask]:
+    """Return the image of boxes under the Krawczyk operator, and whether it could be computed.
+
+    Args:
+        f: bounds of the residuals at the middles, of shape (2, n, boxes).
+        center, radius: the middles and half-widths of the Jacobian matrices, of shape (n, n, boxes).
+        middle, high: the middles and the upper bounds of the boxes, of shape (n, boxes).
+    """
+    n = len(middle)
+    matrices = np.moveaxis(center, 2, 0)
+    valid = np.abs(np.linalg.det(matrices)) > 0
+    inverse = np.zeros_like(matrices)
+    inverse[valid] = np.linalg.inv(matrices[valid])
+    inverse = np.moveaxis(inverse, 0, 2)
+    valid &= np.isfinite(inverse).all(axis=(0, 1))
+    away = (high - middle) * (1 + 2 * _EPS)
+    value, spread = f[0] / 2 + f[1] / 2, f[1] / 2 - f[0] / 2
+    step = np.einsum("ijk,jk->ik", inverse, value)
+    size = np.abs(inverse)
+    error = np.einsum("ijk,jk->ik", size, spread + 4 * n * _EPS * np.abs(value))
+    rest = np.abs(np.eye(n)[:, :, None] - np.einsum("ijk,jlk->ilk", inverse, center))
+    rest += np.einsum("ijk,jlk->ilk", size, radius + 4 * n * _EPS * np.abs(center)) + 4 * n * _EPS
+    reach = (error + np.einsum("ijk,jk->ik", rest, away)) * (1 + 8 * _EPS) + 4 * _EPS * (np.abs(middle) + np.abs(step)) + 1e-300
+    return np.stack([middle - step - reach, middle - step + reach]), valid & np.isfinite(reach).all(axis=0)
+
+
+def _stacked(intervals: list[Interval]) -> Boxes:
+    """Return the bounds of intervals as one array of shape (2, intervals, boxes)."""
+    return np.stack([np.stack([one.low for one in intervals]), np.stack([one.high for one in intervals])])
+
+
+def _cut(boxes: Boxes, width: Boxes) -> Boxes:
+    """Cut every box in two along its relatively widest side."""
+    if not boxes.shape[2]:
+        return boxes
+    low, high = boxes
+    side = np.argmax((high - low) / width[:, None], axis=0)
+    each = np.arange(boxes.shape[2])
+    cut = low[side, each] + _CUT * (high[side, each] - low[side, each])
+    first, second = boxes.copy(), boxes.copy()
+    first[1, side, each] = cut
+    second[0, side, each] = cut
+    return np.concatenate([first, second], axis=2)

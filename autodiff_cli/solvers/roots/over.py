@@ -1,0 +1,197 @@
+"""The search for all roots in a range: branch and bound, then a closer look at the places where nothing is proven."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.solvers.intervals.branch import branch
+from autodiff_cli.solvers.roots.iteration import Walk, newton_iteration
+from autodiff_cli.solvers.roots.problem import EPS, Problem
+from autodiff_cli.solvers.roots.verification import Check, verified
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.system import Vector
+
+MOST_SECONDS = 8.0
+"""The time of the branch and bound, and of the closer look."""
+MOST_ROOTS = 500
+"""The maximum number of roots."""
+MOST_PLACES = 300
+"""The maximum number of places where nothing is proven that are examined."""
+_PIECES = {1: 64, 2: 8, 3: 4}
+"""The number of parts of each side at first, by the number of unknowns."""
+
+
+@dataclass
+class Roots:
+    """The roots in a range.
+
+    Attributes:
+        checks: the verification of each root, in the order of the unknowns.
+        complete: whether it is proven that there are no other roots.
+        undefined: places where an equation is not defined or not continuous, and that are not roots.
+        unresolved: places where neither a root nor its absence could be shown.
+    """
+
+    checks: list[Check] = field(default_factory=list)
+    complete: bool = True
+    undefined: list[Vector] = field(default_factory=list)
+    unresolved: list[Vector] = field(default_factory=list)
+
+
+def roots_over(problem: Problem, low: Vector, high: Vector, most: int) -> Roots:
+    """Find all roots in a box.
+
+    Args:
+        problem: the equations, at least as many as unknowns.
+        low, high: the bounds of the n unknowns.
+        most: the maximum number of steps from one point.
+    """
+    found = Roots()
+    walk = Walk(problem, most, 2 * MOST_SECONDS)
+    with np.errstate(all="ignore"):
+        if problem.enclosure is None:
+            _sample(problem, walk, low, high, found)
+        else:
+            _branch(problem, walk, low, high, found)
+    found.checks.sort(key=lambda check: tuple(check.point.x))
+    return found
+
+
+def _branch(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Roots) -> None:
+    assert problem.enclosure is not None
+    pad = 1e-9 * (high - low)
+    parts = branch(problem.enclosure, problem.slopes, low - pad, high + pad, _PIECES.get(len(low), 2), MOST_SECONDS)
+    waiting = np.array(parts.open).reshape(-1, 2, len(low))
+    more = len(parts.proven) - MOST_ROOTS
+    for bounds in parts.proven[:MOST_ROOTS]:
+        check = _refined(problem, bounds)
+        if np.all(check.point.x + check.error >= low) and np.all(check.point.x - check.error <= high):
+            _add(found, check)
+        waiting = _outside(waiting, np.stack([np.minimum(bounds[0], check.point.x), np.maximum(bounds[1], check.point.x)]))
+    for _ in range(MOST_PLACES):
+        if not len(waiting) or walk.expired:
+            break
+        waiting = _outside(waiting[1:], _looked_at(problem, walk, waiting[0], low, high, found))
+    found.unresolved += list(waiting.mean(axis=1))
+    found.complete = not (found.unresolved or parts.left or more > 0)
+    if parts.left and more < 0:
+        _sample(problem, walk, low, high, found, [box.mean(axis=0) for box in parts.left[:: len(parts.left) // 100 + 1]])
+
+
+def _outside(boxes: Vector, place: Vector) -> Vector:
+    """Return the boxes, of shape (boxes, 2, n), that do not touch a place."""
+    apart = (boxes[:, 0] > place[1]) | (boxes[:, 1] < place[0])
+    return np.asarray(boxes[apart.any(axis=1)])
+
+
+def _refined(problem: Problem, bounds: Vector) -> Check:
+    """Return the verification of the only root in a box."""
+    x = bounds.mean(axis=0)
+    radius = (bounds[1] - bounds[0]) / 2
+    for _ in range(30):
+        point = problem.at(x)
+        step = np.linalg.lstsq(point.jacobian, -point.f, None)[0] if point.finite else np.zeros_like(x)
+        reached = np.clip(x + step, *bounds)
+        if np.all(np.abs(reached - x) <= EPS * np.abs(x)):
+            break
+        x = reached
+    check = verified(problem, x)
+    if check.verdict == "root" and np.all(check.error <= 2 * radius + EPS * np.abs(x)):
+        return check
+    return check._replace(verdict="root", proof="interval Newton", error=2 * radius)
+
+
+def _looked_at(problem: Problem, walk: Walk, box: Vector, low: Vector, high: Vector, found: Roots) -> Vector:
+    """Examine a small box in which nothing is proven; return the bounds of the place that was examined."""
+    middle = box.mean(axis=0)
+    reach = 8 * (box[1] - box[0]) + 1e-13 * (high - low)
+    candidates = [middle, *box, np.where((box[0] <= 0) & (box[1] >= 0), 0.0, middle)]
+    point = newton_iteration(walk, walk.begin(middle))
+    if np.all(np.abs(point.x - middle) <= 1e3 * reach + 1e-4 * (high - low)):
+        candidates.insert(0, point.x)
+    for x in candidates:
+        check = verified(problem, x)
+        near = check.error + reach
+        if not check.converged or np.any(check.point.x < low - near) or np.any(check.point.x > high + near):
+            continue
+        x = np.clip(check.point.x, low, high)
+        check = check if np.all(x == check.point.x) else verified(problem, x)
+        if check.converged:
+            check = _centered(problem, walk, check)
+            _add(found, _signed(problem, check))
+            wide = np.maximum(3 * check.error, np.abs(x - middle)) + reach
+            return np.stack([x - wide, x + wide])
+    if _is_regular(problem, middle, reach) or _vanishes(problem, middle, reach):
+        found.unresolved.append(middle)
+    elif np.all(middle >= low) and np.all(middle <= high):
+        found.undefined.append(np.where((box[0] <= 0) & (box[1] >= 0), 0.0, middle))
+    return np.stack([middle - reach, middle + reach])
+
+
+def _centered(problem: Problem, walk: Walk, check: Check) -> Check:
+    """Return a multiple root that was approached again, from where the residuals are not rounding errors."""
+    if check.multiplicity > 1 and np.isfinite(check.error).all():
+        again = verified(problem, newton_iteration(walk, walk.begin(check.point.x + 30 * check.error)).x)
+        if again.converged and np.all(np.abs(again.point.x - check.point.x) <= 2 * check.error):
+            return again
+    return check
+
+
+def _signed(problem: Problem, check: Check) -> Check:
+    """Replace the proof of a root in one unknown with the change of sign, or say that the residual only touches 0."""
+    if len(check.error) > 1 or check.proof == "interval Newton" or problem.enclosure is None:
+        return check
+    x, wide = check.point.x, 3 * check.error + 1e-300
+    before, after = (problem.enclosure(end, end)[0] for end in (x - wide, x + wide))
+    regular = bool(problem.enclosure(x - wide, x + wide)[0].regular)
+    if regular and (bool(before.high < 0 < after.low) or bool(after.high < 0 < before.low)):
+        return check._replace(proof="sign change")
+    same = bool(before.high < 0 and after.high < 0) or bool(before.low > 0 and after.low > 0)
+    return check._replace(proof="touching") if same else check
+
+
+def _is_regular(problem: Problem, middle: Vector, reach: Vector) -> bool:
+    assert problem.enclosure is not None
+    return all(bool(one.regular) for one in problem.enclosure(middle - reach, middle + reach))
+
+
+def _vanishes(problem: Problem, middle: Vector, reach: Vector) -> bool:
+    """Return whether the residuals tend to 0 at a place where they are not defined or not continuous."""
+    for sign in (1.0, -1.0):
+        sizes = []
+        for distance in (1e6, 1e3, 1.0):
+            values = problem.system.values(middle + sign * distance * reach)
+            sizes.append(float(np.max(np.abs(values))) if np.isfinite(values).all() else np.inf)
+        if sizes[2] < 0.5 * sizes[1] < 0.25 * sizes[0]:
+            return True
+    return False
+
+
+def _add(found: Roots, check: Check) -> None:
+    """Add a root that is not yet known."""
+    if not any(np.all(np.abs(one.point.x - check.point.x) <= 2 * (one.error + check.error)) for one in found.checks):
+        found.checks.append(check)
+
+
+def _sample(problem: Problem, walk: Walk, low: Vector, high: Vector, found: Roots, starts: list[Vector] | None = None) -> None:
+    """Look for roots from many starts; this proves nothing about the rest of the range."""
+    found.complete = False
+    end = time.monotonic() + MOST_SECONDS / 2
+    if starts is None:
+        side = max(2, round(200 ** (1 / len(low))))
+        grid = np.meshgrid(*(np.linspace(a, b, side) for a, b in zip(low, high, strict=True)), indexing="ij")
+        starts = list(np.stack(grid).reshape(len(low), -1).T)
+    for start in starts:
+        if time.monotonic() > end:
+            return
+        begin = walk.begin(start)
+        if not begin.finite:
+            continue
+        check = verified(problem, newton_iteration(walk, begin).x)
+        if check.converged and np.all(check.point.x >= low) and np.all(check.point.x <= high):
+            _add(found, check)
