@@ -85,8 +85,8 @@ def command(
     standard input. Exit with code 1 if the solution does not pass the checks at the end.
 
     \b
-    autodiff fit "y = b1*(1 - exp(-b2*x))" data.csv --at b1=500,b2=1e-4
-    autodiff fit "log(y) = a + b*x" data.csv --at a=1,b=1 --sigma dy
+    autodiff fit "counts = n0*exp(-t/tau)" decay.csv --at n0=1000,tau=5
+    autodiff fit "log(counts) = a - t/tau" decay.csv --weights counts
     """
     from autodiff_cli.data import inputs, pipeline
     from autodiff_cli.evaluation.bindings import bindings

@@ -19,7 +19,7 @@ from autodiff_cli.solvers.fitting.problem import Problem
 from autodiff_cli.solvers.fitting.result import Fit, by_names
 from autodiff_cli.solvers.fitting.statistics import covariance, quantile, residual_statistics, sandwich
 from autodiff_cli.solvers.fitting.undetermined import undetermined
-from autodiff_cli.wording import plural
+from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MOST_CURVED = 50_000_000
 """The maximum number of operations for the curvature; for longer data, it is small."""
+FEW_DIGITS = 4.0
+"""The number of certain digits below which a parameter has not converged."""
 OUTLIERS = 3
 """The number of residuals that the report lists."""
 
@@ -35,7 +37,7 @@ OUTLIERS = 3
 def described(problem: Problem, point: Vector, level: float) -> Fit:
     """Return the result at a point, with every fact about it computed afresh."""
     facts = proof(problem.objective, point, problem.box, problem.data.rows)
-    if not len(facts.null) and noisy(problem, facts.linear.rest):
+    if not len(facts.null) and noisy(problem, facts.quadratic.value):
         better = refined(problem, point, facts.free)
         if better is not None:
             point, linear = better
@@ -116,6 +118,14 @@ def judge(result: Fit, ended: str, most: int) -> None:
     elif not facts.positive:
         result.verdict = "saddle"
         result.reason = "the point is not a minimum: the exact Hessian is not positive definite"
+    elif growing := [
+        name
+        for name, digits, step, value in zip(result.problem.free, facts.digits, facts.step, result.point, strict=True)
+        if digits < FEW_DIGITS and step * value > 0
+    ]:
+        verb = "grows" if len(growing) == 1 else "grow"
+        result.reason = f"the sum of squares decreases without a minimum as {listed(growing)} {verb}"
+        result.advice = f"use {setting('bounds')}, or fix a parameter with {setting('fix')}"
     else:
         result.reason = f"the steps end before the minimum: the relative offset is {facts.offset:.1g}"
 
@@ -133,7 +143,7 @@ def _curvature(problem: Problem, point: Vector, facts: Proof) -> Curvature | Non
     """Return the curvatures at the solution; ``None`` if they are not defined, or take too long for long data."""
     n = int(facts.free.sum())
     dof = problem.data.rows - n
-    plain = problem.loss.plain and facts.free.all() and facts.positive and not len(facts.null)
+    plain = problem.loss.plain and facts.free.all() and facts.minimum
     if not plain or not n or dof <= 0 or problem.data.rows * n**3 > MOST_CURVED:
         return None
     if problem.absolute:

@@ -5,6 +5,7 @@ There, the residuals in float64 are mostly rounding errors, and so would be the 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from autodiff_cli.precise.reference import in_time
 from autodiff_cli.precise.tensor import precise
 from autodiff_cli.solvers.fitting.engine.minimize import EPSILON
 from autodiff_cli.solvers.fitting.engine.objective import Linear, split, triangle
+from autodiff_cli.solvers.fitting.engine.proof import undetermined
 from autodiff_cli.solvers.fitting.problem import Problem
 
 if TYPE_CHECKING:
@@ -30,18 +32,18 @@ NOISE = 1e-8
 """The size of rounding errors, relative to the residuals, that standard errors do not show."""
 
 
-def noisy(problem: Problem, rest: float) -> bool:
+def noisy(problem: Problem, value: float) -> bool:
     """Return whether rounding errors are a visible part of the residuals.
 
     Args:
         problem: the problem.
-        rest: the norm of the weighted residuals.
+        value: half the sum of squares of the weighted residuals.
     """
     y = problem.response
     if y is None:
         return False
     size = float(np.linalg.norm(y if problem.scale is None else y * problem.scale))
-    return rest * NOISE < EPSILON * size
+    return math.sqrt(2 * value) * NOISE < EPSILON * size
 
 
 def refined(problem: Problem, point: Vector, free: NDArray[np.bool_]) -> tuple[Vector, Linear] | None:
@@ -68,7 +70,7 @@ def refined(problem: Problem, point: Vector, free: NDArray[np.bool_]) -> tuple[V
                 point = problem.box.inside(moved)
     except (AutodiffError, np.linalg.LinAlgError):
         return None
-    return (point, linear) if linear.finite else None
+    return (point, linear) if linear.finite and not len(undetermined(linear, free)[1]) else None
 
 
 def precise_residuals(problem: Problem, point: Vector) -> Vector:

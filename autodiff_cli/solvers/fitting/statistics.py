@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 def covariance(proof: Proof, rows: int, absolute: bool) -> Matrix:
-    """Return the covariance matrix of the free parameters, of shape (n, n); nan in the rows of parameters held at a bound.
+    """Return the covariance matrix of the free parameters, of shape (n, n); nan in the rows of parameters held at a bound, and
+    everywhere if the point is not a minimum.
 
     It is the inverse of J'J, from the triangular factor of J, times the variance of the residuals unless the standard deviations
     of the data are known.
@@ -29,7 +30,7 @@ def covariance(proof: Proof, rows: int, absolute: bool) -> Matrix:
     found = np.full((n, n), np.nan)
     free = proof.free
     dof = rows - int(free.sum())
-    if not free.any() or len(proof.null) or not proof.linear.finite or (dof <= 0 and not absolute):
+    if not free.any() or not proof.minimum or (dof <= 0 and not absolute):
         return found
     inverse = np.linalg.inv(proof.linear.of(free).factor)
     found[np.ix_(free, free)] = inverse @ inverse.T * (1.0 if absolute else proof.linear.of(free).rest ** 2 / dof)
@@ -49,7 +50,7 @@ def sandwich(proof: Proof, scores: Matrix, rows: int) -> Matrix:
     n = len(proof.free)
     found = np.full((n, n), np.nan)
     dof = rows - int(proof.free.sum())
-    if proof.positive and proof.free.any() and not len(proof.null) and dof > 0:
+    if proof.minimum and proof.free.any() and dof > 0:
         part = np.ix_(proof.free, proof.free)
         inverse = np.linalg.inv(proof.quadratic.hessian[part])
         found[part] = inverse @ scores[part] @ inverse * (rows / dof)
@@ -75,7 +76,10 @@ def residual_statistics(problem: Problem, point: Vector, proof: Proof, total: fl
     """
     rows, n = problem.data.rows, int(proof.free.sum())
     dof = rows - n
-    rss = proof.linear.of(proof.free).rest ** 2 if problem.loss.plain else problem.objective.squares(point)
+    if not problem.loss.plain:
+        rss = problem.objective.squares(point)
+    else:
+        rss = proof.linear.of(proof.free).rest ** 2 if proof.minimum else 2 * proof.quadratic.value
     std = math.sqrt(rss / dof) if dof > 0 else None
     logs = float(np.sum(np.log(problem.scale))) if problem.scale is not None else 0.0
     count = n if problem.absolute else n + 1
