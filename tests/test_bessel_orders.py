@@ -13,7 +13,7 @@ import pytest
 from mpmath import mpf
 
 import autodiff_cli as ad
-from autodiff_cli.errors import ArgumentError
+from autodiff_cli.errors import ArgumentError, NotPrecise
 from autodiff_cli.precise.arithmetic import Arithmetic
 from autodiff_cli.precise.bessel import BESSEL
 from tests.shell import run
@@ -129,6 +129,13 @@ def test_many_digits(name: str, v: float, x: str) -> None:
     with mpmath.workdps(70):
         exact = TRUE[name](mpf(v), mpf(str(m.mp.nstr(m.mp.mpf(x), 60))))
         assert abs(mpf(found) / exact - 1) < mpf(10) ** -44
+
+
+def test_orders_for_which_many_digits_take_long_are_refused() -> None:
+    m = Arithmetic(50)
+    for name in ("jv", "yv", "iv"):
+        with pytest.raises(NotPrecise):
+            BESSEL[name](m, m.mp.mpf(1e5), m.mp.mpf(1e5))
 
 
 def test_as_a_user_types_it() -> None:

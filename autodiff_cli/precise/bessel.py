@@ -16,6 +16,8 @@ from autodiff_cli.precise.elementary import Entry
 
 _FAR = 1e30
 """The largest argument of an oscillating function, whose phase needs more digits than this exponent."""
+_LARGEST_ORDER = 300
+"""The largest order for which mpmath does not need thousands of terms or a very long working precision."""
 
 
 def _first_kind(mp: Context, v: Real, x: Real, sign: int) -> Real:
@@ -61,7 +63,7 @@ def _near(m: Arithmetic, v: Real, x: Real, sign: int) -> Real:
         off = mp.mpf(2) ** -(wanted + 20)
         mp.prec *= 2
         v = v + off
-    mp.prec += max(-mp.mag(off), 0) + (max(-mp.mag(x), 0) if abs(v) < 1 else 0)
+    mp.prec += max(-mp.mag(off), 0)
     negative, positive = _first_kind(mp, -v, x, sign), _first_kind(mp, v, x, sign)
     if sign > 0:
         return (negative - positive) * mp.pi / (2 * mp.sinpi(v))
@@ -98,7 +100,7 @@ def _bessel_y(m: Arithmetic, v: Real, x: Real) -> Real:
         return m.zero if x else -mp.inf if v > -0.5 else mp.nan
     if x > _FAR:
         raise NotPrecise("yv of a large argument")
-    if abs(v) > 1e6:
+    if abs(v) > _LARGEST_ORDER:
         raise NotPrecise("yv of a large order")
     return _rounded(mp, lambda: _near(m, v, x, -1)) if x < 1 else mp.bessely(v, x)
 
@@ -112,7 +114,7 @@ def _first_order(m: Arithmetic, v: Real, x: Real, sign: int) -> Real:
         return mp.nan
     if not x:
         return mp.mpf(1) if not v else m.zero if v > 0 or mp.isint(v) else mp.inf * mp.rgamma(v + 1)
-    if abs(v) > 1e6 or abs(x) > (_FAR if sign < 0 else 1e6):
+    if abs(v) > _LARGEST_ORDER or abs(x) > (_FAR if sign < 0 else 1e6):
         raise NotPrecise("a Bessel function of a large order or argument")
     if mp.isint(v) and v < 0:
         return _first_order(m, -v, x, sign) * (1 if sign > 0 or not int(v) % 2 else -1)
