@@ -107,19 +107,19 @@ class Model:
             kind: ``values`` for the residual r; ``jacobian`` for the n first derivatives and r; ``along`` for the n first
                 derivatives, r, and the second derivative in a direction; ``second`` for the n first derivatives, r, and the
                 n*(n+1)/2 second derivatives of the lower triangle of the Hessian matrix, row by row.
-            p: the n parameters.
-            direction: the direction of ``along``.
+            p: the n parameters; or, of shape (n, N), their values in each row.
+            direction: the direction of ``along``, of the same shape.
         """
         program = self._program(kind)
-        scalars = dict(zip(self.parameters, p, strict=True))
+        given: dict[str, Vector] = {**self.columns, **dict(zip(self.parameters, p, strict=True))}
         if direction is not None and self.reason is None:
-            scalars.update({f"v:{i}": v for i, v in enumerate(direction)})
+            given.update({f"v:{i}": v for i, v in enumerate(direction)})
         count = max(BLOCK // max(len(program.outputs), 1), 1)
         for start in range(0, self.rows, count):
             rows = slice(start, min(start + count, self.rows))
             out = np.empty((len(program.outputs), rows.stop - start))
-            program.run({**scalars, **{name: column[rows] for name, column in self.columns.items()}}, list(out))
-            yield rows, out if self.reason is None else self._arranged(kind, out, direction)
+            program.run({name: value[rows] if np.ndim(value) else value for name, value in given.items()}, list(out))
+            yield rows, out if self.reason is None else self._arranged(kind, out, direction, rows)
 
     @property
     def constant(self) -> bool:
@@ -172,7 +172,7 @@ class Model:
             return [*slopes, self._of, second_along(self._of, self._by)]
         return [*slopes, self._of, *(one for i, slope in enumerate(slopes) for one in gradient(slope, self._by[: i + 1]))]
 
-    def _arranged(self, kind: str, out: Matrix, direction: Vector | None) -> Matrix:
+    def _arranged(self, kind: str, out: Matrix, direction: Vector | None, rows: slice) -> Matrix:
         """Return the results of a program that evaluates every row separately in the order of ``blocks``."""
         n = len(self.parameters)
         if kind in ("values", "jacobian"):
@@ -184,4 +184,5 @@ class Model:
             return np.vstack([out[1 : n + 1], out[:1], out[places]])
         assert direction is not None
         hessians = out[upper + np.triu(upper, 1).T]
-        return np.vstack([out[1 : n + 1], out[:1], np.einsum("ijm,i,j->m", hessians, direction, direction)[None]])
+        along = direction[:, rows] if direction.ndim > 1 else direction[:, None]
+        return np.vstack([out[1 : n + 1], out[:1], ((hessians * along[:, None]).sum(0) * along).sum(0)[None]])

@@ -1,0 +1,262 @@
+"""The minima of many small sums of squares at once.
+
+Each problem takes the steps of ``engine.minimize``: Levenberg-Marquardt with geodesic acceleration, then Newton with the exact
+Hessian.  Each has its own damping, so that its result does not depend on the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.solvers.fitting.blocks.batch import Batch, Linears, Quadratics
+from autodiff_cli.solvers.fitting.engine.minimize import ACCELERATION, DAMPING, EPSILON, MOST_NEWTON, NEAR, Box
+from autodiff_cli.solvers.fitting.engine.proof import ENOUGH_DIGITS, NEIGHBOURS, SINGULAR, SMALL_OFFSET
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+    Matrix = NDArray[np.float64]
+    Stack = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+    Numbers = NDArray[np.intp]
+
+RUNNING, CONVERGED, STALLED, MOST, NOT_FINITE = range(5)
+"""How a minimisation ended: at a minimum; without a further decrease; after the maximum number of steps; or not finite at the start."""
+
+
+class Outcomes(NamedTuple):
+    """The ends of B minimisations.
+
+    Attributes:
+        point: the best points, of shape (B, n).
+        value: the objectives there: B numbers.
+        steps: the numbers of accepted steps.
+        ended: how each ended, such as ``CONVERGED``.
+    """
+
+    point: Matrix
+    value: Vector
+    steps: Numbers
+    ended: Numbers
+
+
+class Descent:
+    """The minimisation of the problems of a batch within common bounds.
+
+    Args:
+        batch: the problems.
+        start: the first points, of shape (B, n).
+        box: the bounds of the n parameters.
+        most: the maximum number of steps, accepted or not, of each problem.
+    """
+
+    def __init__(self, batch: Batch, start: Matrix, box: Box, most: int = 10_000) -> None:
+        count = len(start)
+        self.batch, self.box, self.most = batch, box, most
+        self.point = box.inside(start)
+        self.linear = batch.linear(self.point)
+        self.damping, self.growth = np.full(count, DAMPING), np.full(count, 2.0)
+        self.scale = np.zeros_like(self.point)
+        self.near = np.full(count, NEAR)
+        self.steps, self.tried = np.zeros(count, np.intp), np.zeros(count, np.intp)
+        self.ended = np.where(self.linear.finite, RUNNING, NOT_FINITE)
+
+    def run(self) -> Outcomes:
+        """Minimise every objective."""
+        while (active := np.flatnonzero(self.ended == RUNNING)).size:
+            leaving = self._levenberg(active)
+            good = self._newton(active)
+            self.ended[active[good]] = CONVERGED
+            self.ended[active[~good]] = leaving[~good]
+            again = active[~good & (leaving == RUNNING)]
+            self.near[again] = np.where(self.near[again] > 1e-12, self.near[again] * 1e-2, 0.0)
+        return Outcomes(self.point, self.linear.value, self.steps, self.ended)
+
+    def _levenberg(self, blocks: Numbers) -> Numbers:
+        """Take Levenberg-Marquardt steps until each problem is near a minimum, or cannot go on; return how each ended."""
+        ended = np.full(len(self.point), RUNNING)
+        active, part = blocks, self.batch.only(blocks)
+        while True:
+            linear = self.linear.take(active)
+            point = self.point[active]
+            free = self.box.free(point, linear.gradient)
+            self.scale[active] = np.maximum(self.scale[active], linear.norms)
+            reduced = linear.of(free)
+            exhausted = self.tried[active] >= self.most
+            done = exhausted | ~free.any(1) | (reduced.offset <= self.near[active]) | (linear.value == 0)
+            ended[active[exhausted]] = MOST
+            d = np.where(self.scale[active] > 0, self.scale[active], 1.0)
+            step, predicted, usable = damped_steps(part, point, reduced, free, d, self.damping[active])
+            trial = np.where(usable[:, None], self.box.inside(point + step), point)
+            length = np.linalg.norm(d * (trial - point), axis=1)
+            stalled = usable & (length <= 2 * EPSILON * np.linalg.norm(d * point, axis=1)) & ~done
+            ended[active[stalled]] = STALLED
+            done |= stalled
+            new = part.linear(trial)
+            with np.errstate(all="ignore"):
+                gain = np.where(predicted > 0, (linear.value - new.value) / predicted, -1.0)
+            accepted = usable & ~done & (gain > 0) & new.finite
+            rejected = ~accepted & ~done
+            self.point[active[accepted]] = trial[accepted]
+            self.linear.put(active, new, accepted)
+            self.tried[active[~done]] += 1
+            self.steps[active[accepted]] += 1
+            self.damping[active[accepted]] *= np.maximum(1 / 3, 1 - (2 * gain[accepted] - 1) ** 3)
+            self.damping[active[rejected]] *= self.growth[active[rejected]]
+            self.growth[active] = np.where(accepted, 2.0, np.where(rejected, 2 * self.growth[active], self.growth[active]))
+            if done.all():
+                return ended[blocks]
+            if done.any():
+                active, part = active[~done], part.only(np.flatnonzero(~done))
+
+    def _newton(self, blocks: Numbers) -> Mask:
+        """Take Newton steps until they are rounding; return which problems converged, and move those."""
+        count = len(blocks)
+        found, value = self.point[blocks], self.linear.value[blocks]
+        start, best, point = value.copy(), found.copy(), found.copy()
+        size, good = np.full(count, np.inf), np.zeros(count, bool)
+        active, part = np.arange(count), self.batch.only(blocks)
+        for _ in range(MOST_NEWTON):
+            at = part.quadratic(point[active])
+            p = point[active]
+            free = self.box.free(p, at.gradient)
+            step, scaled, positive = newton_steps(at, free)
+            with np.errstate(all="ignore"):
+                d = np.sqrt(np.abs(np.einsum("bii->bi", at.hessian)))
+            rounding = EPSILON * np.linalg.norm(d * p * free, axis=1)
+            before = size[active]
+            failed = ~at.finite | ~positive | ((at.value > start[active] * (1 + 1e-6)) & (before > 1e4 * rounding))
+            grown = scaled >= before / 2
+            failed |= grown & (scaled > rounding) & (before > 1e6 * rounding)
+            ended = grown & ~failed
+            better = ~failed & ~ended
+            size[active[better]], value[active[better]] = scaled[better], at.value[better]
+            best[active[better]] = p[better]
+            trial = self.box.inside(p + step)
+            ended |= better & ((scaled <= rounding / 4) | (trial == p).all(1))
+            going = better & ~ended
+            good[active[ended]] = True
+            point[active[going]] = trial[going]
+            self.steps[blocks[active[going]]] += 1
+            self.tried[blocks[active[going]]] += 1
+            if not going.any():
+                break
+            if not going.all():
+                active, part = active[going], part.only(np.flatnonzero(going))
+        self.point[blocks[good]] = best[good]
+        self.linear.value[blocks[good]] = value[good]
+        return good
+
+
+def damped_steps(batch: Batch, point: Matrix, linear: Linears, free: Mask, d: Matrix, damping: Vector) -> tuple[Matrix, Vector, Mask]:
+    """Return the damped steps with their accelerations, the predicted decreases, and which steps can be used."""
+    count, n = point.shape
+    rows = np.zeros((count, 2 * n, n + 1))
+    rows[:, :n, :n] = linear.factor / d[:, None, :]
+    rows[:, :n, n] = -linear.image
+    rows[:, n:, :n] = np.sqrt(damping)[:, None, None] * np.eye(n)
+    factor = np.linalg.qr(rows, mode="r")[:, :n]
+    with np.errstate(all="ignore"):
+        scaled = _solve(factor[:, :, :n], factor[:, :, n])
+        predicted = 0.5 * np.einsum("bi,bi->b", scaled, damping[:, None] * scaled - linear.gradient / d)
+        second = batch.along(point, scaled / d) * free / d
+        half = _solve(np.swapaxes(factor[:, :, :n], 1, 2), second)
+        acceleration = -0.5 * _solve(factor[:, :, :n], half)
+        usable = 2 * np.linalg.norm(acceleration, axis=1) <= ACCELERATION * np.linalg.norm(scaled, axis=1)
+        step = (scaled + acceleration) / d
+    return step, predicted, usable & np.isfinite(step).all(1)
+
+
+def newton_steps(at: Quadratics, free: Mask) -> tuple[Matrix, Vector, Mask]:
+    """Return the Newton steps of the free parameters, their norms in the metric of the Hessian, and which Hessians are positive."""
+    gradient = np.where(free, at.gradient, 0.0)
+    hessian = np.where(free[:, :, None] & free[:, None, :], at.hessian, np.eye(free.shape[1]))
+    diagonal = np.einsum("bii->bi", hessian)
+    d = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    lower, positive = cholesky(hessian / (d[:, :, None] * d[:, None, :]))
+    half = _solve(lower, -gradient / d)
+    step = _solve(np.swapaxes(lower, 1, 2), half) / d
+    return step, np.linalg.norm(half, axis=1), positive & (diagonal > 0).all(1)
+
+
+def cholesky(matrices: Stack) -> tuple[Stack, Mask]:
+    """Return the Cholesky factors of a stack of matrices, and which matrices are positive definite; the others have factor 1."""
+    n = matrices.shape[1]
+    lower = np.zeros_like(matrices)
+    positive = np.ones(len(matrices), bool)
+    with np.errstate(all="ignore"):
+        for j in range(n):
+            column = matrices[:, j:, j] - np.einsum("bik,bk->bi", lower[:, j:, :j], lower[:, j, :j])
+            positive &= column[:, 0] > 0
+            lower[:, j:, j] = column / np.sqrt(column[:, :1])
+    lower[~positive] = np.eye(n)
+    return lower, positive
+
+
+def _solve(matrices: Stack, right: Matrix) -> Matrix:
+    found: Matrix = np.linalg.solve(matrices, right[:, :, None])[:, :, 0]
+    return found
+
+
+class Proofs(NamedTuple):
+    """The facts about a point of each problem; see ``engine.proof.Proof``.
+
+    Attributes:
+        linear: the linear problems of the free parameters.
+        free: which parameters are not held at a bound, of shape (B, n).
+        finite: whether all derivatives are finite.
+        positive: whether the Hessians are positive definite.
+        determined: whether the data determine all free parameters.
+        offset: the relative offsets.
+        digits: the numbers of certain digits of the parameters, of shape (B, n); nan for a parameter that is held.
+    """
+
+    linear: Linears
+    free: Mask
+    finite: Mask
+    positive: Mask
+    determined: Mask
+    offset: Vector
+    digits: Matrix
+
+    @property
+    def minimum(self) -> Mask:
+        """Whether the point is proven to be a local minimum, to rounding."""
+        certain = np.where(self.free, self.digits, np.inf).min(1) >= ENOUGH_DIGITS
+        return self.finite & self.positive & self.determined & ((self.offset <= SMALL_OFFSET) | certain)
+
+
+def proofs(batch: Batch, point: Matrix, box: Box) -> Proofs:
+    """Return the facts about a point of each problem, computed afresh."""
+    n = point.shape[1]
+    at, linear = batch.quadratic(point), batch.linear(point)
+    finite = at.finite & linear.finite
+    free = np.where(finite[:, None], box.free(point, at.gradient), True)
+    step, _, positive = newton_steps(at, free)
+    linear = linear.of(free)
+    target = point + step
+    error = np.abs(step) + np.spacing(np.abs(target))
+    spread = np.zeros_like(point)
+    signs = np.where(np.arange(n) % 2, -1.0, 1.0)
+    for side in NEIGHBOURS:
+        near = point + free * side * signs * 4 * np.spacing(np.abs(point))
+        other = batch.quadratic(near)
+        moved, _, good = newton_steps(other, free)
+        spread = np.maximum(spread, np.where((good & other.finite)[:, None], np.abs(near + moved - target), np.inf))
+    count = free.sum(1)
+    dof = np.maximum(batch.sizes - count, 1)
+    with np.errstate(all="ignore"):
+        offset = linear.offset / np.sqrt(np.maximum(count, 1)) * np.sqrt(dof)
+        digits = np.clip(-np.log10((error + spread) / np.where(point == 0, 1.0, np.abs(point))), 0, 16)
+    return Proofs(linear, free, finite, positive, determined(linear, finite), offset, np.where(free, digits, np.nan))
+
+
+def determined(linear: Linears, finite: Mask) -> Mask:
+    """Return which column-scaled Jacobian matrices have full rank."""
+    norms = linear.norms
+    scaled = np.where(finite[:, None, None], linear.factor / np.where(norms > 0, norms, 1.0)[:, None, :], 0.0)
+    sizes = np.linalg.svd(scaled, compute_uv=False)
+    return sizes[:, -1] > SINGULAR * np.maximum(sizes[:, 0], 1.0)
