@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--fix", metavar="b1,b2", help="Parameters that keep their start.")
 @solver_options.bounds
 @click.option("--tie", multiple=True, metavar='NAME="EXPR"', help="Parameter that is an expression of others, such as b4=1-b1.")
+@click.option("--by", metavar="COLUMN", help="Fit the rows with each value of a column separately; print a row for each.")
 @click.option("--sigma", metavar="EXPR", help="Known standard deviation of each row; the errors are not scaled.")
 @click.option("--weights", metavar="EXPR", help="Relative weight of each row; the errors are scaled by the residuals.")
 @click.option("--loss", metavar="NAME[:SCALE]", help="Robust loss: huber, soft_l1 or cauchy, with the scale of the residuals.")
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     default="stop",
     show_default=True,
     type=click.Choice(["stop", "skip"]),
-    help="Treatment of rows with non-numeric cells: stop, or skip the row.",
+    help="Treatment of rows with non-numeric cells and of groups without a fit: stop, or skip.",
 )
 @click.option("--derive", multiple=True, metavar="EXPR", help="Quantity computed from the parameters, with its standard error.")
 @click.option(
@@ -62,6 +63,7 @@ def command(
     fix: str | None,
     bounds: tuple[str, ...],
     tie: tuple[str, ...],
+    by: str | None,
     sigma: str | None,
     weights: str | None,
     loss: str | None,
@@ -91,11 +93,14 @@ def command(
     from autodiff_cli.data import inputs, pipeline
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.fitting.fit import fit
+    from autodiff_cli.solvers.fitting.group_result import GroupFit
 
     if os.path.isfile(expr) and files:
         raise click.UsageError(f"the model must precede the files, but '{expr}' is a file\n  hint: use autodiff fit EXPR {expr}")
     if expr == "-" and (not files or "-" in files):
         raise click.UsageError("standard input cannot be both the model and the data\n  hint: name a data file")
+    if by is not None and picture is not None:
+        raise click.UsageError("--plot and --by exclude each other\n  hint: fit the rows of one group")
     drawn_as = None if picture is None else _drawn_as(picture, out)
     style = input_format and formats.check_known(input_format, formats.READ, "input_format")
     source = pipeline.Inputs(inputs.expanded(files), style, options.names(columns))
@@ -110,6 +115,7 @@ def command(
         fix=options.names(fix) or (),
         bounds=bounds,
         tie=tie,
+        by=by,
         loss=loss,
         level=level,
         max_steps=max_steps,
@@ -122,6 +128,11 @@ def command(
     )
     # In JSON, standard error contains only the failure; the notes are in the object on standard output.
     out = out._replace(quiet_notes=out.quiet_notes or (out.style == "json" and not result.converged))
+    if isinstance(result, GroupFit):
+        out = out if options.names_format() or out.style != "table" else out._replace(style="csv")
+        out.emit(result, "autodiff_cli.solvers.fitting.group_tables:tables")
+        result.require()
+        return
     out.emit(result, "autodiff_cli.solvers.fitting.tables:tables")
     if picture is not None and drawn_as is not None and result.converged:
         _draw(result, picture, drawn_as, out)

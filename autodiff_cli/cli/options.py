@@ -201,6 +201,12 @@ def format_default() -> str:
     return os.environ.get("AUTODIFF_FORMAT") or "table"
 
 
+def names_format() -> bool:
+    """Return whether the command line or ``AUTODIFF_FORMAT`` names an output format."""
+    given = click.get_current_context().get_parameter_source("style")
+    return given is not click.core.ParameterSource.DEFAULT or bool(os.environ.get("AUTODIFF_FORMAT"))
+
+
 def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: Use | None = None) -> Decorator:
     """Return a decorator that adds the output options, passed as the argument ``out``.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from autodiff_cli.data.column_values import python_values
 from autodiff_cli.data.inputs import expanded
 from autodiff_cli.data.pipeline import Inputs, ordered
 from autodiff_cli.data.row_blocks import Block, Reader, ReadRequest
@@ -23,6 +25,20 @@ if TYPE_CHECKING:
     """Input files, or arrays by name."""
 
 
+class Groups(NamedTuple):
+    """The groups of rows that have the same value in a column.
+
+    Attributes:
+        name: the name of the column.
+        labels: the values, in order of their first appearance: text or numbers.
+        codes: the position in ``labels`` of each row.
+    """
+
+    name: str
+    labels: list[Any]
+    codes: NDArray[np.intp]
+
+
 class Dataset(NamedTuple):
     """Columns of numbers.
 
@@ -31,12 +47,14 @@ class Dataset(NamedTuple):
         places: the beginning of messages about rows, and the number of each row, for consecutive parts of the data.
         skipped: the number of rows that were left out.
         first_skipped: the message about the first of them.
+        groups: the groups of the rows, if they were requested.
     """
 
     columns: dict[str, Vector]
     places: list[tuple[str, Sequence[int]]]
     skipped: int = 0
     first_skipped: str = ""
+    groups: Groups | None = None
 
     @property
     def rows(self) -> int:
@@ -69,7 +87,8 @@ class Dataset(NamedTuple):
             part = chosen[(chosen >= start) & (chosen < start + len(lines))] - start
             places.append((where, [lines[i] for i in part.tolist()]))
             start += len(lines)
-        return self._replace(columns=columns, places=places)
+        groups = self.groups and self.groups._replace(codes=self.groups.codes[chosen])
+        return self._replace(columns=columns, places=places, groups=groups)
 
 
 class Source:
@@ -88,49 +107,48 @@ class Source:
 
     def __init__(self, data: Data) -> None:
         self._inputs: Inputs | None = None
-        self._arrays: dict[str, Vector] = {}
+        self._arrays: Mapping[str, ArrayLike] = {}
         if not isinstance(data, Mapping):
             paths = [data] if isinstance(data, str) else data
             self._inputs = paths if isinstance(paths, Inputs) else Inputs(expanded(list(paths)))
             self._first = self._inputs.open(self._inputs.paths[0])
             self.names, self.name = tuple(self._first.columns), self._first.name
         else:
-            self._arrays = {str(name): _array(str(name), data[name]) for name in data}
+            self._arrays = {str(name): data[name] for name in data}
             self.names, self.name = tuple(self._arrays), "the data"
-            lengths = {len(column) for column in self._arrays.values()}
-            if len(lengths) > 1:
-                shown = ", ".join(f"{name} {len(column)}" for name, column in self._arrays.items())
-                raise ShapeError(f"the columns have different lengths: {shown}")
 
     def spelled(self, name: str) -> str:
         """Return the column with a name; many headers have a space after the comma."""
         return name if name in self.names else next((column for column in self.names if column.strip() == name), name)
 
-    def read(self, columns: Mapping[str, str], on_error: str = "stop", threads: int = 1) -> Dataset:
+    def read(self, columns: Mapping[str, str], on_error: str = "stop", threads: int = 1, by: str | None = None) -> Dataset:
         """Read columns.
 
         Args:
             columns: the column of each name.
             on_error: ``stop`` or ``skip``, for rows with a cell that is not a finite number.
             threads: the number of threads that read.
+            by: a column of text or numbers, whose values are the groups of the rows.
 
         Raises:
             DataError: if a cell is not a finite number and ``on_error`` is ``stop``.
             UsageError: if a column does not exist or occurs twice, or a further file does not have it.
         """
         wanted = {name: self.spelled(column) for name, column in columns.items()}
+        group = None if by is None else self.spelled(by)
         counts = Counter(self.names)
-        for column in wanted.values():
+        for column in (*wanted.values(), *([group] if group else [])):
             if column not in counts:
                 hint = suggestion(column, self.names) or f"its columns: {', '.join(self.names) or 'none'}"
                 raise UsageError(f"{self.name} has no column '{column}'", hint=hint)
             if counts[column] > 1:
                 raise UsageError(f"{self.name} has more than one column '{column}'", hint="rename one of them in the file")
         if self._inputs is None:
-            rows = len(next(iter(self._arrays.values()), []))
-            found = Dataset({name: self._arrays[column] for name, column in wanted.items()}, [("row", range(1, rows + 1))])
+            found, labels = self._from_arrays(wanted, group)
         else:
-            found = self._from_files(wanted, on_error, threads)
+            found, labels = self._from_files(wanted, on_error, threads, group)
+        if group is not None:
+            found = found._replace(groups=_groups(group.strip(), labels))
         return _finite(found, wanted, on_error)
 
     def close(self) -> None:
@@ -138,30 +156,62 @@ class Source:
         if self._inputs is not None:
             self._first.close()
 
-    def _from_files(self, wanted: Mapping[str, str], on_error: str, threads: int) -> Dataset:
+    def _from_arrays(self, wanted: Mapping[str, str], by: str | None) -> tuple[Dataset, list[Any]]:
+        columns = {name: _array(column, self._arrays[column]) for name, column in wanted.items()}
+        labels = [] if by is None else np.asarray(self._arrays[by]).tolist()
+        lengths = {name: len(column) for name, column in columns.items()} | ({by: len(labels)} if by is not None else {})
+        if len(set(lengths.values())) > 1:
+            shown = ", ".join(f"{name} {length}" for name, length in lengths.items())
+            raise ShapeError(f"the columns have different lengths: {shown}")
+        return Dataset(columns, [("row", range(1, max(lengths.values(), default=0) + 1))]), labels
+
+    def _from_files(self, wanted: Mapping[str, str], on_error: str, threads: int, by: str | None) -> tuple[Dataset, list[Any]]:
         assert self._inputs is not None
         used = tuple(dict.fromkeys(wanted.values()))
+        kept = () if by is None else (by,)
         blocks: list[Block] = []
         for i, path in enumerate(self._inputs.paths):
             reader = self._inputs.open(path) if i else self._first
             try:
-                missing = [column for column in used if column not in reader.columns]
+                missing = [column for column in (*used, *kept) if column not in reader.columns]
                 if missing:
                     message = f"{reader.name} has no column '{missing[0]}', but {self.name} has"
                     raise UsageError(message, hint="fit these files separately")
-                blocks.extend(_blocks(reader, ReadRequest(used, on_error=on_error), threads))
+                blocks.extend(_blocks(reader, ReadRequest(used, kept, text=True, on_error=on_error), threads))
             finally:
                 reader.close()
         columns = {
             name: np.concatenate([np.zeros(0), *(block.numbers[column] for block in blocks)]) for name, column in wanted.items()
         }
         first = next((block.first_bad for block in blocks if block.bad), "")
-        return Dataset(columns, [(block.where, block.lines) for block in blocks], sum(block.bad for block in blocks), first)
+        labels = [] if by is None else [label for block in blocks for label in python_values(block.columns[by])]
+        places = [(block.where, block.lines) for block in blocks]
+        return Dataset(columns, places, sum(block.bad for block in blocks), first), labels
 
 
 def _blocks(reader: Reader, request: ReadRequest, threads: int) -> list[Block]:
-    reader.only = list(request.numbers)
+    reader.only = [*request.numbers, *request.kept]
     return list(ordered(lambda piece: reader.block(piece, request), reader.pieces(), threads if reader.parallel else 1))
+
+
+def _groups(name: str, values: list[Any]) -> Groups:
+    """Return the groups of rows with the same value; texts become numbers if all are written as Python writes numbers."""
+    labels = list(dict.fromkeys(values))
+    places = {value: i for i, value in enumerate(labels)}
+    numbers = [_as_number(label) for label in labels]
+    codes = np.fromiter((places[value] for value in values), np.intp, len(values))
+    return Groups(name, labels if None in numbers else numbers, codes)
+
+
+def _as_number(label: Any) -> Any:
+    """Return the number that a text is, if no digit is lost, or ``None``; return other values unchanged."""
+    for kind in (int, float) if isinstance(label, str) else ():
+        try:
+            if str(kind(label)) == label and math.isfinite(kind(label)):
+                return kind(label)
+        except ValueError:
+            continue
+    return None if isinstance(label, str) else label
 
 
 def _array(name: str, value: ArrayLike) -> Vector:
@@ -179,11 +229,15 @@ def _finite(found: Dataset, names: Collection[str], on_error: str) -> Dataset:
     good = np.ones(found.rows, bool)
     for column in found.columns.values():
         good &= np.isfinite(column)
+    if found.groups is not None:
+        empty = [i for i, label in enumerate(found.groups.labels) if label in (None, "") or str(label) == "nan"]
+        good &= ~np.isin(found.groups.codes, empty)
     if good.all():
         return found
     row = int(np.argmin(good))
-    name = next(name for name in names if not np.isfinite(found.columns[name][row]))
-    problem = f"{found.place(row)}: column '{name}' is {found.columns[name][row]}"
+    name = next((name for name in names if not np.isfinite(found.columns[name][row])), None)
+    what = f"'{name}' is {found.columns[name][row]}" if name else f"'{found.groups and found.groups.name}' is empty"
+    problem = f"{found.place(row)}: column {what}"
     if on_error == "stop":
         raise DataError(problem, hint=f"use {setting('on_error', 'skip')} to leave out such rows")
     kept = found.only(good)

@@ -48,6 +48,7 @@ def problem_of(
     loss: str | None = None,
     threads: int | None = None,
     on_error: str = "stop",
+    by: str | None = None,
 ) -> Problem:
     """Return the problem that the arguments of ``fit`` describe; see there."""
     if sigma is not None and weights is not None:
@@ -83,7 +84,7 @@ def problem_of(
             raise _no_data(source, parameters)
         ranges.update({name: None for name in parameters if name not in starts and name not in ranges})
         _check_free(parameters, ranges, statements, source)
-        table = source.read(used, on_error, threads or 1)
+        table = source.read(used, on_error, threads or 1, by)
     finally:
         source.close()
     start = {name: starts.get(name, 1.0) for name in parameters}

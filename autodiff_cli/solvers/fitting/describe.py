@@ -77,12 +77,13 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
     found.curvature = _curvature(problem, point, facts)
     relative = "weights" if problem.scale is not None else "residuals"
     found.scaled = "sandwich" if not problem.loss.plain else "sigma" if problem.absolute else relative
-    found.noted = _notes(problem)
+    found.noted = notes_on_problem(problem)
     found.outliers = _outliers(problem, point, found.residual["std"])
     return found
 
 
-def _notes(problem: Problem) -> list[Note]:
+def notes_on_problem(problem: Problem) -> list[Note]:
+    """Return the notes on names that do not occur, on rows that were left out, and on slow evaluation."""
     data = problem.data
     found = [note("unused", f"'{name}' does not occur in the model") for name in problem.unused]
     outside = [name for name, p, at in zip(problem.free, problem.first, problem.box.inside(problem.first), strict=True) if p != at]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.fitting.arguments import problem_of
 from autodiff_cli.solvers.fitting.describe import described, judge
 from autodiff_cli.solvers.fitting.engine.minimize import Minimizer, Step
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.bounds import Interval
     from autodiff_cli.solvers.fitting.arguments import Start
+    from autodiff_cli.solvers.fitting.group_result import GroupFit
 
 MOST_STEPS = 10_000
 
@@ -47,7 +49,8 @@ def fit(
     profile: bool = False,
     threads: int | None = None,
     on_error: str = "stop",
-) -> Fit:
+    by: str | None = None,
+) -> Fit | GroupFit:
     """Fit the parameters of a model to data by nonlinear least squares.
 
     Args:
@@ -71,24 +74,38 @@ def fit(
             confidence and prediction bands.
         profile: whether to compute profile intervals, which need not be symmetric.
         threads: the number of threads; by default one for each processor.
-        on_error: ``stop`` or ``skip``, for rows with a cell that is not a finite number.
+        on_error: ``stop`` or ``skip``, for rows with a cell that is not a finite number, and for groups without a fit.
+        by: a column of text or numbers; the rows with each of its values are fitted separately.
 
     Returns:
-        a ``Fit``; its attribute ``converged`` says whether the solution passed every check.
+        a ``Fit``, or with ``by`` a ``GroupFit``, whose ``groups`` are the results of the groups; the attribute ``converged``
+        says whether the solution passed every check.
 
     Raises:
         AutodiffError: if the model or the data are invalid, or the model is not finite at the start.
     """
     problem = problem_of(
         expression, data, at=at, const=const, let=let, sigma=sigma, weights=weights, fix=fix, bounds=bounds, tie=tie, loss=loss,
-        threads=threads, on_error=on_error,
+        threads=threads, on_error=on_error, by=by,
     )  # fmt: skip
+    if by is not None:
+        from autodiff_cli.solvers.fitting.groups import fit_groups
+
+        _refuse("by", trace=trace, derive=derive, predict=predict, profile=profile)
+        return fit_groups(problem, level=level, max_steps=max_steps, forgiving=on_error == "skip")
     result = solved(problem, level=level, max_steps=max_steps, trace=trace)
     if result.converged:
         result.derived = derived(result, derive)
         result.profiles = profiles(result) if profile else {}
         result.prediction = None if predict is None else predicted(result, predict)
     return result
+
+
+def _refuse(name: str, **others: object) -> None:
+    """Raise an error if a setting is used that a fit of groups does not have."""
+    for other, value in others.items():
+        if value:
+            raise UsageError(f"{setting(other)} and {setting(name)} exclude each other", hint="fit the rows of one group")
 
 
 def solved(problem: Problem, *, level: float = 0.95, max_steps: int = MOST_STEPS, trace: bool = False) -> Fit:

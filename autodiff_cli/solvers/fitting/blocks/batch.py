@@ -45,18 +45,20 @@ class Linears(NamedTuple):
     @property
     def gradient(self) -> Matrix:
         """The gradients, of shape (B, n)."""
-        return np.einsum("bij,bi->bj", self.factor, self.image)
+        found: Matrix = np.einsum("bij,bi->bj", self.factor, self.image)
+        return found
 
     @property
     def norms(self) -> Matrix:
         """The norms of the columns of the Jacobian matrices, of shape (B, n)."""
-        return np.sqrt(np.einsum("bij,bij->bj", self.factor, self.factor))
+        found: Matrix = np.sqrt(np.einsum("bij,bij->bj", self.factor, self.factor))
+        return found
 
     @property
     def finite(self) -> Mask:
         """Whether all numbers of a block are finite."""
-        sums = self.factor.sum((1, 2)) + self.image.sum(1) + self.rest + self.value
-        return np.isfinite(sums)
+        found: Mask = np.isfinite(self.factor.sum((1, 2)) + self.image.sum(1) + self.rest + self.value)
+        return found
 
     @property
     def offset(self) -> Vector:
@@ -84,7 +86,7 @@ class Linears(NamedTuple):
         rows[:, :n, n] = self.image
         rows[:, n, n] = self.rest
         rows[:, n + 1 :, :n] = np.eye(n) * ~free[:, None, :]
-        return split(np.linalg.qr(rows, mode="r"), self.value)  # type: ignore[arg-type]
+        return split(triangles(rows), self.value)
 
 
 class Quadratics(NamedTuple):
@@ -103,7 +105,8 @@ class Quadratics(NamedTuple):
     @property
     def finite(self) -> Mask:
         """Whether all numbers of a block are finite."""
-        return np.isfinite(self.value + self.gradient.sum(1) + self.hessian.sum((1, 2)))
+        found: Mask = np.isfinite(self.value + self.gradient.sum(1) + self.hessian.sum((1, 2)))
+        return found
 
 
 class Prior(NamedTuple):
@@ -184,6 +187,14 @@ class Batch:
             np.einsum("bii->bi", hessian[:, :k, :k])[:] += self.prior.weight**2
         return Quadratics(value, gradient, hessian)
 
+    def scores(self, p: Matrix) -> tuple[Stack, Vector]:
+        """Return the sums of the products of the derivatives of the loss, of shape (B, n, n), and of the squared residuals."""
+        out = self._rows("jacobian", p)
+        n = p.shape[1]
+        first = out[:-1] * self.loss.first(out[-1])
+        products = self._sums((first[:, None] * first).reshape(n * n, -1)).T.reshape(-1, n, n)
+        return products, self._sums(out[-1] ** 2)
+
     def _rows(self, kind: str, p: Matrix, direction: Matrix | None = None) -> Matrix:
         """Return the scaled results of the model for all rows; see ``Model.blocks``."""
         own = np.repeat(p.T, self.sizes, axis=1)
@@ -212,9 +223,16 @@ class Batch:
             places = np.arange(size)
             numbers = np.where(places < self.sizes[blocks, None], self.starts[blocks, None] + places, len(table) - 1)
             stack = np.concatenate([table[numbers], extra[blocks]], axis=1)
-            factors = np.linalg.qr(stack, mode="r")
+            factors = triangles(stack)
             found[blocks, : factors.shape[1]] = factors
         return found
+
+
+def triangles(stack: Stack) -> Stack:
+    """Return the triangular factor of each matrix of a stack."""
+    found = np.linalg.qr(stack, mode="r")
+    assert isinstance(found, np.ndarray)
+    return found
 
 
 def split(factors: Stack, value: Vector) -> Linears:

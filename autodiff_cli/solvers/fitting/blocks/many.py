@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.solvers.fitting.blocks.batch import Batch, Linears, Quadratics
+from autodiff_cli.data.pipeline import ordered
+from autodiff_cli.solvers.fitting.blocks.batch import Batch, Linears, Quadratics, triangles
 from autodiff_cli.solvers.fitting.engine.minimize import ACCELERATION, DAMPING, EPSILON, MOST_NEWTON, NEAR, Box
 from autodiff_cli.solvers.fitting.engine.proof import ENOUGH_DIGITS, NEIGHBOURS, SINGULAR, SMALL_OFFSET
 
@@ -23,8 +24,12 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
     Numbers = NDArray[np.intp]
 
+CHUNK = 1 << 15
+"""The number of rows that one thread computes at a time."""
+SAME = 1e-9
+"""The relative difference of objectives above which one of two minima is smaller."""
 RUNNING, CONVERGED, STALLED, MOST, NOT_FINITE = range(5)
-"""How a minimisation ended: at a minimum; without a further decrease; after the maximum number of steps; or not finite at the start."""
+"""How a minimisation ended: at a minimum, without a further decrease, after the most steps, or not finite at the start."""
 
 
 class Outcomes(NamedTuple):
@@ -34,13 +39,52 @@ class Outcomes(NamedTuple):
         point: the best points, of shape (B, n).
         value: the objectives there: B numbers.
         steps: the numbers of accepted steps.
+        evaluations: the numbers of points at which values or derivatives were computed.
         ended: how each ended, such as ``CONVERGED``.
     """
 
     point: Matrix
     value: Vector
     steps: Numbers
+    evaluations: Numbers
     ended: Numbers
+
+
+class Minima(NamedTuple):
+    """The minima of B problems, and the facts about them, computed afresh; see ``engine.proof.Proof``.
+
+    Attributes:
+        point: the points, of shape (B, n).
+        value: the objectives: B numbers.
+        steps: the numbers of accepted steps.
+        evaluations: the numbers of points at which values or derivatives were computed.
+        ended: how each minimisation ended, such as ``CONVERGED``.
+        rest: the norms of the residuals.
+        inverse: the inverse matrices of J'J, of shape (B, n, n), or for a robust loss the covariance matrices times the degrees
+            of freedom; nan for parameters that are held or not determined.
+        free: which parameters are not held at a bound, of shape (B, n).
+        finite: whether all derivatives are finite.
+        positive: whether the Hessians are positive definite.
+        determined: whether the data determine all free parameters.
+        offset: the relative offsets.
+        digits: the numbers of certain digits of the parameters, of shape (B, n); nan for a parameter that is held.
+        minimum: whether the point is proven to be a local minimum, to rounding.
+    """
+
+    point: Matrix
+    value: Vector
+    steps: Numbers
+    evaluations: Numbers
+    ended: Numbers
+    rest: Vector
+    inverse: Stack
+    free: Mask
+    finite: Mask
+    positive: Mask
+    determined: Mask
+    offset: Vector
+    digits: Matrix
+    minimum: Mask
 
 
 class Descent:
@@ -61,7 +105,7 @@ class Descent:
         self.damping, self.growth = np.full(count, DAMPING), np.full(count, 2.0)
         self.scale = np.zeros_like(self.point)
         self.near = np.full(count, NEAR)
-        self.steps, self.tried = np.zeros(count, np.intp), np.zeros(count, np.intp)
+        self.steps, self.tried, self.evaluations = np.zeros(count, np.intp), np.zeros(count, np.intp), np.ones(count, np.intp)
         self.ended = np.where(self.linear.finite, RUNNING, NOT_FINITE)
 
     def run(self) -> Outcomes:
@@ -73,7 +117,7 @@ class Descent:
             self.ended[active[~good]] = leaving[~good]
             again = active[~good & (leaving == RUNNING)]
             self.near[again] = np.where(self.near[again] > 1e-12, self.near[again] * 1e-2, 0.0)
-        return Outcomes(self.point, self.linear.value, self.steps, self.ended)
+        return Outcomes(self.point, self.linear.value, self.steps, self.evaluations, self.ended)
 
     def _levenberg(self, blocks: Numbers) -> Numbers:
         """Take Levenberg-Marquardt steps until each problem is near a minimum, or cannot go on; return how each ended."""
@@ -86,7 +130,9 @@ class Descent:
             self.scale[active] = np.maximum(self.scale[active], linear.norms)
             reduced = linear.of(free)
             exhausted = self.tried[active] >= self.most
-            done = exhausted | ~free.any(1) | (reduced.offset <= self.near[active]) | (linear.value == 0)
+            final = ~free.any(1) | (reduced.offset <= 0) | (linear.value == 0)
+            done = exhausted | final | (reduced.offset <= self.near[active])
+            ended[active[final]] = STALLED
             ended[active[exhausted]] = MOST
             d = np.where(self.scale[active] > 0, self.scale[active], 1.0)
             step, predicted, usable = damped_steps(part, point, reduced, free, d, self.damping[active])
@@ -96,6 +142,7 @@ class Descent:
             ended[active[stalled]] = STALLED
             done |= stalled
             new = part.linear(trial)
+            self.evaluations[active] += 2
             with np.errstate(all="ignore"):
                 gain = np.where(predicted > 0, (linear.value - new.value) / predicted, -1.0)
             accepted = usable & ~done & (gain > 0) & new.finite
@@ -121,6 +168,7 @@ class Descent:
         active, part = np.arange(count), self.batch.only(blocks)
         for _ in range(MOST_NEWTON):
             at = part.quadratic(point[active])
+            self.evaluations[blocks[active]] += 1
             p = point[active]
             free = self.box.free(p, at.gradient)
             step, scaled, positive = newton_steps(at, free)
@@ -151,14 +199,16 @@ class Descent:
         return good
 
 
-def damped_steps(batch: Batch, point: Matrix, linear: Linears, free: Mask, d: Matrix, damping: Vector) -> tuple[Matrix, Vector, Mask]:
+def damped_steps(
+    batch: Batch, point: Matrix, linear: Linears, free: Mask, d: Matrix, damping: Vector
+) -> tuple[Matrix, Vector, Mask]:
     """Return the damped steps with their accelerations, the predicted decreases, and which steps can be used."""
     count, n = point.shape
     rows = np.zeros((count, 2 * n, n + 1))
     rows[:, :n, :n] = linear.factor / d[:, None, :]
     rows[:, :n, n] = -linear.image
     rows[:, n:, :n] = np.sqrt(damping)[:, None, None] * np.eye(n)
-    factor = np.linalg.qr(rows, mode="r")[:, :n]
+    factor = triangles(rows)[:, :n]
     with np.errstate(all="ignore"):
         scaled = _solve(factor[:, :, :n], factor[:, :, n])
         predicted = 0.5 * np.einsum("bi,bi->b", scaled, damping[:, None] * scaled - linear.gradient / d)
@@ -197,61 +247,101 @@ def cholesky(matrices: Stack) -> tuple[Stack, Mask]:
 
 
 def _solve(matrices: Stack, right: Matrix) -> Matrix:
-    found: Matrix = np.linalg.solve(matrices, right[:, :, None])[:, :, 0]
-    return found
+    return np.asarray(np.linalg.solve(matrices, right[:, :, None])[:, :, 0], float)
 
 
-class Proofs(NamedTuple):
-    """The facts about a point of each problem; see ``engine.proof.Proof``.
+def best(batch: Batch, start: Matrix, box: Box, most: int = 10_000, threads: int = 1) -> Minima:
+    """Return the minima of all problems, and the facts about them.
 
-    Attributes:
-        linear: the linear problems of the free parameters.
-        free: which parameters are not held at a bound, of shape (B, n).
-        finite: whether all derivatives are finite.
-        positive: whether the Hessians are positive definite.
-        determined: whether the data determine all free parameters.
-        offset: the relative offsets.
-        digits: the numbers of certain digits of the parameters, of shape (B, n); nan for a parameter that is held.
+    Each problem is minimised from its start, and then from the minimum of its predecessor.  The smaller minimum counts, and the
+    first if they are equal to rounding.  The result does not depend on the number of threads.
+
+    Args:
+        batch: the problems.
+        start: the start of all problems: n numbers.
+        box: the bounds of the n parameters.
+        most: the maximum number of steps of each problem from each start.
+        threads: the number of threads.
     """
+    first = minima(batch, np.tile(start, (len(batch.sizes), 1)), box, most, threads)
+    solved = np.flatnonzero(first.minimum)
+    if len(solved) == 0 or len(batch.sizes) == 1:
+        return first
+    numbers = np.arange(len(batch.sizes))
+    before = np.searchsorted(solved, numbers) - 1
+    nearest = np.where(before >= 0, solved[before], solved[np.minimum(before + 1, len(solved) - 1)])
+    second = minima(batch, first.point[nearest], box, most, threads)
+    with np.errstate(all="ignore"):
+        smaller = second.value < first.value * (1 - SAME)
+    better = second.minimum & (~first.minimum | smaller)
+    found = Minima(*(np.where(better.reshape(-1, *[1] * (a.ndim - 1)), b, a) for a, b in zip(first, second, strict=True)))
+    return found._replace(evaluations=first.evaluations + second.evaluations)
 
-    linear: Linears
-    free: Mask
-    finite: Mask
-    positive: Mask
-    determined: Mask
-    offset: Vector
-    digits: Matrix
 
-    @property
-    def minimum(self) -> Mask:
-        """Whether the point is proven to be a local minimum, to rounding."""
-        certain = np.where(self.free, self.digits, np.inf).min(1) >= ENOUGH_DIGITS
-        return self.finite & self.positive & self.determined & ((self.offset <= SMALL_OFFSET) | certain)
+def minima(batch: Batch, start: Matrix, box: Box, most: int, threads: int) -> Minima:
+    """Return the minima of all problems from their starts, of shape (B, n), and the facts about them."""
+    ends = np.cumsum(batch.sizes)
+    cuts = np.unique(np.searchsorted(ends, np.arange(CHUNK, ends[-1], CHUNK)))
+    parts = np.split(np.arange(len(ends)), cuts)
+
+    def work(blocks: Numbers) -> Minima:
+        part = batch.only(blocks)
+        with np.errstate(all="ignore"):
+            outcome = Descent(part, start[blocks], box, most).run()
+            return facts(part, outcome, box)
+
+    found = list(ordered(work, [part for part in parts if len(part)], threads))
+    return Minima(*map(np.concatenate, zip(*found, strict=True)))
 
 
-def proofs(batch: Batch, point: Matrix, box: Box) -> Proofs:
-    """Return the facts about a point of each problem, computed afresh."""
+def facts(batch: Batch, outcome: Outcomes, box: Box) -> Minima:
+    """Return the facts about the points at which minimisations ended."""
+    point = outcome.point
     n = point.shape[1]
     at, linear = batch.quadratic(point), batch.linear(point)
     finite = at.finite & linear.finite
     free = np.where(finite[:, None], box.free(point, at.gradient), True)
     step, _, positive = newton_steps(at, free)
     linear = linear.of(free)
+    full = determined(linear, finite)
     target = point + step
     error = np.abs(step) + np.spacing(np.abs(target))
-    spread = np.zeros_like(point)
     signs = np.where(np.arange(n) % 2, -1.0, 1.0)
     for side in NEIGHBOURS:
         near = point + free * side * signs * 4 * np.spacing(np.abs(point))
         other = batch.quadratic(near)
         moved, _, good = newton_steps(other, free)
-        spread = np.maximum(spread, np.where((good & other.finite)[:, None], np.abs(near + moved - target), np.inf))
+        error = np.maximum(error, np.abs(step) + np.where((good & other.finite)[:, None], np.abs(near + moved - target), np.inf))
     count = free.sum(1)
-    dof = np.maximum(batch.sizes - count, 1)
-    with np.errstate(all="ignore"):
-        offset = linear.offset / np.sqrt(np.maximum(count, 1)) * np.sqrt(dof)
-        digits = np.clip(-np.log10((error + spread) / np.where(point == 0, 1.0, np.abs(point))), 0, 16)
-    return Proofs(linear, free, finite, positive, determined(linear, finite), offset, np.where(free, digits, np.nan))
+    offset = linear.offset / np.sqrt(np.maximum(count, 1)) * np.sqrt(np.maximum(batch.sizes - count, 1))
+    digits = np.clip(-np.log10(error / np.where(point == 0, 1.0, np.abs(point))), 0, 16)
+    d = linear.norms * free
+    certain = np.linalg.norm(d * error, axis=1) <= 10**-ENOUGH_DIGITS * np.linalg.norm(d * point, axis=1)
+    known = free & (finite & full & positive)[:, None]
+    pairs = known[:, :, None] & known[:, None, :]
+    if batch.loss.plain:
+        half = np.linalg.inv(np.where((finite & full)[:, None, None], linear.factor, np.eye(n)))
+        inverse, rest = half @ np.swapaxes(half, 1, 2), linear.rest
+    else:  # see statistics.sandwich
+        bread = np.linalg.inv(np.where(pairs, at.hessian, np.eye(n)))
+        products, squares = batch.scores(point)
+        inverse, rest = bread @ np.where(pairs, products, 0.0) @ bread * batch.sizes[:, None, None], np.sqrt(squares)
+    return Minima(
+        point=point,
+        value=at.value,
+        steps=outcome.steps,
+        evaluations=outcome.evaluations + 2 + len(NEIGHBOURS),
+        ended=outcome.ended,
+        rest=rest,
+        inverse=np.where(pairs, inverse, np.nan),
+        free=free,
+        finite=finite,
+        positive=positive,
+        determined=full,
+        offset=offset,
+        digits=np.where(free, digits, np.nan),
+        minimum=finite & positive & full & ((offset <= SMALL_OFFSET) | certain),
+    )
 
 
 def determined(linear: Linears, finite: Mask) -> Mask:

@@ -1,0 +1,61 @@
+"""The result of a fit for each group of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from autodiff_cli.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from autodiff_cli.command_result import Named, Record
+    from autodiff_cli.solvers.fitting.problem import Problem
+
+    Vector = NDArray[np.float64]
+
+
+class GroupFit(Solution):
+    """The result of ``fit`` for each group of rows.
+
+    Attributes:
+        problem: the problem that was solved.
+        by: the name of the column of the groups.
+        labels: its value in each group, in order of first appearance.
+        level: the confidence level of the intervals.
+        groups: the row of each group: its label, the value of each parameter ``b``, its standard error ``u_b``, std, rss, dof,
+            rows, converged and verdict.
+        scaled: what the standard errors are scaled by: ``residuals``, ``sigma``, ``weights`` or ``sandwich``.
+    """
+
+    groups: list[Record]
+
+    def __init__(self, problem: Problem, labels: list[Any], level: float) -> None:
+        super().__init__("fit", problem.expression)
+        assert problem.data.groups is not None
+        self.problem, self.by, self.labels, self.level = problem, problem.data.groups.name, labels, level
+        relative = "weights" if problem.scale is not None else "residuals"
+        self.scaled = "sandwich" if not problem.loss.plain else "sigma" if problem.absolute else relative
+
+    def record(self, values: Vector, errors: Vector, verdict: str = "minimum", **numbers: float) -> Record:
+        """Return the row of a group without its label, from the values and standard errors of the free parameters."""
+        record: Record = {name: self.problem.start[name] for name in self.problem.fixed}
+        for name, value, error in zip(self.problem.free, values.tolist(), errors.tolist(), strict=True):
+            record |= {name: value, f"u_{name}": error}
+        return {**record, **numbers, "converged": verdict == "minimum", "verdict": verdict}
+
+    def set_groups(self, records: list[Record]) -> None:
+        """Set the rows of all groups, in order."""
+        key = self.by if records and self.by not in records[0] else "group"
+        self.groups = [{key: label, **record} for label, record in zip(self.labels, records, strict=True)]
+
+    def answer(self) -> Record:
+        return {"by": self.by, "groups": self.groups, "errors_from": self.scaled, "level": self.level}
+
+    def numbers(self) -> list[Named]:
+        names = [*self.problem.start]
+        return [(f"{name}[{label}]", row[name]) for label, row in zip(self.labels, self.groups, strict=True) for name in names]
+
+    def records(self) -> list[Record]:
+        return self.groups
