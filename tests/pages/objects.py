@@ -235,6 +235,38 @@ KEYS: dict[str, tuple[str, str]] = {
     "complete": (FLAG, "with `--over`: whether it is proven that the range has no other roots"),
     "roots": ("list of objects", "with `--over` and `--all`: the roots, with the value of each unknown"),
     "root.steps": ("integer", "the number of accepted steps"),
+    "fit.verdict": (TEXT, "`minimum`, `saddle`, `singular` or `not_converged`"),
+    "fit.steps": ("integer", "the number of accepted steps"),
+    "parameters": (
+        "object by parameter",
+        "the `value`, the `std_error` and the `interval` of each parameter, or null; its `start`; whether it is `fixed`; and "
+        "`at_bound`: `lower`, `upper` or null",
+    ),
+    "covariance": ("object by parameter, of objects by parameter", "the covariance matrix"),
+    "correlation": ("object by parameter, of objects by parameter", "the correlation matrix"),
+    "fit.residual": (
+        "object",
+        "`rss`, the weighted residual sum of squares; `std`, the residual standard deviation; `dof`, the degrees of freedom; "
+        "`rows`, the number of rows",
+    ),
+    "statistics": ("object", "`r2`, `aic`, `aicc` and `bic`; with `--sigma` also `chi2`, `reduced_chi2` and `p`; else null"),
+    "fit.digits": ("integer or null", "the number of certain digits of the worst parameter"),
+    "errors_from": (
+        TEXT,
+        "the source of the standard errors: `residuals` or `weights` if they are scaled by `std`, `sigma`, or `sandwich` for a "
+        "robust loss",
+    ),
+    "fit.level": ("number", "the confidence level of the intervals"),
+    "offset": ("number", "the relative offset of Bates and Watts"),
+    "fit.condition": ("number", "the condition number of the Jacobian with scaled columns"),
+    "curvature": (
+        "object or null",
+        "the curvatures `parameters` and `intrinsic`, and `linear`: whether linear intervals can be trusted",
+    ),
+    "outliers": ("list of objects", "the largest residuals"),
+    "outliers[].row": ("integer", "the line of the file, or the number of the row"),
+    "outliers[].place": (TEXT, "the row in words"),
+    "outliers[].standardized": ("number", "the residual in standard deviations"),
     "notes": ("list of objects", "caveats of the result"),
     "notes[].kind": (
         TEXT,

@@ -63,7 +63,7 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
             "fixed": name in problem.fixed,
             "at_bound": ("lower" if value <= problem.bounds[name][0] else "upper") if held else None,
         }
-    for name, record in zip(problem.ties, derived(found, problem.ties, k), strict=True):
+    for name, record in zip(problem.ties, derived(found, problem.ties), strict=True):
         error = np.nan if record["std_error"] is None else record["std_error"]
         found.values[name], found.errors[name] = record["value"], error
         found.parameters[name] = {**_estimate(record["value"], error, k), "start": None, "fixed": False, "at_bound": None}
