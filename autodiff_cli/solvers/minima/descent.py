@@ -25,6 +25,8 @@ _DEEP = 1e12
 _TOO_GOOD = 2.5
 """A ratio of the decrease to that of the model above which a step has left the surroundings of the point, as over a pole."""
 _LEAST_SCALE = 1e-6
+_MOST_PRODUCTS = 20
+"""The largest mean number of Hessian-vector products for each of the allowed trials."""
 _SMALLEST = 1e-3 * EPS
 
 
@@ -74,7 +76,9 @@ def projected(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Vector:
     return np.where(outward(x, gradient, low, high), 0.0, gradient)
 
 
-def descend(function: Smooth, x: Vector, most: int, tolerance: float = 0.0, report: Report | None = None) -> Descended:
+def descend(
+    function: Smooth, x: Vector, most: int, tolerance: float = 0.0, report: Report | None = None, typical: Vector | None = None
+) -> Descended:
     """Minimize a function from a point at which its value and gradient are finite.
 
     The step minimizes the quadratic model with the exact Hessian in a trust region, scaled by the largest curvatures so far
@@ -87,14 +91,15 @@ def descend(function: Smooth, x: Vector, most: int, tolerance: float = 0.0, repo
         most: the largest number of trials.
         tolerance: the norm of the projected gradient at which the descent ends early.
         report: the function that receives each accepted step.
+        typical: the sizes of the variables; by default, those of the start.
     """
-    return _Descent(function, x, report).run(most, tolerance)
+    return _Descent(function, x, report, np.abs(x) if typical is None else typical).run(most, tolerance)
 
 
 class _Descent:
     """The state of a descent."""
 
-    def __init__(self, function: Smooth, x: Vector, report: Report | None) -> None:
+    def __init__(self, function: Smooth, x: Vector, report: Report | None, typical: Vector) -> None:
         self.function = function
         self.report = report
         self.low, self.high = function.low, function.high
@@ -104,18 +109,21 @@ class _Descent:
         self.value = function.value(x)
         self.gradient = function.gradient(x)
         self.height = abs(self.value)
-        self.typical = np.abs(x)
+        self.typical = typical
         self.scale = np.ones(len(x))
         self.steps = 0
+        self.products = 0
         self.lengths: list[float] = []
         self.last: Vector | None = None
 
     def run(self, most: int, tolerance: float) -> Descended:
         """Descend until no step reduces the value, or at most ``most`` trials."""
         self._refresh()
-        radius = 0.5 * float(np.linalg.norm(self.scale * (self.x if self.x.any() else 1.0)))
+        radius = 0.5 * float(np.linalg.norm(self.scale * (self.typical if self.typical.any() else 1.0)))
         far = _FAR * max(1.0, float(np.abs(self.x).max()))
         for _ in range(most):
+            if self.products > _MOST_PRODUCTS * most:
+                break
             slope = projected(self.x, self.gradient, self.low, self.high)
             lowest = self.dense and not slope.any() and not self.bounded and self._lowest() < 0
             if (not slope.any() and not lowest) or np.linalg.norm(slope) < tolerance or self._vanishes(slope):
@@ -142,7 +150,8 @@ class _Descent:
                 noise = 8 * EPS * max(abs(self.value), abs(value))
                 if expected <= noise and abs(change) <= 4 * noise:
                     # The values differ by rounding only: the gradient decides.
-                    better = self._size(trial, gradient) < 0.5 * self._size(self.x, self.gradient)
+                    share = 0.5 if length < 0.9 * radius else 0.95
+                    better = self._size(trial, gradient) < share * self._size(self.x, self.gradient)
                     ratio = 1.0 if better else 0.0
                     if not better:
                         return self._end("stationary")
@@ -218,7 +227,10 @@ class _Descent:
         return float(values[0]) if values[0] < -len(values) * EPS * np.abs(values).max() else 0.0
 
     def _product(self, direction: Vector) -> Vector:
-        return np.asarray(self.hessian @ direction) if self.dense else self.function.product(self.x, direction)
+        if self.dense:
+            return np.asarray(self.hessian @ direction)
+        self.products += 1
+        return self.function.product(self.x, direction)
 
     def _step(self, radius: float) -> Vector:
         scale = self.scale

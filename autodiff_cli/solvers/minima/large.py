@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MEMORY = 20
 _TRIALS = 3
+_MOST_RESTARTS = 100
 
 
 def descend_large(function: Smooth, x: Vector, most: int, tolerance: float = 0.0, report: Report | None = None) -> Descended:
@@ -37,7 +38,7 @@ def descend_large(function: Smooth, x: Vector, most: int, tolerance: float = 0.0
     with np.errstate(all="ignore"):
         done = optimize.minimize(value, x, jac=function.gradient, method="L-BFGS-B", bounds=bounds, options=options)
     better = np.isfinite(function.value(done.x)) and np.isfinite(function.gradient(done.x)).all()
-    ended = descend(function, done.x if better else x, most, tolerance, report)
+    ended = descend(function, done.x if better else x, most, tolerance, report, np.maximum(np.abs(x), np.abs(done.x)))
     return ended._replace(steps=ended.steps + int(done.nit))
 
 
@@ -66,12 +67,21 @@ def certify_large(problem: Problem, x: Vector, typical: Vector) -> Certificate:
     stationary = bool((np.abs(slope) <= rounding).all()) or small
     ends, vector = _extremes(product, free)
     error = 1e-6 * float(np.max(np.abs(ends)))
-    kind = (
-        "positive" if ends[0] > error else "semidefinite" if ends[0] >= -error else "negative" if ends[1] < -error else "indefinite"
-    )
+    kind = _definiteness(ends, error)
     value = problem.values(x)[0]
     active = Active(np.zeros(0, bool), fixed)
     return Certificate(x, value, none, gradient, active, 0.0, stationary, True, ends, error, kind, vector, step)
+
+
+def _definiteness(ends: Vector, error: float) -> str:
+    """Return the kind of curvature from the lowest and the highest eigenvalue."""
+    if np.isnan(ends).any():
+        return "unknown"
+    if ends[0] > error:
+        return "positive"
+    if ends[0] >= -error:
+        return "semidefinite"
+    return "negative" if ends[1] < -error else "indefinite"
 
 
 def _extremes(product: Product, free: Mask) -> tuple[Vector, Vector]:
@@ -93,7 +103,7 @@ def _extremes(product: Product, free: Mask) -> tuple[Vector, Vector]:
     start = np.random.default_rng(0).standard_normal(count)
     try:
         highest = linalg.eigsh(operator, 1, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)
-        lowest, vectors = linalg.eigsh(operator, 1, which="SA", v0=start, tol=1e-4, ncv=min(count, 40), maxiter=20 * count)
+        lowest, vectors = linalg.eigsh(operator, 1, which="SA", v0=start, tol=1e-4, ncv=min(count, 40), maxiter=_MOST_RESTARTS)
     except linalg.ArpackError:
         return np.array([np.nan, np.nan]), vector
     vector[free] = vectors[:, 0]

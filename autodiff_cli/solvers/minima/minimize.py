@@ -176,7 +176,8 @@ def _fill(result: Minimum, problem: Problem, search: Search) -> None:
         result.gradient_norm = float(np.linalg.norm(problem.slopes(search.x)[0])) if norm is None else norm
         return
     result.gradient_norm = found.gradient_norm
-    result.eigenvalues = np.sort(problem.sign * found.eigenvalues)
+    if np.isfinite(found.eigenvalues).all():
+        result.eigenvalues = np.sort(problem.sign * found.eigenvalues)
     result.eigenvalue_error = found.error
     result.multipliers = {
         each.text: problem.sign * float(value) for each, value in zip(problem.constraints, found.multipliers, strict=True)

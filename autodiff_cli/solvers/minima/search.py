@@ -162,7 +162,10 @@ class Search:
             return None
         if found.curvature in ("negative", "indefinite"):
             return self._saddle(found)
-        if found.curvature != "semidefinite" or found.active.fixed.any():
+        if found.curvature == "unknown":
+            self._failed("the gradient is zero within rounding, but the curvature could not be determined", "start elsewhere")
+            return None
+        if found.active.fixed.any() or self.problem.size > DENSE:
             self._flat(found.direction)
             return None
         around = probe(self.problem, found, self.typical)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 EPS = float(np.finfo(float).eps)
 _MOST_SECULAR = 100
+_MOST_CONJUGATE = 1_000
 
 
 def exact_step(hessian: Matrix, gradient: Vector, radius: float) -> Vector:
@@ -73,7 +74,7 @@ def conjugate_step(product: Product, gradient: Vector, radius: float, tolerance:
     residual, direction = gradient.copy(), -gradient
     square = float(residual @ residual)
     last = tolerance**2 * square
-    for _ in range(2 * len(gradient)):
+    for _ in range(min(2 * len(gradient), _MOST_CONJUGATE)):
         if square <= last:
             break
         image = product(direction)
