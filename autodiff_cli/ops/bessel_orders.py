@@ -40,8 +40,9 @@ def _values(kind: str, v: Array, x: Array) -> Any:
     if kind == "iv":
         tiny = (x > 0) & (x < 1e-30)
         if np.any(tiny):
-            first = from_scipy("rgamma")(v + 1) * np.exp(v * (np.log(np.where(tiny, x, 1.0)) - math.log(2)))
-            value = np.where(tiny & (v != np.floor(v)), first, value)[()]
+            order = np.where(v == np.floor(v), np.abs(v), v)
+            first = from_scipy("rgamma")(order + 1) * np.exp(order * (np.log(np.where(tiny, x, 1.0)) - math.log(2)))
+            value = np.where(tiny & np.isfinite(v), first, value)[()]
     elif kind != "kv":
         far = _is_far(v, x)
         if np.any(far):
