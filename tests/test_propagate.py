@@ -265,10 +265,33 @@ def test_correlations_that_no_distribution_has() -> None:
 
 def test_a_kink_and_a_pole() -> None:
     found = ad.propagate("abs(x)", {"x": "0(1)"})
-    assert [each["kind"] for each in found.notes] == ["kink"]
+    assert [each["kind"] for each in found.notes] == ["kink", "range"]
     with pytest.raises(NotSolved, match="a sensitivity is not finite") as caught:
         ad.propagate("1 + sqrt(x)", {"x": "0(1)"})
     assert caught.value.span == (4, 11)
+
+
+@pytest.mark.parametrize(
+    ("source", "x", "words"),
+    [
+        ("x if x > 0 else 0", "0.10(10)", ["differs from its expansion within two standard uncertainties of 'x'"]),
+        ("floor(x)", "0.50(30)", ["differs from its expansion"]),
+        ("floor(x)", "0.50(10)", []),
+        ("log(x)", "1.0(6)", ["first order is not enough", "is not finite within two standard uncertainties"]),
+        ("5e7 + x", "1(1)", []),
+        ("x**3", "1.00(3)", ["first order is not enough"]),
+    ],
+)
+def test_the_surroundings_of_the_estimates(source: str, x: str, words: list[str]) -> None:
+    notes = [each["message"] for each in ad.propagate(source, {"x": x}).notes]
+    assert len(notes) == len(words)
+    assert all(part in text for part, text in zip(words, notes, strict=True))
+
+
+def test_a_series_that_fails() -> None:
+    assert "negative" in ad.propagate("sin(x)", {"x": "0(3)"}).notes[0]["message"]
+    with pytest.raises(NotSolved, match="its variance is negative"):
+        ad.propagate("sin(x)", {"x": "0(3)"}, order=2)
 
 
 def test_the_command() -> None:

@@ -89,6 +89,7 @@ def test_columns_with_other_names() -> None:
         ("--u z=1", "'z', which is not a variable"),
         ("--u x=1", "stated twice, in --u and in the column 'u_x'"),
         ("--u x=1 --at x=1", "'x' is a column"),
+        ("--order 3", "must be 1 or 2"),
         ("--k 2", "does not apply to rows"),
         ("--monte-carlo 1000", "does not apply to rows"),
         ("--corr x,z=0.1", "not a quantity"),

@@ -176,6 +176,14 @@ def test_trials_outside_of_the_domain() -> None:
     assert any("were left out" in each["message"] for each in found.notes)
 
 
+def test_a_heavy_tail_does_not_hide_a_difference() -> None:
+    found = ad.propagate("1/x", {"x": "1.0(5)"}, monte_carlo=100_000)
+    assert found.monte_carlo["u"] > 10 * found.u  # the distribution does not have a variance
+    assert found.monte_carlo["agrees"] is False
+    certain = ad.propagate("x - y", {"x": "1(1)", "y": "1(1)"}, corr={"x,y": 1}, monte_carlo=1000)
+    assert certain.monte_carlo["agrees"] is True
+
+
 def test_several_outputs_and_an_expression_that_cannot_be_traced() -> None:
     found = ad.propagate("a + b; solve([[a, 1], [1, 3]], [1, 2])[0]", {"a": "2.00(1)", "b": "1.00(1)"}, monte_carlo=2000)
     for outcome in found.outputs:

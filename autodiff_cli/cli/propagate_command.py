@@ -75,6 +75,7 @@ _reading = options.together(
 @_reading
 @row_options.rows
 @options.strict
+@options.no_limits
 @options.quiet_notes
 def command(
     expr: str,
@@ -134,7 +135,7 @@ def command(
     out.emit(result, "autodiff_cli.solvers.uncertainty.tables:tables")
 
 
-_FILES = tuple(name for name in options.FORMATS if name in formats.WRITTEN)
+_FILES = tuple(name for name in options.FORMATS if formats.FORMATS[name].suffixes)
 
 
 def _over_rows(

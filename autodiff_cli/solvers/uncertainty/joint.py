@@ -57,6 +57,12 @@ class Joint(NamedTuple):
         return matrix
 
     @property
+    def excess(self) -> Vector:
+        """The fourth moment of each quantity divided by ``u**4``, minus 3; correlated quantities are normal."""
+        alone = np.count_nonzero(self.correlation, axis=1) == 1
+        return np.where(alone, [spread.excess for spread in self.spreads], 0.0)
+
+    @property
     def groups(self) -> list[list[int]]:
         """The quantities in groups that are not correlated with each other; the groups are in order of their first quantity."""
         left = list(range(len(self.x)))

@@ -12,12 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.errors import NotRecordable, UsageError, setting
+from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.ops.scipy_backend import from_scipy
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.system import System, Vector
     from autodiff_cli.solvers.uncertainty.joint import Joint
+
+
+def check_order(order: int) -> None:
+    """Raise an error unless an order is 1 or 2."""
+    if order not in (1, 2):
+        raise UsageError(f"the order must be 1 or 2, not {order}", hint=f"use {setting('order', '2')} for terms of second order")
 
 
 class SecondOrder(NamedTuple):
@@ -32,32 +38,26 @@ class SecondOrder(NamedTuple):
     variance: float
 
 
-def second_order(system: System, joint: Joint, i: int, gradient: Vector) -> SecondOrder:
+def second_order(system: System, joint: Joint, i: int, gradient: Vector, third: bool = True) -> SecondOrder:
     """Return the terms of second order of element i of the results of a system.
 
     The shift is ``tr(H V)/2``.  The variance is ``tr(H V H V)/2 + g V t`` for normal quantities, where ``t`` contains the third
     derivatives ``f_jkl`` contracted with ``V_kl``.  For a distribution with another fourth moment m, ``(m - 3*u**4)`` times
-    ``f_jj**2/4 + f_j*f_jjj/3`` is added.  Without third derivatives, their terms are left out.
+    ``f_jj**2/4 + f_j*f_jjj/3`` is added.  The terms with third derivatives are included if ``third`` is true.
     """
     covariance, u = joint.covariance, joint.u
     hessian = system.hessian(joint.x, np.eye(system.count)[i])
     product = hessian @ covariance
     variance = float(np.sum(product * product.T)) / 2
-    for group in joint.groups:
-        excess = joint.spreads[group[0]].excess if len(group) == 1 else 0.0
-        size = u[group]
-        for column in joint.root(group).T if size.any() else ():
+    for j in range(len(u)):
+        variance += joint.excess[j] * u[j] ** 4 * float(hessian[j, j]) ** 2 / 4
+    for group in joint.groups if third else ():
+        for column in joint.root(group).T if u[group].any() else ():
             direction = np.zeros(len(u))
-            direction[group] = size * column
-            try:
-                third = system.third(joint.x, direction)[i]
-            except NotRecordable:
-                continue
-            variance += float(gradient @ covariance @ third)
-            if excess:
-                j = group[0]
-                variance += excess * u[j] ** 4 * float(hessian[j, j]) ** 2 / 4
-                variance += excess * u[j] ** 2 * float(gradient[j] * third[j]) / 3
+            direction[group] = u[group] * column
+            slopes = system.third(joint.x, direction)[i]
+            variance += float(gradient @ covariance @ slopes)
+            variance += float(joint.excess[group[0]] * u[group[0]] ** 2 * gradient[group[0]] * slopes[group[0]]) / 3
     return SecondOrder(float(np.trace(product)) / 2, variance)
 
 

@@ -13,7 +13,7 @@ from autodiff_cli.evaluation.bindings import constant
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import walk
-from autodiff_cli.solvers.system import System
+from autodiff_cli.solvers.system import MOST_TRACED, System
 from autodiff_cli.solvers.uncertainty import law
 from autodiff_cli.solvers.uncertainty.covariances import covariance
 from autodiff_cli.solvers.uncertainty.joint import Joint, joint
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.uncertainty.covariances import Covariance
     from autodiff_cli.solvers.uncertainty.joint import Correlations
     from autodiff_cli.solvers.uncertainty.quantities import Stated
+
+
+_FAR = 0.5
+"""The distance of a value from its expansion that is noted, in standard uncertainties of the result."""
 
 
 @overload
@@ -108,8 +112,7 @@ def propagate(
         UsageError: if an uncertainty is negative, the correlations are impossible, or nothing is uncertain.
         NotSolved: if the value or a sensitivity is not finite.
     """
-    if order not in (1, 2):
-        raise UsageError(f"the order must be 1 or 2, not {order}", hint=f"use {setting('order', '2')} for terms of second order")
+    law.check_order(order)
     if data is not None:
         from autodiff_cli.solvers.uncertainty.rows import propagate_columns
 
@@ -196,6 +199,7 @@ class _Calculation:
             for name in output.elements(shape)
         ]
         found = [self._outcome(i, *element, float(values[i]), jacobian[i]) for i, element in enumerate(elements)]
+        self._look_around(found, values, jacobian)
         covariance = jacobian @ self.joint.covariance @ jacobian.T
         sizes = np.sqrt(np.diag(covariance))
         with np.errstate(all="ignore"):
@@ -216,11 +220,34 @@ class _Calculation:
             for label, kind in [(self.joint.labels[j], self.joint.spreads[j].kind) for j in group if len(group) > 1]:
                 if kind not in ("normal", "t"):
                     self._note("trials", f"'{label}' is correlated, so its trials are normal, not {kind}")
-        for outcome, sample in zip(result.outputs, samples(self.system, self.joint, count, seed, level), strict=True):
-            outcome.monte_carlo = {**compare(sample, outcome.interval, outcome.level), "seed": seed}
+        found = samples(self.system, self.joint, count, seed, level, [outcome.u for outcome in result.outputs])
+        for outcome, sample in zip(result.outputs, found, strict=True):
+            outcome.monte_carlo = {**compare(sample, outcome.interval, outcome.level, outcome.u), "seed": seed}
             missing = outcome.monte_carlo["not_finite"]
             if missing:
                 self._note("trials", f"{missing:,} of {sample.trials:,} trials are not finite and were left out")
+
+    def _look_around(self, found: Sequence[Outcome], values: Vector, jacobian: Matrix) -> None:
+        """Note the quantities within two standard uncertainties of which an output is not finite, or far from its expansion.
+
+        This finds jumps, kinks and ends of the domain that derivatives at the estimates cannot show.
+        """
+        joint = self.joint
+        places = np.flatnonzero(joint.u > 0)
+        known = any(each["kind"] == "second_order" for each in self.notes)  # the expansion is known to be insufficient
+        curvatures = [np.diag(self.system.hessian(joint.x, row))[places] for row in np.eye(len(values))]
+        for side in (-2.0, -1.0, 1.0, 2.0):
+            steps = side * joint.u[places]
+            points = joint.x[:, None] + np.zeros(len(places))
+            points[places, np.arange(len(places))] += steps
+            for outcome, output, value, slopes, curvature in zip(
+                found, self.system.columns(points), values, jacobian[:, places], curvatures, strict=True
+            ):
+                off = abs(output - (value + slopes * steps + curvature * steps**2 / 2))
+                for j in np.flatnonzero(~(off <= _FAR * outcome.u + 1e-9 * abs(value)) & ~(known & np.isfinite(output))):
+                    label, of = joint.labels[int(places[j])], f"of {outcome.name} " if len(found) > 1 else ""
+                    what = "differs from its expansion" if np.isfinite(output[j]) else "is not finite"
+                    self._note("range", f"the value {of}{what} within two standard uncertainties of '{label}': try random trials")
 
     def _check_finite(self, values: Vector, jacobian: Matrix) -> None:
         """Raise an error if a value or a sensitivity is not finite, and note the kinks.
@@ -256,7 +283,7 @@ class _Calculation:
         gradient = gradient + 0.0  # no -0.0 in tables
         contributions = gradient * joint.u + 0.0
         variance = float(gradient @ joint.covariance @ gradient)
-        second = law.second_order(self.system, joint, i, gradient)
+        second = law.second_order(self.system, joint, i, gradient, self.order == 2 or len(joint.x) <= MOST_TRACED)
         correlated = variance - float(contributions @ contributions) if len(joint.groups) < len(joint.x) else 0.0
         u = math.sqrt(max(variance, 0.0))
         enough = self._judge(name, u, second)
@@ -316,7 +343,10 @@ class _Calculation:
         changes += [f"change u from {u:.3g} to {more:.3g}"] if abs(more - u) > allowed else []
         of = f" of {name}" if len(self.outputs) > 1 else ""
         if math.isnan(more):
-            self._note("second_order", f"the uncertainties{of} are too large for a series: its variance of order 2 is negative")
+            message = f"the uncertainties{of} are too large for a series: with the terms of second order, its variance is negative"
+            if self.order == 2:
+                raise NotSolved(message, hint=f"use {setting('monte_carlo', 'auto')} without {setting('order', '2')}")
+            self._note("second_order", message)
         elif changes and self.order == 1:
             self._note("second_order", f"first order is not enough: terms of second order{of} {' and '.join(changes)}")
         enough = not (changes or math.isnan(more))

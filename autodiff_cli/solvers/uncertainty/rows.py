@@ -14,8 +14,11 @@ from autodiff_cli.data.columns import Source
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.row_blocks import Block, Floats
 from autodiff_cli.errors import DataError, UnknownName, UsageError, setting
+from autodiff_cli.language.parser import parse
 from autodiff_cli.solvers.uncertainty.columns import ColumnLaw
 from autodiff_cli.solvers.uncertainty.joint import correlation_matrix
+from autodiff_cli.solvers.uncertainty.law import check_order
+from autodiff_cli.solvers.uncertainty.outputs import outputs
 from autodiff_cli.solvers.uncertainty.quantities import quantities, row_spread
 from autodiff_cli.suggest import suggestion
 
@@ -75,7 +78,12 @@ class UncertainRows(RowMap):
 
     def __init__(self, task: UncertainTask, program: Compiled, columns: Sequence[str], source: str) -> None:
         super().__init__(task, program, columns, source)
+        check_order(task.propagation_order)
         names = program.variables
+        count = len(outputs(task.expression, parse(task.expression), names))
+        if count > 1:
+            message = f"a row has one output, but the expression has {count}"
+            raise UsageError(message, hint="compute them one after the other, and end the program with an expression")
         self._sizes = {
             name: column
             for name in names

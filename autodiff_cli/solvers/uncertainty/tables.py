@@ -48,7 +48,7 @@ def _budget(budget: Sequence[Mapping[str, Any]], precision: int) -> Renderable:
 
 def _estimate(value: float, u: float, precision: int) -> str:
     """Return an estimate with at least two digits of its uncertainty."""
-    needed = math.floor(math.log10(abs(value) / u)) + 3 if value and u else 0
+    needed = math.floor(math.log10(abs(value) / u)) + 3 if value and u > 0 and math.isfinite(value / u) else 0
     return human(value, min(max(precision, needed), 17))
 
 

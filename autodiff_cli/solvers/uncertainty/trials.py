@@ -10,7 +10,7 @@ Each block of trials has its own generator, so that the numbers depend on the se
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -64,7 +64,7 @@ class Sample(NamedTuple):
         return float(self.values[high] - self.values[low]) / 2
 
 
-def samples(system: System, joint: Joint, count: int | None, seed: int, level: float) -> list[Sample]:
+def samples(system: System, joint: Joint, count: int | None, seed: int, level: float, sizes: Sequence[float]) -> list[Sample]:
     """Return the trials of each element of the results of a system.
 
     Args:
@@ -74,6 +74,7 @@ def samples(system: System, joint: Joint, count: int | None, seed: int, level: f
             standard uncertainty and the ends of the interval do not affect the second digit of the uncertainty.
         seed: the seed of the random numbers.
         level: the probability of the interval.
+        sizes: the standard uncertainty of each element by the law of propagation, which sets the tolerance.
 
     Raises:
         NotSolved: if fewer than two trials of an output have a finite value.
@@ -92,7 +93,7 @@ def samples(system: System, joint: Joint, count: int | None, seed: int, level: f
         done += points.shape[1]
         if count is None:
             facts.append(_facts(kept[-1], level))
-            if _settled(facts):
+            if _settled(facts, sizes):
                 break
     values = np.concatenate(kept, axis=1)
     values.sort(axis=1)  # nan and inf are last, -inf is first
@@ -105,16 +106,17 @@ def samples(system: System, joint: Joint, count: int | None, seed: int, level: f
     return found
 
 
-def compare(sample: Sample, interval: tuple[float, float], level: float) -> Record:
+def compare(sample: Sample, interval: tuple[float, float], level: float, u: float) -> Record:
     """Return the results of the Monte Carlo method beside an interval, and whether they agree: JCGM 101:2008, 8.1.
 
-    The ends of the intervals may differ by half a unit of the second significant digit of the standard uncertainty.  The verdict
-    is ``undecided`` if the number of trials is too small to tell, or if trials without a finite value were left out.
+    The ends of the intervals may differ by half a unit of the second significant digit of ``u``, the standard uncertainty by the
+    law of propagation.  The verdict is ``undecided`` if the number of trials is too small to tell, or if trials without a finite
+    value were left out.
     """
     found = sample.summary(level)
     differences = [abs(a - b) for a, b in zip(found["interval"], interval, strict=True)]
     errors = [sample.error((1 + side * level) / 2) for side in (-1, 1)]
-    allowed = {digits: tolerance(found["u"], digits) for digits in (2, 1)}
+    allowed = {digits: tolerance(u, digits) if u > 0 else 0.0 for digits in (2, 1)}
 
     def verdict(digits: int) -> str:
         if all(d + 2 * s <= allowed[digits] for d, s in zip(differences, errors, strict=True)):
@@ -170,11 +172,12 @@ def _facts(values: Matrix, level: float) -> Matrix:
     return found
 
 
-def _settled(facts: list[Matrix]) -> bool:
+def _settled(facts: list[Matrix], sizes: Sequence[float]) -> bool:
     """Return whether twice the standard error of every fact is less than a fifth of its tolerance: JCGM 101:2008, 7.9.4 and 8.2."""
     if len(facts) < 2:
         return False
     blocks = np.stack(facts)
     errors = np.std(blocks, axis=0, ddof=1) / math.sqrt(len(blocks))
-    allowed = [tolerance(float(u)) / 5 for u in np.mean(blocks[:, :, 1], axis=0)]
+    found = np.mean(blocks[:, :, 1], axis=0).tolist()
+    allowed = [tolerance(size or other) / 5 for size, other in zip(sizes, found, strict=True)]
     return bool(np.all(2 * errors < np.array(allowed)[:, None]))
