@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -187,3 +188,43 @@ def test_messages_about_a_range() -> None:
         ad.root("x = y", {"y": 1}, over="x=0:1")
     with pytest.raises(UsageError, match="needs a range"):
         ad.root("x = 1", {"x": 1}, all=True)
+
+
+def test_rows_are_solved_and_proven_together() -> None:
+    generator = np.random.default_rng(0)
+    mean, ecc = generator.uniform(0, 2 * np.pi, 2_000), generator.uniform(0, 0.97, 2_000)
+    found = ad.root("E - ecc*sin(E) = M", {"E": 3}, data={"M": mean, "ecc": ecc})
+    assert found["converged"].all()
+    for i in range(0, 2_000, 100):
+        exact = mpmath.findroot(lambda e, i=i: e - ecc[i] * mpmath.sin(e) - mean[i], float(found["E"][i]))
+        assert float(found["E"][i]) == pytest.approx(float(exact), rel=1e-13)
+
+
+def test_rows_without_a_root_are_nan() -> None:
+    found = ad.root("x = a*exp(-x)", {"x": 1}, data={"a": [2, -1, np.nan, 0.1]})
+    assert found["converged"].tolist() == [True, False, False, True]
+    assert found["x"][[0, 3]] == pytest.approx([float(mpmath.lambertw(2)), float(mpmath.lambertw(0.1))], rel=1e-15)
+    assert np.isnan(found["x"][[1, 2]]).all()
+    found = ad.root("x**2 = p", {"x": 1}, data={"p": [0, 4, -1]})  # a multiple root, a simple root, no root
+    assert found["x"][:2].tolist() == [0, 2]
+    assert found["converged"].tolist() == [True, True, False]
+    found = ad.root("x**2 + y**2 = r; x*y = 1", {"x": 2, "y": 0.5}, data={"r": [4, 1]})
+    assert found["y"][0] == pytest.approx(float(mpmath.sqrt(2 - mpmath.sqrt(3))), rel=1e-15)
+    assert found["converged"].tolist() == [True, False]
+
+
+def test_rows_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,name\n2,p\n-1,q\n0.1,r\n")
+    command = f'autodiff root "x = a*exp(-x)" {path} --at x=1'
+    output, errors, code = streams(command)
+    lines = output.splitlines()
+    assert (lines[0], code) == ("a,name,x,residual,converged", 0)
+    assert lines[1].startswith("2,p,0.85260550201372")
+    assert lines[2].startswith("-1,q,nan,")
+    assert "1 row without a root: set to nan" in errors
+    assert "line 3: no root was verified" in errors
+    output, errors, _ = streams(f"{command} --on-error skip -q")
+    assert len(output.splitlines()) == 2
+    assert "skipped" in errors
+    assert streams(f"{command} --over x=0:1")[2] == 2

@@ -2,38 +2,78 @@
 
 from __future__ import annotations
 
+import sys
+from typing import NamedTuple
+
 import click
 
-from autodiff_cli.cli import options
-from autodiff_cli.cli.output import Output
+from autodiff_cli import formats
+from autodiff_cli.cli import options, row_options, solver_options
+from autodiff_cli.cli.output import Output, say
 from autodiff_cli.cli.parsing import RowsCommand
+from autodiff_cli.wording import plural
+
+_FILES = tuple(name for name in options.FORMATS if name in formats.WRITTEN)
+
+
+class Given(NamedTuple):
+    """The equations and the values of their names, as texts from the command line."""
+
+    expr: str
+    at: tuple[str, ...]
+    const: tuple[str, ...]
+    max_steps: int
+
+
+class Reading(NamedTuple):
+    """The options for reading rows."""
+
+    lets: tuple[str, ...]
+    input_format: str | None
+    columns: str | None
+    on_error: str
+    keep: bool
+
+
+_given = options.together(
+    "given",
+    Given,
+    options.expression,
+    solver_options.starts("Start of an unknown; x=2,y=0.5 sets several."),
+    options.const,
+    solver_options.max_steps(200),
+)
+_reading = options.together(
+    "reading", Reading, row_options.input_format, row_options.let, row_options.columns, row_options.on_error, row_options.keep
+)
 
 
 @click.command("root", cls=RowsCommand)
-@options.expression
-@options.at
-@options.const
+@_given
+@click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option("--over", multiple=True, metavar="NAME=FROM:TO", help="Range of an unknown, in which all roots are searched.")
 @click.option("--all", "all_roots", is_flag=True, help="Print all roots in the range, not only the one nearest to its middle.")
 @click.option("--sensitivity", metavar="a,b", help="Constants with respect to which the root is differentiated.")
-@click.option("--max-steps", default=200, show_default=True, type=click.IntRange(1), metavar="N", help="Maximum number of steps.")
-@click.option("--trace", is_flag=True, help="Print every step.")
+@solver_options.trace
+@_reading
+@row_options.rows
+@options.quiet_notes
 @options.no_limits
-@options.output(options.quiet_notes, options.precision)
 def command(
-    expr: str,
-    at: tuple[str, ...],
-    const: tuple[str, ...],
+    given: Given,
+    files: tuple[str, ...],
     over: tuple[str, ...],
     all_roots: bool,
     sensitivity: str | None,
-    max_steps: int,
     trace: bool,
-    out: Output,
+    reading: Reading,
+    rows: row_options.Rows,
+    quiet_notes: bool,
 ) -> None:
     """Find where the equations EXPR hold; exit with code 1 unless the root is verified.
 
-    An expression without = is to be 0. Several equations are separated by ; and --at gives each unknown a start.
+    An expression without = is to be 0. Several equations have ; between them, and --at gives each unknown a start.
+    With FILE, solve every row, whose columns are constants; a row without a verified root is nan.
 
     \b
     autodiff root "cos(x) = x" --at x=1
@@ -41,24 +81,75 @@ def command(
     autodiff root "x = a*exp(-x)" --at x=1 --const a=2 --sensitivity a
     autodiff root "tan(x) = x" --over x=-10:10 --all
     """
+    if files:
+        for name, value in {"--over": over, "--all": all_roots, "--sensitivity": sensitivity, "--trace": trace}.items():
+            if value:
+                raise click.UsageError(f"{name} does not apply to rows\n  hint: leave it out, or solve one row with --const")
+        _over_rows(given, files, reading, rows, quiet_notes)
+        return
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.roots.root import root
 
     result = root(
-        options.read_expression(expr),
-        bindings(at, "at"),
-        const=bindings(const, "const"),
+        options.read_expression(given.expr),
+        bindings(given.at, "at"),
+        const=bindings(given.const, "const"),
         over=over,
         all=all_roots,
         sensitivity=options.names(sensitivity) or (),
-        max_steps=max_steps,
+        max_steps=given.max_steps,
         trace=trace,
     )
     for each in result.notes:
         if each["kind"] == "others":
             each["message"] += "; --all lists every root"
+    path = None if rows.target == "-" else rows.target
+    style = options.chosen_format(
+        rows.style or (options.style_of(path, _FILES) if path else options.format_default()), rows.as_json
+    )
     # In JSON, standard error contains only the failure, as one object; the notes are in the object on standard output.
-    out = out._replace(quiet_notes=out.quiet_notes or (out.style == "json" and not result.converged))
+    silent = quiet_notes or (style == "json" and not result.converged)
+    out = Output(style, rows.quiet, rows.precision, rows.color, silent, path=path)
     if result.converged or not out.quiet:
         out.emit(result, "autodiff_cli.solvers.roots.tables:root_tables")
     result.require()
+
+
+def _over_rows(given: Given, files: tuple[str, ...], reading: Reading, rows: row_options.Rows, quiet_notes: bool) -> None:
+    from autodiff_cli.command_result import head
+    from autodiff_cli.compiler.program import processors
+    from autodiff_cli.data import inputs, output, pipeline, writers
+    from autodiff_cli.data.row_blocks import OutputStyle
+    from autodiff_cli.evaluation.bindings import bindings
+    from autodiff_cli.report.progress import Progress
+    from autodiff_cli.solvers.roots.rows import RootTask
+
+    row_options.check_order(given.expr, files)
+    paths = inputs.expanded(files)
+    target = None if rows.target == "-" else rows.target
+    if rows.in_place:
+        target = row_options.replaced(paths, target)
+    else:
+        output.check_not_input(target, paths)
+    style = reading.input_format and formats.check_known(reading.input_format, formats.READ, "input_format")
+    source = pipeline.Inputs(paths, style, options.names(reading.columns))
+    form = rows._replace(target=target).format(source)
+    task = RootTask(
+        "",
+        const=bindings(given.const, "const"),
+        lets=dict(map(row_options.as_let, reading.lets)),
+        keep=reading.keep and not rows.quiet,
+        on_error=reading.on_error,
+        equations=options.read_expression(given.expr),
+        starts=bindings(given.at, "at"),
+        max_steps=given.max_steps,
+    )
+    program = task.program()
+    drawn = OutputStyle(
+        formats.FORMATS[form], {**head("root"), "expression": task.equations}, rows.quiet, rows.precision, rows.color
+    )
+    with Progress(shown=target is not None or not sys.stdout.isatty()) as tick:
+        summary = pipeline.run(task, program, source, target, writers.writer(drawn), processors(), tick)
+    if summary.bad and not quiet_notes:
+        done = "skipped" if task.on_error == "skip" else "set to nan"
+        say(f"{plural(summary.bad, 'row')} without a root: {done}; the first is {summary.first_bad}")

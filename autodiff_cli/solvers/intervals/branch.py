@@ -117,7 +117,7 @@ def _examined(values: Enclosure, slopes: Enclosure | None, boxes: Boxes, width: 
         images = np.stack([np.full_like(low, -np.inf), np.full_like(low, np.inf)])
         if rows == columns:
             usable = np.flatnonzero(regular & ~excluded)
-            image, valid = _krawczyk(
+            image, valid = krawczyk_images(
                 at_middle[:, :, usable], center[:, :, usable], radius[:, :, usable], middle[:, usable], outer_high[:, usable]
             )
             images[:, :, usable[valid]] = image[:, :, valid]
@@ -130,7 +130,7 @@ def _examined(values: Enclosure, slopes: Enclosure | None, boxes: Boxes, width: 
         return images[:, :, proven], boxes[:, :, small], _cut(clipped[:, :, rest], width)
 
 
-def _krawczyk(f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high: Boxes) -> tuple[Boxes, Mask]:
+def krawczyk_images(f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high: Boxes) -> tuple[Boxes, Mask]:
     """Return the image of boxes under the Krawczyk operator, and whether it could be computed.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
+    from autodiff_cli.data.columns import Data
     from autodiff_cli.evaluation.evaluation import Value
+    from autodiff_cli.solvers.roots.columns import Mask
     from autodiff_cli.solvers.system import Vector
 
 
@@ -189,22 +191,50 @@ def _order(lengths: list[float], check: Check) -> float | None:
     return None
 
 
+@overload
 def root(
     expression: str,
     at: Mapping[str, Value] | None = None,
     *,
+    data: Data,
+    const: Mapping[str, Value] | None = None,
+    max_steps: int = MOST_STEPS,
+) -> dict[str, Vector | Mask]: ...
+
+
+@overload
+def root(
+    expression: str,
+    at: Mapping[str, Value] | None = None,
+    *,
+    data: None = None,
     const: Mapping[str, Value] | None = None,
     over: Mapping[str, str | Interval] | Sequence[str] | str = (),
     all: bool = False,
     sensitivity: Sequence[str] | str = (),
     max_steps: int = MOST_STEPS,
     trace: bool = False,
-) -> Root:
+) -> Root: ...
+
+
+def root(
+    expression: str,
+    at: Mapping[str, Value] | None = None,
+    *,
+    data: Data | None = None,
+    const: Mapping[str, Value] | None = None,
+    over: Mapping[str, str | Interval] | Sequence[str] | str = (),
+    all: bool = False,
+    sensitivity: Sequence[str] | str = (),
+    max_steps: int = MOST_STEPS,
+    trace: bool = False,
+) -> Root | dict[str, Vector | Mask]:
     """Find where equations hold, and verify it.
 
     Args:
         expression: equations such as ``"x**2 + y**2 = 4; x*y = 1"``; an expression without ``=`` is to be 0.
         at: the unknowns with their starting values, as numbers, arrays or texts.
+        data: columns of constants, by name or as files; the equations are then solved for every row.
         const: the values of constants.
         over: the range of each unknown, such as ``{"x": (-10, 10)}`` or ``"x=-10:10"``, instead of ``at``.
         all: whether to return all roots in the range, as ``roots``, instead of the one that is nearest to its middle.
@@ -213,7 +243,8 @@ def root(
         trace: whether the JSON object contains the steps.
 
     Returns:
-        The result; ``converged`` is true only if the root was verified, and ``require()`` raises an error otherwise.
+        The result; ``converged`` is true only if the root was verified, and ``require()`` raises an error otherwise.  With
+        ``data``, a dictionary of arrays: the unknowns, ``residual`` and ``converged``.
 
     Raises:
         AutodiffError: if the equations are invalid, or cannot be evaluated at the start.
@@ -226,6 +257,10 @@ def root(
     if all and not ranges:
         raise UsageError(f"{setting('all')} needs a range", hint=f"add {setting('over', 'x=-10:10')}")
     values, constants = given_values(at, const, "float64")
+    if data is not None:
+        from autodiff_cli.solvers.roots.rows import root_columns
+
+        return root_columns(expression, data, values, constants, max_steps)
     wanted = [name.strip() for name in sensitivity.split(",")] if isinstance(sensitivity, str) else list(sensitivity)
     check_constants(wanted, constants)
     if ranges:

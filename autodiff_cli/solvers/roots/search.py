@@ -52,7 +52,7 @@ def search(problem: Problem, start: Vector, most: int = MOST_STEPS, seconds: flo
 
 def _search(problem: Problem, start: Vector, walk: Walk) -> Found:
     best: Found | None = None
-    for number, x in enumerate(_starts(start)):
+    for number, x in enumerate(starts(start)):
         for iterate in (newton_iteration, trust_region):
             first = len(walk.steps)
             point = walk.begin(x)
@@ -85,7 +85,7 @@ def _polished(problem: Problem, point: Point) -> Point:
     return point
 
 
-def _starts(start: Vector) -> Iterator[Vector]:
+def starts(start: Vector) -> Iterator[Vector]:
     """Yield the start, then points around it and further away: equal for equal starts."""
     yield start
     size = np.maximum(np.abs(start), 0.1 * float(np.max(np.abs(start), initial=0.0)) or 1.0)
