@@ -17,6 +17,7 @@ from autodiff_cli.solvers.roots.columns import RootProgram
 if TYPE_CHECKING:
     from autodiff_cli.data.columns import Data
     from autodiff_cli.evaluation.evaluation import Value
+    from autodiff_cli.solvers.roots.columns import Mask
     from autodiff_cli.solvers.system import Vector
 
 NO_ROOT = "no root was verified"
@@ -70,7 +71,7 @@ class RootRows(RowMap):
 
 def root_columns(
     expression: str, data: Data, at: Mapping[str, Value], const: Mapping[str, Value], max_steps: int
-) -> dict[str, Vector]:
+) -> dict[str, Vector | Mask]:
     """Solve equations for every row of columns in memory or in a file.
 
     Args:
