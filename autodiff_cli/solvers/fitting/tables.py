@@ -65,9 +65,9 @@ def _parameters(result: Fit, precision: int) -> Renderable:
         cells = [
             name,
             human(record["value"], precision),
-            "" if error is None else human(error, min(precision, 4)),
+            "" if error is None else human(error, max(precision - 2, 2)),
             relative,
-            "" if interval is None else " .. ".join(human(end, min(precision, 5)) for end in interval),
+            "" if interval is None else " .. ".join(human(end, max(precision - 1, 2)) for end in interval),
             "" if record["start"] is None else human(record["start"], min(precision, 4)),
         ]
         table.add_row(*cells, *([flags[name]] if any(flags.values()) else []))
@@ -109,7 +109,7 @@ def _derived(result: Fit, precision: int) -> Renderable:
         table.add_row(
             record["expression"],
             human(record["value"], precision),
-            "" if error is None else human(error, min(precision, 4)),
+            "" if error is None else human(error, max(precision - 2, 2)),
             "" if interval is None else f"{human(interval[0], precision)} .. {human(interval[1], precision)}",
         )
     return table
