@@ -196,6 +196,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "converged": (FLAG, "whether every check of the solution passed"),
     "verdict": (TEXT, "the kind of point that was found"),
     "reason": (TEXT, "the check that failed; only if `converged` is false"),
+    "minimize.proof": (TEXT, "what was verified, in words; only if `converged` is true"),
     "minimize.steps": ("integer", "the number of accepted steps"),
     "evaluations": ("integer", "the number of points at which values or derivatives were computed"),
     "solution": ("object by variable", "the solution, in the shape of the variable"),

@@ -180,7 +180,7 @@ def _proof(problem: Problem, x: Vector, size: Vector, random: np.random.Generato
         for direction in _directions(len(x), random):
             if problem.values(np.clip(x + radius * size * direction, problem.low, problem.high))[0] < value - noise:
                 return ""
-    return "0 is a convex combination of the gradients around it, and no lower value is near"
+    return "0 is a convex combination of the gradients around it; no lower value is near"
 
 
 def _directions(count: int, random: np.random.Generator) -> Vector:

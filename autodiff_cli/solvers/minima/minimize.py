@@ -17,11 +17,13 @@ from autodiff_cli.solvers.minima.search import Search
 from autodiff_cli.solvers.minima.sensitivity import check, sensitivities
 from autodiff_cli.solvers.minima.start import check_start
 from autodiff_cli.solvers.solution import Solution
+from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.system import Vector
 
+_MOST_NAMED = 5
 MOST_STEPS = 1_000
 """The default of the largest number of trial steps."""
 
@@ -38,7 +40,7 @@ class Minimum(Solution):
         eigenvalues: the eigenvalues of the Hessian matrix on the tangent space of the active constraints and bounds, ascending.
         multipliers: the Lagrange multiplier of each constraint, and of each active bound as ``x >= 0``.
         sensitivity: the derivative of each variable, and of the value, with respect to each constant that was named.
-        sentence: the verdict in words.
+        sentence: the verdict in words, and what proves it.
         trace: one record for each step, if they were requested.
     """
 
@@ -65,6 +67,7 @@ class Minimum(Solution):
             "gradient_norm": self.gradient_norm,
             "eigenvalues": plain(self.eigenvalues),
             "multipliers": self.multipliers,
+            **({"proof": self.sentence} if self.converged else {}),
             **({"direction": {name: plain(value) for name, value in self.direction.items()}} if self.direction else {}),
             **({"sensitivity": _plain(self.sensitivity)} if self.sensitivity else {}),
             **({"trace": self.trace} if self.trace is not None else {}),
@@ -145,6 +148,12 @@ def minimize(
     result.noted = [note("unused", f"'{name}' does not occur in the expression") for name in [*idle, *unread]]
     check(sensitivity, const or {})
     check_start(problem)
+    moved = [
+        label for label, one, two in zip(problem.system.labels, problem.start, problem.system.start, strict=True) if one != two
+    ]
+    if moved:
+        message = f"the start of {listed(moved[:_MOST_NAMED])} is outside its bounds, and was moved to the nearest bound"
+        result.noted.append(note("bounds", message))
     search = Search(problem, stationary, max_steps)
     search.run()
     _fill(result, problem, search)

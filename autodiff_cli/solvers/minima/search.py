@@ -163,7 +163,7 @@ class Search:
         if found.curvature in ("negative", "indefinite"):
             return self._saddle(found)
         if found.curvature == "unknown":
-            self._failed("the gradient is zero within rounding, but the curvature could not be determined", "start elsewhere")
+            self._failed("the curvature at the end could not be determined", "start elsewhere")
             return None
         if found.active.fixed.any() or self.problem.size > DENSE:
             self._flat(found.direction)
@@ -176,10 +176,10 @@ class Search:
         elif around.rises and not around.order and settle(self.problem, self.x, self.typical, moves=False) is not None:
             self._kink(done)
         elif around.rises and around.order:
-            self._proven(f"the first derivative that is not zero has order {around.order}, and it is {self._positive}")
+            self._proven(f"the first derivative that is not zero, of order {around.order}, is {self._positive}")
         elif around.rises:
             verb = "rises" if self._kind == "minimum" else "falls"
-            self._proven(f"the Hessian matrix is singular, and the value {verb} in every direction that was tried")
+            self._proven(f"the Hessian matrix is singular; the value {verb} in every direction that was tried")
         else:
             self._flat(around.direction)
         return None
@@ -249,13 +249,15 @@ class Search:
         assert found is not None
         self.converged = True
         self.verdict = "at_bound" if found.active.fixed.any() else self._kind
-        where = "" if not self.problem.constraints else " of the Lagrangian"
-        tangent = " on the tangent space" if found.active.constraints.any() else ""
+        constrained, fixed = bool(self.problem.constraints), bool(found.active.fixed.any())
+        gradient = "the gradient of the Lagrangian" if constrained else "the gradient"
+        free = " in the free variables" if fixed else ""
+        matrix = "its Hessian matrix" if constrained else "the Hessian matrix"
+        tangent = " on the tangent space" if found.active.constraints.any() else free
+        what = curvature or f"{matrix} is {self._positive} definite{tangent}"
         if not len(found.eigenvalues):
             what = "the constraints and bounds leave no direction free"
-        else:
-            what = curvature or f"the Hessian matrix{where} is {self._positive} definite{tangent}"
-        self.sentence = f"{self._kind}: the gradient{where} is zero within rounding; {what}"
+        self.sentence = f"{self._kind}: {gradient}{free} is zero within rounding; {what}"
 
     def _saddle(self, found: Certificate) -> Vector | None:
         """Return a lower point beside a saddle point or a maximum, unless the search ends there."""
@@ -267,7 +269,7 @@ class Search:
         opposite = "minimum" if self._kind == "maximum" else "maximum"
         self.verdict = opposite if found.curvature == "negative" else "saddle"
         kind = f"a {self.verdict}" if self.verdict != "saddle" else "a saddle point"
-        self.sentence = f"{kind}: the gradient is zero within rounding, and the value {self._falls} along a direction"
+        self.sentence = f"{kind}: the gradient is zero within rounding; the value {self._falls} along a direction"
         self.converged = self.stationary
         self.advice = "start elsewhere"
         return None
@@ -294,7 +296,7 @@ class Search:
     def _flat(self, direction: Vector) -> None:
         self.verdict, self.converged = "flat", True
         self.direction = direction
-        self.sentence = "flat: the gradient is zero within rounding, the Hessian matrix is singular, and no lower value was found"
+        self.sentence = "flat: the gradient is zero within rounding; the Hessian matrix is singular; no lower value was found"
         if self._kind == "maximum":
             self.sentence = self.sentence.replace("lower", "higher")
 

@@ -66,5 +66,5 @@ def sensitivities(
         right = -np.concatenate([hessian[free, k], jacobian[rows, k]])
         moved = np.zeros(n)
         moved[free] = np.linalg.lstsq(matrix, right, rcond=None)[0][: len(free)]
-        result[name] = {**system.named(moved), VALUE: float(problem.sign * (weights @ jacobian[:, k]))}
+        result[name] = {**system.named(moved + 0.0), VALUE: float(problem.sign * (weights @ jacobian[:, k])) + 0.0}
     return result
