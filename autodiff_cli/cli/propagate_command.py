@@ -11,6 +11,7 @@ from autodiff_cli import formats
 from autodiff_cli.cli import options, row_options
 from autodiff_cli.cli.output import Output, say
 from autodiff_cli.cli.parsing import RowsCommand
+from autodiff_cli.lazy import named
 from autodiff_cli.wording import plural
 
 _NUMBER = "a number is the half-width of rect, triangle and arcsine, else the standard uncertainty"
@@ -131,10 +132,12 @@ def command(
     )
     path = None if rows.target == "-" else rows.target
     style = rows.style or (options.style_of(path, _FILES) if path else options.format_default())
-    out = Output(options.chosen_format(style, rows.as_json), rows.quiet, rows.precision, rows.color, quiet_notes, strict, path)
-    out.emit(result, "autodiff_cli.solvers.uncertainty.tables:tables")
+    style = options.chosen_format(style, rows.as_json, (*options.FORMATS, "latex"))
+    out = Output(style, rows.quiet, rows.precision, rows.color, quiet_notes, strict, path)
+    out.emit(result, "autodiff_cli.solvers.uncertainty.tables:tables", {"latex": lambda: named(_LATEX)(result, rows.precision)})
 
 
+_LATEX = "autodiff_cli.solvers.uncertainty.latex:page"
 _FILES = tuple(name for name in options.FORMATS if formats.FORMATS[name].suffixes)
 
 

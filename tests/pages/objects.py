@@ -20,7 +20,7 @@ EXAMPLES = {
     "explain": 'autodiff explain "log(x**3)" --at x=5 --json',
     "graph": 'autodiff graph "3*x" --at x=2 --json',
     "map": 'autodiff map "x*y" data.csv --json',
-    "propagate": 'autodiff propagate "4*pi**2*L/T**2" --at "L=0.994(1),T=2.001(2)" --dof T=9 --order 2 --json',
+    "propagate": 'autodiff propagate "4*pi**2*L/T**2" --at "L=0.994(1),T=2.001(2)" --dof T=9 --order 2 --monte-carlo 1e4 --json',
     "plot": 'autodiff plot "abs(x - 1)" --over x=0:2:3 --json',
 }
 """The examples of commands for which the page does not use the first example of the help text with ``--json``."""
@@ -183,6 +183,10 @@ KEYS: dict[str, tuple[str, str]] = {
     "budget[].contribution": ("number", "`sensitivity*u`"),
     "budget[].share": ("number", "its part of the variance; the parts of all rows add up to 1"),
     "second_order": ("object", "with `--order 2`: `shift` of the value, `u`, whether first order is `enough`, and `first_order`"),
+    "monte_carlo": (
+        "object",
+        "with `--monte-carlo`: `mean`, `u`, the `interval` and the `shortest` interval, whether it `agrees` (null if this is undecided)",
+    ),
     "functions": ("list of objects", "the requested function, or all functions"),
     "functions[].name": (TEXT, "its name"),
     "functions[].aliases": ("list of strings", "its other names"),

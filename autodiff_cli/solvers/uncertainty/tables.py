@@ -9,6 +9,7 @@ from typing import Any
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.table import Renderable, empty_table, title
 from autodiff_cli.solvers.uncertainty.result import Outcome, Propagation
+from autodiff_cli.solvers.uncertainty.written import estimate, percent
 from autodiff_cli.wording import shortened
 
 
@@ -39,17 +40,11 @@ def _budget(budget: Sequence[Mapping[str, Any]], precision: int) -> Renderable:
         table.add_column(header, justify="left" if header == kind else "right", no_wrap=header in (kind, "dof"), overflow="fold")
     for row in budget:
         own = row["kind"] == "quantity"
-        cells = [_estimate(row["value"], row["u"], precision), human(row["u"], precision), row["distribution"]] if own else [""] * 3
+        cells = [estimate(row["value"], row["u"], precision), human(row["u"], precision), row["distribution"]] if own else [""] * 3
         cells += [_dof(row["dof"]) if own else ""] if has_dof else []
         cells += [human(row["sensitivity"], precision) if own else "", human(row["contribution"], precision)]
-        table.add_row(row["name"], *cells, f"{100 * row['share']:.1f} %")
+        table.add_row(row["name"], *cells, f"{percent(row['share'])} %")
     return table
-
-
-def _estimate(value: float, u: float, precision: int) -> str:
-    """Return an estimate with at least two digits of its uncertainty."""
-    needed = math.floor(math.log10(abs(value) / u)) + 3 if value and u > 0 and math.isfinite(value / u) else 0
-    return human(value, min(max(precision, needed), 17))
 
 
 def _dof(dof: float) -> str:
@@ -57,13 +52,13 @@ def _dof(dof: float) -> str:
 
 
 def _lines(outcome: Outcome, precision: int) -> list[str]:
-    low, high = (_estimate(end, outcome.u, precision) for end in outcome.interval)
+    low, high = (estimate(end, outcome.u, precision) for end in outcome.interval)
     freedom = ", degrees of freedom not defined" if outcome.dof is None else ""
     if outcome.dof is not None and math.isfinite(outcome.dof):
         freedom = f", {outcome.dof:.1f} degrees of freedom"
     lines = [
         f"{shortened(outcome.name)} = {outcome.result}",
-        f"value {_estimate(outcome.value, outcome.u, precision)}, u {human(outcome.u, precision)}{freedom}",
+        f"value {estimate(outcome.value, outcome.u, precision)}, u {human(outcome.u, precision)}{freedom}",
         f"{100 * outcome.level:.4g} % interval {low} to {high}: U = {human(outcome.U, 2)} with k = {human(outcome.k, 3)}",
     ]
     if outcome.second_order is not None:
@@ -75,8 +70,8 @@ def _lines(outcome: Outcome, precision: int) -> list[str]:
         )
     if outcome.monte_carlo is not None:
         found = outcome.monte_carlo
-        low, high = (_estimate(end, found["u"], precision) for end in found["interval"])
-        mean = _estimate(found["mean"], found["u"], precision)
+        low, high = (estimate(end, found["u"], precision) for end in found["interval"])
+        mean = estimate(found["mean"], found["u"], precision)
         off = " and ".join(human(difference, 2) for difference in found["differences"])
         lines += [
             f"Monte Carlo, {found['trials']:,} trials: mean {mean}, u {human(found['u'], precision)}",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.report.numbers import human
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -44,3 +46,14 @@ def concise(value: float, u: float) -> str:
     number, size = (f"{Decimal(each).scaleb(-power):.{decimals}f}" for each in (value, u))
     digits = size if float(size) >= 1 else size.replace(".", "").lstrip("0")
     return f"{number}({digits})" + (f"e{power}" if power else "")
+
+
+def estimate(value: float, u: float, precision: int) -> str:
+    """Return a value with ``precision`` significant digits, or more if two digits of its uncertainty need them."""
+    needed = math.floor(math.log10(abs(value) / u)) + 3 if value and u > 0 and 0 < abs(value) / u < math.inf else 0
+    return human(value, min(max(precision, needed), 17))
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage with one decimal."""
+    return f"{round(100 * share, 1) + 0.0:.1f}"
