@@ -185,7 +185,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "second_order": ("object", "with `--order 2`: `shift` of the value, `u`, whether first order is `enough`, and `first_order`"),
     "monte_carlo": (
         "object",
-        "with `--monte-carlo`: `mean`, `u`, the `interval` and the `shortest` interval, whether it `agrees` (null if this is undecided)",
+        "with `--monte-carlo`: `mean`, `u`, the `interval` and the `shortest` interval, whether it `agrees` (null: undecided)",
     ),
     "functions": ("list of objects", "the requested function, or all functions"),
     "functions[].name": (TEXT, "its name"),
