@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 @click.option("--tie", multiple=True, metavar='NAME="EXPR"', help="Parameter that is an expression of others, such as b4=1-b1.")
 @click.option("--by", metavar="COLUMN", help="Fit the rows with each value of a column separately; print a row for each.")
 @click.option("--sigma", metavar="EXPR", help="Known standard deviation of each row; the errors are not scaled.")
+@click.option(
+    "--sigma-x",
+    multiple=True,
+    metavar="NAME=EXPR",
+    help="Standard deviation of a column that has errors itself; needs --sigma or --weights.",
+)
 @click.option("--weights", metavar="EXPR", help="Relative weight of each row; the errors are scaled by the residuals.")
 @click.option("--loss", metavar="NAME[:SCALE]", help="Robust loss: huber, soft_l1 or cauchy, with the scale of the residuals.")
 @click.option("--input-format", metavar="NAME", help="Input format.  [default: from the file name, or csv]")
@@ -65,6 +71,7 @@ def command(
     tie: tuple[str, ...],
     by: str | None,
     sigma: str | None,
+    sigma_x: tuple[str, ...],
     weights: str | None,
     loss: str | None,
     input_format: str | None,
@@ -111,6 +118,7 @@ def command(
         const=bindings(const, "const"),
         let=dict(map(as_let, lets)),
         sigma=sigma,
+        sigma_x=sigma_x,
         weights=weights,
         fix=options.names(fix) or (),
         bounds=bounds,

@@ -49,6 +49,7 @@ def problem_of(
     threads: int | None = None,
     on_error: str = "stop",
     by: str | None = None,
+    sigma_x: Iterable[str] | Mapping[str, str | float] = (),
 ) -> Problem:
     """Return the problem that the arguments of ``fit`` describe; see there."""
     if sigma is not None and weights is not None:
@@ -56,6 +57,7 @@ def problem_of(
             f"{setting('sigma')} and {setting('weights')} exclude each other",
             hint=f"{setting('sigma')} takes known standard deviations, {setting('weights')} relative weights",
         )
+    spread = weights if sigma is None else sigma
     starts, ranges = _starts(at or {})
     _, constants = given_values(None, const, "float64")
     from autodiff_cli.data.columns import Source
@@ -78,7 +80,8 @@ def problem_of(
         occurring = _names(model)
         parameters = unknown_names(statements, columns, {*constants}, {*starts, *ranges})
         used = {name: lets.get(name, name) for name in columns if name in occurring}
-        for text in (sigma, weights):
+        spreads = _errors(sigma_x, columns, spread)
+        for text in (spread, *spreads.values()):
             used.update({name: lets.get(name, name) for name in _names(parse(text)) if name in columns} if text else {})
         if not used:
             raise _no_data(source, parameters)
@@ -92,8 +95,9 @@ def problem_of(
     box = intervals(bounds, "bounds")
     check_names(fixed, [*parameters], "fix", "parameter")
     check_names(box, [*parameters], "bounds", "parameter")
-    spread = weights if sigma is None else sigma
     scale = None if spread is None else scale_of(spread, sigma is not None, table, constants)
+    if spreads and loss is not None:
+        raise UsageError(f"{setting('loss')} and {setting('sigma_x')} exclude each other", hint="use one of them")
     return Problem(
         expression=expression,
         statements=statements,
@@ -107,6 +111,7 @@ def problem_of(
         spread=spread,
         absolute=sigma is not None,
         loss=_loss(loss),
+        errors={name: 1 / scale_of(text, True, table, constants, "sigma_x") for name, text in spreads.items()},
         threads=threads,
         ranges={name: ranges[name] for name in parameters if name in ranges},
         unused=tuple(name for name in (*starts, *given, *constants) if name not in occurring),
@@ -177,6 +182,29 @@ def _starts(given: Mapping[str, Start] | Iterable[str]) -> tuple[dict[str, float
     return numbers, ranges
 
 
+def _errors(given: Iterable[str] | Mapping[str, str | float], columns: set[str], spread: str | None) -> dict[str, str]:
+    """Return the expression of the standard deviations of each column that has errors itself.
+
+    Raises:
+        UsageError: if a name is not a column or occurs twice, or the standard deviations of the left side are not given.
+    """
+    pairs: list[tuple[str, str | float]] = []
+    if isinstance(given, Mapping):
+        pairs.extend(given.items())
+    else:
+        pairs.extend(pair for text in given for pair in named(text, "sigma_x", "0.1"))
+    found = {name: str(value) for name, value in pairs}
+    check_names(found, columns, "sigma_x", "column")
+    if len(found) < len(pairs):
+        raise UsageError(f"a column is given twice with {setting('sigma_x')}", hint="give each column one standard deviation")
+    if found and spread is None:
+        raise UsageError(
+            f"{setting('sigma_x')} needs the standard deviations of the left side too",
+            hint=f"add {setting('sigma', 'EXPR')}, or {setting('weights', 'EXPR')} if only their ratios are known",
+        )
+    return found
+
+
 def _check_free(parameters: Sequence[str], ranges: Mapping[str, Interval | None], statements: Equations, source: Source) -> None:
     """Raise an error if a name that has no start looks like a misspelt column or stands alone on the left side.
 
@@ -208,7 +236,7 @@ def _loss(text: str | None) -> Loss:
     return Loss(name, value)
 
 
-def scale_of(text: str, absolute: bool, table: Dataset, constants: Mapping[str, Value]) -> Vector:
+def scale_of(text: str, absolute: bool, table: Dataset, constants: Mapping[str, Value], name: str | None = None) -> Vector:
     """Return the factor of the residual of each row.
 
     Args:
@@ -216,11 +244,12 @@ def scale_of(text: str, absolute: bool, table: Dataset, constants: Mapping[str, 
         absolute: whether ``text`` is the standard deviations.
         table: the rows.
         constants: the values of other names.
+        name: the setting that contains the text; ``sigma`` or ``weights`` by default.
 
     Raises:
         UsageError: if a standard deviation or a weight is not positive, or depends on a name that is not a column.
     """
-    name = "sigma" if absolute else "weights"
+    name = name or ("sigma" if absolute else "weights")
     others = unknown_names(parsed(text, {}, set(table.columns)), set(table.columns), set(constants))
     if others:
         raise UsageError(f"{setting(name)} contains '{others[0]}', which is not a column", hint="use numbers and columns")

@@ -37,7 +37,7 @@ OUTLIERS = 3
 def described(problem: Problem, point: Vector, level: float) -> Fit:
     """Return the result at a point, with every fact about it computed afresh."""
     facts = proof(problem.objective, point, problem.box, problem.data.rows)
-    if not len(facts.null) and noisy(problem, facts.quadratic.value):
+    if not len(facts.null) and not problem.errors and noisy(problem, facts.quadratic.value):
         better = refined(problem, point, facts.free)
         if better is not None:
             point, linear = better
@@ -134,7 +134,7 @@ def judge(result: Fit, ended: str, most: int) -> None:
 def _total(problem: Problem) -> float | None:
     """Return the weighted sum of squares of the left side about its mean; ``None`` if it depends on parameters."""
     y = problem.response
-    if y is None:
+    if y is None or problem.errors:
         return None
     w = np.ones_like(y) if problem.scale is None else problem.scale**2
     return float(np.sum(w * (y - np.sum(w * y) / np.sum(w)) ** 2))
@@ -144,7 +144,7 @@ def _curvature(problem: Problem, point: Vector, facts: Proof) -> Curvature | Non
     """Return the curvatures at the solution; ``None`` if they are not defined, or take too long for long data."""
     n = int(facts.free.sum())
     dof = problem.data.rows - n
-    plain = problem.loss.plain and facts.free.all() and facts.minimum
+    plain = problem.loss.plain and not problem.errors and facts.free.all() and facts.minimum
     if not plain or not n or dof <= 0 or problem.data.rows * n**3 > MOST_CURVED:
         return None
     if problem.absolute:
@@ -157,7 +157,7 @@ def _curvature(problem: Problem, point: Vector, facts: Proof) -> Curvature | Non
 
 def _outliers(problem: Problem, point: Vector, std: float | None) -> list[dict[str, object]]:
     """Return the largest residuals in units of their standard deviation."""
-    u = problem.model.values(point) * (1 if problem.scale is None else problem.scale)
+    u = problem.objective.residuals(point)
     unit = 1.0 if problem.absolute else std
     if not unit or not np.isfinite(u).all():
         return []

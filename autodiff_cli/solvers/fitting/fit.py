@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.fitting.arguments import problem_of
 from autodiff_cli.solvers.fitting.describe import described, judge
-from autodiff_cli.solvers.fitting.engine.minimize import Minimizer, Step
+from autodiff_cli.solvers.fitting.engine.minimize import Minimizer, Outcome, Step
 from autodiff_cli.solvers.fitting.inference.derived import derived
 from autodiff_cli.solvers.fitting.inference.prediction import predicted
 from autodiff_cli.solvers.fitting.inference.profile import profiles
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.fitting.group_result import GroupFit
 
 MOST_STEPS = 10_000
+SAME = 1e-9
+"""The relative difference of objectives above which one of two minima is smaller."""
 
 
 def fit(
@@ -50,6 +53,7 @@ def fit(
     threads: int | None = None,
     on_error: str = "stop",
     by: str | None = None,
+    sigma_x: Iterable[str] | Mapping[str, str | float] = (),
 ) -> Fit | GroupFit:
     """Fit the parameters of a model to data by nonlinear least squares.
 
@@ -76,6 +80,9 @@ def fit(
         threads: the number of threads; by default one for each processor.
         on_error: ``stop`` or ``skip``, for rows with a cell that is not a finite number, and for groups without a fit.
         by: a column of text or numbers; the rows with each of its values are fitted separately.
+        sigma_x: the standard deviation of columns whose numbers have errors themselves, such as ``{"x": 0.1}`` or ``["x=dx"]``;
+            ``sigma`` or ``weights`` must be given too, and weights are then the inverse squares of standard deviations that
+            have an unknown factor in common with those of ``sigma_x``.
 
     Returns:
         a ``Fit``, or with ``by`` a ``GroupFit``, whose ``groups`` are the results of the groups; the attribute ``converged``
@@ -86,12 +93,12 @@ def fit(
     """
     problem = problem_of(
         expression, data, at=at, const=const, let=let, sigma=sigma, weights=weights, fix=fix, bounds=bounds, tie=tie, loss=loss,
-        threads=threads, on_error=on_error, by=by,
+        threads=threads, on_error=on_error, by=by, sigma_x=sigma_x,
     )  # fmt: skip
     if by is not None:
         from autodiff_cli.solvers.fitting.groups import fit_groups
 
-        _refuse("by", trace=trace, derive=derive, predict=predict, profile=profile)
+        _refuse("by", sigma_x=problem.errors, trace=trace, derive=derive, predict=predict, profile=profile)
         return fit_groups(problem, level=level, max_steps=max_steps, forgiving=on_error == "skip")
     result = solved(problem, level=level, max_steps=max_steps, trace=trace)
     if result.converged:
@@ -121,7 +128,7 @@ def solved(problem: Problem, *, level: float = 0.95, max_steps: int = MOST_STEPS
     problem.check()
     steps: list[Step] = []
     with np.errstate(all="ignore"):  # a trial point may be anywhere
-        outcome = Minimizer(problem.objective, problem.first, problem.box, max_steps, steps.append if trace else None).run()
+        outcome = _minimized(problem, max_steps, steps.append if trace else None)
         result = described(problem, outcome.point, level)
     result.steps, result.evaluations = outcome.steps, problem.objective.evaluations
     judge(result, outcome.ended, max_steps)
@@ -138,3 +145,19 @@ def solved(problem: Problem, *, level: float = 0.95, max_steps: int = MOST_STEPS
             for i, step in enumerate(steps)
         ]
     return result
+
+
+def _minimized(problem: Problem, most: int, watch: Callable[[Step], None] | None) -> Outcome:
+    """Return the minimum of a problem; if columns have errors, the smaller one of two, as there are often several.
+
+    The second start is the solution without errors in the columns.
+    """
+    first = Minimizer(problem.objective, problem.first, problem.box, most, watch).run()
+    if not problem.errors:
+        return first
+    plain = replace(problem, errors={})
+    start = Minimizer(plain.objective, problem.first, problem.box, most).run().point
+    if not np.isfinite(problem.objective.value(start)):
+        return first
+    second = Minimizer(problem.objective, start, problem.box, most, watch).run()
+    return second if second.value < first.value * (1 - SAME) else first

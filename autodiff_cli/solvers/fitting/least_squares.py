@@ -74,6 +74,10 @@ class LeastSquares:
             total += np.einsum("im,jm->ij", block[:-1], block[:-1] * self.loss.first(block[-1]) ** 2)
         return total
 
+    def residuals(self, p: Vector) -> Vector:
+        """Return the weighted residuals: N numbers."""
+        return np.concatenate([np.zeros(0), *(block[0] for _, block in self.blocks("values", p))])
+
     def squares(self, p: Vector) -> float:
         """Return the sum of the squares of the weighted residuals."""
         return sum(float(np.sum(block[0] ** 2)) for _, block in self.blocks("values", p))

@@ -92,6 +92,10 @@ class Model:
         found.rows = len(next(iter(columns.values())))
         return found
 
+    def of(self, parameters: Sequence[str], columns: Mapping[str, Vector]) -> Model:
+        """Return the same function of other parameters and columns; it is traced again."""
+        return Model(self.source, self.tree, parameters, columns, self.constants, self._threads)
+
     def values(self, p: Vector) -> Vector:
         """Return the residuals: N numbers."""
         return np.concatenate([np.zeros(0), *(block[0] for _, block in self.blocks("values", p))])

@@ -45,6 +45,7 @@ class Problem:
         spread: the expression of the standard deviations or of the weights that ``scale`` is computed from.
         absolute: whether the scale is known, so that standard errors are not scaled by the residuals.
         loss: the loss function.
+        errors: the standard deviations of each column that has errors itself: N numbers.
         threads: the number of threads; by default one for each processor.
         ranges: the parameters whose start is to be chosen, each with its range or ``None``.
         tried: the number of starts that were tried.
@@ -63,6 +64,7 @@ class Problem:
     spread: str | None = None
     absolute: bool = False
     loss: Loss = field(default_factory=Loss)
+    errors: Mapping[str, Vector] = field(default_factory=dict)
     threads: int | None = None
     ranges: Mapping[str, Interval | None] = field(default_factory=dict)
     tried: int = 1
@@ -92,7 +94,8 @@ class Problem:
             start: other starts than those of the problem.
         """
         scale = None if self.scale is None else self.scale[rows]
-        found = replace(self, data=self.data.only(rows), start={**self.start, **(start or {})}, scale=scale)
+        errors = {name: spread[rows] for name, spread in self.errors.items()}
+        found = replace(self, data=self.data.only(rows), start={**self.start, **(start or {})}, scale=scale, errors=errors)
         found.__dict__["model"] = self.model.on(found.data.columns)
         return found
 
@@ -119,6 +122,10 @@ class Problem:
     @cached_property
     def objective(self) -> LeastSquares:
         """Half the sum of the squares of the scaled residuals, or its robust replacement."""
+        if self.errors:
+            from autodiff_cli.solvers.fitting.blocks.errors_in_columns import errors_in_columns
+
+            return errors_in_columns(self.model, self.scale, self.errors)
         return LeastSquares(self.model, self.scale, self.loss)
 
     @cached_property

@@ -85,6 +85,7 @@ class Fit(Solution):
             "statistics": self.statistics,
             "digits": self.digits,
             "errors_from": self.scaled,
+            **({"errors_in": list(self.problem.errors)} if self.problem.errors else {}),
             "level": self.level,
             "offset": self.proof.offset,
             "condition": self.proof.condition,

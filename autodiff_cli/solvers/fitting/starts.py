@@ -50,6 +50,7 @@ def started(problem: Problem) -> Problem:
         return problem
     every = -(-problem.data.rows // ROWS)
     small = problem.only(np.arange(0, problem.data.rows, every)) if every > 1 else problem
+    small = replace(small, errors={}) if problem.errors else small
     points = _points(small, wanted)
     best: list[tuple[float, int, Vector]] = []
     with np.errstate(all="ignore"):

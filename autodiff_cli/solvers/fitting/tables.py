@@ -166,6 +166,8 @@ def sentences(result: Fit) -> list[str]:
     """Return what is known about the fit, in short sentences."""
     problem, facts = result.problem, result.proof
     found = [f"{plural(problem.data.rows, 'row')}; {_ERRORS[result.scaled]}."]
+    if problem.errors:
+        found.append(f"Errors in {listed(problem.errors)} are taken into account (orthogonal distance regression).")
     if problem.tried > 1:
         chosen = listed(name for name in problem.free if name in problem.ranges)
         found.append(f"Start of {chosen} chosen from {problem.tried} points.")

@@ -187,6 +187,11 @@ class Batch:
             np.einsum("bii->bi", hessian[:, :k, :k])[:] += self.prior.weight**2
         return Quadratics(value, gradient, hessian)
 
+    def residuals(self, p: Matrix) -> Vector:
+        """Return the scaled residuals of all rows."""
+        found: Vector = self._rows("values", p)[0]
+        return found
+
     def scores(self, p: Matrix) -> tuple[Stack, Vector]:
         """Return the sums of the products of the derivatives of the loss, of shape (B, n, n), and of the squared residuals."""
         out = self._rows("jacobian", p)
