@@ -13,7 +13,7 @@ import numpy as np
 from autodiff_cli.data.pipeline import ordered
 from autodiff_cli.solvers.fitting.blocks.batch import Batch, Linears, Quadratics, triangles
 from autodiff_cli.solvers.fitting.engine.minimize import ACCELERATION, DAMPING, EPSILON, MOST_NEWTON, NEAR, Box
-from autodiff_cli.solvers.fitting.engine.proof import ENOUGH_DIGITS, NEIGHBOURS, SINGULAR, SMALL_OFFSET
+from autodiff_cli.solvers.fitting.engine.proof import ENOUGH_DIGITS, NEIGHBOURS, SAFETY, SINGULAR, SMALL_OFFSET
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -311,7 +311,8 @@ def facts(batch: Batch, outcome: Outcomes, box: Box) -> Minima:
         near = point + free * side * signs * 4 * np.spacing(np.abs(point))
         other = batch.quadratic(near)
         moved, _, good = newton_steps(other, free)
-        error = np.maximum(error, np.abs(step) + np.where((good & other.finite)[:, None], np.abs(near + moved - target), np.inf))
+        apart = np.where((good & other.finite)[:, None], SAFETY * np.abs(near + moved - target), np.inf)
+        error = np.maximum(error, np.abs(step) + apart)
     count = free.sum(1)
     offset = linear.offset / np.sqrt(np.maximum(count, 1)) * np.sqrt(np.maximum(batch.sizes - count, 1))
     digits = np.clip(-np.log10(error / np.where(point == 0, 1.0, np.abs(point))), 0, 16)

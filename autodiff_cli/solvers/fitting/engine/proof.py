@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,6 +24,12 @@ SMALL_OFFSET = 1e-6
 ENOUGH_DIGITS = 8.0
 """The number of digits that prove a minimum whatever the relative offset, as in data without errors."""
 NEIGHBOURS = (1.0, -1.0)
+"""The directions of a pattern of signs in which neighbouring points lie."""
+PATTERNS = 3
+"""The number of patterns of signs; for more than ``SHORT`` rows, one."""
+SHORT = 10_000
+SAFETY = 4.0
+"""The factor of the measured effect of rounding."""
 
 
 class Proof(NamedTuple):
@@ -81,7 +88,7 @@ def proof(objective: Objective, point: Vector, box: Box, rows: int) -> Proof:
     found, _ = newton_step(quadratic.gradient[free], hessian)
     if found is not None:
         step[free] = found
-        error[free] = np.abs(found) + _spread(objective, point, free, found)
+        error[free] = np.abs(found) + _spread(objective, point, free, found, PATTERNS if rows <= SHORT else 1)
     part = linear.of(free)
     dof = max(rows - int(free.sum()), 1)
     tangent, normal = float(np.linalg.norm(part.image)) / np.sqrt(max(free.sum(), 1)), linear.rest / np.sqrt(dof)
@@ -111,17 +118,17 @@ def undetermined(linear: Linear, free: Mask) -> tuple[float, Matrix]:
     return float(sizes[0] / sizes[-1]) if sizes[-1] > 0 else np.inf, null
 
 
-def _spread(objective: Objective, point: Vector, free: Mask, step: Vector) -> Vector:
+def _spread(objective: Objective, point: Vector, free: Mask, step: Vector, patterns: int) -> Vector:
     """Return how far the targets of Newton steps from neighbouring points differ: the effect of rounding on the minimum."""
     target = point[free] + step
     spread = np.spacing(np.abs(target))
-    signs = np.where(np.arange(int(free.sum())) % 2, -1.0, 1.0)
-    for side in NEIGHBOURS:
+    for pattern, side in itertools.product(range(patterns), NEIGHBOURS):
+        signs = np.where(np.arange(len(target)) >> pattern & 1, -side, side)  # + - + - ..., + + - - ..., and so on
         near = point.copy()
-        near[free] += side * signs * 4 * np.spacing(np.abs(point[free]))
+        near[free] += signs * 4 * np.spacing(np.abs(point[free]))
         at = objective.quadratic(near)
         other, _ = newton_step(at.gradient[free], at.hessian[np.ix_(free, free)]) if at.finite else (None, 0.0)
         if other is None:
             return np.full(len(step), np.inf)
-        spread = np.maximum(spread, np.abs(near[free] + other - target))
+        spread = np.maximum(spread, SAFETY * np.abs(near[free] + other - target))
     return spread
