@@ -72,7 +72,6 @@ from autodiff_cli.ops.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.views import *  # noqa: F403
 from autodiff_cli.ops.zeta_functions import *  # noqa: F403
 from autodiff_cli.solvers.fitting.fit import fit as fit
-from autodiff_cli.solvers.minima.minimize import Minimum as Minimum
 from autodiff_cli.solvers.minima.minimize import minimize as minimize
 from autodiff_cli.solvers.roots.root import root as root
 from autodiff_cli.solvers.uncertainty.propagation import propagate as propagate

@@ -41,7 +41,7 @@ def command(
 
     \b
     autodiff minimize "(1-x)**2 + 100*(y-x**2)**2" --at x=-1.2,y=1
-    autodiff minimize "2*pi*r**2 + 2*pi*r*h" --at r=1,h=1 --subject "pi*r**2*h == 330" --bounds r=0:,h=0:
+    autodiff minimize "2*r**2 + 2*r*h" --at r=1,h=1 --subject "r**2*h == 105"
     autodiff minimize "x*exp(-x)" --at x=0.5 --maximize
     autodiff minimize "(x-a)**2 + x**4" --at x=0 --const a=1 --sensitivity a
     """

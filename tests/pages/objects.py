@@ -21,6 +21,7 @@ EXAMPLES = {
     "graph": 'autodiff graph "3*x" --at x=2 --json',
     "map": 'autodiff map "x*y" data.csv --json',
     "propagate": 'autodiff propagate "4*pi**2*L/T**2" --at "L=0.994(1),T=2.001(2)" --dof T=9 --order 2 --monte-carlo 1e4 --json',
+    "minimize": 'autodiff minimize "x**2 - y**2 + a*y" --at x=1,y=3 --const a=2 --sensitivity a --stationary --json',
     "plot": 'autodiff plot "abs(x - 1)" --over x=0:2:3 --json',
 }
 """The examples of commands for which the page does not use the first example of the help text with ``--json``."""
@@ -220,7 +221,7 @@ KEYS: dict[str, tuple[str, str]] = {
         "object by variable",
         "the way down from a saddle point, or a direction in which the value stays the same",
     ),
-    "sensitivity": ("object by constant", "the derivative of each variable, and of `value`, with respect to the constant"),
+    "minimize.sensitivity": ("object by constant", "the derivative of each variable, and of `value`, with respect to the constant"),
     "trace": ("list of objects by column", "with `--trace`: the steps"),
     "point": ("object by variable", "the point that was reached; only if `converged` is false"),
     "root.verdict": (TEXT, "`root`, `multiple_root`, `minimum_of_norm`, `flat`, `no_root` or `not_converged`"),
