@@ -229,7 +229,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "last_step": ("number", "the length of the Newton step at the solution"),
     "condition": ("number", 'the condition number of the Jacobian with scaled rows and columns; `"inf"` if it is singular'),
     "convergence_order": ("number or null", "the order in which the steps decreased; null if there were too few steps"),
-    "multiplicity": ("integer or null", "the multiplicity of the root"),
+    "multiplicity": ("integer or null", "the multiplicity of the root; 0 if it is not isolated"),
     "digits": ("integer", "the number of certain digits"),
     "error_bound": ("object by variable", "a bound of the error of each unknown"),
     "root.solution": ("object by variable, or null", "the solution; null if it is not verified"),

@@ -41,7 +41,7 @@ class Root(Solution):
         last_step: the length of the Newton step at the solution.
         condition: the condition number of the Jacobian with scaled rows and columns.
         convergence_order: the order in which the steps decreased; ``None`` if there were too few.
-        multiplicity: the multiplicity of the root; 1 for a simple root.
+        multiplicity: the multiplicity of the root; 1 for a simple root, and 0 for a root that is not isolated.
         digits: the number of certain digits.
         error_bound: a bound of the error of each unknown.
         proof: how the root was verified.
@@ -113,6 +113,8 @@ class Root(Solution):
         elif self.verdict == "multiple_root":
             message = f"the root has multiplicity {self.multiplicity}, so rounding leaves {self.digits} certain digits"
             self.noted.append(note("multiple", message))
+        if self.converged and self.multiplicity == 0:
+            self.noted.append(note("not_isolated", "the root is not isolated: the equations hold on both sides of it, too"))
         if self.converged and found.starts > 1:
             self.noted.append(note("start", "the given start led to a minimum of the norm; the root was found from another start"))
 
@@ -172,7 +174,7 @@ class Root(Solution):
         found = []
         for name, value in self.solution.items():
             shown = {a: plain(slope) for a, slope in self.sensitivity.get(name, {}).items()}
-            row: Record = {"name": name, "value": plain(value), "error": plain(self.error_bound[name])}
+            row: Record = {"name": name, "value": plain(value), "error_bound": plain(self.error_bound[name])}
             found.append({**row, **{f"d_{a}": slope for a, slope in shown.items()}, "verdict": self.verdict})
         return found
 

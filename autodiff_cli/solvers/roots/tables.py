@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +12,13 @@ from autodiff_cli.report.table import Renderable, empty_table
 from autodiff_cli.solvers.roots.root import Root
 from autodiff_cli.wording import plural
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from autodiff_cli.solvers.system import Vector
+
 _MOST_STEPS = 60
+_SMALLEST = 1e-99
 
 
 def root_tables(result: Root, precision: int) -> list[Renderable]:
@@ -38,7 +45,7 @@ def _unknowns(result: Root, precision: int) -> Renderable:
         table.add_column(f"d/d{a}", style="cyan", justify="right", overflow="fold")
     for name, value in result.solution.items():
         slopes = [human(result.sensitivity[name][a], precision) for a in names]
-        cells = [human(value, precision), human(result.error_bound[name], 2)]
+        cells = [human(value, precision), human(_shown(result.error_bound[name]), 2)]
         table.add_row(name, *cells, *slopes)
     return table
 
@@ -58,8 +65,13 @@ def _listed(roots: Sequence[Root], precision: int) -> Renderable:
         record = one.record()
         cells = [human(value, precision) for value in one.solution.values()]
         cells += [human(one.sensitivity[x][a], precision) for x, a in slopes]
-        table.add_row(*cells, human(record["error_bound"], 2), str(one.multiplicity), one.proof)
+        table.add_row(*cells, human(_shown(record["error_bound"]), 2), str(one.multiplicity), one.proof)
     return table
+
+
+def _shown(error: ArrayLike) -> Vector:
+    """Return errors with 0 in place of numbers that are too small to be of interest."""
+    return np.where(np.asarray(error) < _SMALLEST, 0.0, error)
 
 
 def _trace(result: Root, precision: int) -> Renderable:
@@ -84,7 +96,8 @@ def _verified(result: Root) -> str:
         "sign change": "proven by a change of sign",
         "touching": "only touching: 0 to rounding, without a change of sign",
     }[result.proof]
-    kind = "simple root" if result.multiplicity == 1 else f"multiple root of multiplicity {result.multiplicity}"
+    simple = "simple root" if np.isfinite(result.condition) else "root"
+    kind = {0: "root that is not isolated", 1: simple}.get(result.multiplicity, f"root of multiplicity {result.multiplicity}")
     order = "" if result.convergence_order is None else f", convergence of order {result.convergence_order:g}"
     condition = "singular" if not np.isfinite(result.condition) else f"{result.condition:.2g}"
     steps = f"{plural(result.steps, 'step')}{order}; " if result.steps else ""

@@ -39,7 +39,8 @@ class Check(NamedTuple):
         error: a bound or an estimate of the error of each unknown.
         condition: the condition number of the Jacobian with scaled rows and columns; inf if it is singular.
         noise: the residuals that rounding errors can cause.
-        multiplicity: the power of the distance with which the residuals grow in a direction in which the Jacobian is singular.
+        multiplicity: the power of the distance with which the residuals grow in a direction in which the Jacobian is singular;
+            0 if they do not grow, so that the root is not isolated.
     """
 
     point: Point
@@ -87,8 +88,9 @@ def _verified(problem: Problem, point: Point) -> Check:
     noise = problem.noise(point)
     quiet = bool(np.all(np.abs(point.f) <= noise))
     if not np.isfinite(point.jacobian).all():
-        verdict = "root" if not point.f.any() else "not_converged"
-        return Check(point, verdict, "residual" if verdict == "root" else "", np.zeros(n), EPS * np.abs(x), np.inf, noise)
+        if point.f.any():
+            return Check(point, "not_converged", "", nothing, nothing, np.inf, noise)
+        return _singular(problem, point, np.zeros(n), noise)
     step, rank = newton(point.jacobian, point.f)
     condition = _condition(point.jacobian)
     full = rank == min(point.jacobian.shape)
@@ -102,14 +104,19 @@ def _verified(problem: Problem, point: Point) -> Check:
     if quiet and full and condition < 1 / EPS and _is_steady(problem, point, error):
         return Check(point, "root", "residual and Newton step", step, error, condition, noise)
     if quiet:
-        reach = _reach(problem, point)
-        if reach is not None:
-            proof = "residual" if point.f.any() else "zero residual"
-            reached, growth = reach
-            return Check(point, "multiple_root" if growth > 1 else "root", proof, step, reached, np.inf, noise, growth)
-        return Check(point, "flat", "", step, nothing, np.inf, noise)
+        return _singular(problem, point, step, noise)
     least = slope(point) < MINIMUM or (not full and norm(point.f + point.jacobian @ step) > 0.99 * norm(point.f))
     return Check(point, "minimum_of_norm" if least else "not_converged", "", step, nothing, condition, noise)
+
+
+def _singular(problem: Problem, point: Point, step: Vector, noise: Vector) -> Check:
+    """Verify a point whose residuals are rounding errors and whose Jacobian is singular or infinite."""
+    reach = _reach(problem, point)
+    if reach is None:
+        return Check(point, "flat", "", step, np.full_like(step, np.inf), np.inf, noise)
+    proof = "residual" if point.f.any() else "zero residual"
+    error, growth = reach
+    return Check(point, "multiple_root" if growth > 1 else "root", proof, step, error, np.inf, noise, growth)
 
 
 def _condition(jacobian: Matrix) -> float:
@@ -177,36 +184,37 @@ def _falls(problem: Problem, point: Point, error: Vector) -> bool:
 
 
 def _is_steady(problem: Problem, point: Point, error: Vector) -> bool:
-    """Return whether the Jacobian changes by less than half over the error of the root, in sampled directions."""
+    """Return whether the residuals are linear over the error of the root, in sampled directions."""
     inverse = np.linalg.pinv(point.jacobian)
     n = len(point.x)
-    signs = np.vstack([np.ones(n), -np.ones(n), np.where(np.arange(n) % 2, 1.0, -1.0)])
-    for sign in signs:
-        moved = problem.system.jacobian(point.x + 4 * sign * error)
-        change = inverse @ (moved - point.jacobian)
-        if (
-            not np.isfinite(change).all()
-            or np.linalg.norm(change * np.maximum(error, 1e-300) / np.maximum(error, 1e-300)[:, None], 2) > 0.5
-        ):
-            return False
+    for sign in (np.ones(n), -np.ones(n), np.where(np.arange(n) % 2, 1.0, -1.0)):
+        for times in (8.0, 1e3):
+            reached = problem.at(point.x + times * sign * error)
+            linear = inverse @ point.jacobian @ (reached.x - point.x)
+            rest = inverse @ (reached.f - point.f) - linear
+            if not np.isfinite(rest).all() or norm(rest) > 0.5 * norm(linear):
+                return False
     return True
 
 
 def _reach(problem: Problem, point: Point) -> tuple[Vector, int] | None:
-    """Return how far a root with a singular Jacobian may be, and its multiplicity.
+    """Return how far a root with a singular Jacobian may be, and its multiplicity; 0 if it is not isolated.
 
     The residuals are followed to both sides along the directions in which the Jacobian is singular, until they rise above
     their rounding errors.  If they stay small to one side only, as those of ``exp(-x) = 0`` for large x, they vanish without a
-    root, and the result is ``None``.
+    root, and the result is ``None``.  It is ``None`` too if rounding errors hide the residuals far around the point.
     """
-    matrix, _, columns = scaled(point.jacobian)
-    _, sizes, right = np.linalg.svd(matrix)
-    rank = int(np.sum(sizes > SINGULAR * sizes[0])) if sizes[0] > 0 and len(point.x) > 1 else 0
-    m, n = matrix.shape
+    n = len(point.x)
+    directions = np.eye(n)
+    if np.isfinite(point.jacobian).all():
+        matrix, _, columns = scaled(point.jacobian)
+        _, sizes, right = np.linalg.svd(matrix)
+        rank = int(np.sum(sizes > SINGULAR * sizes[0])) if sizes[0] > 0 and n > 1 else 0
+        directions = right[rank : max(min(matrix.shape), rank)] / columns
     error = EPS * np.abs(point.x)
     size = float(np.max(np.abs(point.x), initial=0.0)) or 1.0
-    multiplicity = 1
-    for direction in right[rank : max(min(m, n), rank)] / columns:
+    growths = []
+    for direction in directions:
         direction = direction / np.max(np.abs(direction))
         sides = [_rise(problem, point, sign * direction, size) for sign in (1.0, -1.0)]
         if (sides[0] is None) != (sides[1] is None):
@@ -214,8 +222,12 @@ def _reach(problem: Problem, point: Point) -> tuple[Vector, int] | None:
         if sides[0] is not None and sides[1] is not None:
             distance = max(sides[0], sides[1])
             error = error + distance * np.abs(direction)
-            multiplicity = max(multiplicity, _growth(problem, point, distance * direction))
-    return error, multiplicity
+            growths.append(_growth(problem, point, distance * direction))
+        else:
+            growths.append(0)
+    if np.any(error > 0.1 * max(size, float(np.max(np.abs(problem.start), initial=0.0)))):
+        return None
+    return error, max(growths, default=1)
 
 
 def _rise(problem: Problem, point: Point, direction: Vector, size: float) -> float | None:
