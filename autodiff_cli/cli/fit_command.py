@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @solver_options.bounds
 @click.option("--tie", multiple=True, metavar='NAME="EXPR"', help="Parameter that is an expression of others, such as b4=1-b1.")
 @click.option("--by", metavar="COLUMN", help="Fit the rows with each value of a column separately; print a row for each.")
+@click.option("--share", metavar="b1,b2", help="Parameters that are common to all groups of --by, which are fitted together.")
 @click.option("--sigma", metavar="EXPR", help="Known standard deviation of each row; the errors are not scaled.")
 @click.option(
     "--sigma-x",
@@ -70,6 +71,7 @@ def command(
     bounds: tuple[str, ...],
     tie: tuple[str, ...],
     by: str | None,
+    share: str | None,
     sigma: str | None,
     sigma_x: tuple[str, ...],
     weights: str | None,
@@ -124,6 +126,7 @@ def command(
         bounds=bounds,
         tie=tie,
         by=by,
+        share=options.names(share) or (),
         loss=loss,
         level=level,
         max_steps=max_steps,

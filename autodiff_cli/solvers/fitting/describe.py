@@ -58,7 +58,7 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
     for name, value in found.values.items():
         held = name in fitted and not facts.free[problem.free.index(name)]
         found.parameters[name] = {
-            **_estimate(value, found.errors.get(name, np.nan), k),
+            **estimate(value, found.errors.get(name, np.nan), k),
             "start": problem.start[name],
             "fixed": name in problem.fixed,
             "at_bound": ("lower" if value <= problem.bounds[name][0] else "upper") if held else None,
@@ -66,7 +66,7 @@ def described(problem: Problem, point: Vector, level: float) -> Fit:
     for name, record in zip(problem.ties, derived(found, problem.ties), strict=True):
         error = np.nan if record["std_error"] is None else record["std_error"]
         found.values[name], found.errors[name] = record["value"], error
-        found.parameters[name] = {**_estimate(record["value"], error, k), "start": None, "fixed": False, "at_bound": None}
+        found.parameters[name] = {**estimate(record["value"], error, k), "start": None, "fixed": False, "at_bound": None}
     known = np.isfinite(errors)
     free = tuple(name for name, one in zip(problem.free, known, strict=True) if one)
     part = matrix[np.ix_(known, known)]
@@ -95,7 +95,7 @@ def notes_on_problem(problem: Problem) -> list[Note]:
     return found
 
 
-def _estimate(value: float, error: float, k: float) -> Record:
+def estimate(value: float, error: float, k: float) -> Record:
     """Return the entries of a parameter: its value, its standard error and its interval."""
     known = math.isfinite(error)
     interval = [value - k * error, value + k * error] if known else None

@@ -53,6 +53,7 @@ def fit(
     threads: int | None = None,
     on_error: str = "stop",
     by: str | None = None,
+    share: Iterable[str] = (),
     sigma_x: Iterable[str] | Mapping[str, str | float] = (),
 ) -> Fit | GroupFit:
     """Fit the parameters of a model to data by nonlinear least squares.
@@ -80,13 +81,15 @@ def fit(
         threads: the number of threads; by default one for each processor.
         on_error: ``stop`` or ``skip``, for rows with a cell that is not a finite number, and for groups without a fit.
         by: a column of text or numbers; the rows with each of its values are fitted separately.
+        share: parameters that are common to all groups of ``by``, which are then fitted together.
         sigma_x: the standard deviation of columns whose numbers have errors themselves, such as ``{"x": 0.1}`` or ``["x=dx"]``;
             ``sigma`` or ``weights`` must be given too, and weights are then the inverse squares of standard deviations that
             have an unknown factor in common with those of ``sigma_x``.
 
     Returns:
-        a ``Fit``, or with ``by`` a ``GroupFit``, whose ``groups`` are the results of the groups; the attribute ``converged``
-        says whether the solution passed every check.
+        a ``Fit``; or with ``by`` a ``GroupFit``, whose ``groups`` are the results of the groups; or with ``share`` a
+        ``SharedFit``, which has the shared ``parameters`` besides.  Its attribute ``converged`` says whether the solution passed
+        every check.
 
     Raises:
         AutodiffError: if the model or the data are invalid, or the model is not finite at the start.
@@ -95,10 +98,18 @@ def fit(
         expression, data, at=at, const=const, let=let, sigma=sigma, weights=weights, fix=fix, bounds=bounds, tie=tie, loss=loss,
         threads=threads, on_error=on_error, by=by, sigma_x=sigma_x,
     )  # fmt: skip
+    shared = tuple(share)
+    if shared and by is None:
+        raise UsageError(
+            f"{setting('share')} needs {setting('by')}", hint=f"name the column of the groups: {setting('by', 'COLUMN')}"
+        )
     if by is not None:
         from autodiff_cli.solvers.fitting.groups import fit_groups
+        from autodiff_cli.solvers.fitting.shared import fit_shared
 
         _refuse("by", sigma_x=problem.errors, trace=trace, derive=derive, predict=predict, profile=profile)
+        if shared:
+            return fit_shared(problem, shared, level=level, max_steps=max_steps)
         return fit_groups(problem, level=level, max_steps=max_steps, forgiving=on_error == "skip")
     result = solved(problem, level=level, max_steps=max_steps, trace=trace)
     if result.converged:

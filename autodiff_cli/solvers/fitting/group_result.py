@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from autodiff_cli.solvers.solution import Solution
@@ -59,3 +60,41 @@ class GroupFit(Solution):
 
     def records(self) -> list[Record]:
         return self.groups
+
+
+class SharedFit(GroupFit):
+    """The result of ``fit`` for all groups of rows together; ``groups`` has the shared parameters in every row.
+
+    Attributes:
+        shared: the parameters that are common to all groups.
+        parameters: the record of each shared parameter, by name: value, std_error, interval, start, fixed, at_bound.
+        covariance, correlation: the matrices of the shared parameters, as dictionaries by name.
+        residual: rss, std, dof, rows of all groups together.
+    """
+
+    covariance: dict[str, dict[str, float]]
+    correlation: dict[str, dict[str, float]]
+    residual: Record
+
+    def __init__(self, problem: Problem, labels: list[Any], level: float, shared: Sequence[str]) -> None:
+        super().__init__(problem, labels, level)
+        self.shared = tuple(shared)
+        self.parameters: dict[str, Record] = {}
+
+    def answer(self) -> Record:
+        return {
+            "parameters": self.parameters,
+            "covariance": self.covariance,
+            "correlation": self.correlation,
+            "residual": self.residual,
+            "shared": list(self.shared),
+            **super().answer(),
+        }
+
+    def numbers(self) -> list[Named]:
+        if not self.converged:
+            return []
+        own = [name for name in self.problem.free if name not in self.shared]
+        found = [(name, record["value"]) for name, record in self.parameters.items()]
+        rows = zip(self.labels, self.groups, strict=True)
+        return [*found, *((f"{name}[{label}]", row[name]) for label, row in rows for name in own)]

@@ -11,6 +11,7 @@ from autodiff_cli.wording import listed, plural
 if TYPE_CHECKING:
     from autodiff_cli.command_result import Record
     from autodiff_cli.report.table import Renderable
+    from autodiff_cli.solvers.fitting.group_result import SharedFit
     from autodiff_cli.solvers.fitting.result import Fit
 
 _ERRORS = {
@@ -26,7 +27,7 @@ MOST_CORRELATED = 12
 def tables(result: Fit, precision: int) -> list[Renderable]:
     """Return the table of parameters, the correlations, the statistics, and what was proven."""
     parts: list[Renderable] = [] if result.trace is None else [_trace(result.trace, precision)]
-    parts.append(_parameters(result, precision))
+    parts.append(parameter_table(result, precision))
     if result.profiles:
         parts += ["", _profiles(result, precision)]
     if result.derived:
@@ -49,7 +50,8 @@ def _trace(steps: list[Record], precision: int) -> Renderable:
     return table
 
 
-def _parameters(result: Fit, precision: int) -> Renderable:
+def parameter_table(result: Fit | SharedFit, precision: int) -> Renderable:
+    """Return the table of the parameters with their standard errors and intervals."""
     table = empty_table()
     table.add_column("parameter", style="bold green", overflow="fold")
     table.add_column("value", style="bold cyan", justify="right", overflow="fold")
@@ -119,7 +121,7 @@ def _percent(value: float) -> str:
     return f"{value:.2g} %" if value < 99.5 else f"{value:.0f} %" if value < 1e6 else f"{value:.0e} %"
 
 
-def _flag(name: str, result: Fit) -> str:
+def _flag(name: str, result: Fit | SharedFit) -> str:
     record = result.parameters[name]
     if record["fixed"]:
         return "fixed"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
     Matrix = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
     Stack = NDArray[np.float64]
     Numbers = NDArray[np.intp]
 
@@ -55,7 +56,7 @@ class Reduced(LeastSquares):
         model: the residuals, whose parameters are the k own ones and then the s shared ones.
         own: the residuals as a function of the own parameters alone; its columns are to be completed by the shared parameters.
         sizes: the number of rows of each of the B blocks.
-        start: the first values of the own parameters, of shape (B, k); without a prior, the next ones are those of the last point.
+        start: the first values of the own parameters, of shape (B, k); without a prior, the next ones are those of the best point.
         box: the bounds of the own parameters.
         scale: the factor of each residual; 1 by default.
         loss: the loss function; by default, ``u**2/2``.
@@ -79,23 +80,36 @@ class Reduced(LeastSquares):
         self._start, self._own = start, start
         self._values = np.full(len(sizes), np.inf)
         self._at: bytes | None = None
+        self._least = np.inf
 
     def own(self, p: Vector) -> Matrix:
         """Return the own parameters of the blocks at the minimum for given shared parameters, of shape (B, k)."""
         if self._at != p.tobytes():
-            shared = {name: np.broadcast_to(value, (self.model.rows,)) for name, value in zip(self._names(len(p)), p, strict=True)}
-            batch = Batch(self._model.on({**self._model.columns, **shared}), self._sizes, self.scale, self.loss, self._prior)
             self.evaluations += 1
             with np.errstate(all="ignore"):
-                found = Descent(batch, self._start, self._box, MOST_INNER).run()
+                found = Descent(self._batch(p), self._start, self._box, MOST_INNER).run()
             failed = (found.ended == NOT_FINITE).any()
             self._values = np.full(len(self._sizes), np.inf) if failed else found.value
             if failed:
                 return self._start
             self._own, self._at = found.point, p.tobytes()
-            if self._prior is None:
-                self._start = self._own
+            if self._prior is None and self._values.sum() <= self._least:
+                self._start, self._least = self._own, float(self._values.sum())
         return self._own
+
+    def values(self, p: Vector) -> Vector:
+        """Return half the sum of squares of each block: B numbers."""
+        self.own(p)
+        return self._values
+
+    def free(self, p: Vector) -> Mask:
+        """Return which own parameters are not held at a bound, of shape (B, k)."""
+        own = self.own(p)
+        return self._box.free(own, self._all.linear(self._full(own, p)).gradient[:, : own.shape[1]])
+
+    def own_linear(self, p: Vector) -> Linears:
+        """Return the linear problems of the blocks at given shared parameters."""
+        return self._batch(p).linear(self.own(p)).of(self.free(p))
 
     def residuals(self, p: Vector) -> Vector:
         """Return for each block the root of its sum of squares, with the sign of its last weighted residual."""
@@ -152,11 +166,14 @@ class Reduced(LeastSquares):
         below[:, -1, -1] = linear.rest
         return Eliminated(linear.factor[:, :k, :k], linear.factor[:, :k, k:], below)
 
+    def _batch(self, p: Vector) -> Batch:
+        """Return the problems of the own parameters at given shared ones."""
+        names = self.model.parameters[len(self.model.parameters) - len(p) :]
+        shared = {name: np.broadcast_to(value, (self.model.rows,)) for name, value in zip(names, p, strict=True)}
+        return Batch(self._model.on({**self._model.columns, **shared}), self._sizes, self.scale, self.loss, self._prior)
+
     def _full(self, own: Matrix, shared: Vector) -> Matrix:
         return np.hstack([own, np.tile(shared, (len(own), 1))])
-
-    def _names(self, count: int) -> tuple[str, ...]:
-        return self.model.parameters[len(self.model.parameters) - count :]
 
 
 def _solve(matrices: Stack, right: Matrix) -> Matrix:
