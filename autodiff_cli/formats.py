@@ -113,7 +113,7 @@ def of_suffix(path: str, known: tuple[str, ...]) -> str | None:
 
 def suffixes(known: tuple[str, ...]) -> str:
     """Return the usual suffixes of formats as text for a message: ``.csv, .json``."""
-    return ", ".join(FORMATS[name].suffixes[0] for name in known)
+    return ", ".join(FORMATS[name].suffixes[0] for name in known if FORMATS[name].suffixes)
 
 
 def check_known(name: str, known: tuple[str, ...], option: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -167,3 +168,10 @@ def test_many_variables(n: int) -> None:
     assert found.solution["x"] == pytest.approx(np.ones(n), rel=1e-14)
     # The Hessian matrix consists of blocks [[802, -400], [-400, 200]].
     assert found.eigenvalues == pytest.approx([501 - np.sqrt(501**2 - 400), 501 + np.sqrt(501**2 - 400)], rel=1e-3)
+
+
+def test_values_that_overflow_end_with_a_message_only() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = ad.minimize("1e308*y", {"y": 1.0})
+    assert result.verdict == "unbounded" and not result.converged

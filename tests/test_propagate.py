@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -321,3 +322,30 @@ def test_a_latex_table() -> None:
     assert r"${v}_{1}$ & $2 \cdot 10^{-7}$" in out
     assert r"{$\frac{\alpha \, v_{1}}{2} = 1.00(18) \cdot 10^{-7}$;" in out
     assert out.count("&") == 7 * 4
+
+
+@pytest.mark.parametrize(
+    ("expression", "given", "what"),
+    [
+        ("x", "1±1e300", "large to compute with: 1e+300"),
+        ("x", "1±1e-200", "small to compute with: 1e-200"),
+        ("1e-90*x", "1±1", "small to compute with: 1e-90"),
+    ],
+)
+def test_uncertainties_whose_powers_are_not_floating_point_numbers(expression: str, given: str, what: str) -> None:
+    with pytest.raises(NotSolved, match=re.escape(what)):
+        ad.propagate(expression, {"x": given})
+
+
+def test_values_of_any_size() -> None:
+    out, err, code = streams("autodiff propagate x --at x=1e308±1 --monte-carlo 200")
+    assert code == 0 and "1e+308" in out and "inf" not in out + err
+    out, _, code = streams("autodiff propagate x --at x=1e-300±1e70")
+    assert code == 0 and "1e-300" in out
+    found = ad.propagate("x", {"x": "1e308±1e70"}, monte_carlo=200)
+    assert found.monte_carlo["mean"] == 1e308
+
+
+def test_an_output_file_whose_name_has_no_suffix() -> None:
+    out, err, code = streams("autodiff propagate x --at x=1(1) --output 1")
+    assert (out, code) == ("", 2) and "use a name that ends in one of .txt, .json" in err

@@ -96,6 +96,7 @@ def _plain(table: Mapping[str, Mapping[str, Vector | float]]) -> Record:
     return {name: {by: plain(value) for by, value in row.items()} for name, row in table.items()}
 
 
+@np.errstate(all="ignore")
 def minimize(
     expression: str,
     at: Mapping[str, Value],

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.uncertainty.quantities import Stated
 
 
+_SMALLEST, _LARGEST = 1e-76, 1e76
 _FAR = 0.5
 """The distance of a value from its expansion that is noted, in standard uncertainties of the result."""
 
@@ -151,6 +152,18 @@ def _count(given: int | str) -> int | None:
     return int(number)
 
 
+def _check_range(sizes: Sequence[float]) -> None:
+    """Raise an error if the fourth power of an uncertainty, which moments need, is not in the range of floating-point numbers.
+
+    Raises:
+        NotSolved: if it is not.
+    """
+    for size in map(abs, sizes):
+        if size and not _SMALLEST <= size <= _LARGEST:
+            what = "small" if size < 1 else "large"
+            raise NotSolved(f"an uncertainty is too {what} to compute with: {size:.3g}", hint="use other units of measurement")
+
+
 class _Width(NamedTuple):
     """The width of the intervals: a probability, or a coverage factor that replaces it."""
 
@@ -184,6 +197,7 @@ class _Calculation:
         self.order = order
         self.notes: list[Record] = []
 
+    @np.errstate(all="ignore")
     def run(self) -> Propagation:
         """Return the result."""
         values = self.system.values(self.joint.x)
@@ -202,11 +216,11 @@ class _Calculation:
         self._look_around(found, values, jacobian)
         covariance = jacobian @ self.joint.covariance @ jacobian.T
         sizes = np.sqrt(np.diag(covariance))
-        with np.errstate(all="ignore"):
-            correlation = np.clip(covariance / sizes[:, None] / sizes, -1, 1)
+        correlation = np.clip(covariance / sizes[:, None] / sizes, -1, 1)
         np.fill_diagonal(correlation, np.where(sizes > 0, 1.0, np.nan))
         return Propagation(self.expression, found, covariance, correlation, self.notes)
 
+    @np.errstate(all="ignore")
     def check(self, result: Propagation, count: int | None, seed: int) -> None:
         """Add the results of the Monte Carlo method to a result.
 
@@ -282,6 +296,7 @@ class _Calculation:
         joint = self.joint
         gradient = gradient + 0.0  # no -0.0 in tables
         contributions = gradient * joint.u + 0.0
+        _check_range([*joint.u, *contributions])
         variance = float(gradient @ joint.covariance @ gradient)
         second = law.second_order(self.system, joint, i, gradient, self.order == 2 or len(joint.x) <= MOST_TRACED)
         correlated = variance - float(contributions @ contributions) if len(joint.groups) < len(joint.x) else 0.0

@@ -49,9 +49,11 @@ class Sample(NamedTuple):
         within = min(max(round(level * size), 1), size - 1)
         first = (size - within) // 2
         start = int(np.argmin(self.values[within:] - self.values[: size - within]))
+        exponent = int(np.frexp(np.max(np.abs(self.values)))[1])
+        scaled = np.ldexp(self.values, -exponent)  # squares and sums of the values may be too large for floating-point numbers
         return {
-            "mean": float(np.mean(self.values)),
-            "u": float(np.std(self.values, ddof=1)),
+            "mean": float(np.ldexp(np.mean(scaled), exponent)),
+            "u": float(np.ldexp(np.std(scaled, ddof=1), exponent)),
             "interval": [float(self.values[first]), float(self.values[min(first + within, size - 1)])],
             "shortest": [float(self.values[start]), float(self.values[start + within])],
         }
