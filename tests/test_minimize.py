@@ -174,4 +174,5 @@ def test_values_that_overflow_end_with_a_message_only() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = ad.minimize("1e308*y", {"y": 1.0})
-    assert result.verdict == "unbounded" and not result.converged
+    assert result.verdict == "unbounded"
+    assert not result.converged
