@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.errors import AutodiffError, NotSolved, ParseError, UnknownName, UsageError
+from autodiff_cli.errors import AutodiffError, NotSolved, ParseError, ShapeError, UnknownName, UsageError
 from autodiff_cli.solvers.uncertainty.quantities import quantities
 from autodiff_cli.solvers.uncertainty.written import concise, tolerance
 from tests.shell import streams
@@ -287,6 +287,13 @@ def test_the_surroundings_of_the_estimates(source: str, x: str, words: list[str]
     notes = [each["message"] for each in ad.propagate(source, {"x": x}).notes]
     assert len(notes) == len(words)
     assert all(part in text for part, text in zip(words, notes, strict=True))
+
+
+def test_an_overflow_and_an_empty_result() -> None:
+    with pytest.raises(NotSolved, match="too large for a number"):
+        ad.propagate("1e200*x", {"x": "1(1)"})
+    with pytest.raises(ShapeError, match="empty"):
+        ad.propagate("ones(0)*x", {"x": "1(1)"})
 
 
 def test_a_series_that_fails() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from autodiff_cli.errors import NotSolved, UsageError, setting
+from autodiff_cli.errors import NotSolved, ShapeError, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.language.parser import parse
@@ -134,11 +134,14 @@ def propagate(
         example = next(iter(inputs.labels), "x")
         ways = f"write {setting('at', f'{example}=0.994(1)')} or {setting('u', f'{example}=0.001')}"
         raise UsageError("no quantity has an uncertainty", hint=ways)
+    if not system.count:
+        raise ShapeError("the result is an empty tensor", hint="check the shapes in the expression")
     width = _Width(0.95 if level is None else level, k)
     calculation = _Calculation(expression, system, inputs, found, width, order)
-    result = calculation.run()
-    if monte_carlo is not None:
-        calculation.check(result, _count(monte_carlo), seed)
+    with np.errstate(all="ignore"):
+        result = calculation.run()
+        if monte_carlo is not None:
+            calculation.check(result, _count(monte_carlo), seed)
     return result
 
 
@@ -298,6 +301,8 @@ class _Calculation:
         contributions = gradient * joint.u + 0.0
         _check_range([*joint.u, *contributions])
         variance = float(gradient @ joint.covariance @ gradient)
+        if not math.isfinite(variance):
+            raise NotSolved(f"the variance of {name} is too large for a number", hint="state the quantities in other units")
         second = law.second_order(self.system, joint, i, gradient, self.order == 2 or len(joint.x) <= MOST_TRACED)
         correlated = variance - float(contributions @ contributions) if len(joint.groups) < len(joint.x) else 0.0
         u = math.sqrt(max(variance, 0.0))
