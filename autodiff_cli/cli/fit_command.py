@@ -12,6 +12,7 @@ from autodiff_cli.cli import options, solver_options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.cli.row_options import as_let
+from autodiff_cli.lazy import named
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.fitting.result import Fit
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 @solver_options.trace
 @solver_options.level
 @solver_options.threads
-@options.output(options.quiet_notes, options.precision, bare="parameters")
+@options.output(options.quiet_notes, options.precision, bare="parameters", use="formula")
 def command(
     expr: str,
     files: tuple[str, ...],
@@ -110,6 +111,8 @@ def command(
         raise click.UsageError("standard input cannot be both the model and the data\n  hint: name a data file")
     if by is not None and picture is not None:
         raise click.UsageError("--plot and --by exclude each other\n  hint: fit the rows of one group")
+    if by is not None and out.style == "latex":
+        raise click.UsageError("--format latex is for one fit\n  hint: omit --by, or use --format markdown")
     drawn_as = None if picture is None else _drawn_as(picture, out)
     style = input_format and formats.check_known(input_format, formats.READ, "input_format")
     source = pipeline.Inputs(inputs.expanded(files), style, options.names(columns))
@@ -144,7 +147,8 @@ def command(
         out.emit(result, "autodiff_cli.solvers.fitting.group_tables:tables")
         result.require()
         return
-    out.emit(result, "autodiff_cli.solvers.fitting.tables:tables")
+    views = {"latex": lambda: named("autodiff_cli.solvers.fitting.latex:page")(result, out.precision)}
+    out.emit(result, "autodiff_cli.solvers.fitting.tables:tables", views)
     if picture is not None and drawn_as is not None and result.converged:
         _draw(result, picture, drawn_as, out)
     result.require()

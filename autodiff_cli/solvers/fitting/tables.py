@@ -20,6 +20,19 @@ _ERRORS = {
     "sigma": "standard errors from the given standard deviations, not scaled",
     "sandwich": "robust standard errors (sandwich)",
 }
+_STATISTICS = {
+    "std": "s",
+    "rss": "RSS",
+    "dof": "dof",
+    "r2": "R2",
+    "chi2": "chi2",
+    "reduced_chi2": "chi2/dof",
+    "p": "p",
+    "aic": "AIC",
+    "aicc": "AICc",
+    "bic": "BIC",
+}
+MOST_WIDE = 80
 MOST_CORRELATED = 12
 """The maximum number of parameters of a correlation matrix in the terminal."""
 
@@ -34,7 +47,7 @@ def tables(result: Fit, precision: int) -> list[Renderable]:
         parts += ["", _derived(result, precision)]
     if 1 < len(result.correlation) <= MOST_CORRELATED:
         parts += [title("correlation"), _correlation(result)]
-    parts += [title("residuals"), _statistics(result, precision)]
+    parts += [title("residuals"), *_statistics(result, precision)]
     parts.append("\n" + "\n".join(sentences(result)))
     if result.prediction is not None:
         parts += [title(f"prediction of {result.prediction.response}"), _prediction(result, precision)]
@@ -142,26 +155,19 @@ def _correlation(result: Fit) -> Renderable:
     return table
 
 
-def _statistics(result: Fit, precision: int) -> Renderable:
-    table = empty_table()
+def _statistics(result: Fit, precision: int) -> list[Renderable]:
+    """Return a table of statistics, or two if one is too wide for most terminals."""
     shown = {**result.residual, **result.statistics}
-    labels = {
-        "std": "s",
-        "rss": "RSS",
-        "dof": "dof",
-        "chi2": "chi2",
-        "reduced_chi2": "chi2/dof",
-        "p": "p",
-        "r2": "R2",
-        "aic": "AIC",
-        "aicc": "AICc",
-        "bic": "BIC",
-    }
-    found = [(label, shown[key]) for key, label in labels.items() if shown[key] is not None]
-    for label, _ in found:
-        table.add_column(label, justify="right", overflow="fold")
-    table.add_row(*(human(value, precision) for _, value in found))
-    return table
+    found = [(label, human(shown[key], precision)) for key, label in _STATISTICS.items() if shown[key] is not None]
+    width = sum(max(len(label), len(text)) + 3 for label, text in found)
+    parts: list[Renderable] = []
+    for part in (found,) if width <= MOST_WIDE else (found[:-3], found[-3:]):
+        table = empty_table()
+        for label, _ in part:
+            table.add_column(label, justify="right", overflow="fold")
+        table.add_row(*(text for _, text in part))
+        parts += [*([""] if parts else []), table]
+    return parts
 
 
 def sentences(result: Fit) -> list[str]:
