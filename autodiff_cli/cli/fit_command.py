@@ -144,11 +144,11 @@ def command(
     out = out._replace(quiet_notes=out.quiet_notes or (out.style == "json" and not result.converged))
     if isinstance(result, GroupFit):
         out = out if options.names_format() or out.style != "table" else out._replace(style="csv")
-        out.emit(result, "autodiff_cli.solvers.fitting.group_tables:tables")
+        out.emit(result, "autodiff_cli.solvers.fitting.printed.group_tables:tables")
         result.require()
         return
-    views = {"latex": lambda: named("autodiff_cli.solvers.fitting.latex:page")(result, out.precision)}
-    out.emit(result, "autodiff_cli.solvers.fitting.tables:tables", views)
+    views = {"latex": lambda: named("autodiff_cli.solvers.fitting.printed.latex:page")(result, out.precision)}
+    out.emit(result, "autodiff_cli.solvers.fitting.printed.tables:tables", views)
     if picture is not None and drawn_as is not None and result.converged:
         _draw(result, picture, drawn_as, out)
     result.require()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from autodiff_cli.report.table import MOST_ROWS, rows_table, title
 from autodiff_cli.solvers.fitting.group_result import SharedFit
-from autodiff_cli.solvers.fitting.tables import parameter_table
+from autodiff_cli.solvers.fitting.printed.tables import parameter_table
 from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
