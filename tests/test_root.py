@@ -11,6 +11,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.errors import MissingValue, NotSolved, UnknownName, UsageError
+from tests.benchmarks.problems.mgh import FACTORS, PROBLEMS, Problem
 from tests.shell import run, streams
 
 
@@ -65,15 +66,23 @@ def test_a_multiple_root_is_recognised(expression: str, start: float, expected: 
         ("exp(-x)", {"x": 1}, "not_converged"),
         ("tanh(x) = 1", {"x": 1}, "flat"),
         ("1/x", {"x": 1}, "not_converged"),
+        ("1/x**2/sinh(2*x)", {"x": 400}, "flat"),  # 0 because sinh overflows
+        ("sinh(x) - cosh(x) - (x - 3)**2", {"x": 100}, "flat"),  # rounding errors hide the residual
     ],
 )
 def test_a_point_that_is_not_a_root_is_not_called_one(expression: str, at: dict, verdict: str) -> None:
-    result = ad.root(expression, at)
+    result = ad.root(expression, at, max_steps=100)
     assert not result.converged
     assert result.verdict == verdict
     assert result.to_dict()["solution"] is None
     with pytest.raises(NotSolved, match="no root found"):
         result.require()
+
+
+def test_a_pole_is_not_a_root() -> None:
+    result = ad.root("1000*tan(x)", {"x": np.pi / 2})
+    assert result.converged
+    assert float(result.solution["x"]) == pytest.approx(np.pi * round(result.solution["x"] / np.pi), abs=1e-12)
 
 
 def test_success_is_not_reported_away_from_a_root() -> None:
@@ -228,3 +237,11 @@ def test_rows_of_a_file(tmp_path: Path) -> None:
     assert len(output.splitlines()) == 2
     assert "skipped" in errors
     assert streams(f"{command} --over x=0:1")[2] == 2
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize("problem", [one for one in PROBLEMS if not one.name.startswith("Chebyquad")], ids=lambda one: one.name)
+def test_the_collection_of_more_garbow_and_hillstrom(problem: Problem, factor: float) -> None:
+    result = ad.root(problem.residuals, {"x": factor * np.array(problem.start)})
+    assert result.converged
+    assert np.max(np.abs(result.residual)) <= 1e-9
