@@ -58,12 +58,14 @@ class Descended(NamedTuple):
             of any length reduces the value, ``unbounded`` if the value or the point grows without end, or ``limit``.
         steps: the number of accepted steps.
         lengths: the length of each accepted step.
+        trials: the number of trials.
     """
 
     x: Vector
     ending: str
     steps: int
     lengths: list[float]
+    trials: int
 
 
 def outward(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Mask:
@@ -113,6 +115,7 @@ class _Descent:
         self.scale = np.ones(len(x))
         self.steps = 0
         self.products = 0
+        self.trials = 0
         self.lengths: list[float] = []
         self.last: Vector | None = None
 
@@ -124,8 +127,9 @@ class _Descent:
         for _ in range(most):
             if self.products > _MOST_PRODUCTS * most:
                 break
+            self.trials += 1
             slope = projected(self.x, self.gradient, self.low, self.high)
-            lowest = self.dense and not slope.any() and not self.bounded and self._lowest() < 0
+            lowest = self.dense and not slope.any() and self._lowest() < 0
             if (not slope.any() and not lowest) or np.linalg.norm(slope) < tolerance or self._vanishes(slope):
                 return self._end("stationary")
             step = self._step(radius)
@@ -179,7 +183,7 @@ class _Descent:
 
     def _end(self, ending: str) -> Descended:
         deep = self.value < -_DEEP * max(1.0, self.height)
-        return Descended(self.x, "unbounded" if deep else ending, self.steps, self.lengths)
+        return Descended(self.x, "unbounded" if deep else ending, self.steps, self.lengths, self.trials)
 
     def _accept(self, trial: Vector, value: float, gradient: Vector, length: float) -> None:
         moved = trial - self.x
@@ -222,9 +226,10 @@ class _Descent:
             self.scale = np.maximum(self.scale if self.steps else _LEAST_SCALE * largest, roots)
 
     def _lowest(self) -> float:
-        """Return the lowest eigenvalue if it is negative beyond rounding, or else 0."""
-        values = np.linalg.eigvalsh(self.hessian)
-        return float(values[0]) if values[0] < -len(values) * EPS * np.abs(values).max() else 0.0
+        """Return the lowest eigenvalue between the bounds if it is negative beyond rounding, or else 0."""
+        inner = (self.low < self.x) & (self.x < self.high)
+        values = np.linalg.eigvalsh(self.hessian[np.ix_(inner, inner)])
+        return float(values[0]) if len(values) and values[0] < -len(values) * EPS * np.abs(values).max() else 0.0
 
     def _product(self, direction: Vector) -> Vector:
         if self.dense:

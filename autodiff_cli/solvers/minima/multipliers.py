@@ -14,12 +14,35 @@ from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify
 from autodiff_cli.solvers.minima.descent import descend
 
 if TYPE_CHECKING:
-    from autodiff_cli.solvers.minima.descent import Mask, Report
+    from autodiff_cli.solvers.minima.descent import Descended, Mask, Report
     from autodiff_cli.solvers.minima.problem import Problem
     from autodiff_cli.solvers.system import Matrix, Vector
 
+_MOST_DESCENTS = 3
 _MOST_OUTER = 40
 _LARGEST_PENALTY = 1e12
+
+
+class _Budget:
+    """The trial steps that are left.
+
+    Args:
+        most: the largest number of trials of one descent; a few times as many are allowed in all.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._left = _MOST_DESCENTS * most
+
+    @property
+    def share(self) -> int:
+        """The largest number of trials of the next descent."""
+        return min(self._most, self._left)
+
+    def spent(self, done: Descended) -> Descended:
+        """Subtract the trials of a descent, and return it."""
+        self._left -= done.trials
+        return done
 
 
 class Augmented:
@@ -111,14 +134,15 @@ def constrained(problem: Problem, most: int, report: Report | None) -> tuple[Cer
         Unbounded: if the value falls without end.
     """
     steps = 0
+    budget = _Budget(most)
     best: tuple[float, Vector] = (np.inf, problem.start)
     found: Certificate | None = None
     start = problem.start
     for attempt, factor in enumerate((1.0, 100.0, 1e4)):
         if attempt:
-            start, more = _restored(problem, problem.start, most)
+            start, more = _restored(problem, problem.start, budget)
             steps += more
-        found, x, more = _multiplied(problem, start, factor, most, report)
+        found, x, more = _multiplied(problem, start, factor, budget, report)
         steps += more
         if found is not None and found.is_critical:
             return found, x, steps
@@ -128,7 +152,7 @@ def constrained(problem: Problem, most: int, report: Report | None) -> tuple[Cer
         if found is not None and not found.violation:
             break
     if found is None or found.violation:
-        x, more = _restored(problem, best[1], most)
+        x, more = _restored(problem, best[1], _Budget(most))
         return found, x, steps + more
     return found, x, steps
 
@@ -140,16 +164,16 @@ def _scales(problem: Problem, x: Vector) -> Vector:
         return np.where(np.isfinite(sizes), 1 / np.maximum(1.0, sizes / 10), 1.0)
 
 
-def _restored(problem: Problem, x: Vector, most: int) -> tuple[Vector, int]:
+def _restored(problem: Problem, x: Vector, budget: _Budget) -> tuple[Vector, int]:
     """Return the nearest point that a minimization of the violation reaches, and the number of its steps."""
     scale = _scales(problem, x)
     function = Augmented(problem, scale, np.zeros(len(scale)), 1.0, feasibility=True)
-    done = descend(function, function.started(x), most)
+    done = budget.spent(descend(function, function.started(x), budget.share))
     return done.x[: problem.size], done.steps
 
 
 def _multiplied(
-    problem: Problem, x: Vector, factor: float, most: int, report: Report | None
+    problem: Problem, x: Vector, factor: float, budget: _Budget, report: Report | None
 ) -> tuple[Certificate | None, Vector, int]:
     """Run the method of multipliers from a point."""
     scale = _scales(problem, x)
@@ -168,7 +192,9 @@ def _multiplied(
 
     for _ in range(_MOST_OUTER):
         function = Augmented(problem, scale, multipliers, penalty)
-        done = descend(function, function.started(x), most, accuracy, shown)
+        if not budget.share:
+            break
+        done = budget.spent(descend(function, function.started(x), budget.share, accuracy, shown))
         steps += done.steps
         x, residual = function.split(done.x)
         if done.ending == "unbounded" or not np.isfinite(residual).all():

@@ -132,7 +132,7 @@ class Search:
             else:
                 method = descend
             if self.stationary:
-                done = Descended(self.x, "stationary", 0, [])
+                done = Descended(self.x, "stationary", 0, [], 0)
             else:
                 done = method(objective, self.x, self.most, report=self._report)
             self.x, self.steps = done.x, self.steps + done.steps
