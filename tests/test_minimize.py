@@ -74,6 +74,28 @@ def test_an_active_bound_has_a_multiplier() -> None:
     assert found.multipliers == {"y >= 0": 7.0}
 
 
+def test_saddle_points_under_constraints_are_left() -> None:
+    found = ad.minimize("x*y + (x-y)**4", at={"x": 1, "y": 1}, subject="x + y == 2")
+    # With d = x - y, the function is 1 - d**2/4 + d**4.
+    assert (found.verdict, found.value) == ("minimum", pytest.approx(1 - 1 / 64))
+    found = ad.minimize("x**2 + y**2", at={"x": -1, "y": 0}, subject=["x*y >= 1", "x <= 3"])  # the violation has a saddle at (0, 0)
+    assert found.value == pytest.approx(2)
+
+
+def test_a_start_outside_the_bounds_is_moved() -> None:
+    found = ad.minimize("(x-1)**2", at={"x": -5}, bounds={"x": (0, 3)})
+    assert (found.verdict, found.solution, found.start) == ("minimum", {"x": 1}, {"x": -5})
+    assert "outside its bounds" in found.notes[0]["message"]
+
+
+def test_the_steps_are_rows() -> None:
+    out, _, _ = streams('autodiff minimize "(x-1)**2 + y**2" --at x=3,y=4 --trace --format csv')
+    first, *rows = out.splitlines()
+    assert first == "step,x,y,value,gradient_norm,step_length,action"
+    assert rows[0].startswith("0,3.0,4.0,20.0,")
+    assert rows[-1].split(",")[1:4] == ["1.0", "0.0", "0.0"]
+
+
 def test_sensitivity() -> None:
     found = ad.minimize(
         "(x-a)**2 + (y-b)**2", {"x": 1, "y": 3}, {"a": 1, "b": 4, "s": 2}, subject="x + y == s", sensitivity=["a", "s"]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.minima.problem import Problem
     from autodiff_cli.solvers.system import Matrix, Vector
 
+_FACTORS = (1.0, 100.0, 1e4)
+"""The factors of the first penalty in successive attempts."""
 _MOST_DESCENTS = 3
 _MOST_OUTER = 40
 _LARGEST_PENALTY = 1e12
@@ -119,13 +121,14 @@ class Unbounded(Exception):
         self.x = x
 
 
-def constrained(problem: Problem, most: int, report: Report | None) -> tuple[Certificate | None, Vector, int]:
+def constrained(problem: Problem, most: int, report: Report | None, leaves: bool = True) -> tuple[Certificate | None, Vector, int]:
     """Find a minimum of a problem with constraints.
 
     Args:
         problem: the problem.
         most: the largest number of trials of each minimization.
         report: the function that receives each accepted step.
+        leaves: whether to go on from a saddle point.
 
     Returns:
         The certificate of the minimum, or ``None``; the last point; and the number of steps.
@@ -137,15 +140,19 @@ def constrained(problem: Problem, most: int, report: Report | None) -> tuple[Cer
     budget = _Budget(most)
     best: tuple[float, Vector] = (np.inf, problem.start)
     found: Certificate | None = None
-    start = problem.start
-    for attempt, factor in enumerate((1.0, 100.0, 1e4)):
-        if attempt:
+    start: Vector | None = problem.start
+    for factor in _FACTORS:
+        if start is None:
             start, more = _restored(problem, problem.start, budget)
             steps += more
         found, x, more = _multiplied(problem, start, factor, budget, report)
         steps += more
+        start = None
         if found is not None and found.is_critical:
-            return found, x, steps
+            if found.curvature not in ("negative", "indefinite") or not leaves or factor == _FACTORS[-1]:
+                return found, x, steps
+            start = _beside(problem, found)
+            continue
         violation = float(np.max(violations(problem, x), initial=0.0))
         if violation < best[0]:
             best = (violation, x)
@@ -153,8 +160,15 @@ def constrained(problem: Problem, most: int, report: Report | None) -> tuple[Cer
             break
     if found is None or found.violation:
         x, more = _restored(problem, best[1], _Budget(most))
-        return found, x, steps + more
+        return None, x, steps + more
     return found, x, steps
+
+
+def _beside(problem: Problem, found: Certificate) -> Vector:
+    """Return the lower of two points beside a saddle point, in the direction of the lowest curvature."""
+    size = max(1.0, float(np.max(np.abs(found.x)))) / max(float(np.max(np.abs(found.direction))), 1e-300)
+    points = [np.clip(found.x + sign * 0.1 * size * found.direction, problem.low, problem.high) for sign in (1, -1)]
+    return min(points, key=lambda point: problem.values(point)[0])
 
 
 def _scales(problem: Problem, x: Vector) -> Vector:

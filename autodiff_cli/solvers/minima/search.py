@@ -208,7 +208,7 @@ class Search:
 
     def _constrained(self) -> None:
         try:
-            found, self.x, self.steps = constrained(self.problem, self.most, self._report)
+            found, self.x, self.steps = constrained(self.problem, self.most, self._report, not self.stationary)
         except Unbounded as error:
             self.x = error.x
             self._unbounded()
@@ -224,8 +224,10 @@ class Search:
                 if found.curvature == "semidefinite":
                     self._flat(found.direction)
                 else:
-                    self.verdict = "saddle"
-                    self._failed("the Lagrangian curves down along a tangent direction: not a minimum", "start elsewhere", "saddle")
+                    self._failed(
+                        "a saddle point: the Lagrangian curves down along a tangent direction", "start elsewhere", "saddle"
+                    )
+                    self.converged = self.stationary
                 return
         beyond = violations(self.problem, self.x)
         worst = int(np.argmax(beyond))
