@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from autodiff_cli.solvers.fitting.blocks.stacks import triangles
 from autodiff_cli.solvers.fitting.engine.loss import Loss
 from autodiff_cli.solvers.fitting.engine.objective import SMALL, triangle
 from autodiff_cli.solvers.fitting.model import Model
@@ -231,13 +232,6 @@ class Batch:
             factors = triangles(stack)
             found[blocks, : factors.shape[1]] = factors
         return found
-
-
-def triangles(stack: Stack) -> Stack:
-    """Return the triangular factor of each matrix of a stack."""
-    found = np.linalg.qr(stack, mode="r")
-    assert isinstance(found, np.ndarray)
-    return found
 
 
 def split(factors: Stack, value: Vector) -> Linears:

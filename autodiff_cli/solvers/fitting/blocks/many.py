@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.data.pipeline import ordered
-from autodiff_cli.solvers.fitting.blocks.batch import Batch, Linears, Quadratics, triangles
+from autodiff_cli.solvers.fitting.blocks.batch import Batch, Linears, Quadratics
+from autodiff_cli.solvers.fitting.blocks.stacks import cholesky, lower_solve, triangles, upper_solve
 from autodiff_cli.solvers.fitting.engine.minimize import ACCELERATION, DAMPING, EPSILON, MOST_NEWTON, NEAR, Box
 from autodiff_cli.solvers.fitting.engine.proof import ENOUGH_DIGITS, NEIGHBOURS, SAFETY, SINGULAR, SMALL_OFFSET
 
@@ -210,11 +211,11 @@ def damped_steps(
     rows[:, n:, :n] = np.sqrt(damping)[:, None, None] * np.eye(n)
     factor = triangles(rows)[:, :n]
     with np.errstate(all="ignore"):
-        scaled = _solve(factor[:, :, :n], factor[:, :, n])
+        scaled = upper_solve(factor[:, :, :n], factor[:, :, n])
         predicted = 0.5 * np.einsum("bi,bi->b", scaled, damping[:, None] * scaled - linear.gradient / d)
         second = batch.along(point, scaled / d) * free / d
-        half = _solve(np.swapaxes(factor[:, :, :n], 1, 2), second)
-        acceleration = -0.5 * _solve(factor[:, :, :n], half)
+        half = lower_solve(np.swapaxes(factor[:, :, :n], 1, 2), second)
+        acceleration = -0.5 * upper_solve(factor[:, :, :n], half)
         usable = 2 * np.linalg.norm(acceleration, axis=1) <= ACCELERATION * np.linalg.norm(scaled, axis=1)
         step = (scaled + acceleration) / d
     return step, predicted, usable & np.isfinite(step).all(1)
@@ -227,27 +228,9 @@ def newton_steps(at: Quadratics, free: Mask) -> tuple[Matrix, Vector, Mask]:
     diagonal = np.einsum("bii->bi", hessian)
     d = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     lower, positive = cholesky(hessian / (d[:, :, None] * d[:, None, :]))
-    half = _solve(lower, -gradient / d)
-    step = _solve(np.swapaxes(lower, 1, 2), half) / d
+    half = lower_solve(lower, -gradient / d)
+    step = upper_solve(np.swapaxes(lower, 1, 2), half) / d
     return step, np.linalg.norm(half, axis=1), positive & (diagonal > 0).all(1)
-
-
-def cholesky(matrices: Stack) -> tuple[Stack, Mask]:
-    """Return the Cholesky factors of a stack of matrices, and which matrices are positive definite; the others have factor 1."""
-    n = matrices.shape[1]
-    lower = np.zeros_like(matrices)
-    positive = np.ones(len(matrices), bool)
-    with np.errstate(all="ignore"):
-        for j in range(n):
-            column = matrices[:, j:, j] - np.einsum("bik,bk->bi", lower[:, j:, :j], lower[:, j, :j])
-            positive &= column[:, 0] > 0
-            lower[:, j:, j] = column / np.sqrt(column[:, :1])
-    lower[~positive] = np.eye(n)
-    return lower, positive
-
-
-def _solve(matrices: Stack, right: Matrix) -> Matrix:
-    return np.asarray(np.linalg.solve(matrices, right[:, :, None])[:, :, 0], float)
 
 
 def best(batch: Batch, start: Matrix, box: Box, most: int = 10_000, threads: int = 1) -> Minima:

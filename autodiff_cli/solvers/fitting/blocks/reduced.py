@@ -10,12 +10,14 @@ applications" (2003); Boggs, Byrd and Schnabel, "A stable and efficient algorith
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from autodiff_cli.solvers.fitting.blocks.batch import Batch, Linears, Prior
-from autodiff_cli.solvers.fitting.blocks.many import NOT_FINITE, Descent, cholesky
+from autodiff_cli.solvers.fitting.blocks.many import NOT_FINITE, Descent
+from autodiff_cli.solvers.fitting.blocks.stacks import cholesky, lower_solve, upper_solve
 from autodiff_cli.solvers.fitting.engine.loss import Loss
 from autodiff_cli.solvers.fitting.engine.minimize import Box
 from autodiff_cli.solvers.fitting.engine.objective import Linear, Quadratic, split, triangle
@@ -131,9 +133,9 @@ class Reduced(LeastSquares):
     def along(self, p: Vector, direction: Vector) -> Vector:
         parts = self.eliminated(p)
         k = parts.own.shape[1]
-        own = -_solve(parts.own, np.einsum("bks,s->bk", parts.across, direction))
+        own = -_solve(upper_solve, parts.own, np.einsum("bks,s->bk", parts.across, direction))
         sums = self._all.along(self._full(self.own(p), p), self._full(own, direction))
-        half = _solve(np.swapaxes(parts.own, 1, 2), sums[:, :k])
+        half = _solve(lower_solve, np.swapaxes(parts.own, 1, 2), sums[:, :k])
         found: Vector = sums[:, k:].sum(0) - np.einsum("bks,bk->s", parts.across, half)
         return found
 
@@ -146,8 +148,8 @@ class Reduced(LeastSquares):
         lower, positive = cholesky(np.where(pairs, at.hessian[:, :k, :k], np.eye(k)))
         if not positive.all():
             return Quadratic(float(at.value.sum()), np.full(len(p), np.nan), np.full((len(p), len(p)), np.nan))
-        half = np.linalg.solve(lower, at.hessian[:, :k, k:] * free[:, :, None])
-        rest = np.linalg.solve(lower, (at.gradient[:, :k] * free)[:, :, None])[:, :, 0]
+        half = lower_solve(lower, at.hessian[:, :k, k:] * free[:, :, None])
+        rest = lower_solve(lower, at.gradient[:, :k] * free)
         gradient = at.gradient[:, k:].sum(0) - np.einsum("bks,bk->s", half, rest)
         hessian = at.hessian[:, k:, k:].sum(0) - np.einsum("bks,bkt->st", half, half)
         return Quadratic(float(at.value.sum()), gradient, hessian)
@@ -176,9 +178,8 @@ class Reduced(LeastSquares):
         return np.hstack([own, np.tile(shared, (len(own), 1))])
 
 
-def _solve(matrices: Stack, right: Matrix) -> Matrix:
+def _solve(method: Callable[[Stack, Matrix], Matrix], matrices: Stack, right: Matrix) -> Matrix:
     """Return the solutions of triangular systems; a singular one has the solution 0."""
-    diagonal = np.einsum("bii->bi", matrices)
-    singular = ~(np.abs(diagonal) > 0).all(1)
+    singular = ~(np.abs(np.einsum("bii->bi", matrices)) > 0).all(1)
     safe = np.where(singular[:, None, None], np.eye(matrices.shape[1]), matrices)
-    return np.asarray(np.linalg.solve(safe, np.where(singular[:, None], 0.0, right)[:, :, None])[:, :, 0], float)
+    return method(safe, np.where(singular[:, None], 0.0, right))
