@@ -10,6 +10,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.errors import NotSolved, UsageError
+from autodiff_cli.solvers import system
 from tests.benchmarks.problems import hs, mgh_minima
 from tests.shell import streams
 
@@ -198,3 +199,13 @@ def test_values_that_overflow_end_with_a_message_only() -> None:
         result = ad.minimize("1e308*y", {"y": 1.0})
     assert result.verdict == "unbounded"
     assert not result.converged
+
+
+def test_evaluations_that_take_long_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(10_000))
+    monkeypatch.setattr(system.time, "thread_time", lambda: 0.01 * next(clock))
+    for constraints in ([], ["x >= y - 9"]):
+        result = ad.minimize("exp(-x) + (y - sin(x))**2", {"x": 1.0, "y": 0.0}, subject=constraints)
+        assert (result.verdict, result.converged) == ("not_converged", False)
+        assert "4 s" in result.sentence
+        assert np.isfinite(result.value)

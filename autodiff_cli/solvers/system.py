@@ -6,6 +6,7 @@ Programs that cannot be traced, such as those with a linear solve, and very long
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -57,6 +58,7 @@ class System:
         result_shapes: the shape of the result of each program.
         count: the number m of values.
         evaluations: the number of points at which values or derivatives were computed.
+        seconds: the processor time that this took.
 
     Raises:
         AutodiffError: if a program cannot be evaluated at the start; the error has the position in the source.
@@ -75,6 +77,7 @@ class System:
         self.labels = [label for name, shape in self.shapes.items() for label in element_names(name, shape)]
         self.start: Vector = self.flat({name: leaves[name]._data for name in values})
         self.evaluations = 0
+        self.seconds = 0.0
         self._programs: dict[str, Program] = {}
         self.result_shapes = [output.shape for output in self._outputs(self.start, False)[0]]
         self.count = sum(int(np.prod(shape)) for shape in self.result_shapes)
@@ -198,6 +201,15 @@ class System:
             extra: the values of the further variables ``v:i`` and ``w:i`` that ``results`` appends.
         """
         self.evaluations += 1
+        begun = time.thread_time()
+        try:
+            return self._computed(kind, x, results, eagerly, extra)
+        finally:
+            self.seconds += time.thread_time() - begun
+
+    def _computed(
+        self, kind: str, x: Vector, results: Results, eagerly: Callable[[], Vector], extra: Mapping[str, Vector]
+    ) -> Vector:
         if self.tape is not None and kind not in self._programs:
             by, of = self.tape
             try:

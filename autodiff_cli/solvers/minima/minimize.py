@@ -12,6 +12,7 @@ from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.phrasing import note
 from autodiff_cli.language.tree import walk
 from autodiff_cli.solvers.bounds import Interval, intervals
+from autodiff_cli.solvers.minima.descent import DENSE
 from autodiff_cli.solvers.minima.problem import Problem, no_variables
 from autodiff_cli.solvers.minima.search import Search
 from autodiff_cli.solvers.minima.sensitivity import check, sensitivities
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _MOST_NAMED = 5
 MOST_STEPS = 1_000
 """The default of the largest number of trial steps."""
+MOST_SECONDS = 4.0
+"""The time for the evaluations of so many trial steps."""
 
 
 class Minimum(Solution):
@@ -155,6 +158,8 @@ def minimize(
     if moved:
         message = f"the start of {listed(moved[:_MOST_NAMED])} is outside its bounds, and was moved to the nearest bound"
         result.noted.append(note("bounds", message))
+    if problem.size <= DENSE:
+        problem.seconds = MOST_SECONDS * max(1.0, max_steps / MOST_STEPS)
     search = Search(problem, stationary, max_steps)
     search.run()
     _fill(result, problem, search)

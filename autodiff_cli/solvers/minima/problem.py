@@ -21,6 +21,10 @@ _GREATER = {">=": 1, ">": 1, "<=": -1, "<": -1}
 """The sign with which left minus right is not negative, for each inequality."""
 
 
+class OutOfTime(Exception):
+    """The end of a search whose evaluations took too long."""
+
+
 class Constraint(NamedTuple):
     """A function that is 0, or at least 0, at every point that is allowed.
 
@@ -57,6 +61,7 @@ class Problem:
         constraints: the constraints, one for each element.
         low, high: the bounds, of length n; infinite where a variable has none.
         start: the start, moved into the bounds.
+        seconds: the time for evaluations; the next one raises ``OutOfTime``.
 
     Raises:
         AutodiffError: if a text is invalid, the objective is not a scalar, or the start is not in the domain.
@@ -97,6 +102,7 @@ class Problem:
         self._programs = [i for i, size in enumerate(values) for _ in range(size)]
         self.equality = np.array([each.equality for each in self.constraints], bool)
         self._bound(bounds or {})
+        self.seconds = np.inf
         self._last: dict[str, tuple[bytes, Vector]] = {}
 
     def _bound(self, bounds: Mapping[str, Interval]) -> None:
@@ -140,19 +146,26 @@ class Problem:
 
     def hessian(self, x: Vector, multipliers: Vector) -> Matrix:
         """Return the Hessian matrix of the Lagrangian f - multipliers @ c."""
+        self._check_time()
         return self.system.hessian(x, self.weights(multipliers))
 
     def product(self, x: Vector, direction: Vector, multipliers: Vector) -> Vector:
         """Return the Hessian matrix of the Lagrangian times a direction."""
+        self._check_time()
         return self.system.product(x, direction, self.weights(multipliers))
 
     def _at(self, kind: str, x: Vector) -> Vector:
         """Return the values or the Jacobian matrix at a point; the last ones are kept."""
         place, found = self._last.get(kind, (b"", np.zeros(0)))
         if place != x.tobytes():
+            self._check_time()
             found = self.system.values(x) if kind == "values" else self.system.jacobian(x)
             self._last[kind] = (x.tobytes(), found)
         return found
+
+    def _check_time(self) -> None:
+        if self.system.seconds > self.seconds:
+            raise OutOfTime
 
     def weights(self, multipliers: Vector) -> Vector:
         """Return the weights of the functions of the system in the Lagrangian f - multipliers @ c."""

@@ -13,6 +13,7 @@ from autodiff_cli.solvers.minima.degenerate import probe
 from autodiff_cli.solvers.minima.descent import DENSE, Descended, descend
 from autodiff_cli.solvers.minima.kinks import settle
 from autodiff_cli.solvers.minima.multipliers import Unbounded, constrained, finished
+from autodiff_cli.solvers.minima.problem import OutOfTime
 from autodiff_cli.solvers.minima.steps import EPS
 
 if TYPE_CHECKING:
@@ -102,17 +103,24 @@ class Search:
 
     def run(self) -> None:
         """Search, and set the attributes."""
-        with np.errstate(all="ignore"):
-            if self.problem.constraints:
-                self._constrained()
-            else:
-                self._between_bounds()
+        try:
+            with np.errstate(all="ignore"):
+                if self.problem.constraints:
+                    self._constrained()
+                else:
+                    self._between_bounds()
+        except OutOfTime:
+            seconds, self.problem.seconds = self.problem.seconds, np.inf
+            self.x, self.found, self.steps = self._reached, None, len(self.trace) - 1
+            more = setting("max_steps", str(10 * self.most))
+            self._failed(f"not converged after evaluations of {seconds:g} s", f"allow more with {more}, or start elsewhere")
 
     def _at_start(self) -> tuple[float, float]:
         return self.problem.values(self.x)[0], float(np.linalg.norm(self.problem.slopes(self.x)[0]))
 
     def _report(self, x: Vector, value: float, norm: float, length: float, what: str) -> None:
         self.typical = np.maximum(self.typical, np.abs(x))
+        self._reached = x
         if len(x) > DENSE and what == "step" and len(self.trace) > DENSE:
             return
         point = dict(zip(self.problem.system.labels, map(float, x), strict=True))
