@@ -32,6 +32,10 @@ _STATISTICS = {
     "aicc": "AICc",
     "bic": "BIC",
 }
+ROUNDING = 1e-10
+"""The relative offset below which the report does not state its size, which depends on the machine."""
+MANY = 12
+"""The number of digits from which on the report does not count them."""
 MOST_WIDE = 80
 MOST_CORRELATED = 12
 """The maximum number of parameters of a correlation matrix in the terminal."""
@@ -184,8 +188,10 @@ def sentences(result: Fit) -> list[str]:
         found.append(f"Largest residuals in standard deviations: {largest}.")
     if result.converged:
         steps = plural(result.steps, "step")
-        found.append(f"Minimum after {steps}: relative offset {facts.offset:.1g}, Hessian positive definite.")
-        found.append(f"Certain digits of every parameter: {result.digits}.")
+        offset = f"below {ROUNDING:g}" if facts.offset < ROUNDING else f"{facts.offset:.1g}"
+        digits = result.digits or 0
+        found.append(f"Minimum after {steps}: relative offset {offset}, Hessian positive definite.")
+        found.append(f"Certain digits of every parameter: {f'at least {MANY}' if digits >= MANY else digits}.")
         found += _curvature(result)
         found += [
             f"The interval of {one['expression']} is linear, but terms of second order are not small."
