@@ -289,9 +289,7 @@ def test_the_surroundings_of_the_estimates(source: str, x: str, words: list[str]
     assert all(part in text for part, text in zip(words, notes, strict=True))
 
 
-def test_an_overflow_and_an_empty_result() -> None:
-    with pytest.raises(NotSolved, match="too large for a number"):
-        ad.propagate("1e200*x", {"x": "1(1)"})
+def test_an_empty_result() -> None:
     with pytest.raises(ShapeError, match="empty"):
         ad.propagate("ones(0)*x", {"x": "1(1)"})
 

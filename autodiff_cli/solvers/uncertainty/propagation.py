@@ -200,7 +200,6 @@ class _Calculation:
         self.order = order
         self.notes: list[Record] = []
 
-    @np.errstate(all="ignore")
     def run(self) -> Propagation:
         """Return the result."""
         values = self.system.values(self.joint.x)
@@ -223,7 +222,6 @@ class _Calculation:
         np.fill_diagonal(correlation, np.where(sizes > 0, 1.0, np.nan))
         return Propagation(self.expression, found, covariance, correlation, self.notes)
 
-    @np.errstate(all="ignore")
     def check(self, result: Propagation, count: int | None, seed: int) -> None:
         """Add the results of the Monte Carlo method to a result.
 
@@ -301,8 +299,6 @@ class _Calculation:
         contributions = gradient * joint.u + 0.0
         _check_range([*joint.u, *contributions])
         variance = float(gradient @ joint.covariance @ gradient)
-        if not math.isfinite(variance):
-            raise NotSolved(f"the variance of {name} is too large for a number", hint="state the quantities in other units")
         second = law.second_order(self.system, joint, i, gradient, self.order == 2 or len(joint.x) <= MOST_TRACED)
         correlated = variance - float(contributions @ contributions) if len(joint.groups) < len(joint.x) else 0.0
         u = math.sqrt(max(variance, 0.0))
