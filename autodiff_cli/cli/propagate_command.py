@@ -95,6 +95,7 @@ def command(
     """Compute the uncertainty of EXPR from the uncertainties of its quantities, with the law of propagation of the GUM.
 
     Several expressions with ; between them are several outputs, whose correlations are computed as well.
+    Without FILE, -q prints the value and the standard uncertainty of each output.
     With FILE, compute every row: columns such as x are values, columns such as u_x their uncertainties.
 
     \b
