@@ -209,3 +209,9 @@ def test_evaluations_that_take_long_end_the_search(monkeypatch: pytest.MonkeyPat
         assert (result.verdict, result.converged) == ("not_converged", False)
         assert "4 s" in result.sentence
         assert np.isfinite(result.value)
+
+
+@pytest.mark.parametrize("start", [5e-324, 1e-310, 1e-200])
+def test_starts_beside_zero(start: float) -> None:
+    result = ad.minimize("sin(x)", {"x": start})
+    assert (result.converged, result.value) == (True, -1)

@@ -28,6 +28,8 @@ _LEAST_SCALE = 1e-6
 _MOST_PRODUCTS = 20
 """The largest mean number of Hessian-vector products for each of the allowed trials."""
 _SMALLEST = 1e-3 * EPS
+_TINY = 1e-100
+"""The size of a variable below which a start counts as 0."""
 
 
 class Smooth(Protocol):
@@ -122,7 +124,7 @@ class _Descent:
     def run(self, most: int, tolerance: float) -> Descended:
         """Descend until no step reduces the value, or at most ``most`` trials."""
         self._refresh()
-        radius = 0.5 * float(np.linalg.norm(self.scale * (self.typical if self.typical.any() else 1.0)))
+        radius = 0.5 * float(np.linalg.norm(self.scale * (self.typical if (self.typical > _TINY).any() else 1.0)))
         far = _FAR * max(1.0, float(np.abs(self.x).max()))
         for _ in range(most):
             if self.products > _MOST_PRODUCTS * most:
