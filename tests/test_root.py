@@ -245,3 +245,10 @@ def test_the_collection_of_more_garbow_and_hillstrom(problem: Problem, factor: f
     result = ad.root(problem.residuals, {"x": factor * np.array(problem.start)})
     assert result.converged
     assert np.max(np.abs(result.residual)) <= 1e-9
+
+
+def test_a_table_for_latex() -> None:
+    text = run('autodiff root "x**2 + y**2 = 4; x*y = 1" --over x=-3:3,y=-3:3 --all --format latex')
+    assert text.startswith("\\begin{tabular}{rrr}\n\\hline\n$x$ & $y$ & error \\\\\n")
+    assert text.count("\\\\") == 5
+    assert "$v_{0}$" in run('autodiff root "v = [1, 2]" --at "v=[0, 0]" --format latex')

@@ -11,6 +11,7 @@ from autodiff_cli import formats
 from autodiff_cli.cli import options, row_options, solver_options
 from autodiff_cli.cli.output import Output, say
 from autodiff_cli.cli.parsing import RowsCommand
+from autodiff_cli.lazy import named
 from autodiff_cli.wording import plural
 
 _FILES = tuple(name for name in options.FORMATS if name in formats.WRITTEN)
@@ -104,14 +105,15 @@ def command(
         if each["kind"] == "others":
             each["message"] += "; --all lists every root"
     path = None if rows.target == "-" else rows.target
-    style = options.chosen_format(
-        rows.style or (options.style_of(path, _FILES) if path else options.format_default()), rows.as_json
-    )
+    style = rows.style or (options.style_of(path, _FILES) if path else options.format_default())
+    style = options.chosen_format(style, rows.as_json, (*options.FORMATS, "latex"))
     # In JSON, standard error contains only the failure, as one object; the notes are in the object on standard output.
     silent = quiet_notes or (style == "json" and not result.converged)
     out = Output(style, rows.quiet, rows.precision, rows.color, silent, path=path)
     if result.converged or not out.quiet:
-        out.emit(result, "autodiff_cli.solvers.roots.tables:root_tables")
+        page = "autodiff_cli.solvers.roots.latex:page"
+        views = {"latex": lambda: str(named(page)(result, rows.precision))}
+        out.emit(result, "autodiff_cli.solvers.roots.tables:root_tables", views)
     result.require()
 
 

@@ -103,10 +103,8 @@ class Root(Solution):
             self.reason = f"no root found: {place} is a minimum of the norm of the residuals, where the largest is {size}"
             self.advice = f"the equations may have no real root; {again}"
         elif self.verdict == "flat":
-            self.reason = (
-                f"no root found: at {place} the residuals are smaller than their rounding errors, but so they are everywhere beyond"
-            )
-            self.advice = f"the residuals vanish without a root; {again}"
+            self.reason = f"no root found: at {place} and far beyond it, rounding errors hide the residuals"
+            self.advice = f"the residuals may vanish without a root; {again}"
         elif self.verdict == "not_converged":
             self.reason = f"no root found: the largest residual at {place} is {size}"
             self.advice = f"{again}, or allow more steps with {setting('max_steps')}"

@@ -22,17 +22,18 @@ _SMALLEST = 1e-99
 
 
 def root_tables(result: Root, precision: int) -> list[Renderable]:
-    """Return the table of the unknowns, the table of the steps if they were requested, and what was verified."""
-    parts: list[Renderable] = []
+    """Return the table of the root, of all roots or of the steps, and what was verified."""
     if result.traced:
-        parts += [_trace(result, precision)]
-    if result.roots:
-        parts += [_listed(result.roots, precision)]
-        parts.append("" if not result.complete else "\nproven: the range has no other roots")
-    elif result.converged:
-        parts += ["", _unknowns(result, precision)] if parts else [_unknowns(result, precision)]
-        parts.append(f"\n{_verified(result)}")
-    return parts
+        table = _trace(result, precision)
+    elif result.roots:
+        table = _listed(result.roots, precision)
+    else:
+        table = _unknowns(result, precision)
+    if not result.converged:
+        return [table] if result.traced else []
+    if result.roots and not result.traced:
+        return [table, *(["\nproven: the range has no other roots"] if result.complete else [])]
+    return [table, f"\n{_verified(result)}"]
 
 
 def _unknowns(result: Root, precision: int) -> Renderable:
