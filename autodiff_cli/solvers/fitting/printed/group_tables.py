@@ -25,7 +25,9 @@ def tables(result: GroupFit, precision: int) -> list[Renderable]:
     """Return the table of the groups, and what was proven."""
     shared = result if isinstance(result, SharedFit) else None
     hidden = {"converged", *([] if any(not row["converged"] for row in result.groups) else ["verdict"])}
-    if shared is not None:
+    if shared is None:
+        hidden.add("rss")
+    else:
         hidden |= {column for name in shared.shared for column in (name, f"u_{name}")}
     names = [name for name in result.groups[0] if name not in hidden]
     left_out = max(len(result.groups) - MOST_ROWS, 0)
