@@ -170,6 +170,22 @@ def test_a_model_that_cannot_be_traced_is_fitted_row_by_row() -> None:
     assert found.notes[0]["kind"] == "slow"
 
 
+def test_data_without_rows_and_with_as_many_rows_as_parameters() -> None:
+    with pytest.raises(AutodiffError, match="the data have no rows"):
+        ad.fit("y = a*x", {"x": [], "y": []})
+    found = ad.fit("y = a*x", {"x": [2.0], "y": [3.0]})
+    assert (found.converged, found.values["a"], found.parameters["a"]["std_error"]) == (True, 1.5, None)
+    constant = ad.fit("y = a*x + b", {"x": [1.0, 1.0, 1.0], "y": [2.0, 3.0, 2.5]})
+    assert constant.reason == "the data determine only a + b, not a and b"
+
+
+def test_a_parameter_that_runs_away_is_named() -> None:
+    found = ad.fit("y = b1*(1 - exp(-b2*x))", {"x": [0.0, 0.5, 1.0], "y": [0.0, 1.0, -0.25]}, at={"b1": 500, "b2": 1e-4})
+    assert not found.converged
+    assert found.reason == "the sum of squares decreases without a minimum as b2 grows"
+    assert found.parameters["b2"]["std_error"] is None
+
+
 @pytest.mark.parametrize("name", ["MGH17", "BoxBOD", "Eckerle4"])
 def test_starts_are_found_without_any(name: str) -> None:
     known = regression(name)
@@ -200,6 +216,7 @@ def test_a_range_tries_several_starts() -> None:
         ("y = a*x + b", {"tie": {"b": "2*x"}}, "an expression of the column 'x'"),
         ("y = a*x + b", {"tie": {"b": "b + 1"}}, "defines 'b' by itself"),
         ("y = e*x", {}, "no parameter to fit"),
+        ("y = a*x", {"at": {"a": 1}, "fix": ["a"]}, "every parameter is fixed"),
         ("y = a*X", {}, "'X' is neither a column"),
         ("z = a", {"at": {"a": 1, "z": 1}}, "names no column"),
         ("y = a*x + b*x**2 + c*x**3 + d + e1*x**4 + f*x**5", {"at": dict.fromkeys(["a", "b", "c", "d", "e1", "f"], 1)}, "5 rows"),

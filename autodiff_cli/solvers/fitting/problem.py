@@ -18,7 +18,7 @@ from autodiff_cli.solvers.fitting.engine.loss import Loss
 from autodiff_cli.solvers.fitting.engine.minimize import Box
 from autodiff_cli.solvers.fitting.least_squares import LeastSquares
 from autodiff_cli.solvers.fitting.model import Model
-from autodiff_cli.wording import listed
+from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -137,17 +137,19 @@ class Problem:
         left = self.computing(equation.left)
         return left.values(self.first) if left.constant else None
 
-    def check(self) -> None:
-        """Check that the fit can begin.
+    def check_size(self) -> None:
+        """Check that there are parameters, and enough rows.
 
         Raises:
+            UsageError: if there are no parameters.
             DataError: if there are no rows, or fewer rows than parameters.
-            NotSolved: if a residual or a derivative is not finite at the start; the message names the row and the operation.
         """
         n = len(self.free)
         if not self.free:
             constant = next((one for one in CONSTANTS if one in free_names(self.model.tree, (), CONSTANTS)), None)
             hint = f"'{constant}' is a constant of the language; {setting('at', f'{constant}=1')} makes it a parameter"
+            if self.fixed:
+                raise UsageError("every parameter is fixed", hint=f"leave one out of {setting('fix')}")
             raise UsageError(
                 "the model has no parameter to fit",
                 hint=hint if constant else "parameters are names that are neither columns nor constants",
@@ -156,9 +158,18 @@ class Problem:
             raise DataError("the data have no rows")
         if self.data.rows < n:
             raise DataError(
-                f"{self.data.rows} rows cannot determine {n} parameters: {listed(self.free)}",
+                f"{plural(self.data.rows, 'row')} cannot determine {n} parameters: {listed(self.free)}",
                 hint=f"fix parameters with {setting('fix', self.free[-1])}, or add data",
             )
+
+    def check(self) -> None:
+        """Check that the fit can begin.
+
+        Raises:
+            UsageError, DataError: see ``check_size``.
+            NotSolved: if a residual or a derivative is not finite at the start; the message names the row and the operation.
+        """
+        self.check_size()
         at = self.box.inside(self.first)
         for rows, block in self.model.blocks("jacobian", at):
             for numbers, kind in ((block[-1:], "the residual"), (block[:-1], "a derivative")):

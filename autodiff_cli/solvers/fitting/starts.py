@@ -34,6 +34,8 @@ STEPS = 150
 """The maximum number of steps of such a solution."""
 ROWS = 2_000
 """The maximum number of rows of the search."""
+FEW_TRIALS, FEW_ROWS = 60, 50
+"""The numbers of points and rows for a model whose rows are evaluated separately."""
 DECADES = 2.0
 """The magnitudes of a parameter without a range: from 10**-DECADES to 10**DECADES, and further with the size of the data."""
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
@@ -43,12 +45,14 @@ def started(problem: Problem) -> Problem:
     """Return the problem with a start for every parameter.
 
     Raises:
+        UsageError, DataError: if there are no parameters, or too few rows.
         NotSolved: if the model is not finite at any point that was tried.
     """
+    problem.check_size()
     wanted = [name for name in problem.free if name in problem.ranges]
     if not wanted:
         return problem
-    every = -(-problem.data.rows // ROWS)
+    every = -(-problem.data.rows // (ROWS if problem.model.reason is None else FEW_ROWS))
     small = problem.only(np.arange(0, problem.data.rows, every)) if every > 1 else problem
     small = replace(small, errors={}) if problem.errors else small
     points = _points(small, wanted)
@@ -86,7 +90,8 @@ def _points(problem: Problem, wanted: list[str]) -> list[Vector]:
     reach = DECADES + abs(math.log10(size)) if size > 0 else DECADES
     places = [(float(np.min(column)), float(np.max(column))) for column in problem.data.columns.values()]
     found = []
-    for k in range(TRIALS if others else 1):
+    trials = TRIALS if problem.model.reason is None else FEW_TRIALS
+    for k in range(trials if others else 1):
         point = problem.first.copy()
         for dimension, i in enumerate(others):
             u, v = (_halton(k + 1, _PRIMES[(2 * dimension + side) % len(_PRIMES)]) for side in (0, 1))

@@ -75,21 +75,17 @@ def parameter_table(result: Fit | SharedFit, precision: int) -> Renderable:
     for header in ("std error", "relative", f"{100 * result.level:g} % interval"):
         table.add_column(header, justify="right", overflow="fold")
     table.add_column("start", style="dim", justify="right", overflow="fold")
-    flags = {name: _flag(name, result) for name in result.parameters}
-    if any(flags.values()):
-        table.add_column("")
     for name, record in result.parameters.items():
-        error, interval = record["std_error"], record["interval"]
-        relative = "" if error is None or record["value"] == 0 else _percent(abs(100 * error / record["value"]))
-        cells = [
+        value, error, interval = record["value"], record["std_error"], record["interval"]
+        held = "fixed" if record["fixed"] else f"{record['at_bound']} bound" if record["at_bound"] else ""
+        table.add_row(
             name,
-            human(record["value"], precision),
-            "" if error is None else human(error, max(precision - 2, 2)),
-            relative,
+            human(value, precision),
+            held if error is None else human(error, max(precision - 2, 2)),
+            "" if error is None or value == 0 else _percent(abs(100 * error / value)),
             "" if interval is None else " .. ".join(human(end, max(precision - 1, 2)) for end in interval),
-            "" if record["start"] is None else human(record["start"], min(precision, 4)),
-        ]
-        table.add_row(*cells, *([flags[name]] if any(flags.values()) else []))
+            "tied" if name in result.problem.ties else human(record["start"], min(precision, 4)),
+        )
     return table
 
 
@@ -138,15 +134,6 @@ def _percent(value: float) -> str:
     return f"{value:.2g} %" if value < 99.5 else f"{value:.0f} %" if value < 1e6 else f"{value:.0e} %"
 
 
-def _flag(name: str, result: Fit | SharedFit) -> str:
-    record = result.parameters[name]
-    if record["fixed"]:
-        return "fixed"
-    if name in result.problem.ties:
-        return "tied"
-    return f"{record['at_bound']} bound" if record["at_bound"] else ""
-
-
 def _correlation(result: Fit) -> Renderable:
     table = empty_table()
     table.add_column("", style="bold")
@@ -177,7 +164,10 @@ def _statistics(result: Fit, precision: int) -> list[Renderable]:
 def sentences(result: Fit) -> list[str]:
     """Return what is known about the fit, in short sentences."""
     problem, facts = result.problem, result.proof
-    found = [f"{plural(problem.data.rows, 'row')}; {_ERRORS[result.scaled]}."]
+    errors = (
+        _ERRORS[result.scaled] if result.residual["dof"] or problem.absolute else "no degrees of freedom, so no standard errors"
+    )
+    found = [f"{plural(problem.data.rows, 'row')}; {errors}."]
     if problem.errors:
         found.append(f"Errors in {listed(problem.errors)} are taken into account (orthogonal distance regression).")
     if problem.tried > 1:
@@ -189,9 +179,9 @@ def sentences(result: Fit) -> list[str]:
     if result.converged:
         steps = plural(result.steps, "step")
         offset = f"below {ROUNDING:g}" if facts.offset < ROUNDING else f"{facts.offset:.1g}"
-        digits = result.digits or 0
         found.append(f"Minimum after {steps}: relative offset {offset}, Hessian positive definite.")
-        found.append(f"Certain digits of every parameter: {f'at least {MANY}' if digits >= MANY else digits}.")
+        if result.digits is not None:
+            found.append(f"Certain digits of every parameter: {f'at least {MANY}' if result.digits >= MANY else result.digits}.")
         found += _curvature(result)
         found += [
             f"The interval of {one['expression']} is linear, but terms of second order are not small."
