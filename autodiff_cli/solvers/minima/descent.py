@@ -29,7 +29,7 @@ _MOST_PRODUCTS = 20
 """The largest mean number of Hessian-vector products for each of the allowed trials."""
 _SMALLEST = 1e-3 * EPS
 _TINY = 1e-100
-"""The size of a variable below which a start counts as 0."""
+"""The size below which the start of a variable, and the root of a curvature, count as 0."""
 
 
 class Smooth(Protocol):
@@ -224,7 +224,7 @@ class _Descent:
         values, vectors = np.linalg.eigh(hessian)
         roots = np.sqrt(vectors**2 @ np.abs(values))
         largest = float(np.max(roots, initial=0.0))
-        if largest:
+        if largest > _TINY:
             self.scale = np.maximum(self.scale if self.steps else _LEAST_SCALE * largest, roots)
 
     def _lowest(self) -> float:
