@@ -252,3 +252,17 @@ def test_a_table_for_latex() -> None:
     assert text.startswith("\\begin{tabular}{rrr}\n\\hline\n$x$ & $y$ & error \\\\\n")
     assert text.count("\\\\") == 5
     assert "$v_{0}$" in run('autodiff root "v = [1, 2]" --at "v=[0, 0]" --format latex')
+
+
+def test_functions_without_an_interval_rule_are_sampled() -> None:
+    result = ad.root("det([[x, 1], [1, x]])", over="x=-3:3", all=True)
+    assert [one.solution["x"] for one in result.roots] == pytest.approx([-1, 1], rel=1e-14)
+    assert result.complete is False
+    assert {one.proof for one in result.roots} == {"residual and Newton step"}
+
+
+def test_a_root_that_is_not_isolated() -> None:
+    result = ad.root("x + y = 2; 2*x + 2*y = 4", {"x": 0, "y": 0})
+    assert result.converged
+    assert result.multiplicity == 0
+    assert any("not isolated" in note["message"] for note in result.notes)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _MOST_PLACES = 5
+_MANY_DIGITS = 14
 
 
 class Root(Solution):
@@ -109,8 +110,8 @@ class Root(Solution):
             self.reason = f"no root found: the largest residual at {place} is {size}"
             self.advice = f"{again}, or allow more steps with {setting('max_steps')}"
         elif self.verdict == "multiple_root":
-            message = f"the root has multiplicity {self.multiplicity}, so rounding leaves {self.digits} certain digits"
-            self.noted.append(note("multiple", message))
+            left = f", so rounding leaves {self.digits} certain digits" if self.digits < _MANY_DIGITS else ""
+            self.noted.append(note("multiple", f"the root has multiplicity {self.multiplicity}{left}"))
         if self.converged and self.multiplicity == 0:
             self.noted.append(note("not_isolated", "the root is not isolated: the equations hold on both sides of it, too"))
         if self.converged and found.starts > 1:

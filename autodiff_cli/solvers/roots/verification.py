@@ -27,6 +27,9 @@ SINGULAR = 1e-7
 _DECADES = range(-16, 17)
 """The distances, relative to the magnitude of the root, at which the residuals of a multiple root are examined."""
 
+_MOST_DIRECTIONS = 8
+"""The maximum number of singular directions in which the residuals are examined."""
+
 
 class Check(NamedTuple):
     """What was verified at a point.
@@ -214,7 +217,7 @@ def _reach(problem: Problem, point: Point) -> tuple[Vector, int] | None:
     error = EPS * np.abs(point.x)
     size = float(np.max(np.abs(point.x), initial=0.0)) or 1.0
     growths = []
-    for direction in directions:
+    for direction in directions[:_MOST_DIRECTIONS]:
         direction = direction / np.max(np.abs(direction))
         sides = [_rise(problem, point, sign * direction, size) for sign in (1.0, -1.0)]
         if (sides[0] is None) != (sides[1] is None):
