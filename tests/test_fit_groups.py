@@ -167,6 +167,8 @@ def test_errors_of_groups(tmp_path: Path) -> None:
         ad.fit(MODEL, DATA, at=START, by="h")
     with pytest.raises(UsageError, match="exclude each other"):
         ad.fit(MODEL, DATA, at=START, by="g", trace=True)
+    with pytest.raises(UsageError, match="the parameter 'std' has the name of a column"):
+        ad.fit("y = std*t", DATA, at={"std": 1}, by="g")
     path = tmp_path / "data.csv"
     path.write_text("g,x,y\na,1,2\n,2,4\n")
     with pytest.raises(DataError, match="line 3: column 'g' is empty"):

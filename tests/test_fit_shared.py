@@ -101,6 +101,13 @@ def test_a_group_that_does_not_determine_its_parameters_is_named() -> None:
     assert found.numbers() == []
 
 
+def test_a_shared_parameter_that_no_group_determines_is_named() -> None:
+    data = {"x": [1.0, 1, 1, 2, 2, 2], "y": [2.0, 2.1, 1.9, 5, 5.1, 4.9], "g": [1, 1, 1, 2, 2, 2]}
+    found = ad.fit("y = a*exp(-k*x)", data, at={"a": 1, "k": 1}, by="g", share=["k"])
+    assert found.verdict == "singular"
+    assert found.reason == "the data do not determine k"
+
+
 def test_the_command_prints_the_shared_parameters(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text("g,t,y\n" + "".join(f"{g},{t:.6f},{y:.6f}\n" for g, t, y in zip(DATA["g"], T, Y, strict=True)))

@@ -77,7 +77,7 @@ def _named(text: str, name: str, example: str) -> tuple[str, str]:
     variable = head.strip()
     if not equals or not variable.isidentifier() or variable in RESERVED:
         reserved = f"; '{variable}' is a keyword" if variable in RESERVED else ""
-        wanted = "NAME=VALUE" if example == "1" else "NAME=FROM:TO"
+        wanted = "NAME=FROM:TO" if ":" in example else "NAME=VALUE"
         proposed = variable if variable.isidentifier() and variable not in RESERVED else "x"
         raise UsageError(
             f"{setting(name)} expects {wanted}, but got '{text}'{reserved}", hint=f"write {setting(name, f'{proposed}={example}')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from autodiff_cli.errors import UsageError
 from autodiff_cli.solvers.solution import Solution
 
 if TYPE_CHECKING:
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.fitting.problem import Problem
 
     Vector = NDArray[np.float64]
+
+
+STATISTICS = ("std", "rss", "dof", "rows", "converged", "verdict")
+"""The columns of a group besides its parameters."""
 
 
 class GroupFit(Solution):
@@ -35,6 +40,9 @@ class GroupFit(Solution):
     def __init__(self, problem: Problem, labels: list[Any], level: float) -> None:
         super().__init__("fit", problem.expression)
         assert problem.data.groups is not None
+        for name in problem.start:
+            if name in STATISTICS or name.removeprefix("u_") in {*problem.start} - {name}:
+                raise UsageError(f"the parameter '{name}' has the name of a column of the output", hint="rename the parameter")
         self.problem, self.by, self.labels, self.level = problem, problem.data.groups.name, labels, level
         relative = "weights" if problem.scale is not None else "residuals"
         self.scaled = "sandwich" if not problem.loss.plain else "sigma" if problem.absolute else relative

@@ -21,6 +21,7 @@ from autodiff_cli.solvers.fitting.blocks.stacks import cholesky, lower_solve, up
 from autodiff_cli.solvers.fitting.engine.loss import Loss
 from autodiff_cli.solvers.fitting.engine.minimize import Box
 from autodiff_cli.solvers.fitting.engine.objective import Linear, Quadratic, split, triangle
+from autodiff_cli.solvers.fitting.engine.proof import SINGULAR
 from autodiff_cli.solvers.fitting.least_squares import LeastSquares
 from autodiff_cli.solvers.fitting.model import Model
 
@@ -43,7 +44,8 @@ class Eliminated(NamedTuple):
     Attributes:
         own: the triangular factors of the own parameters, of shape (B, k, k).
         across: the coefficients of the s shared parameters in the same rows, of shape (B, k, s).
-        below: what is left of the shared columns and of the residuals, of shape (B, s + 1, s + 1).
+        below: what is left of the shared columns and of the residuals, of shape (B, s + 1, s + 1); a shared column of which only
+            rounding errors are left is 0.
     """
 
     own: Stack
@@ -166,6 +168,9 @@ class Reduced(LeastSquares):
         below[:, :-1, :-1] = linear.factor[:, k:, k:]
         below[:, :-1, -1] = linear.image[:, k:]
         below[:, -1, -1] = linear.rest
+        left = np.linalg.norm(below[:, :, :-1], axis=(0, 1))
+        whole = np.linalg.norm(linear.factor[:, :, k:], axis=(0, 1))
+        below[:, :, :-1][:, :, left <= SINGULAR * whole] = 0.0
         return Eliminated(linear.factor[:, :k, :k], linear.factor[:, :k, k:], below)
 
     def _batch(self, p: Vector) -> Batch:
