@@ -215,3 +215,9 @@ def test_evaluations_that_take_long_end_the_search(monkeypatch: pytest.MonkeyPat
 def test_starts_beside_zero(start: float) -> None:
     result = ad.minimize("sin(x)", {"x": start})
     assert (result.converged, result.value) == (True, -1)
+
+
+def test_a_jump_beside_the_point_is_seen() -> None:
+    # At 0, the derivatives are those of x**4; to the left of 0, the value is -1 + x**2.
+    found = ad.minimize("tanh(minimum(x**4, 1/x)) + x**2", at={"x": 0.7})
+    assert found.value == pytest.approx(-1)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.minima.problem import Problem
     from autodiff_cli.solvers.system import Matrix, Vector
 
+_MOST_NEIGHBOURS = 50
+"""The largest number of variables for which the values close to a minimum are compared with it."""
 _MANY = 20
 """The number of last steps that are compared."""
 _MOST_ESCAPES = 20
@@ -98,8 +100,8 @@ class Search:
         self.steps = 0
         self.trace: list[Record] = []
         self._kind = "maximum" if problem.sign < 0 else "minimum"
-        value, self._first_norm = self._at_start()
-        self._report(self.x, value, self._first_norm, 0.0, "start")
+        self._first_value, self._first_norm = self._at_start()
+        self._report(self.x, self._first_value, self._first_norm, 0.0, "start")
 
     def run(self) -> None:
         """Search, and set the attributes."""
@@ -163,8 +165,10 @@ class Search:
             return None
         self.found, self.x = found, found.x
         if found.is_minimum:
-            self._proven()
-            return None
+            beyond = self._beyond_jump()
+            if beyond is None:
+                self._proven()
+            return beyond
         if not found.stationary or not found.signs:
             self._kink(done)
             return None
@@ -195,6 +199,25 @@ class Search:
     @property
     def _positive(self) -> str:
         return "positive" if self._kind == "minimum" else "negative"
+
+    def _beyond_jump(self) -> Vector | None:
+        """Return a point close to a minimum with a value so low that the function must jump in between, or ``None``.
+
+        Derivatives at the point itself cannot show a jump.
+        """
+        problem, x = self.problem, self.x
+        if problem.size > _MOST_NEIGHBOURS:
+            return None
+        value = problem.values(x)[0]
+        deep = 1e5 * EPS * max(abs(value), abs(self._first_value))
+        for i, size in enumerate(np.maximum(self.typical, 1e-3)):
+            for sign in (1, -1):
+                point = x.copy()
+                point[i] = np.clip(x[i] + sign * 1e-6 * size, problem.low[i], problem.high[i])
+                lower = problem.values(point)[0]
+                if lower < value - deep and np.isfinite(problem.slopes(point)[0]).all():
+                    return point
+        return None
 
     def _certificate(self) -> Certificate | None:
         """Return the certificate of the last point, or of a better point nearby."""
