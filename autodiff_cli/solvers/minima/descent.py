@@ -167,6 +167,8 @@ class _Descent:
                     radius = radius if ratio < 0.75 or length < 0.8 * radius else 3 * radius
                     radius = length / 4 if ratio < 0.25 else radius
                     self._accept(trial, value, gradient, length)
+                    if ratio >= 0.25:  # the scale may have grown
+                        radius = max(radius, float(np.linalg.norm(self.scale * step)))
                     if tiny:
                         return self._end("stationary")
                     if np.abs(self.x).max() > far or self.value < -(_DEEP**2) * max(1.0, self.height):
