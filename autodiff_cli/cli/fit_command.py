@@ -140,18 +140,14 @@ def command(
         threads=thread_count,
         on_error=on_error,
     )
-    # In JSON, standard error contains only the failure; the notes are in the object on standard output.
-    out = out._replace(quiet_notes=out.quiet_notes or (out.style == "json" and not result.converged))
     if isinstance(result, GroupFit):
         out = out if options.names_format() or out.style != "table" else out._replace(style="csv")
-        out.emit(result, "autodiff_cli.solvers.fitting.printed.group_tables:tables")
-        result.require()
+        solver_options.emit(out, result, "autodiff_cli.solvers.fitting.printed.group_tables:tables")
         return
     views = {"latex": lambda: named("autodiff_cli.solvers.fitting.printed.latex:page")(result, out.precision)}
-    out.emit(result, "autodiff_cli.solvers.fitting.printed.tables:tables", views)
-    if picture is not None and drawn_as is not None and result.converged:
+    solver_options.emit(out, result, "autodiff_cli.solvers.fitting.printed.tables:tables", views)
+    if picture is not None and drawn_as is not None:
         _draw(result, picture, drawn_as, out)
-    result.require()
 
 
 _PICTURES = ("svg", "png", "pdf")

@@ -1,4 +1,4 @@
-"""``autodiff minimize``: a local minimum of an expression, and its proof."""
+"""``autodiff minimize``: a local minimum of an expression."""
 
 from __future__ import annotations
 
@@ -60,8 +60,4 @@ def command(
         max_steps=max_steps,
         trace=trace,
     )
-    # In JSON, standard error contains only the failure, as one object; the notes are in the object on standard output.
-    out = out._replace(quiet_notes=out.quiet_notes or (out.style == "json" and not result.converged))
-    if result.converged or not out.quiet:
-        out.emit(result, "autodiff_cli.solvers.minima.tables:tables")
-    result.require()
+    solver_options.emit(out, result, "autodiff_cli.solvers.minima.tables:tables")

@@ -28,16 +28,6 @@ class Given(NamedTuple):
     cov: str | None
 
 
-class Reading(NamedTuple):
-    """The options for reading rows."""
-
-    lets: tuple[str, ...]
-    input_format: str | None
-    columns: str | None
-    on_error: str
-    keep: bool
-
-
 _given = options.together(
     "given",
     Given,
@@ -59,9 +49,6 @@ _given = options.together(
     click.option("--corr", multiple=True, metavar="NAME,NAME=R", help="Correlation coefficient of two quantities."),
     click.option("--cov", metavar="FILE", help="Covariance matrix with names (CSV, JSON, the JSON of fit); - for standard input."),
 )
-_reading = options.together(
-    "reading", Reading, row_options.input_format, row_options.let, row_options.columns, row_options.on_error, row_options.keep
-)
 
 
 @click.command("propagate", cls=RowsCommand)
@@ -73,7 +60,7 @@ _reading = options.together(
 @options.order("2 adds the terms of second order.")
 @click.option("--monte-carlo", metavar="N|auto", help="Number of random trials that check the result; auto finds it.")
 @click.option("--seed", default=0, show_default=True, metavar="N", type=click.IntRange(0), help="Seed of the random trials.")
-@_reading
+@row_options.reading
 @row_options.rows
 @options.strict
 @options.no_limits
@@ -87,7 +74,7 @@ def command(
     order: int,
     monte_carlo: str | None,
     seed: int,
-    reading: Reading,
+    reading: row_options.Reading,
     rows: row_options.Rows,
     strict: bool,
     quiet_notes: bool,
@@ -147,7 +134,7 @@ def _over_rows(
     files: tuple[str, ...],
     given: Given,
     order: int,
-    reading: Reading,
+    reading: row_options.Reading,
     rows: row_options.Rows,
     strict: bool,
     quiet_notes: bool,

@@ -26,16 +26,6 @@ class Given(NamedTuple):
     max_steps: int
 
 
-class Reading(NamedTuple):
-    """The options for reading rows."""
-
-    lets: tuple[str, ...]
-    input_format: str | None
-    columns: str | None
-    on_error: str
-    keep: bool
-
-
 _given = options.together(
     "given",
     Given,
@@ -43,9 +33,6 @@ _given = options.together(
     solver_options.starts("Start of an unknown; x=2,y=0.5 sets several."),
     options.const,
     solver_options.max_steps(200),
-)
-_reading = options.together(
-    "reading", Reading, row_options.input_format, row_options.let, row_options.columns, row_options.on_error, row_options.keep
 )
 
 
@@ -56,7 +43,7 @@ _reading = options.together(
 @click.option("--all", "all_roots", is_flag=True, help="Print all roots in the range, not only the one nearest to its middle.")
 @click.option("--sensitivity", metavar="a,b", help="Constants with respect to which the root is differentiated.")
 @solver_options.trace
-@_reading
+@row_options.reading
 @row_options.rows
 @options.quiet_notes
 @options.no_limits
@@ -67,7 +54,7 @@ def command(
     all_roots: bool,
     sensitivity: str | None,
     trace: bool,
-    reading: Reading,
+    reading: row_options.Reading,
     rows: row_options.Rows,
     quiet_notes: bool,
 ) -> None:
@@ -107,17 +94,15 @@ def command(
     path = None if rows.target == "-" else rows.target
     style = rows.style or (options.style_of(path, _FILES) if path else options.format_default())
     style = options.chosen_format(style, rows.as_json, (*options.FORMATS, "latex"))
-    # In JSON, standard error contains only the failure, as one object; the notes are in the object on standard output.
-    silent = quiet_notes or (style == "json" and not result.converged)
-    out = Output(style, rows.quiet, rows.precision, rows.color, silent, path=path)
-    if result.converged or not out.quiet:
-        page = "autodiff_cli.solvers.roots.latex:page"
-        views = {"latex": lambda: str(named(page)(result, rows.precision))}
-        out.emit(result, "autodiff_cli.solvers.roots.tables:root_tables", views)
-    result.require()
+    out = Output(style, rows.quiet, rows.precision, rows.color, quiet_notes, path=path)
+    page = "autodiff_cli.solvers.roots.latex:page"
+    views = {"latex": lambda: str(named(page)(result, rows.precision))}
+    solver_options.emit(out, result, "autodiff_cli.solvers.roots.tables:root_tables", views)
 
 
-def _over_rows(given: Given, files: tuple[str, ...], reading: Reading, rows: row_options.Rows, quiet_notes: bool) -> None:
+def _over_rows(
+    given: Given, files: tuple[str, ...], reading: row_options.Reading, rows: row_options.Rows, quiet_notes: bool
+) -> None:
     from autodiff_cli.command_result import head
     from autodiff_cli.compiler.program import processors
     from autodiff_cli.data import inputs, output, pipeline, writers

@@ -90,6 +90,19 @@ on_error = click.option(
 keep = click.option("--keep/--no-keep", default=True, help="Copy the input columns to the output.  [default: keep]")
 
 
+class Reading(NamedTuple):
+    """The options for reading rows."""
+
+    lets: tuple[str, ...]
+    input_format: str | None
+    columns: str | None
+    on_error: str
+    keep: bool
+
+
+reading = options.together("reading", Reading, input_format, let, columns, on_error, keep)
+
+
 def check_order(expr: str, files: Sequence[str]) -> None:
     """Raise an error if a file precedes the expression, or standard input is both the expression and the data."""
     if os.path.isfile(expr) and files:

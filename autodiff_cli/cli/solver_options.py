@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import click
 
 from autodiff_cli.cli.options import Decorator
+from autodiff_cli.cli.output import Output, View
+
+if TYPE_CHECKING:
+    from autodiff_cli.solvers.solution import Solution
 
 
 def starts(text: str) -> Decorator:
@@ -32,3 +39,25 @@ level = click.option(
 threads = click.option(
     "--threads", "thread_count", metavar="N", type=click.IntRange(1), help="Number of threads.  [default: one per processor]"
 )
+
+
+def emit(out: Output, solution: Solution, tables: str, views: Mapping[str, View] | None = None) -> None:
+    """Print a solution, and raise an error unless it is verified.
+
+    With ``-q``, a solution that is not verified is not printed. In JSON, its notes are only in the object on standard output, so
+    that standard error contains one object, the error.
+
+    Args:
+        out: the output options.
+        solution: the result of a solver.
+        tables: the place of the function that returns the tables; see ``Output.emit``.
+        views: the functions that write the command's own formats, by the name of the format.
+
+    Raises:
+        NotSolved: if the solution is not verified.
+    """
+    if solution.converged:
+        out.emit(solution, tables, views)
+    elif not out.quiet:
+        out._replace(quiet_notes=out.quiet_notes or out.style == "json").emit(solution, tables, views)
+    solution.require()
