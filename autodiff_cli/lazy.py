@@ -47,7 +47,8 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
 
     Args:
         package: the name of the package.
-        flat: the module with the public names: all its names except modules and names that begin with ``_``.
+        flat: the module with the public names: all its names except modules and names that begin with ``_``, and the keys of
+            its dictionary ``_later``, whose values are places such as ``package.module:name``.
         submodules: the public modules of the package.
     """
 
@@ -59,16 +60,27 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
             except ModuleNotFoundError as missing:
                 if missing.name != place:
                     raise
-            found = _public(named(flat))
-            if name in found:
-                setattr(modules[package], name, found[name])
-                return found[name]
+            source = named(flat)
+            found, later = _public(source), _later(source)
+            if name in found or name in later:
+                value = found[name] if name in found else named(later[name])
+                setattr(modules[package], name, value)
+                return value
         raise AttributeError(f"module '{package}' has no attribute '{name}'", name=name, obj=modules[package])
 
     def names() -> list[str]:
-        return sorted({*_public(named(flat)), *submodules, *(name for name in vars(modules[package]) if name.startswith("__"))})
+        source = named(flat)
+        return sorted(
+            {*_public(source), *_later(source), *submodules, *(name for name in vars(modules[package]) if name.startswith("__"))}
+        )
 
     return get, names
+
+
+def _later(module: ModuleType) -> dict[str, str]:
+    """Return the places of the names of a flat module that are imported when they are used."""
+    found: dict[str, str] = getattr(module, "_later", {})
+    return found
 
 
 def _public(module: ModuleType) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Each function of the language is listed under all of its names, so that type che
 """
 
 import math
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from autodiff_cli.autograd.dtypes import dtype as dtype
 from autodiff_cli.autograd.dtypes import get_default_dtype as get_default_dtype
@@ -71,10 +72,20 @@ from autodiff_cli.ops.special import *  # noqa: F403
 from autodiff_cli.ops.trigonometry import *  # noqa: F403
 from autodiff_cli.ops.views import *  # noqa: F403
 from autodiff_cli.ops.zeta_functions import *  # noqa: F403
-from autodiff_cli.solvers.fitting.fit import fit as fit
-from autodiff_cli.solvers.minima.minimize import minimize as minimize
-from autodiff_cli.solvers.roots.root import root as root
-from autodiff_cli.solvers.uncertainty.propagation import propagate as propagate
+
+if _TYPE_CHECKING:
+    from autodiff_cli.solvers.fitting.fit import fit as fit
+    from autodiff_cli.solvers.minima.minimize import minimize as minimize
+    from autodiff_cli.solvers.roots.root import root as root
+    from autodiff_cli.solvers.uncertainty.propagation import propagate as propagate
+else:
+    _later = {
+        "fit": "autodiff_cli.solvers.fitting.fit:fit",
+        "minimize": "autodiff_cli.solvers.minima.minimize:minimize",
+        "root": "autodiff_cli.solvers.roots.root:root",
+        "propagate": "autodiff_cli.solvers.uncertainty.propagation:propagate",
+    }
+    """The names whose modules are imported when they are used, because the solvers need many modules."""
 
 # PyTorch's names for data types and constants.
 bool, int64, float32, float64 = map(dtype, ("bool", "int64", "float32", "float64"))

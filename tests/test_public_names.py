@@ -20,8 +20,7 @@ BESIDE_FUNCTIONS = {
     *("no_grad", "enable_grad", "set_grad_enabled", "is_grad_enabled", "inference_mode", "is_inference_mode_enabled"),
     *("is_anomaly_enabled", "e", "inf", "nan", "pi"),
     *("evaluate", "Result", "compile", "Program", "check_gradient", "Report", "unlimited"),
-    "minimize",
-    "propagate",
+    *("fit", "minimize", "propagate", "root"),
     *("autograd", "errors", "linalg", "nn", "special"),
 }
 
