@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -219,6 +220,7 @@ def test_a_range_tries_several_starts() -> None:
         ("y = a*x", {"at": {"a": 1}, "fix": ["a"]}, "every parameter is fixed"),
         ("y = a*X", {}, "'X' is neither a column"),
         ("z = a", {"at": {"a": 1, "z": 1}}, "names no column"),
+        ("[] + y = a*x", {"at": {"a": 1}}, "the model has 0"),
         ("y = a*x + b*x**2 + c*x**3 + d + e1*x**4 + f*x**5", {"at": dict.fromkeys(["a", "b", "c", "d", "e1", "f"], 1)}, "5 rows"),
     ],
 )
@@ -268,3 +270,12 @@ def test_a_row_with_a_missing_cell_is_named_or_skipped(tmp_path: Path) -> None:
     _, err, code = streams(f"autodiff fit 'y = a*x' {path} --at a=1 --on-error skip")
     assert code == 0
     assert "2 rows left out" in err
+
+
+@pytest.mark.parametrize("model", ["y = 1e-300*(x*a + b)**2", "y = 0*(x*a + b)"])
+def test_a_tiny_start_of_a_parameter_that_the_data_do_not_determine(model: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = ad.fit(model, {"x": [1.0, 2.0, 3.0], "y": [1.0, 2.0, 4.0]}, at={"a": 5e-324, "b": 1.0})
+    assert not found.converged
+    assert "do not determine" in found.reason

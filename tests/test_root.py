@@ -266,3 +266,8 @@ def test_a_root_that_is_not_isolated() -> None:
     assert result.converged
     assert result.multiplicity == 0
     assert any("not isolated" in note["message"] for note in result.notes)
+
+
+def test_a_start_whose_square_is_not_a_floating_point_number() -> None:
+    result = ad.root("abs(x) = 3", {"x": -1e308})
+    assert (result.converged, abs(result.solution["x"])) == (True, 3)

@@ -67,7 +67,22 @@ class Writer:
             return f"{name}({', '.join(self.expression(shape, depth - 1) for _ in range(arity))})"
         if pick < 0.94 and len(shape) == 2:
             return f"{self.part(shape[::-1], depth)}.{self.random.choice(('T', 'mT'))}"
+        if pick > 0.985:
+            return self.index_sum(shape, depth)
         return self.leaf(shape)
+
+    def index_sum(self, shape: Shape, depth: int) -> str:
+        """A sum or a product over an index, which hides a variable of its name."""
+        index = self.random.choice(("k", "i", "n", "x"))
+        first = self.random.randint(-1, 2)
+        ends = f"{first}..{first + self.random.randint(0, 8)}"
+        if self.random.random() < self.noise:
+            ends = f"{values.wrong(self.random)}..{self.number()}"
+        before = dict(self.locals)
+        self.locals[index] = ()
+        term = self.expression(shape, depth - 1)
+        self.locals = before
+        return f"{self.random.choice(('sum', 'prod'))}({index}={ends}, {term})"
 
     def part(self, shape: Shape, depth: int) -> str:
         """An expression that anything can stand before and behind; now and then without the brackets that it needs."""

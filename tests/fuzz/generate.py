@@ -41,6 +41,7 @@ LEFT_OUT = {
     "--help": "it is the same each time; tests/test_help.py looks at it",
 }
 """Options that are not tried, and why."""
+RANGES = ("0:1", "-1:1", "-pi:pi", "0.5:2", "-1e3:1e3", "0:0", "1:0", "0:1:7")
 OFTEN = {
     **{"--to": 0.99, "--over": 0.99, "--vector": 0.99, "--wrt": 0.2, "--json": 0.15, "--quiet": 0.15, "-o": 0.15},
     **{"--columns": 0.01, "--in-place": 0.03},
@@ -181,6 +182,8 @@ class _Line:
             if name in LEFT_OUT or name in ("--at", "--const"):
                 continue
             often = OFTEN.get(name, OFTEN.get(option.opts[-1], 0.06))
+            if self.name == "root" and name == "--over":
+                often = 0.03  # see _values
             if name == "--gradient":
                 often = 0.1 if not self.shape else 0.95
             if name in RARE:
@@ -200,6 +203,8 @@ class _Line:
             given.pop(self.over, None)
         if self.name in ("diff", "export"):
             given = {n: s for n, s in given.items() if s or self.random.random() < 0.1}
+        if self.name == "root" and not self.columns and self.random.random() < 0.3:
+            return [["--over", f"{name}={self.random.choice(RANGES[:5])}"] for name in given]
         words, joined = [], []
         free = self.name in ("run", "repl") or len(given) < len(self.writer.variables)  # something is left to differentiate by
         for name, shape in given.items():
@@ -280,7 +285,7 @@ class _Line:
             options = meta.split("|")
             return self.random.choice([one if o == "y,z" else "2" if o == "N" else o for o in options])
         if meta == "NAME=FROM:TO":
-            return f"{self.over or one}={self.random.choice(('0:1', '-1:1', '-pi:pi', '0.5:2', '-1e3:1e3', '0:0', '1:0', '0:1:7'))}"
+            return f"{self.over or one}={self.random.choice(RANGES)}"
         if meta == "FROM:TO":
             return self.random.choice(("0:1", "-1:1", "-1:1e9"))
         if meta == "NAME=COLUMN":

@@ -254,6 +254,14 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "map": ("map", "{}", *_OVER_NUMBERS, "--order", "2"),
     "map --dtype": ("map", "{}", *_OVER_NUMBERS, "--dtype", "float32"),
     **{f"export {to}": ("export", "{}", "--to", to, *_OVER_NUMBERS) for to in ("python", "numpy", "torch", "jax", "c", "latex")},
+    "fit": ("fit", "{} = b*obs", "-", "--at", "b=1", *_OVER_NUMBERS),
+    "fit --sigma": ("fit", "obs = b*x", "-", "--at", "b=1", "--sigma", "{}"),
+    "root": ("root", "{}", *_AT),
+    "root --over": ("root", "{}", "--over", "x=-1:3", *_OVER_NUMBERS),
+    "minimize": ("minimize", "{}", *_AT),
+    "minimize --subject": ("minimize", "x**2", *_AT, "--subject", "{} >= 1"),
+    "propagate": ("propagate", "{}", "--at", "x=2(1)", *_OVER_NUMBERS),
+    "propagate rows": ("propagate", "{}", "-", "--u", "x=0.1", *_OVER_NUMBERS),
     "value": ("eval", "x", "--at", "x={}"),
     "gradient": ("vjp", "x**2", "--at", "x=[1,2]", "--gradient", "{}"),
 }
@@ -266,7 +274,9 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "repl": ("repl",),
     "repl --json": ("repl", "--json"),
 }
-_ROWS = "x\n2\n0\n"
+_ROWS = "x,obs\n2,1\n0,3\n1,2\n"
+_CHECKS = ("gradcheck", "fit", "root", "minimize", "propagate")
+"""Commands that may answer with exit code 1."""
 SECONDS = 20
 _CODES = (0, 2, 3, 4, 5)
 _PYTHON = re.compile(
@@ -320,7 +330,7 @@ def cases(only: set[str] | None = None, first: int = 0, every: int = 1) -> Itera
             yield words, f"{_PREAMBLE}{text}\n1 + 1\n"
             continue
         text = f"{_FUNCTIONS}; {text}" if words[-1] != "x={}" and words[-1] != "{}" else text
-        yield tuple(word.format(text) if "{}" in word else word for word in words), _ROWS if words[0] == "map" else ""
+        yield tuple(word.format(text) if "{}" in word else word for word in words), _ROWS if {"map", "-"} & {*words} else ""
 
 
 class _Input(io.TextIOWrapper):
@@ -362,7 +372,7 @@ def failure(case: Case) -> str | None:
     finally:
         signal.alarm(0)
         sys.stdin, notes.STRICT = stdin, strict
-    if code not in _CODES and not (code == 1 and words[0] == "gradcheck"):
+    if code not in _CODES and not (code == 1 and words[0] in _CHECKS):
         return f"exit code {code}"
     if code and not err.getvalue().strip():
         return f"exit code {code} without a message"

@@ -73,7 +73,6 @@ class Model:
         shapes: dict[str, tuple[int, ...]] = {name: () for name in (*self.parameters, *self.columns)}
         try:
             by, of = trace_elements(source, [tree], shapes, self._leaves, "float64")
-            self._by, self._of = by[: len(self.parameters)], of[0]
         except (NotRecordable, LimitError) as error:
             self.reason = error.message
             return
@@ -84,6 +83,7 @@ class Model:
                 source=source,
                 hint="sum it, or take one of its elements",
             )
+        self._by, self._of = by[: len(self.parameters)], of[0]
 
     def on(self, columns: Mapping[str, Vector]) -> Model:
         """Return the same model on other rows; it is not traced again."""

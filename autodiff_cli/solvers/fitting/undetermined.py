@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PART = 1e-4
 """The smallest relative change of a parameter along a direction that counts."""
+TINY = 1e-100
+"""The size below which a parameter counts as 0."""
 SAME = 1e-9
 """The largest relative difference of two values of the objective that are equal up to rounding."""
 
@@ -42,9 +44,9 @@ def undetermined(objective: Objective, point: Vector, names: tuple[str, ...], nu
         names: their names.
         null: the directions in which the residuals do not change, as rows of changes of the parameters.
     """
-    sizes = np.abs(null) / np.where(point == 0, 1.0, np.abs(point))
+    sizes = np.abs(null) / np.where(np.abs(point) < TINY, 1.0, np.abs(point))
     moving = (sizes > PART * np.max(sizes, axis=1, keepdims=True)).any(axis=0)
-    involved = [i for i in range(len(names)) if moving[i]]
+    involved = [i for i in range(len(names)) if moving[i]] or list(range(len(names)))
     alone = [names[i] for i in involved if _unmoved(objective, point, {i: point[i] * 1.5 + 0.1})]
     if alone:
         return f"the data do not determine {listed(alone)}"

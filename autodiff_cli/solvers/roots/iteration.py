@@ -173,7 +173,7 @@ def _multiplicity(lengths: list[float], factors: list[float]) -> int:
 def trust_region(walk: Walk, point: Point) -> Point:
     """Decrease the norm of the residuals until they are rounding errors, or a minimum of the norm is reached."""
     problem = walk.problem
-    if not point.finite:
+    if not point.finite or not point.f.any():
         return point
     scale = np.full(len(point.x), 1e-300)
     size = norm(point.f)
@@ -187,8 +187,10 @@ def trust_region(walk: Walk, point: Point) -> Point:
         if not np.isfinite(length) or length <= 1e-16 * norm(point.x):
             return point
         reached = problem.at(point.x + step)
-        expected = size**2 - norm(point.f + point.jacobian @ step) ** 2
-        gain = (size - norm(reached.f)) * (size + norm(reached.f)) / expected if expected > 0 and reached.finite else -1.0
+        # The parts of the square of the norm that remain: the square itself may be too large for a floating-point number.
+        expected = 1 - (norm(point.f + point.jacobian @ step) / size) ** 2
+        found = norm(reached.f) / size
+        gain = (1 - found) * (1 + found) / expected if expected > 0 and reached.finite else -1.0
         if gain > 1e-4:
             point, size = reached, norm(reached.f)
             damping, growth = damping * max(1 / 3, 1 - (2 * gain - 1) ** 3), 2.0
