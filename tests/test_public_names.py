@@ -45,7 +45,7 @@ def test_the_page_of_functions_has_the_functions_that_are_public() -> None:
 def test_type_checkers_know_each_of_them() -> None:
     tree = ast.parse((ROOT / "autodiff_cli" / "public_names.py").read_text(encoding="utf-8"))
     known = {"autograd", "errors", "linalg", "nn", "special"}
-    for node in [part for node in tree.body for part in (node.body if isinstance(node, ast.If) else [node])]:
+    for node in [part for one in tree.body for part in (one.body if isinstance(one, ast.If) else [one])]:
         if isinstance(node, ast.ImportFrom):
             star = node.names[0].name == "*"
             known |= set(import_module(str(node.module)).__all__) if star else {alias.asname or alias.name for alias in node.names}
