@@ -56,16 +56,19 @@ def test_shared_parameters_are_those_of_a_dense_fit(known: bool) -> None:
 
 
 def test_the_same_fit_with_a_column_of_indicators() -> None:
-    found = ad.fit("y = a*exp(-k*t)", DATA, at={"a": 1, "k": 1}, by="g", share=["k"])
+    found = ad.fit("y = a*exp(-k*t)", DATA, at={"a": 1, "k": 1}, by="g", share=["k"], derive=["a*k"])
     columns = {f"i{i}": (i == CODES).astype(float) for i in range(5)}
     model = "y = (" + " + ".join(f"a{i}*i{i}" for i in range(5)) + ")*exp(-k*t)"
-    dense = ad.fit(model, {"t": T, "y": Y, **columns}, at={"k": 1, **{f"a{i}": 1 for i in range(5)}})
+    start = {"k": 1, **{f"a{i}": 1 for i in range(5)}}
+    dense = ad.fit(model, {"t": T, "y": Y, **columns}, at=start, derive=[f"a{i}*k" for i in range(5)])
     assert found.parameters["k"]["value"] == pytest.approx(dense.values["k"], rel=1e-12)
     assert found.parameters["k"]["interval"] == pytest.approx(dense.parameters["k"]["interval"], rel=1e-9)
     for row in found.groups:
         i = "abcde".index(row["g"])
         assert row["a"] == pytest.approx(dense.values[f"a{i}"], rel=1e-12)
         assert row["u_a"] == pytest.approx(dense.errors[f"a{i}"], rel=1e-9)
+        assert row["a*k"] == pytest.approx(dense.derived[i]["value"], rel=1e-11)
+        assert row["u_a*k"] == pytest.approx(dense.derived[i]["std_error"], rel=1e-9)
 
 
 def test_bounds_hold_shared_and_own_parameters() -> None:

@@ -107,10 +107,10 @@ def fit(
         from autodiff_cli.solvers.fitting.groups import fit_groups
         from autodiff_cli.solvers.fitting.shared import fit_shared
 
-        _refuse("by", sigma_x=problem.errors, trace=trace, derive=derive, predict=predict, profile=profile)
+        _refuse("by", sigma_x=problem.errors, trace=trace, predict=predict, profile=profile)
         if shared:
-            return fit_shared(problem, shared, level=level, max_steps=max_steps)
-        return fit_groups(problem, level=level, max_steps=max_steps, forgiving=on_error == "skip")
+            return fit_shared(problem, shared, level=level, max_steps=max_steps, derive=tuple(derive))
+        return fit_groups(problem, level=level, max_steps=max_steps, forgiving=on_error == "skip", derive=tuple(derive))
     result = solved(problem, level=level, max_steps=max_steps, trace=trace)
     if result.converged:
         result.derived = derived(result, derive)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from autodiff_cli.errors import UsageError
+from autodiff_cli.solvers.fitting.inference.derived import derived_in_groups
 from autodiff_cli.solvers.solution import Solution
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from autodiff_cli.command_result import Named, Record
     from autodiff_cli.solvers.fitting.problem import Problem
 
-    Vector = NDArray[np.float64]
+    Matrix = NDArray[np.float64]
+    Stack = NDArray[np.float64]
 
 
 STATISTICS = ("std", "rss", "dof", "rows", "converged", "verdict")
@@ -47,12 +50,24 @@ class GroupFit(Solution):
         relative = "weights" if problem.scale is not None else "residuals"
         self.scaled = "sandwich" if not problem.loss.plain else "sigma" if problem.absolute else relative
 
-    def record(self, values: Vector, errors: Vector, verdict: str = "minimum", **numbers: float) -> Record:
-        """Return the row of a group without its label, from the values and standard errors of the free parameters."""
-        record: Record = {name: self.problem.start[name] for name in self.problem.fixed}
-        for name, value, error in zip(self.problem.free, values.tolist(), errors.tolist(), strict=True):
-            record |= {name: value, f"u_{name}": error}
-        return {**record, **numbers, "converged": verdict == "minimum", "verdict": verdict}
+    def estimates(self, points: Matrix, matrices: Stack, derive: Iterable[str]) -> list[Record]:
+        """Return the values and standard errors of the parameters and of quantities computed from them, for each group.
+
+        Args:
+            points: the free parameters of G groups, of shape (G, n).
+            matrices: their covariance matrices, of shape (G, n, n).
+            derive: expressions of the parameters.
+        """
+        problem = self.problem
+        columns: dict[str, list[float]] = {name: [problem.start[name]] * len(points) for name in problem.fixed}
+        with np.errstate(all="ignore"):
+            errors = np.sqrt(np.einsum("gii->gi", matrices))
+        for i, name in enumerate(problem.free):
+            columns |= {name: points[:, i].tolist(), f"u_{name}": errors[:, i].tolist()}
+        for text in (*problem.ties, *derive):
+            values, spread = derived_in_groups(problem, text, points, matrices)
+            columns |= {text: values.tolist(), f"u_{text}": spread.tolist()}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def set_groups(self, records: list[Record]) -> None:
         """Set the rows of all groups, in order."""

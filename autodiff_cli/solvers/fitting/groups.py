@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,7 +71,7 @@ class Blocks:
         return self.order[start : start + int(self.sizes[group])]
 
 
-def fit_groups(problem: Problem, *, level: float, max_steps: int, forgiving: bool) -> GroupFit:
+def fit_groups(problem: Problem, *, level: float, max_steps: int, forgiving: bool, derive: Sequence[str] = ()) -> GroupFit:
     """Fit every group of rows separately.
 
     Args:
@@ -78,6 +79,7 @@ def fit_groups(problem: Problem, *, level: float, max_steps: int, forgiving: boo
         level: the confidence level of the intervals.
         max_steps: the maximum number of steps of each group.
         forgiving: whether groups that cannot be fitted are only noted.
+        derive: expressions of the parameters that are computed for each group.
     """
     problem = started(problem)
     blocks = Blocks(problem)
@@ -85,12 +87,21 @@ def fit_groups(problem: Problem, *, level: float, max_steps: int, forgiving: boo
     batch, kept = blocks.batch(max(n, 1))
     result = GroupFit(problem, blocks.labels, level)
     result.noted = notes_on_problem(problem)
-    records: list[Record] = [_failed(result, size, "too_few_rows") for size in blocks.sizes.tolist()]
+    points, matrices = np.full((len(blocks.sizes), n), np.nan), np.full((len(blocks.sizes), n, n), np.nan)
+    facts: list[Record] = [_facts(size - n, size, "too_few_rows") for size in blocks.sizes.tolist()]
     if len(kept):
         found = many.best(batch, problem.first, problem.box, max_steps, problem.threads or processors())
+        points[kept[found.minimum]] = found.point[found.minimum]
         for i, group in enumerate(kept.tolist()):
-            records[group] = _record(result, found, i, int(blocks.sizes[group]))
+            rows = int(blocks.sizes[group])
+            dof = rows - int(found.free[i].sum())
+            facts[group] = _facts(dof, rows, _verdict(found, i), float(found.rest[i]) ** 2)
+            share = 1 / dof if dof > 0 else np.nan
+            scaled = share if not problem.loss.plain else found.rest[i] ** 2 * share
+            matrices[group] = found.inverse[i] * (1.0 if problem.absolute and problem.loss.plain else scaled)
         result.steps, result.evaluations = int(found.steps.sum()), int(found.evaluations.sum())
+    matrices[np.isnan(points).any(1)] = np.nan
+    records = [{**one, **more} for one, more in zip(result.estimates(points, matrices, derive), facts, strict=True)]
     result.set_groups(records)
     failed = [i for i, record in enumerate(records) if not record["converged"]]
     result.converged = forgiving or not failed
@@ -110,24 +121,11 @@ def fit_groups(problem: Problem, *, level: float, max_steps: int, forgiving: boo
     return result
 
 
-def _record(result: GroupFit, found: many.Minima, i: int, rows: int) -> Record:
-    """Return the row of a group."""
-    verdict = _verdict(found, i)
-    if verdict != "minimum":
-        return _failed(result, rows, verdict)
-    problem = result.problem
-    dof = rows - int(found.free[i].sum())
-    rss = float(found.rest[i]) ** 2
-    variance = rss / dof if dof > 0 else np.nan
-    share = 1 / dof if dof > 0 else np.nan
-    unit = share if not problem.loss.plain else 1.0 if problem.absolute else variance
-    errors = np.sqrt(np.diag(found.inverse[i]) * unit)
-    return result.record(found.point[i], errors, std=math.sqrt(variance), rss=rss, dof=dof, rows=rows)
-
-
-def _failed(result: GroupFit, rows: int, verdict: str) -> Record:
-    nothing = np.full(len(result.problem.free), np.nan)
-    return result.record(nothing, nothing, std=np.nan, rss=np.nan, dof=max(rows - len(nothing), 0), rows=rows, verdict=verdict)
+def _facts(dof: int, rows: int, verdict: str, rss: float = np.nan) -> Record:
+    """Return the columns of a group besides its parameters."""
+    good = verdict == "minimum"
+    std = math.sqrt(rss / dof) if good and dof > 0 else np.nan
+    return {"std": std, "rss": rss if good else np.nan, "dof": max(dof, 0), "rows": rows, "converged": good, "verdict": verdict}
 
 
 def _verdict(found: many.Minima, i: int) -> str:

@@ -25,12 +25,12 @@ from autodiff_cli.wording import listed, plural
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from autodiff_cli.command_result import Record
     from autodiff_cli.solvers.fitting.problem import Problem
 
     Vector = NDArray[np.float64]
     Matrix = NDArray[np.float64]
-    Numbers = NDArray[np.intp]
+    Mask = NDArray[np.bool_]
+    Stack = NDArray[np.float64]
 
 
 class Joint:
@@ -70,7 +70,7 @@ class Joint:
         return Box(np.array([low for low, _ in ends], float), np.array([high for _, high in ends], float))
 
 
-def fit_shared(problem: Problem, shared: Sequence[str], *, level: float, max_steps: int) -> SharedFit:
+def fit_shared(problem: Problem, shared: Sequence[str], *, level: float, max_steps: int, derive: Sequence[str] = ()) -> SharedFit:
     """Fit all groups together.
 
     Args:
@@ -78,6 +78,7 @@ def fit_shared(problem: Problem, shared: Sequence[str], *, level: float, max_ste
         shared: the parameters that are common to all groups.
         level: the confidence level of the intervals.
         max_steps: the maximum number of steps of the shared parameters.
+        derive: expressions of the parameters that are computed for each group.
     """
     check_names(shared, problem.free, "share", "parameter that is fitted")
     if set(shared) >= {*problem.free}:
@@ -92,12 +93,12 @@ def fit_shared(problem: Problem, shared: Sequence[str], *, level: float, max_ste
     first = np.array([problem.start[name] for name in shared])
     with np.errstate(all="ignore"):
         outcome = Minimizer(joint.objective, first, joint.box, max_steps).run()
-        result = _described(joint, outcome.point, level)
+        result = _described(joint, outcome.point, level, derive)
     result.steps, result.evaluations = outcome.steps, joint.objective.evaluations
     return result
 
 
-def _described(joint: Joint, point: Vector, level: float) -> SharedFit:
+def _described(joint: Joint, point: Vector, level: float, derive: Sequence[str]) -> SharedFit:
     """Return the result at a point, with every fact about it computed afresh."""
     problem = joint.problem
     own = joint.objective.own(point)
@@ -126,14 +127,20 @@ def _described(joint: Joint, point: Vector, level: float) -> SharedFit:
     result.covariance = by_names(names, part)
     result.correlation = by_names(names, part / np.sqrt(np.outer(np.diag(part), np.diag(part))))
     result.residual = {"rss": rss, "std": float(np.sqrt(rss / dof)) if dof > 0 else None, "dof": dof, "rows": joint.rows}
-    spread = np.where(free, np.sqrt(_own_variances(joint, point, np.nan_to_num(matrix), variance)), np.nan)
     single = _undetermined(joint, point)
     _judge(result, joint, facts, single)
-    parts = 2 * joint.objective.values(point)
-    records = [_record(result, joint, None, None, 0.0, size) for size in joint.blocks.sizes.tolist()]
-    for i, group in enumerate(joint.kept.tolist()):
-        if result.converged:
-            records[group] = _record(result, joint, own[i], spread[i], float(parts[i]), int(joint.blocks.sizes[group]))
+    count, n = len(joint.blocks.sizes), len(problem.free)
+    points, matrices, parts = np.full((count, n), np.nan), np.full((count, n, n), np.nan), np.full(count, np.nan)
+    if result.converged:
+        places = np.array([problem.free.index(name) for name in (*joint.own, *joint.shared)])
+        points[np.ix_(joint.kept, places)] = np.hstack([own, np.tile(point, (len(own), 1))])
+        matrices[np.ix_(joint.kept, places, places)] = _covariances(joint, point, free, matrix, variance)
+        parts[joint.kept] = 2 * joint.objective.values(point)
+    records = []
+    for i, one in enumerate(result.estimates(points, matrices, derive)):
+        verdict = result.verdict if i in joint.kept else "too_few_rows"
+        facts_of_group = {"rss": float(parts[i]), "rows": int(joint.blocks.sizes[i])}
+        records.append({**one, **facts_of_group, "converged": verdict == "minimum", "verdict": verdict})
     result.set_groups(records)
     left = len(records) - len(joint.kept)
     if left:
@@ -145,16 +152,29 @@ def _described(joint: Joint, point: Vector, level: float) -> SharedFit:
     return result
 
 
-def _own_variances(joint: Joint, point: Vector, matrix: Matrix, variance: float) -> Matrix:
-    """Return the variances of the own parameters of the groups, of shape (B, k), from the Schur complement."""
+def _covariances(joint: Joint, point: Vector, free: Mask, matrix: Matrix, variance: float) -> Stack:
+    """Return the covariance matrices of the own and the shared parameters of the groups, of shape (B, k + s, k + s).
+
+    Args:
+        joint: the sum of squares.
+        point: the shared parameters.
+        free: which own parameters are not held at a bound.
+        matrix: the covariance matrix of the shared parameters, nan for those that are held.
+        variance: the variance of a residual.
+    """
     parts = joint.objective.eliminated(point)
-    k = parts.own.shape[1]
-    diagonal = np.einsum("bii->bi", parts.own)
-    safe = np.where(((np.abs(diagonal) > 0) & np.isfinite(diagonal)).all(1)[:, None, None], parts.own, np.nan * np.eye(k))
-    inverse = np.linalg.inv(safe)
-    across = inverse @ parts.across
-    found: Matrix = np.einsum("bij,bij->bi", inverse, inverse) * variance + np.einsum("bis,st,bit->bi", across, matrix, across)
-    return found
+    k, s = parts.across.shape[1:]
+    known = np.isfinite(np.diag(matrix))
+    shared = np.where(known[:, None] & known, matrix, 0.0)
+    inverse = np.linalg.inv(parts.own)
+    across = -inverse @ parts.across
+    found = np.empty((len(inverse), k + s, k + s))
+    found[:, :k, :k] = inverse @ np.swapaxes(inverse, 1, 2) * variance + across @ shared @ np.swapaxes(across, 1, 2)
+    found[:, :k, k:] = across @ shared
+    found[:, k:, :k] = np.swapaxes(found[:, :k, k:], 1, 2)
+    found[:, k:, k:] = shared
+    every = np.hstack([free, np.tile(known, (len(free), 1))])
+    return np.where(every[:, :, None] & every[:, None, :], found, np.nan)
 
 
 def _undetermined(joint: Joint, point: Vector) -> int | None:
@@ -184,20 +204,3 @@ def _judge(result: SharedFit, joint: Joint, facts: Proof, single: int | None) ->
     else:
         result.reason = f"no minimum was found: the relative offset is {facts.offset:.1g}"
         result.advice = f"choose other starting values with {setting('at')}, or more steps with {setting('max_steps')}"
-
-
-def _record(result: SharedFit, joint: Joint, values: Vector | None, errors: Vector | None, rss: float, rows: int) -> Record:
-    """Return the row of a group: its own parameters, the shared ones, and its part of the sum of squares."""
-    found = dict(zip(joint.own, zip(values, errors, strict=True), strict=True)) if values is not None and errors is not None else {}
-    every, spread = [], []
-    for name in joint.problem.free:
-        record = result.parameters.get(name)
-        if record is not None and found:
-            error = record["std_error"]
-            value = record["value"], np.nan if error is None else error
-        else:
-            value = found.get(name, (np.nan, np.nan))
-        every.append(value[0])
-        spread.append(value[1])
-    verdict = "minimum" if found else result.verdict if rows >= len(joint.own) else "too_few_rows"
-    return result.record(np.array(every), np.array(spread), verdict, rss=rss if found else np.nan, rows=rows)

@@ -12,11 +12,19 @@ from autodiff_cli.errors import NotSolved, ShapeError, UnknownName, setting
 from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
+from autodiff_cli.solvers.fitting.model import Model
 from autodiff_cli.solvers.system import System
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from autodiff_cli.solvers.fitting.problem import Problem
     from autodiff_cli.solvers.fitting.result import Fit
+
+    Vector = NDArray[np.float64]
+    Matrix = NDArray[np.float64]
+    Stack = NDArray[np.float64]
 
 EQUALS_FIRST_ORDER = 0.1
 """The largest shift by terms of second order, in standard errors, for which the linear interval is trusted."""
@@ -37,14 +45,8 @@ def derived(fit: Fit, texts: Iterable[str]) -> list[Record]:
 
 
 def _derived(fit: Fit, text: str) -> Record:
-    problem = fit.problem
-    constants = {**problem.constants, **{name: fit.values[name] for name in problem.fixed}}
-    given = dict(zip(problem.free, fit.point.tolist(), strict=True))
-    tree = parse(text)
-    program = Syntax("start", [*_usable(problem.statements.definitions, {*constants, *given}), *tree.children], "", tree.span)
-    for name, span in free_names(program, {*constants, *given}).items():
-        hint = suggestion(name, given) or f"the parameters: {', '.join(given)}"
-        raise UnknownName(f"{setting('derive')}: '{name}' is not a parameter", span=span, source=text, hint=hint)
+    program, constants = _program(fit.problem, text)
+    given = dict(zip(fit.problem.free, fit.point.tolist(), strict=True))
     system = System(text, [program], given, constants)
     if system.count != 1:
         hint = f"give {setting('derive')} one expression for each number"
@@ -63,6 +65,40 @@ def _derived(fit: Fit, text: str) -> Record:
         "interval": [value - fit.k * error, value + fit.k * error] if known else None,
         "linear": bool(abs(shift) <= EQUALS_FIRST_ORDER * error) if known else None,
     }
+
+
+def derived_in_groups(problem: Problem, text: str, points: Matrix, matrices: Stack) -> tuple[Vector, Vector]:
+    """Return the values of a quantity in G groups, and their standard errors.
+
+    Args:
+        problem: the problem.
+        text: an expression of the parameters; see ``derived``.
+        points: the free parameters of each group, of shape (G, n).
+        matrices: their covariance matrices, of shape (G, n, n).
+
+    Raises:
+        UnknownName: if the expression contains a name that is not a parameter.
+    """
+    program, constants = _program(problem, text)
+    model = Model(text, program, problem.free, {"group:": np.zeros(len(points))}, constants)
+    found = np.concatenate([block for _, block in model.blocks("jacobian", points.T)], axis=1)
+    slopes = found[:-1].T
+    products = slopes[:, :, None] * slopes[:, None, :]
+    with np.errstate(all="ignore"):
+        errors = np.sqrt(np.where(products == 0, 0.0, products * matrices).sum((1, 2)))
+    return found[-1], errors
+
+
+def _program(problem: Problem, text: str) -> tuple[Syntax, dict[str, ArrayLike]]:
+    """Return the program of a quantity with the definitions of the model, and the values of its constants."""
+    constants = {**problem.constants, **{name: problem.start[name] for name in problem.fixed}}
+    known = {*constants, *problem.free}
+    tree = parse(text)
+    program = Syntax("start", [*_usable(problem.statements.definitions, known), *tree.children], "", tree.span)
+    for name, span in free_names(program, known).items():
+        hint = suggestion(name, problem.free) or f"the parameters: {', '.join(problem.free)}"
+        raise UnknownName(f"{setting('derive')}: '{name}' is not a parameter", span=span, source=text, hint=hint)
+    return program, constants
 
 
 def _usable(definitions: Iterable[Syntax], known: set[str]) -> list[Syntax]:
