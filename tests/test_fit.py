@@ -215,7 +215,7 @@ def test_a_range_tries_several_starts() -> None:
         ("y = a*x", {"at": {"a": 1, "x": 1}}, "'x' is a column"),
         ("y = a*x + sqrt(b)", {"at": {"a": 1, "b": 0}}, r"row 1: a derivative is not finite .* sqrt\(b\) with b = 0.0"),
         ("y = a*x + b", {"tie": {"b": "2*x"}}, "an expression of the column 'x'"),
-        ("y = a*x + b", {"tie": {"b": "b + 1"}}, "defines 'b' by itself"),
+        ("y = a*x + b", {"tie": {"b": "b + 1"}}, "defines 'b' in terms of itself"),
         ("y = e*x", {}, "no parameter to fit"),
         ("y = a*x", {"at": {"a": 1}, "fix": ["a"]}, "every parameter is fixed"),
         ("y = a*X", {}, "'X' is neither a column"),

@@ -145,7 +145,7 @@ def _check_ties(ties: Mapping[str, str], columns: set[str]) -> None:
     for name, text in ties.items():
         names = _names(parse(text))
         if name in names:
-            raise UsageError(f"{setting('tie')} defines '{name}' by itself", hint="use other parameters on the right side")
+            raise UsageError(f"{setting('tie')} defines '{name}' in terms of itself", hint="use other parameters on the right side")
         column = next((each for each in names if each in columns), None)
         if column is not None:
             raise UsageError(

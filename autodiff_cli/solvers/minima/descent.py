@@ -57,7 +57,7 @@ class Descended(NamedTuple):
     Attributes:
         x: the last point.
         ending: ``stationary`` if the Newton step is rounding or the projected gradient is small enough, ``collapsed`` if no step
-            of any length reduces the value, ``unbounded`` if the value or the point grows without end, or ``limit``.
+            of any length reduces the value, ``unbounded`` if the value or the point is not bounded, or ``limit``.
         steps: the number of accepted steps.
         lengths: the length of each accepted step.
         trials: the number of trials.

@@ -115,7 +115,7 @@ class Augmented:
 
 
 class Unbounded(Exception):
-    """The end of a search at a point that satisfies the constraints, where the value falls without end."""
+    """The end of a search at a point that satisfies the constraints, where the value decreases without bound."""
 
     def __init__(self, x: Vector) -> None:
         self.x = x
@@ -134,7 +134,7 @@ def constrained(problem: Problem, most: int, report: Report | None, leaves: bool
         The certificate of the minimum, or ``None``; the last point; and the number of steps.
 
     Raises:
-        Unbounded: if the value falls without end.
+        Unbounded: if the value decreases without bound.
     """
     steps = 0
     budget = _Budget(most)

@@ -229,4 +229,4 @@ def _quoted(text: str) -> str:
 
 def no_variables() -> UsageError:
     """Return the error for a problem without variables."""
-    return UsageError("there is nothing to vary", hint=f"give the start of each variable: {setting('at', 'x=1,y=2')}")
+    return UsageError("the variables are not given", hint=f"give the start of each variable: {setting('at', 'x=1,y=2')}")

@@ -115,7 +115,10 @@ class Search:
             seconds, self.problem.seconds = self.problem.seconds, np.inf
             self.x, self.found, self.steps = self._reached, None, len(self.trace) - 1
             more = setting("max_steps", str(10 * self.most))
-            self._failed(f"not converged after evaluations of {seconds:g} s", f"allow more with {more}, or start elsewhere")
+            self._failed(
+                f"not converged after evaluations of {seconds:g} s",
+                f"allow more with {more}, or use another start with {setting('at')}",
+            )
 
     def _at_start(self) -> tuple[float, float]:
         return self.problem.values(self.x)[0], float(np.linalg.norm(self.problem.slopes(self.x)[0]))
@@ -155,7 +158,7 @@ class Search:
             self.x = lower
             value, norm = self._at_start()
             self._report(lower, value, norm, 0.0, "escape")
-        return self._failed("the search left many saddle points without an end", "start elsewhere")
+        return self._failed("no minimum was found after many saddle points", f"use another start with {setting('at')}")
 
     def _examined(self, done: Descended) -> Vector | None:
         """Set the verdict on the end of a descent; or return a lower point from which to go on."""
@@ -175,7 +178,7 @@ class Search:
         if found.curvature in ("negative", "indefinite"):
             return self._saddle(found)
         if found.curvature == "unknown":
-            self._failed("the curvature at the end could not be determined", "start elsewhere")
+            self._failed("the curvature at the end could not be determined", f"use another start with {setting('at')}")
             return None
         if found.active.fixed.any() or self.problem.size > DENSE:
             self._flat(found.direction)
@@ -190,7 +193,7 @@ class Search:
         elif around.rises and around.order:
             self._proven(f"the first derivative that is not zero, of order {around.order}, is {self._positive}")
         elif around.rises:
-            verb = "rises" if self._kind == "minimum" else "falls"
+            verb = "increases" if self._kind == "minimum" else "decreases"
             self._proven(f"the Hessian matrix is singular; the value {verb} in every direction that was tried")
         else:
             self._flat(around.direction)
@@ -256,7 +259,9 @@ class Search:
                     self._flat(found.direction)
                 else:
                     self._failed(
-                        "a saddle point: the Lagrangian curves down along a tangent direction", "start elsewhere", "saddle"
+                        "a saddle point: the second derivative of the Lagrangian has the wrong sign in a tangent direction",
+                        f"use another start with {setting('at')}",
+                        "saddle",
                     )
                     self.converged = self.stationary
                 return
@@ -272,7 +277,7 @@ class Search:
         else:
             self._failed(
                 "the point satisfies the constraints, but the conditions of a minimum could not be verified",
-                "the gradients of the active constraints may be linearly dependent there; or start elsewhere",
+                f"the gradients of the active constraints may be linearly dependent there; use another start with {setting('at')}",
             )
 
     # Verdicts
@@ -304,12 +309,12 @@ class Search:
         kind = f"a {self.verdict}" if self.verdict != "saddle" else "a saddle point"
         self.sentence = f"{kind}: the gradient is zero within rounding; the value {self._falls} along a direction"
         self.converged = self.stationary
-        self.advice = "start elsewhere"
+        self.advice = f"use another start with {setting('at')}"
         return None
 
     @property
     def _falls(self) -> str:
-        return "falls" if self._kind == "minimum" else "rises"
+        return "decreases" if self._kind == "minimum" else "increases"
 
     def _below(self, direction: Vector) -> Vector | None:
         """Return the lowest of some points along a direction, if one is lower."""
@@ -348,7 +353,7 @@ class Search:
         else:
             self._failed(
                 "the search stopped at a point where the gradient is not zero",
-                "the expression may have a jump or a kink there; start elsewhere",
+                f"the expression may have a jump or a kink there; use another start with {setting('at')}",
             )
 
     def _leaves(self, done: Descended) -> bool:
@@ -364,10 +369,10 @@ class Search:
         farthest = int(np.argmax(np.abs(self.x - self.problem.start)))
         name, far = self.problem.system.labels[farthest], self.x[farthest]
         value = self.problem.sign * self.problem.values(self.x)[0]
-        how = "without end" if abs(value) > 1e12 else f"as {name} {'grows' if far > 0 else 'falls'} without end"
+        how = "without bound" if abs(value) > 1e12 else f"as {name} {'increases' if far > 0 else 'decreases'} without bound"
         self._failed(
             f"no {self._kind}: the value {self._falls} {how}; it is {value:.3g} at {name} = {far:.3g}",
-            f"limit the variables with {setting('bounds')}, or start elsewhere",
+            f"limit the variables with {setting('bounds')}, or use another start with {setting('at')}",
             "unbounded",
         )
 

@@ -34,7 +34,7 @@ class Roots:
         checks: the verification of each root, in the order of the unknowns.
         complete: whether it is proven that there are no other roots.
         undefined: places where an equation is not defined or not continuous, and that are not roots.
-        unresolved: places where neither a root nor its absence could be shown.
+        unresolved: places where a root is neither proven nor excluded.
     """
 
     checks: list[Check] = field(default_factory=list)

@@ -101,11 +101,11 @@ class Root(Solution):
             "" if len(self.labels) > 3 else f", or search a range with {setting('over')}"
         )
         if self.verdict == "minimum_of_norm":
-            self.reason = f"no root found: {place} is a minimum of the norm of the residuals, where the largest is {size}"
+            self.reason = f"no root found: {place} is a minimum of the norm of the residuals, and the largest residual is {size}"
             self.advice = f"the equations may have no real root; {again}"
         elif self.verdict == "flat":
-            self.reason = f"no root found: at {place} and far beyond it, rounding errors hide the residuals"
-            self.advice = f"the residuals may vanish without a root; {again}"
+            self.reason = f"no root found: at {place} and far beyond it, the residuals are smaller than their rounding errors"
+            self.advice = f"the residuals may tend to 0 without a root; {again}"
         elif self.verdict == "not_converged":
             self.reason = f"no root found: the largest residual at {place} is {size}"
             self.advice = f"{again}, or allow more steps with {setting('max_steps')}"
@@ -113,7 +113,7 @@ class Root(Solution):
             left = f", so rounding leaves {self.digits} certain digits" if self.digits < _MANY_DIGITS else ""
             self.noted.append(note("multiple", f"the root has multiplicity {self.multiplicity}{left}"))
         if self.converged and self.multiplicity == 0:
-            self.noted.append(note("not_isolated", "the root is not isolated: the equations hold on both sides of it, too"))
+            self.noted.append(note("not_isolated", "the root is not isolated: the equations also hold on both sides of it"))
         if self.converged and found.starts > 1:
             self.noted.append(note("start", "the given start led to a minimum of the norm; the root was found from another start"))
 
@@ -314,7 +314,9 @@ def _over(
         result = Root(problem, Found(_absent(problem, found.complete), [], 1))
         where = ", ".join(f"{name}={low:g}:{high:g}" for name, (low, high) in ranges.items())
         proven = "there is no root in {}, which is proven with interval arithmetic"
-        result.reason = (proven if found.complete else "no root was found in {}, but its absence is not proven").format(where)
+        result.reason = (proven if found.complete else "no root was found in {}, but it is not proven that there is none").format(
+            where
+        )
         result.advice = f"search a wider range with {setting('over')}" if found.complete else f"use a start with {setting('at')}"
     result.complete = found.complete
     result.others = max(len(made) - 1, 0)
@@ -334,7 +336,7 @@ def _absent(problem: Problem, complete: bool) -> Check:
 
 
 def _remarks(problem: Problem, found: Roots) -> list[Record]:
-    """Return the notes on places that are not roots, and on places where nothing could be shown."""
+    """Return the notes on places that are not roots, and on places where a root is neither proven nor excluded."""
 
     def places(points: Sequence[Vector]) -> str:
         shown = [
@@ -348,7 +350,7 @@ def _remarks(problem: Problem, found: Roots) -> list[Record]:
     if found.undefined:
         notes.append(note("undefined", f"not defined or not continuous, and not a root: {places(found.undefined)}"))
     if found.unresolved:
-        notes.append(note("unresolved", f"neither a root nor its absence could be shown at {places(found.unresolved)}"))
+        notes.append(note("unresolved", f"it is not decided whether there is a root at {places(found.unresolved)}"))
     elif not found.complete:
         notes.append(note("incomplete", "it is not proven that the range has no other roots"))
     return notes

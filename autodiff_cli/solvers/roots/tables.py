@@ -95,7 +95,7 @@ def _verified(result: Root) -> str:
         "residual": "verified by the residual",
         "zero residual": "verified: the residual is exactly 0",
         "sign change": "proven by a change of sign",
-        "touching": "only touching: 0 to rounding, without a change of sign",
+        "touching": "not proven: the residual is zero within rounding and does not change sign",
     }[result.proof]
     simple = "simple root" if np.isfinite(result.condition) else "root"
     kind = {0: "root that is not isolated", 1: simple}.get(result.multiplicity, f"root of multiplicity {result.multiplicity}")

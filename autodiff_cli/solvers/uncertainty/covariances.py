@@ -98,7 +98,7 @@ def _from_object(document: Mapping[str, Any]) -> Known:
 def _from_fit(document: Mapping[str, Any]) -> Known:
     """Return the parameters of a fit; those that are fixed have no uncertainty, and those that are tied are left out."""
     if not document.get("converged", True):
-        raise NotSolved("the fit did not converge, so its covariances mean nothing", hint="run the fit alone to see the reason")
+        raise NotSolved("the fit is not verified, so its covariances cannot be used", hint="run the fit alone to see the reason")
     table = document["covariance"]
     values = {
         name: float(record["value"])

@@ -1,4 +1,4 @@
-"""``propagate``: the uncertainty of a result from those of its inputs, after the Guide to the Expression of Uncertainty (GUM)."""
+"""``propagate``: the uncertainty of a result from those of its inputs, after the GUM (JCGM 100:2008)."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def propagate(
         cov: a covariance matrix with names: a file, an object, or the result of a fit, which also gives the values.
         level: the probability of the interval, 0.95 by default.
         k: the coverage factor, instead of the level.
-        order: 1 for the law of propagation of first order, 2 to add the terms of second order.
+        order: 1 for the law of propagation of uncertainty (first order), 2 to add the terms of second order.
         monte_carlo: the number of trials of the Monte Carlo method, or ``"auto"``; ``None`` to leave it out.
         seed: the seed of the random numbers.
         data: columns of numbers, or the name of a file: every row is computed. A column ``x`` contains values, a column ``u_x``
@@ -261,7 +261,7 @@ class _Calculation:
                 off = abs(output - (value + slopes * steps + curvature * steps**2 / 2))
                 for j in np.flatnonzero(~(off <= _FAR * outcome.u + 1e-9 * abs(value)) & ~(known & np.isfinite(output))):
                     label, of = joint.labels[int(places[j])], f"of {outcome.name} " if len(found) > 1 else ""
-                    what = "differs from its expansion" if np.isfinite(output[j]) else "is not finite"
+                    what = "differs from its Taylor expansion" if np.isfinite(output[j]) else "is not finite"
                     self._note("range", f"the value {of}{what} within two standard uncertainties of '{label}': try random trials")
 
     def _check_finite(self, values: Vector, jacobian: Matrix) -> None:
@@ -289,7 +289,7 @@ class _Calculation:
                     f"{what} not finite" + (f": {origin['message']}" if origin else ""),
                     span=tuple(origin["span"]) if origin and origin["span"] else None,
                     source=self.expression,
-                    hint="check the estimates: the law of propagation needs a finite value and finite derivatives",
+                    hint="change the estimates: the value and the derivatives must be finite there",
                 )
             self.notes += [each for each in notes if each["kind"] == "kink"]
 

@@ -111,7 +111,7 @@ def _rows(problem: Problem, where: Data, needed: list[str]) -> Dataset:
         (each,) = ranges([where], "predict")
         if needed != [each.name]:
             raise UsageError(
-                f"the range of {setting('predict')} is of '{each.name}', but the right side of the model needs "
+                f"{setting('predict')} gives a range of '{each.name}', but the right side of the model needs "
                 f"{listed(map(repr, needed)) if needed else 'no column'}",
                 hint=f"name a file with the columns: {setting('predict', 'FILE')}",
             )
