@@ -11,6 +11,7 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.errors import DataError, NotSolved, UnknownName, UsageError
 from autodiff_cli.solvers.fitting.blocks import many
+from tests.nist_regression import MODELS, regression, right_digits
 from tests.shell import streams
 
 MODEL = "y = a*exp(-k*t) + c"
@@ -78,6 +79,19 @@ def test_derived_quantities_have_their_standard_errors_in_each_group() -> None:
             assert row[f"u_{one['expression']}"] == pytest.approx(one["std_error"], rel=1e-9)
     with pytest.raises(UnknownName, match="'q' is not a parameter"):
         ad.fit(MODEL, DATA, at=START, by="g", derive=["q/k"])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_certified_values_of_nist_for_a_group(name: str) -> None:
+    known = regression(name)
+    for start in known.starts:
+        data = {**known.columns, "group": np.ones(len(known.columns["y"]))}
+        (row,) = ad.fit(known.model, data, at=start, by="group").groups
+        assert row["converged"]
+        for parameter, value in known.values.items():
+            assert right_digits(row[parameter], value) >= 10
+            # The residuals of Lanczos1 are rounding noise.
+            assert right_digits(row[f"u_{parameter}"], known.errors[parameter]) >= (9 if name != "Lanczos1" else 3)
 
 
 def test_the_result_does_not_depend_on_threads_or_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
