@@ -21,22 +21,26 @@ if TYPE_CHECKING:
 @click.command("fit", cls=RowsCommand)
 @options.expression
 @click.argument("files", metavar="[FILE]...", nargs=-1)
-@solver_options.starts("Start of a parameter; b1=500,b2=1e-4 sets several.")
+@solver_options.starts("Start of a parameter, or the range to search for one; b1=500,b2=1:9 sets several.")
 @options.const
 @click.option("--fix", metavar="b1,b2", help="Parameters that keep their start.")
 @solver_options.bounds
 @click.option("--tie", multiple=True, metavar='NAME="EXPR"', help="Parameter that is an expression of others, such as b4=1-b1.")
 @click.option("--by", metavar="COLUMN", help="Fit the rows with each value of a column separately; print a row for each.")
 @click.option("--share", metavar="b1,b2", help="Parameters that are common to all groups of --by, which are fitted together.")
-@click.option("--sigma", metavar="EXPR", help="Known standard deviation of each row; the errors are not scaled.")
+@click.option("--sigma", metavar="EXPR", help="Known standard deviation of each row; the standard errors are not scaled.")
 @click.option(
     "--sigma-x",
     multiple=True,
     metavar="NAME=EXPR",
-    help="Standard deviation of a column that has errors itself; needs --sigma or --weights.",
+    help="Standard deviation of a column of the right side; needs --sigma or --weights.",
 )
-@click.option("--weights", metavar="EXPR", help="Relative weight of each row; the errors are scaled by the residuals.")
-@click.option("--loss", metavar="NAME[:SCALE]", help="Robust loss: huber, soft_l1 or cauchy, with the scale of the residuals.")
+@click.option("--weights", metavar="EXPR", help="Relative weight of each row; the standard errors are scaled by the residuals.")
+@click.option(
+    "--loss",
+    metavar="NAME[:SCALE]",
+    help="Robust loss (huber, soft_l1 or cauchy), and the residual from which it differs from the square.",
+)
 @click.option("--input-format", metavar="NAME", help="Input format.  [default: from the file name, or csv]")
 @click.option("--let", "lets", multiple=True, metavar="NAME=COLUMN", help="Column of a variable, if their names differ.")
 @click.option("--columns", metavar="x,y", help="Column names for a file without a header.")
@@ -45,11 +49,13 @@ if TYPE_CHECKING:
     default="stop",
     show_default=True,
     type=click.Choice(["stop", "skip"]),
-    help="Treatment of rows with non-numeric cells and of groups without a fit: stop, or skip.",
+    help="Treatment of rows with non-numeric cells and of groups without a verified fit: stop, or skip.",
 )
 @click.option("--derive", multiple=True, metavar="EXPR", help="Quantity computed from the parameters, with its standard error.")
 @click.option(
-    "--predict", metavar="FILE|x=0:10", help="Rows for which the model is predicted, with confidence and prediction bands."
+    "--predict",
+    metavar="FILE|x=0:10",
+    help="File or range of rows for which the model is predicted, with confidence and prediction bands.",
 )
 @click.option("--profile", is_flag=True, help="Compute profile intervals, which need not be symmetric.")
 @click.option(
@@ -93,8 +99,8 @@ def command(
 ) -> None:
     """Fit the parameters of a model to the columns of FILE by nonlinear least squares.
 
-    EXPR is an equation. Names that are columns of FILE are data, the others are parameters. Without FILE, or with -, read
-    standard input. Exit with code 1 if the solution does not pass the checks at the end.
+    EXPR is an equation, or an expression that is the residual of a row. Names that are columns of FILE are data, the others are
+    parameters. Without FILE, or with -, read standard input. Exit with code 1 if the solution is not verified.
 
     \b
     autodiff fit "counts = n0*exp(-t/tau)" decay.csv --at n0=1000,tau=5

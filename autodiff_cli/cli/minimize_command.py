@@ -19,11 +19,11 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 )
 @click.option("--maximize", is_flag=True, help="Find a maximum.")
 @click.option("--sensitivity", metavar="a,b", help="Constants of --const with respect to which the solution is differentiated.")
-@click.option("--stationary", is_flag=True, help="Stop at a saddle point instead of leaving it.")
+@click.option("--stationary", is_flag=True, help="Find a stationary point, which may be a saddle point or a maximum.")
 @solver_options.max_steps(1_000)
 @solver_options.trace
 @options.no_limits
-@options.output(options.quiet_notes, options.precision)
+@options.output(options.quiet_notes, options.precision, bare="values of the variables")
 def command(
     expr: str,
     at: tuple[str, ...],
@@ -37,7 +37,7 @@ def command(
     trace: bool,
     out: Output,
 ) -> None:
-    """Find a local minimum of EXPR from the --at point, and verify it; exit with code 1 if it is not verified.
+    """Find a local minimum of EXPR from the start --at; exit with code 1 unless it is verified.
 
     \b
     autodiff minimize "(1-x)**2 + 100*(y-x**2)**2" --at x=-1.2,y=1

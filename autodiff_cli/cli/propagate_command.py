@@ -14,7 +14,7 @@ from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.lazy import named
 from autodiff_cli.wording import plural
 
-_NUMBER = "a number is the half-width of rect, triangle and arcsine, else the standard uncertainty"
+_NUMBER = "U is the half-width of rect, triangle and arcsine, otherwise the standard uncertainty"
 
 
 class Given(NamedTuple):
@@ -36,7 +36,7 @@ _given = options.together(
         "-a",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Quantity: L=0.994(1), L=0.994±0.001, L=0.994+-0.001, or L=0.994 without u.",
+        help="Quantity and its uncertainty: L=0.994(1), L=0.994±0.001 or L=0.994+-0.001; L=0.994 has none.",
     ),
     options.const,
     click.option(
@@ -45,9 +45,13 @@ _given = options.together(
         metavar='NAME="U [KIND]"',
         help=f"Uncertainty, with the distribution normal, t:9, rect, triangle or arcsine; {_NUMBER}.",
     ),
-    click.option("--dof", multiple=True, metavar="NAME=N", help="Degrees of freedom of an uncertainty that observations gave."),
+    click.option("--dof", multiple=True, metavar="NAME=N", help="Degrees of freedom of the uncertainty of a quantity."),
     click.option("--corr", multiple=True, metavar="NAME,NAME=R", help="Correlation coefficient of two quantities."),
-    click.option("--cov", metavar="FILE", help="Covariance matrix with names (CSV, JSON, the JSON of fit); - for standard input."),
+    click.option(
+        "--cov",
+        metavar="FILE",
+        help="File of a covariance matrix with names: CSV, JSON, or the JSON of fit; - reads standard input.",
+    ),
 )
 
 
@@ -58,7 +62,11 @@ _given = options.together(
 @click.option("--level", type=float, metavar="P", help="Probability of the interval.  [default: 0.95]")
 @click.option("--k", type=float, metavar="K", help="Coverage factor, instead of --level.")
 @options.order("2 adds the terms of second order.")
-@click.option("--monte-carlo", metavar="N|auto", help="Number of random trials that check the result; auto finds it.")
+@click.option(
+    "--monte-carlo",
+    metavar="N|auto",
+    help="Number of random trials that check the result; auto adds trials until the result is stable.",
+)
 @click.option("--seed", default=0, show_default=True, metavar="N", type=click.IntRange(0), help="Seed of the random trials.")
 @row_options.reading
 @row_options.rows
@@ -79,11 +87,12 @@ def command(
     strict: bool,
     quiet_notes: bool,
 ) -> None:
-    """Compute the uncertainty of EXPR from the uncertainties of its quantities, with the law of propagation of the GUM.
+    """Compute the uncertainty of EXPR from the uncertainties of its quantities, as described in the GUM (JCGM 100).
 
-    Several expressions with ; between them are several outputs, whose correlations are computed as well.
-    Without FILE, -q prints the value and the standard uncertainty of each output.
-    With FILE, compute every row: columns such as x are values, columns such as u_x their uncertainties.
+    Expressions separated by ; are several outputs, whose correlations are computed as well.
+    Without FILE, the default format is table, plain and latex are also formats, and -q prints the value and the standard
+    uncertainty of each output.
+    With FILE, compute every row: a column such as x contains values, and u_x their standard uncertainties.
 
     \b
     autodiff propagate "4*pi**2*L/T**2" --at "L=0.994(1),T=2.001(2)" --dof T=9

@@ -1,4 +1,4 @@
-"""``autodiff root``: where equations hold."""
+"""``autodiff root``: the roots of equations, for one point or for every row of files."""
 
 from __future__ import annotations
 
@@ -58,10 +58,11 @@ def command(
     rows: row_options.Rows,
     quiet_notes: bool,
 ) -> None:
-    """Find where the equations EXPR hold; exit with code 1 unless the root is verified.
+    """Solve the equations EXPR for the unknowns; exit with code 1 unless the root is verified.
 
-    An expression without = is to be 0. Several equations have ; between them, and --at gives each unknown a start.
-    With FILE, solve every row, whose columns are constants; a row without a verified root is nan.
+    An expression without = is equated to 0. Separate several equations with ; and give each unknown a start with --at.
+    Without FILE, the default format is table, and plain and latex are also formats. With FILE, solve the equations for every row,
+    whose columns are constants; the unknowns of a row without a verified root are nan.
 
     \b
     autodiff root "cos(x) = x" --at x=1

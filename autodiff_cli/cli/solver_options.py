@@ -26,7 +26,9 @@ def max_steps(default: int) -> Decorator:
     )
 
 
-bounds = click.option("--bounds", multiple=True, metavar="NAME=FROM:TO", help="Interval of a name, such as b=0:10 or b=0:.")
+bounds = click.option(
+    "--bounds", multiple=True, metavar="NAME=FROM:TO", help="Interval of a variable or parameter, such as b=0:10 or b=0:."
+)
 trace = click.option("--trace", is_flag=True, help="Print a row for every step instead of the result; see --format.")
 level = click.option(
     "--level",
