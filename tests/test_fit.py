@@ -279,3 +279,10 @@ def test_a_tiny_start_of_a_parameter_that_the_data_do_not_determine(model: str) 
         found = ad.fit(model, {"x": [1.0, 2.0, 3.0], "y": [1.0, 2.0, 4.0]}, at={"a": 5e-324, "b": 1.0})
     assert not found.converged
     assert "do not determine" in found.reason
+
+
+def test_a_model_whose_rows_are_evaluated_separately_has_fewer_steps() -> None:
+    data = {"x": [1.0, 2.0, 3.0], "y": [5.0, -6.0, 7.0]}
+    model = "y = det([[cos(b*x), a], [x, sin(exp(b/9)*x)]])*exp(b/9)"
+    assert ad.fit(model, data, at={"a": 1.0, "b": 40.0}, max_steps=10_000).evaluations < 2_000
+    assert ad.fit(model, data, at={"a": 1.0, "b": 40.0}, max_steps=40).steps <= 20

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.fitting.group_result import GroupFit
 
 MOST_STEPS = 10_000
+FEW_STEPS, SLOW = 20, 10
+"""The least number of steps, and the divisor of the steps, with the rows, for a model whose rows are evaluated separately."""
 SAME = 1e-9
 """The relative difference of objectives above which one of two minima is smaller."""
 
@@ -137,6 +139,8 @@ def solved(problem: Problem, *, level: float = 0.95, max_steps: int = MOST_STEPS
     """
     problem = started(problem)
     problem.check()
+    if problem.model.reason is not None:
+        max_steps = min(max_steps, max(FEW_STEPS, max_steps // (SLOW * problem.data.rows)))
     steps: list[Step] = []
     with np.errstate(all="ignore"):  # a trial point may be anywhere
         outcome = _minimized(problem, max_steps, steps.append if trace else None)

@@ -34,8 +34,8 @@ STEPS = 150
 """The maximum number of steps of such a solution."""
 ROWS = 2_000
 """The maximum number of rows of the search."""
-FEW_TRIALS, FEW_ROWS = 60, 50
-"""The numbers of points and rows for a model whose rows are evaluated separately."""
+FEW_TRIALS, FEW_ROWS, FEW_SOLVED, FEW_STEPS = 40, 20, 3, 20
+"""The same numbers for a model whose rows are evaluated separately."""
 DECADES = 2.0
 """The magnitudes of a parameter without a range: from 10**-DECADES to 10**DECADES, and further with the size of the data."""
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
@@ -70,7 +70,8 @@ def started(problem: Problem) -> Problem:
                 hint=f"give starting values with {setting('at', ','.join(f'{name}=1' for name in wanted))}",
             )
         best.sort(key=lambda one: one[:2])
-        ends = [(Minimizer(small.objective, point, small.box, STEPS).run().value, i, point) for _, i, point in best[:SOLVED]]
+        solved, steps = (SOLVED, STEPS) if problem.model.reason is None else (FEW_SOLVED, FEW_STEPS)
+        ends = [(Minimizer(small.objective, point, small.box, steps).run().value, i, point) for _, i, point in best[:solved]]
     least = min(value for value, _, _ in ends)
     chosen = next(point for value, _, point in ends if value <= least * (1 + 1e-9) + 1e-300)
     start = {**problem.start, **dict(zip(problem.free, map(_short, chosen), strict=True))}

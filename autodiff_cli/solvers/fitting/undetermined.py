@@ -48,8 +48,8 @@ def undetermined(objective: Objective, point: Vector, names: tuple[str, ...], nu
     moving = (sizes > PART * np.max(sizes, axis=1, keepdims=True)).any(axis=0)
     involved = [i for i in range(len(names)) if moving[i]] or list(range(len(names)))
     alone = [names[i] for i in involved if _unmoved(objective, point, {i: point[i] * 1.5 + 0.1})]
-    if alone:
-        return f"the data do not determine {listed(alone)}"
+    if alone or len(involved) == 1:
+        return f"the data do not determine {listed(alone or [names[i] for i in involved])}"
     for i, j in itertools.combinations(involved, 2):
         for text, move in _PAIRS:
             trials = [move(float(point[i]), float(point[j]), t) for t in (1.25, 0.8)]

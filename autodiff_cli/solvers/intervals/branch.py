@@ -56,9 +56,9 @@ def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes,
         slopes: their derivatives, row by row; ``None`` if they cannot be enclosed.
         low, high: the n bounds of the box.
         pieces: the number of equal parts into which each side is cut at first.
-        seconds: the maximum time.
+        seconds: the maximum processor time.
     """
-    end = time.monotonic() + seconds
+    end = time.thread_time() + seconds
     width = high - low
     grid = np.stack(np.meshgrid(*[np.arange(pieces)] * len(low), indexing="ij")).reshape(len(low), -1)
     cuts = [np.linspace(a, b, pieces + 1) for a, b in zip(low, high, strict=True)]
@@ -67,7 +67,7 @@ def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes,
     examined = 0
     while waiting:
         boxes = waiting.pop()
-        if examined > MOST_BOXES or time.monotonic() > end:
+        if examined > MOST_BOXES or time.thread_time() > end:
             found.left.extend(np.moveaxis(boxes, 2, 0))
             continue
         if boxes.shape[2] > MOST_AT_ONCE:

@@ -52,7 +52,7 @@ class Walk:
     Args:
         problem: the equations.
         most: the maximum number of steps from one start.
-        seconds: the maximum time of all steps.
+        seconds: the maximum processor time of all steps.
 
     Attributes:
         steps: the accepted steps.
@@ -62,13 +62,13 @@ class Walk:
         self.problem = problem
         self.steps: list[Step] = []
         self._most = most
-        self._end = time.monotonic() + seconds
+        self._end = time.thread_time() + seconds
         self._left = most
 
     @property
     def expired(self) -> bool:
         """Whether no time is left."""
-        return time.monotonic() > self._end
+        return time.thread_time() > self._end
 
     def begin(self, x: Vector, done: str = "start") -> Point:
         """Begin at a start, and return its point."""
