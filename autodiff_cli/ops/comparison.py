@@ -172,7 +172,7 @@ heaviside = declare(
     summary="0 where x < 0, 1 where x > 0, and values where x = 0",
     formula="0, 1 where x = 0 else 0",
     smooth="x != 0",
-    convention="the derivative with respect to x is 0 also at the jump; PyTorch does not differentiate heaviside",
+    convention="the derivative with respect to x is 0 everywhere, at the jump too; PyTorch does not differentiate heaviside",
     kink=lambda x: x == 0,
     samples=((1.5, 0.5), ([-1.0, 2.0], [0.5, 0.3])),
     edges=((0.0, 0.5),),

@@ -74,7 +74,7 @@ ellipk = declare(
     decomposition=long_decompositions.ELLIPK,
     summary="complete elliptic integral of the first kind, of the parameter m = k**2",
     formula="(ellipe(m) - (1 - m)*ellipk(m))/(2*m*(1 - m))",
-    convention="at 1 the value and the derivative are inf, their limits (PyTorch does not have this function)",
+    convention="at 1 the value and the derivative are inf, which are the limits; PyTorch does not have this function",
     **_BELOW_1,
 )
 ellipe = declare(
@@ -84,6 +84,6 @@ ellipe = declare(
     decomposition=long_decompositions.ELLIPE,
     summary="complete elliptic integral of the second kind, of the parameter m = k**2",
     formula="(ellipe(m) - ellipk(m))/(2*m)",
-    convention="at 1 the value is 1 and the derivative is -inf, its limit (PyTorch does not have this function)",
+    convention="at 1 the value is 1 and the derivative is -inf, which is the limit; PyTorch does not have this function",
     **_BELOW_1,
 )

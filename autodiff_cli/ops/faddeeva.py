@@ -293,10 +293,11 @@ voigt = declare(
     methods=(),
     decomposition="faddeeva(x, gamma, sigma*sqrt(2), 0, false)/sqrt(pi) if sigma >= 0 and gamma >= 0 else nan",
     summary="Voigt profile: convolution of a Gauss profile of standard deviation sigma and a Lorentz profile of half width gamma",
-    formula="with W = faddeeva(x, gamma, sigma*sqrt(2), ...): parts of W' and sigma*W'', divided by sqrt(pi)",
+    formula="with the Faddeeva function w at z = (x + i*gamma)/(sigma*sqrt(2)): Re(w')/(2*sigma**2*sqrt(pi)); "
+    "sigma times the second derivative with respect to x; -Im(w')/(2*sigma**2*sqrt(pi))",
     domain="sigma >= 0, gamma >= 0",
     smooth="sigma > 0 or x != 0 or gamma != 0",
-    convention="the value is inf where all arguments are 0; PyTorch does not have voigt",
+    convention="the value is inf where all arguments are 0; PyTorch does not have this function",
     inside=lambda sigma, gamma: (sigma >= 0) & (gamma >= 0),
     kink=lambda x, sigma, gamma: (sigma == 0) & (x == 0) & (gamma == 0),
     samples=((0.3, 0.5, 1.2), (-1.7, 0.4, 0.6), ([9.0, 0.2], 0.5, [2.0, 0.1])),

@@ -218,7 +218,7 @@ lambertw: TensorFunction = declare(
     formula="exp(-lambertw(x, k))/(lambertw(x, k) + 1)",
     domain="x >= -1/e; for k=-1 also x < 0",
     smooth="x > -1/e; for k=-1 also x < 0",
-    convention="the value at 0 for k=-1 is -inf; the derivative at -1/e is inf; PyTorch lacks this function",
+    convention="the value at 0 for k=-1 is -inf; the derivative at -1/e is inf; PyTorch does not have this function",
     inside=lambda x, k: (x >= _BRANCH) & ((k == 0) | (x < 0)),
     kink=lambda x: x == _BRANCH,
     samples=((0.7,), (-0.3,), ([0.02, 35.0],), (-0.2, -1), ([-0.367, -1e-3], -1)),

@@ -45,7 +45,7 @@ describe(
     polyval,
     tensors=("c", "x"),
     methods=(),
-    formula="powers of x; the polynomial of the coefficients k*c of the next lower powers",
+    formula="powers of x; with respect to x, the sum of k*c*x**(k - 1)",
     samples=(([2.0, -1.0, 3.0], 0.7), ([2.0, -1.0, 0.5, 3.0], [0.7, -1.2])),
 )
 
@@ -76,7 +76,7 @@ describe(
     tensors=("y", "x", "dx"),
     kinds={"dim": DIMENSION},
     aliases=("trapz",),
-    formula="half the distance of the two neighbouring points; half the difference of neighbouring samples, with its sign",
+    formula="half the distance of the two neighbouring points; with respect to x, half of (previous sample - next sample)",
     samples=(
         ([1.0, -2.0, 3.0], [0.0, 0.5, 2.0]),
         ([[1.0, 2.0], [3.0, 5.0]], None, 0.5, 0),
@@ -130,9 +130,9 @@ describe(
     interp,
     tensors=("x", "xp", "fp"),
     methods=(),
-    formula="slope of the segment; with respect to fp, the weights of its two points; with respect to xp, weights*-slope",
+    formula="slope of the segment; with respect to fp, the weights of its two points; with respect to xp, -slope times these weights",
     smooth="x is not one of the points xp",
-    convention="the derivative at a point xp is the slope on its right, at the last point on its left; not in PyTorch",
+    convention="the derivative at a point xp is the slope on its right, at the last point on its left; PyTorch does not have this function",
     kink=lambda x, xp: np.isin(x, xp),
     samples=((0.7, *_POINTS), ([-1.0, 0.2, 2.5, 7.0], *_POINTS)),
     edges=((1.0, *_POINTS), (0.0, *_POINTS), (3.0, *_POINTS)),
@@ -180,7 +180,7 @@ describe(
     tensors=("x", "q"),
     formula="the weights of the two neighbouring elements; with respect to q, (n - 1) times their difference",
     smooth="no two elements are equal, and q*(n - 1) is not a whole number",
-    convention="where q*(n - 1) is whole, the derivative is that on the right; one of several equal elements receives it (PyTorch)",
+    convention="where q*(n - 1) is a whole number, the derivative is that on the right; it goes to one of several equal elements (PyTorch)",
     kink=lambda x, q, dim: repeated(x) | np.any(_ranks(x, q, dim) == np.round(_ranks(x, q, dim))),
     samples=(
         ([1.0, -2.0, 3.0, 7.0], 0.3),

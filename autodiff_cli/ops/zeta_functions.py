@@ -135,7 +135,7 @@ _zeta: TensorFunction = declare(
 
 @takes(x=TENSOR, q=TENSOR)
 def zeta(x: Operand, q: Operand = 1.0) -> Any:
-    """Riemann zeta function, or Hurwitz zeta function: the sum of (k + q)**-x over k = 0, 1, 2, ..."""
+    """Zeta function of Riemann, or of Hurwitz if q is not 1: the sum of (k + q)**-x over all k >= 0."""
     return _zeta(x, q)
 
 
@@ -144,7 +144,7 @@ describe(
     tensors=("x", "q"),
     methods=(),
     formula="zeta_slope(x, q), -x*zeta(x + 1, q)",
-    convention="for q = 1 and x < 1 the function is continued; PyTorch gives nan there, and no derivative with respect to x",
+    convention="for q = 1 and x < 1 the value is the analytic continuation; PyTorch gives nan there, and does not differentiate with respect to x",
     samples=((2, 0.7), (3, [1.5, 4.0]), (2.5, 0.7), (0.3,), (-2.3,), (3.5,)),
     edges=((1, 0.7), (2, 0.0)),
     **_DOMAIN,
