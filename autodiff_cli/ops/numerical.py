@@ -130,9 +130,10 @@ describe(
     interp,
     tensors=("x", "xp", "fp"),
     methods=(),
-    formula="slope of the segment; with respect to fp, the weights of its two points; with respect to xp, -slope times these weights",
+    formula="slope of the segment; for fp, the weights of its two points; for xp, -slope times these weights",
     smooth="x is not one of the points xp",
-    convention="the derivative at a point xp is the slope on its right, at the last point on its left; PyTorch does not have this function",
+    convention="the derivative at a point xp is the slope on its right, at the last point on its left; "
+    "PyTorch does not have this function",
     kink=lambda x, xp: np.isin(x, xp),
     samples=((0.7, *_POINTS), ([-1.0, 0.2, 2.5, 7.0], *_POINTS)),
     edges=((1.0, *_POINTS), (0.0, *_POINTS), (3.0, *_POINTS)),
@@ -180,7 +181,8 @@ describe(
     tensors=("x", "q"),
     formula="the weights of the two neighbouring elements; with respect to q, (n - 1) times their difference",
     smooth="no two elements are equal, and q*(n - 1) is not a whole number",
-    convention="where q*(n - 1) is a whole number, the derivative is that on the right; it goes to one of several equal elements (PyTorch)",
+    convention="where q*(n - 1) is a whole number, the derivative is that on the right; "
+    "it goes to one of several equal elements (PyTorch)",
     kink=lambda x, q, dim: repeated(x) | np.any(_ranks(x, q, dim) == np.round(_ranks(x, q, dim))),
     samples=(
         ([1.0, -2.0, 3.0, 7.0], 0.3),

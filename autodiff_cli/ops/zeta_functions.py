@@ -144,7 +144,8 @@ describe(
     tensors=("x", "q"),
     methods=(),
     formula="zeta_slope(x, q), -x*zeta(x + 1, q)",
-    convention="for q = 1 and x < 1 the value is the analytic continuation; PyTorch gives nan there, and does not differentiate with respect to x",
+    convention="for q = 1 and x < 1 the value is the analytic continuation; "
+    "PyTorch gives nan there, and does not differentiate with respect to x",
     samples=((2, 0.7), (3, [1.5, 4.0]), (2.5, 0.7), (0.3,), (-2.3,), (3.5,)),
     edges=((1, 0.7), (2, 0.0)),
     **_DOMAIN,

@@ -1,4 +1,4 @@
-"""The result of a fit at a point, with every fact about it computed afresh."""
+"""The result of a fit at a point, with its statistics and its verification computed at this point."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OUTLIERS = 3
 
 
 def described(problem: Problem, point: Vector, level: float) -> Fit:
-    """Return the result at a point, with every fact about it computed afresh."""
+    """Return the result at a point, with its statistics and its verification computed at this point."""
     facts = proof(problem.objective, point, problem.box, problem.data.rows)
     if not len(facts.null) and not problem.errors and noisy(problem, facts.quadratic.value):
         better = refined(problem, point, facts.free)

@@ -1,4 +1,4 @@
-"""A fit before it is solved: the model on its data, the parameters, and what is known about them."""
+"""The problem of a fit: the model on its data, the parameters, and their starts and bounds."""
 
 from __future__ import annotations
 

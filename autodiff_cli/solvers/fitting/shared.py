@@ -1,4 +1,4 @@
-"""One fit of all groups of rows together: some parameters are common to all groups, each group has the others for itself."""
+"""One fit of all groups of rows together: some parameters are common to all groups, the others have a value for each group."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Joint:
 
     Attributes:
         blocks: the rows, group by group.
-        own: the parameters that each group has for itself.
+        own: the parameters that have a value for each group.
         kept: the numbers of the groups with enough rows.
         objective: the sum of squares as a function of the shared parameters.
         box: their bounds.
@@ -99,7 +99,7 @@ def fit_shared(problem: Problem, shared: Sequence[str], *, level: float, max_ste
 
 
 def _described(joint: Joint, point: Vector, level: float, derive: Sequence[str]) -> SharedFit:
-    """Return the result at a point, with every fact about it computed afresh."""
+    """Return the result at a point, with its statistics and its verification computed at this point."""
     problem = joint.problem
     own = joint.objective.own(point)
     free = joint.objective.free(point)

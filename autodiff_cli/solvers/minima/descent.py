@@ -201,7 +201,7 @@ class _Descent:
         self._refresh()
 
     def _extrapolate(self, moved: Vector) -> None:
-        """Leap to the limit of steps that shrink by a constant factor, which is how Newton's method nears a degenerate minimum."""
+        """Move to the limit of steps that shrink by a constant factor, as those of Newton's method at a degenerate minimum."""
         last, self.last = self.last, moved
         if last is None or self.bounded:
             return

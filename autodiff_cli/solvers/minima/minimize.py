@@ -1,4 +1,4 @@
-"""``minimize``: a local minimum of an expression, and the proof of what was found."""
+"""``minimize``: a local minimum of an expression, and its verification."""
 
 from __future__ import annotations
 

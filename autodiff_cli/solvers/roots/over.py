@@ -1,4 +1,4 @@
-"""The search for all roots in a range: branch and bound, then a closer look at the places where nothing is proven."""
+"""The search for all roots in a range: branch and bound, then an examination of the places where nothing is proven."""
 
 from __future__ import annotations
 

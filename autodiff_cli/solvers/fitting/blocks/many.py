@@ -52,7 +52,7 @@ class Outcomes(NamedTuple):
 
 
 class Minima(NamedTuple):
-    """The minima of B problems, and the facts about them, computed afresh; see ``engine.proof.Proof``.
+    """The minima of B problems, and the facts about them, computed at these points; see ``engine.proof.Proof``.
 
     Attributes:
         point: the points, of shape (B, n).

@@ -1,4 +1,4 @@
-"""What is known about a point that may be the minimum of a sum of squares, computed afresh from exact derivatives."""
+"""The check of a point that may be the minimum of a sum of squares, with exact derivatives computed at this point."""
 
 from __future__ import annotations
 
