@@ -271,3 +271,8 @@ def test_a_root_that_is_not_isolated() -> None:
 def test_a_start_whose_square_is_not_a_floating_point_number() -> None:
     result = ad.root("abs(x) = 3", {"x": -1e308})
     assert (result.converged, abs(result.solution["x"])) == (True, 3)
+
+
+def test_an_unknown_without_elements() -> None:
+    with pytest.raises(UsageError, match="the unknowns have no elements"):
+        ad.root("1 + sin(y) = 2", {"y": []})

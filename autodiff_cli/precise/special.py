@@ -124,7 +124,7 @@ def _wofz(m: Arithmetic, x: Real, y: Real, imaginary: bool) -> Real:
         more = 2 * int(abs(z) * abs(z)) + 20  # digits that 1 - erf loses
         mp.prec += more
         try:
-            value = mp.exp(-z * z) * mp.erfc(mp.mpc(y, -x))
+            value = mp.exp(-z * z) * (1 - mp.erf(mp.mpc(y, -x)))  # erfc of mpmath takes longer
         finally:
             mp.prec -= more
     part: Real = +value.imag if imaginary else +value.real

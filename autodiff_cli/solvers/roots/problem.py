@@ -83,6 +83,8 @@ class Problem:
             expression, [self.parsed.program(each.residual) for each in self.parsed.equations], unknowns, self.const
         )
         self.start = self.system.start
+        if not len(self.start):
+            raise UsageError("the unknowns have no elements", hint=f"give each unknown a start with {setting('at', 'x=1')}")
         self.labels = self.system.labels
 
     def at(self, x: Vector) -> Point:
