@@ -192,7 +192,7 @@ class GradcheckError(AutodiffError, RuntimeError):
 
 
 class NotSolved(AutodiffError, RuntimeError):
-    """A fit, a root or a minimum that is not verified."""
+    """A fit, a root or a minimum that is not verified, or a start or an estimate at which a number is not finite."""
 
     exit_code = 1
 

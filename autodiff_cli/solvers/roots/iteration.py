@@ -1,4 +1,4 @@
-"""The iterations that look for a root: damped Newton, and a trust region for the points where Newton stalls.
+"""The iterations that search for a root: damped Newton steps, and a trust region where these steps stall.
 
 Damped Newton is the error-oriented algorithm NLEQ-ERR (Deuflhard, Newton Methods for Nonlinear Problems, Springer 2004,
 section 2.2 and 3.3): a step is accepted if the next simplified Newton step is shorter, which does not depend on the scale of

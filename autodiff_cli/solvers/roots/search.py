@@ -38,7 +38,7 @@ class Found:
 
 
 def search(problem: Problem, start: Vector, most: int = MOST_STEPS, seconds: float = MOST_SECONDS) -> Found:
-    """Look for a root from a start, and from further starts if a minimum of the norm is in the way.
+    """Look for a root from a start, and from further starts if the iterations end at a minimum of the norm.
 
     Args:
         problem: the equations.

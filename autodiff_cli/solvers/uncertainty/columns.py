@@ -1,4 +1,4 @@
-"""The law of propagation for many rows at once, with the compiled derivatives of an expression.
+"""The law of propagation of uncertainty for many rows at once, with the compiled derivatives of an expression.
 
 The formulas are those of ``law``; the derivatives are scaled by the standard uncertainties of their quantities.
 """
@@ -48,7 +48,7 @@ class Uncertain(NamedTuple):
 
 
 class ColumnLaw:
-    """The law of propagation of an expression for columns.
+    """The law of propagation of uncertainty of an expression for columns.
 
     Args:
         expression: a program of the language.

@@ -1,10 +1,10 @@
 """The Monte Carlo method: distributions are propagated by random trials.
 
 Sources: JCGM 101:2008, 6.4 (sampling), 7.6 and 7.7 (estimate, standard uncertainty and coverage intervals), 7.9 (number of trials)
-and 8 (validation of the law of propagation).  Correlated quantities are normal; with common degrees of freedom they have a
+and 8 (validation of the law of propagation of uncertainty).  Correlated quantities are normal; with common degrees of freedom they have a
 multivariate t distribution (JCGM 102:2011, 5.3.2).
 
-Each block of trials has its own generator, so that the numbers depend on the seed alone.
+Each block of trials has its own generator, so that the random numbers depend only on the seed.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def compare(sample: Sample, interval: tuple[float, float], level: float, u: floa
     """Return the results of the Monte Carlo method beside an interval, and whether they agree: JCGM 101:2008, 8.1.
 
     The ends of the intervals may differ by half a unit of the second significant digit of ``u``, the standard uncertainty by the
-    law of propagation.  The verdict is ``undecided`` if the number of trials is too small to tell, or if trials without a finite
+    law of propagation.  The verdict is ``undecided`` if the number of trials is too small to decide, or if trials without a finite
     value were left out.
     """
     found = sample.summary(level)

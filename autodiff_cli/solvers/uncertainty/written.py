@@ -1,4 +1,4 @@
-"""Results as they should be written: ``9.801(22)``."""
+"""The text of a value with its uncertainty, such as ``9.801(22)``."""
 
 from __future__ import annotations
 
