@@ -267,7 +267,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "fit.condition": ("number", "the condition number of the Jacobian with scaled columns"),
     "curvature": (
         "object or null",
-        "the curvatures `parameters` and `intrinsic`, and `linear`: whether the intervals of the linear approximation can be trusted",
+        "the curvatures `parameters` and `intrinsic`, and `linear`: whether both are at most 0.3",
     ),
     "outliers": ("list of objects", "the largest residuals"),
     "outliers[].row": ("integer", "the line of the file, or the number of the row"),

@@ -1,8 +1,8 @@
 """The Monte Carlo method: distributions are propagated by random trials.
 
-Sources: JCGM 101:2008, 6.4 (sampling), 7.6 and 7.7 (estimate, standard uncertainty and coverage intervals), 7.9 (number of trials)
-and 8 (validation of the law of propagation of uncertainty).  Correlated quantities are normal; with common degrees of freedom they have a
-multivariate t distribution (JCGM 102:2011, 5.3.2).
+Sources: JCGM 101:2008, 6.4 (sampling), 7.6 and 7.7 (estimate, standard uncertainty and coverage intervals), 7.9 (number of
+trials) and 8 (validation of the law of propagation of uncertainty). Correlated quantities are normal; with common degrees of
+freedom they have a multivariate t distribution (JCGM 102:2011, 5.3.2).
 
 Each block of trials has its own generator, so that the random numbers depend only on the seed.
 """
