@@ -181,8 +181,8 @@ describe(
     tensors=("x", "q"),
     formula="the weights of the two neighbouring elements; with respect to q, (n - 1) times their difference",
     smooth="no two elements are equal, and q*(n - 1) is not a whole number",
-    convention="where q*(n - 1) is a whole number, the derivative is that on the right; "
-    "it goes to one of several equal elements (PyTorch)",
+    convention="where q*(n - 1) is whole, the derivative is that on the right, where PyTorch and JAX return 0 with respect to q; "
+    "one of several equal elements receives the derivative (PyTorch)",
     kink=lambda x, q, dim: repeated(x) | np.any(_ranks(x, q, dim) == np.round(_ranks(x, q, dim))),
     samples=(
         ([1.0, -2.0, 3.0, 7.0], 0.3),

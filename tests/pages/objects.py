@@ -22,6 +22,7 @@ EXAMPLES = {
     "map": 'autodiff map "x*y" data.csv --json',
     "propagate": 'autodiff propagate "4*pi**2*L/T**2" --at "L=0.994(1),T=2.001(2)" --dof T=9 --order 2 --monte-carlo 1e4 --json',
     "minimize": 'autodiff minimize "x**2 - y**2 + a*y" --at x=1,y=3 --const a=2 --sensitivity a --stationary --json',
+    "root": 'autodiff root "x**2 = a" --over x=-2:2 --all --const a=2 --sensitivity a --json',
     "plot": 'autodiff plot "abs(x - 1)" --over x=0:2:3 --json',
 }
 """The examples of commands for which the page does not use the first example of the help text with ``--json``."""
@@ -31,7 +32,7 @@ WITHOUT = {
 }
 """The commands that do not print a JSON object of their own."""
 
-KNOWN = {"steps[].tensors", "rows"}
+KNOWN = {"steps[].tensors", "rows", "roots"}
 """Lists of records whose keys are explained elsewhere, or are names of columns."""
 
 NUMBERS = "number, or nested lists of numbers"
