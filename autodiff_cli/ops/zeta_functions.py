@@ -36,12 +36,11 @@ _zeta_of_scipy, _lgamma, _polygamma = from_scipy("zeta"), from_scipy("gammaln"),
 
 @np.errstate(all="ignore")
 def _zeta_values(x: Array, q: Array) -> Any:
-    value = _zeta_of_scipy(x, q)
     reflected = (q < 0) & (q != np.floor(q)) & (x == np.floor(x))
+    value = _zeta_of_scipy(x, np.where(reflected, 1.0, q))
     if np.any(reflected):
         # SciPy would sum about abs(q) terms.  The sum of the terms with a negative base is, up to its sign, the sum of the terms
         # with bases from 1 - part to -q.
-        value = _zeta_of_scipy(x, np.where(reflected, 1.0, q))
         part = q - np.floor(q)
         below = np.where(x % 2 == 0, 1.0, -1.0) * (_zeta_of_scipy(x, 1 - part) - _zeta_of_scipy(x, np.where(reflected, 1 - q, 1.0)))
         value = np.where(reflected, _zeta_of_scipy(x, part) + below, value)

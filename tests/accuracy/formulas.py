@@ -141,6 +141,7 @@ INSIDE = {
 NEGATIVE = ((-0.5, -2.3, 1.7, -0.3, 0.4), (1.2, 0.6, -1.4, -0.9, -3.7))
 LIMITS = {
     **dict.fromkeys(("j0", "j1", "y0", "y1", "bessel_j"), (0.0, 1e6)),  # SciPy's lose digits further out
+    **dict.fromkeys(("wofz_real", "wofz_imag"), (0.0, 15.0)),  # parts cancel far below the real axis and on the diagonals
     "ellipe": (0.0, 1e150),  # whose formula has powers that overflow
     "beta": (0.1, math.inf),  # whose second derivatives cancel closer to 0
     "poisson_logpmf": (1e-4, 1e6),
