@@ -82,7 +82,7 @@ def test_lambertw_has_all_digits_up_to_the_branch_point(k: int) -> None:
 def test_lambertw_at_its_edges() -> None:
     out = run('autodiff grad "lambertw(x)" --at x=-0.36787944117144233 -q')
     assert out.startswith("inf\n")
-    assert "the derivative used is inf (PyTorch lacks this function)" in out
+    assert "the derivative used is inf (PyTorch does not have this function)" in out
     assert ad.lambertw(0.0) == 0
     assert ad.lambertw(0.0, -1) == -math.inf
     assert np.isnan(ad.lambertw(np.array([-0.4, math.nan]))).all()
