@@ -176,8 +176,8 @@ _INTRODUCTION = """\
 27 data sets for nonlinear regression with two starts each and certified values of the parameters, their standard errors and the
 residual sum of squares, computed with 128 bits. Every fit below uses default options.
 
-A number of digits is the log relative error of the worst parameter, at most 11, the number of certified digits. A fit is solved from
-4 digits on, and quietly wrong if it has fewer digits and no error was raised.
+A number of digits is the log relative error of the worst parameter, at most 11, the number of certified digits. A fit is solved
+from 4 digits on, and quietly wrong if it has fewer digits and no error was raised.
 """
 
 
