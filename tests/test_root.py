@@ -274,5 +274,7 @@ def test_a_start_whose_square_is_not_a_floating_point_number() -> None:
 
 
 def test_an_unknown_without_elements() -> None:
+    with pytest.raises(UsageError, match="the equations have no elements"):
+        ad.root("x[[]]", at={"x": [1.0]})
     with pytest.raises(UsageError, match="the unknowns have no elements"):
         ad.root("1 + sin(y) = 2", {"y": []})

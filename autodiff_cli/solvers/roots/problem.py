@@ -85,6 +85,11 @@ class Problem:
         self.start = self.system.start
         if not len(self.start):
             raise UsageError("the unknowns have no elements", hint=f"give each unknown a start with {setting('at', 'x=1')}")
+        if not self.system.count:
+            span = self.parsed.equations[0].span
+            raise UsageError(
+                "the equations have no elements", span=span, source=expression, hint="write one equation, such as x**2 = 2"
+            )
         self.labels = self.system.labels
 
     def at(self, x: Vector) -> Point:
