@@ -12,7 +12,7 @@ import autodiff_cli as ad
 from autodiff_cli.errors import NotSolved, UsageError
 from autodiff_cli.solvers import system
 from tests.benchmarks.problems import hs, mgh_minima
-from tests.shell import streams
+from tests.shell import run, streams
 
 
 @pytest.mark.parametrize(
@@ -221,3 +221,13 @@ def test_a_jump_beside_the_point_is_seen() -> None:
     # At 0, the derivatives are those of x**4; to the left of 0, the value is -1 + x**2.
     found = ad.minimize("tanh(minimum(x**4, 1/x)) + x**2", at={"x": 0.7})
     assert found.value == pytest.approx(-1)
+
+
+def test_a_minimum_and_its_steps_as_latex() -> None:
+    shown = run('autodiff minimize "(x-1)**2 + v[0]**2" --at "x=0,v=[1]" --subject "x + v[0] == 2" --format latex')
+    assert "$x$ & $1.5$ " in shown
+    assert "$v$ & $[0.5]$ " in shown
+    assert r"multiplier of \texttt{x + v[0] == 2}: $1$" in shown
+    steps = run('autodiff minimize "(x-1)**2" --at x=0 --trace --format latex')
+    assert r"step & x & value & gradient\_norm" in steps
+    assert "$0$ & $0$ & $1$ & $2$" in steps

@@ -251,7 +251,7 @@ def test_a_table_for_latex() -> None:
     text = run('autodiff root "x**2 + y**2 = 4; x*y = 1" --over x=-3:3,y=-3:3 --all --format latex')
     assert text.startswith("\\begin{tabular}{rrr}\n\\hline\n$x$ & $y$ & error \\\\\n")
     assert text.count("\\\\") == 5
-    assert "$v_{0}$" in run('autodiff root "v = [1, 2]" --at "v=[0, 0]" --format latex')
+    assert "${v}_{0}$" in run('autodiff root "v = [1, 2]" --at "v=[0, 0]" --format latex')
 
 
 def test_functions_without_an_interval_rule_are_sampled() -> None:

@@ -12,7 +12,6 @@ from autodiff_cli.cli import options, solver_options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.cli.row_options import as_let
-from autodiff_cli.lazy import named
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.fitting.result import Fit
@@ -150,7 +149,7 @@ def command(
         out = out if options.names_format() or out.style != "table" else out._replace(style="csv")
         solver_options.emit(out, result, "autodiff_cli.solvers.fitting.printed.group_tables:tables")
         return
-    views = {"latex": lambda: named("autodiff_cli.solvers.fitting.printed.latex:page")(result, out.precision)}
+    views = solver_options.latex("autodiff_cli.solvers.fitting.printed.latex:page", result, out.precision, trace)
     solver_options.emit(out, result, "autodiff_cli.solvers.fitting.printed.tables:tables", views)
     if picture is not None and drawn_as is not None:
         _draw(result, picture, drawn_as, out)

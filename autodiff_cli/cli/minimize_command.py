@@ -23,7 +23,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @solver_options.max_steps(1_000)
 @solver_options.trace
 @options.no_limits
-@options.output(options.quiet_notes, options.precision, bare="values of the variables")
+@options.output(options.quiet_notes, options.precision, bare="values of the variables", use="formula")
 def command(
     expr: str,
     at: tuple[str, ...],
@@ -60,4 +60,5 @@ def command(
         max_steps=max_steps,
         trace=trace,
     )
-    solver_options.emit(out, result, "autodiff_cli.solvers.minima.tables:tables")
+    views = solver_options.latex("autodiff_cli.solvers.minima.latex:page", result, out.precision, trace)
+    solver_options.emit(out, result, "autodiff_cli.solvers.minima.tables:tables", views)

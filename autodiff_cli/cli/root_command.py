@@ -11,7 +11,6 @@ from autodiff_cli import formats
 from autodiff_cli.cli import options, row_options, solver_options
 from autodiff_cli.cli.output import Output, say
 from autodiff_cli.cli.parsing import RowsCommand
-from autodiff_cli.lazy import named
 from autodiff_cli.wording import plural
 
 _FILES = tuple(name for name in options.FORMATS if name in formats.WRITTEN)
@@ -96,8 +95,7 @@ def command(
     style = rows.style or (options.style_of(path, _FILES) if path else options.format_default())
     style = options.chosen_format(style, rows.as_json, (*options.FORMATS, "latex"))
     out = Output(style, rows.quiet, rows.precision, rows.color, quiet_notes, path=path)
-    page = "autodiff_cli.solvers.roots.latex:page"
-    views = {"latex": lambda: str(named(page)(result, rows.precision))}
+    views = solver_options.latex("autodiff_cli.solvers.roots.latex:page", result, rows.precision, trace)
     solver_options.emit(out, result, "autodiff_cli.solvers.roots.tables:root_tables", views)
 
 

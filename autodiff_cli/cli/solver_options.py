@@ -9,6 +9,7 @@ import click
 
 from autodiff_cli.cli.options import Decorator
 from autodiff_cli.cli.output import Output, View
+from autodiff_cli.lazy import named
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.solution import Solution
@@ -41,6 +42,20 @@ level = click.option(
 threads = click.option(
     "--threads", "thread_count", metavar="N", type=click.IntRange(1), help="Number of threads.  [default: one per processor]"
 )
+
+
+def latex(place: str, solution: Solution, precision: int, trace: bool) -> dict[str, View]:
+    """Return the view of a solution as LaTeX: a table of the steps if they were requested, otherwise a table of the result.
+
+    Args:
+        place: the place of the function ``(solution, precision)`` that returns the table of the result.
+        solution: the result of a solver.
+        precision: the number of significant digits.
+        trace: whether the steps were requested.
+    """
+    if trace:
+        return {"latex": lambda: str(named("autodiff_cli.report.latex_tables:of_records")(solution.records(), precision))}
+    return {"latex": lambda: str(named(place)(solution, precision))}
 
 
 def emit(out: Output, solution: Solution, tables: str, views: Mapping[str, View] | None = None) -> None:

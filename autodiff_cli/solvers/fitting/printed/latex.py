@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autodiff_cli.language.latex_names import identifier, number
-from autodiff_cli.report.numbers import human
+from autodiff_cli.report.latex_tables import label, numeral, tabular
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.fitting.result import Fit
@@ -13,27 +12,19 @@ if TYPE_CHECKING:
 
 def page(result: Fit, precision: int) -> str:
     """Return a table with a row for each parameter, and the statistics in its last line."""
-    lines = [
-        r"\begin{tabular}{lrrr}",
-        r"\hline",
-        rf"parameter & value & standard error & {100 * result.level:g}\,\% interval \\",
-        r"\hline",
-    ]
+    rows = []
     for name, record in result.parameters.items():
         error, interval = record["std_error"], record["interval"]
         cells = [
-            f"${identifier(name)}$",
-            _number(record["value"], precision),
-            "" if error is None else _number(error, max(precision - 2, 2)),
-            "" if interval is None else " to ".join(_number(end, max(precision - 1, 2)) for end in interval),
+            label(name),
+            numeral(record["value"], precision),
+            "" if error is None else numeral(error, max(precision - 2, 2)),
+            "" if interval is None else " to ".join(numeral(end, max(precision - 1, 2)) for end in interval),
         ]
-        lines.append(" & ".join(cells) + r" \\")
+        rows.append(cells)
     residual = result.residual
-    facts = [f"{residual['rows']} rows", f"{residual['dof']} degrees of freedom", f"RSS = {_number(residual['rss'], precision)}"]
+    facts = [f"{residual['rows']} rows", f"{residual['dof']} degrees of freedom", f"RSS = {numeral(residual['rss'], precision)}"]
     if residual["std"] is not None:
-        facts.append(f"$s$ = {_number(residual['std'], precision)}")
-    return "\n".join([*lines, r"\hline", rf"\multicolumn{{4}}{{l}}{{{', '.join(facts)}}} \\", r"\end{tabular}", ""])
-
-
-def _number(value: float, precision: int) -> str:
-    return f"${number(human(value, precision))}$"
+        facts.append(f"$s$ = {numeral(residual['std'], precision)}")
+    head = ["parameter", "value", "standard error", rf"{100 * result.level:g}\,\% interval"]
+    return tabular("lrrr", head, rows, [", ".join(facts)])
