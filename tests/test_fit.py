@@ -11,6 +11,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.errors import AutodiffError
+from autodiff_cli.solvers.fitting.arguments import problem_of
 from tests.nist_regression import MODELS, regression, right_digits
 from tests.shell import streams
 
@@ -286,3 +287,10 @@ def test_a_model_whose_rows_are_evaluated_separately_has_fewer_steps() -> None:
     model = "y = det([[cos(b*x), a], [x, sin(exp(b/9)*x)]])*exp(b/9)"
     assert ad.fit(model, data, at={"a": 1.0, "b": 40.0}, max_steps=10_000).evaluations < 2_000
     assert ad.fit(model, data, at={"a": 1.0, "b": 40.0}, max_steps=40).steps <= 20
+
+
+def test_columns_come_in_the_order_of_the_model() -> None:
+    """The order of a set would change the start that is found from run to run."""
+    data = {name: np.arange(1.0, 9) for name in ("unused", "u", "y", "x3", "x2", "x1")}
+    problem = problem_of("y = a*x1 + b*x2 + c*x3", data, sigma="u")
+    assert list(problem.data.columns) == ["y", "x1", "x2", "x3", "u"]

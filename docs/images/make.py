@@ -1,4 +1,4 @@
-"""Draws the pictures of the pages: the table of the README as in a terminal of 82 columns, two plots, and a graph both ways.
+"""Draws the pictures of the pages: the table of the README as in a terminal of 82 columns, two plots, a fit, and a graph both ways.
 
 ``python docs/images/make.py`` writes them beside this file.
 """
@@ -16,9 +16,12 @@ from rich.text import Text
 from autodiff_cli.cli.main import main
 from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.evaluation.ranges import ranges
+from autodiff_cli.plot.fitted import picture as fitted_picture
 from autodiff_cli.plot.picture import Looks, drawn
 from autodiff_cli.plot.plot import plot
 from autodiff_cli.report.table import higher_tables, tensor_table
+from autodiff_cli.solvers.fitting.fit import fit
+from autodiff_cli.solvers.fitting.inference.drawing import drawing
 
 HERE = Path(__file__).parent
 COMMAND = 'autodiff eval "y = x**3; z = log(y); z" --at x=5 --retain-grad y --order 2'
@@ -77,10 +80,14 @@ def graphs() -> None:
 
 PLOTS = (("plot-curves", "sin(3*x)/x + abs(x - 1)", "x=-4:4"), ("plot-field", "sin(x)*cos(y)", "x=-pi:pi:61,y=-2:2:61"))
 
+DATA = HERE.parent / "data" / "decay.csv"
+
 if __name__ == "__main__":
     graphs()
+    fitted = drawing(fit("counts = n0*exp(-k*t)", str(DATA), at={"n0": 1000, "k": 0.1}))
     for name, theme in (("light", LIGHT), ("dark", DARK)):
         (HERE / f"table-{name}.svg").write_text(draw(theme), encoding="utf-8")
+        (HERE / f"fit-{name}.svg").write_bytes(fitted_picture(fitted, Looks("svg", theme=name)))
         for file, expression, over in PLOTS:
             picture = drawn(plot(expression, ranges([over])), Looks("svg", theme=name), None)
             (HERE / f"{file}-{name}.svg").write_bytes(picture)

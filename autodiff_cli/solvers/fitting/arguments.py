@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,7 +66,7 @@ def problem_of(
     ties = _ties(tie)
     source = Source(data)
     try:
-        columns = {name.strip() for name in source.names} | lets.keys()
+        columns = dict.fromkeys([*(name.strip() for name in source.names), *lets])
         for name in (*starts, *ranges, *constants, *ties):
             if name in columns:
                 raise UsageError(
@@ -74,12 +74,12 @@ def problem_of(
                     hint="give the parameter another name in the model",
                 )
         _check_ties(ties, columns)
-        statements = parsed(expression, ties, columns | starts.keys() | ranges.keys() | constants.keys())
+        statements = parsed(expression, ties, columns.keys() | starts.keys() | ranges.keys() | constants.keys())
         model = statements.program(statements.equations[0].residual)
         given = tuple(ranges)
         occurring = _names(model)
-        parameters = unknown_names(statements, columns, {*constants}, {*starts, *ranges})
-        used = {name: lets.get(name, name) for name in columns if name in occurring}
+        parameters = unknown_names(statements, {*columns}, {*constants}, {*starts, *ranges})
+        used = {name: lets.get(name, name) for name in occurring if name in columns}
         spreads = _errors(sigma_x, columns, spread)
         for text in (spread, *spreads.values()):
             used.update({name: lets.get(name, name) for name in _names(parse(text)) if name in columns} if text else {})
@@ -118,8 +118,9 @@ def problem_of(
     )
 
 
-def _names(tree: Syntax) -> set[str]:
-    return {node.text for node in walk(tree) if node.kind == "NAME"}
+def _names(tree: Syntax) -> list[str]:
+    """Return the names in a tree in order of occurrence."""
+    return list(dict.fromkeys(node.text for node in walk(tree) if node.kind == "NAME"))
 
 
 def _no_data(source: Source, parameters: Sequence[str]) -> UsageError:
@@ -136,7 +137,7 @@ def _ties(tie: Iterable[str] | Mapping[str, str]) -> dict[str, str]:
     return given
 
 
-def _check_ties(ties: Mapping[str, str], columns: set[str]) -> None:
+def _check_ties(ties: Mapping[str, str], columns: Collection[str]) -> None:
     """Raise an error if a tie contains a column.
 
     Raises:
@@ -182,7 +183,7 @@ def _starts(given: Mapping[str, Start] | Iterable[str]) -> tuple[dict[str, float
     return numbers, ranges
 
 
-def _errors(given: Iterable[str] | Mapping[str, str | float], columns: set[str], spread: str | None) -> dict[str, str]:
+def _errors(given: Iterable[str] | Mapping[str, str | float], columns: Collection[str], spread: str | None) -> dict[str, str]:
     """Return the expression of the standard deviations of each column that has errors itself.
 
     Raises:

@@ -120,7 +120,7 @@ def _rows(problem: Problem, where: Data, needed: list[str]) -> Dataset:
     with closing(Source(where)) as source:
         wanted = dict.fromkeys(needed)
         if problem.spread is not None:
-            wanted.update(dict.fromkeys(set(free_names(parse(problem.spread))) & {*source.names}))
+            wanted.update(dict.fromkeys(name for name in free_names(parse(problem.spread)) if name in source.names))
         return source.read({name: name for name in wanted}, "stop")
 
 
