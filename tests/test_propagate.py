@@ -305,7 +305,11 @@ def test_the_command() -> None:
     out, err, code = streams(f"{line} -q")
     assert ([*map(float, out.split())], err, code) == ([9.80058374079609, 0.02193254123371206], "", 0)
     found = json.loads(streams(f"{line} --json")[0])
-    assert list(found)[:11] == [*("schema", "command", "expression", "value", "u", "dof", "k", "U", "interval", "level", "result")]
+    assert list(found)[:5] == ["schema", "command", "expression", "converged", "verdict"]
+    assert list(found)[5:] == [
+        *("value", "u", "dof", "k", "U", "interval", "level", "result", "budget", "steps", "evaluations", "notes")
+    ]
+    assert (found["converged"], found["verdict"], found["steps"]) == (True, "first_order", 0)
     assert found["budget"][0]["dof"] == "inf"
     assert list(found["budget"][0])[1:] == [*("name", "value", "u", "distribution", "dof", "sensitivity", "contribution", "share")]
     assert "= 9.801(22)" in streams(line)[0]

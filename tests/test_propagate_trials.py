@@ -269,3 +269,12 @@ def test_a_file_with_a_covariance_matrix() -> None:
     out, err, code = streams('autodiff propagate "a + b" --cov -', "a,b\n1,0\n0,1\n")
     assert (out, code) == ("", 2)
     assert "no value for 'a' and 'b'" in err
+
+
+def test_the_verdict_of_the_trials_is_that_of_the_result() -> None:
+    far = ad.propagate("x**2", {"x": "1(1)"}, monte_carlo=100_000)
+    assert (far.converged, far.verdict) == (False, "differs")
+    near = ad.propagate("2*x", {"x": "1.0(1)"}, monte_carlo=200_000)
+    assert (near.converged, near.verdict) == (True, "agrees")
+    assert near.evaluations > 200_000
+    assert ad.propagate("x**2", {"x": "1(1)"}, order=2).verdict == "second_order"

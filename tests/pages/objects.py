@@ -203,6 +203,12 @@ KEYS: dict[str, tuple[str, str]] = {
     "verdict": (TEXT, "the kind of point that was found"),
     "reason": (TEXT, "the check that failed; only if `converged` is false"),
     "minimize.proof": (TEXT, "what was verified, in words; only if `converged` is true"),
+    "propagate.converged": (FLAG, "whether random trials, if there were any, do not contradict the result"),
+    "propagate.verdict": (
+        TEXT,
+        "the verdict of the random trials, `agrees`, `differs` or `undecided`; without trials, `first_order` or `second_order`",
+    ),
+    "propagate.steps": ("integer", "0: the computation does not iterate"),
     "minimize.steps": ("integer", "the number of accepted steps"),
     "evaluations": ("integer", "the number of points at which values or derivatives were computed"),
     "solution": ("object by variable", "the solution, in the shape of the variable"),

@@ -220,7 +220,7 @@ class _Calculation:
         sizes = np.sqrt(np.diag(covariance))
         correlation = np.clip(covariance / sizes[:, None] / sizes, -1, 1)
         np.fill_diagonal(correlation, np.where(sizes > 0, 1.0, np.nan))
-        return Propagation(self.expression, found, covariance, correlation, self.notes)
+        return Propagation(self.expression, found, covariance, correlation, self.system.evaluations, self.notes)
 
     def check(self, result: Propagation, count: int | None, seed: int) -> None:
         """Add the results of the Monte Carlo method to a result.
@@ -238,6 +238,7 @@ class _Calculation:
         found = samples(self.system, self.joint, count, seed, level, [outcome.u for outcome in result.outputs])
         for outcome, sample in zip(result.outputs, found, strict=True):
             outcome.monte_carlo = {**compare(sample, outcome.interval, outcome.level, outcome.u), "seed": seed}
+            result.evaluations = self.system.evaluations + sample.trials
             missing = outcome.monte_carlo["not_finite"]
             if missing:
                 self._note("trials", f"{missing:,} of {sample.trials:,} trials are not finite and were left out")

@@ -64,6 +64,7 @@ class Propagation(CommandResult):
         outputs: the outputs.
         covariance: the covariance matrix of the outputs, to first order.
         correlation: the correlation matrix of the outputs.
+        evaluations: the number of points at which values or derivatives were computed, the random trials included.
         notes: the notes on the result.
     """
 
@@ -73,6 +74,7 @@ class Propagation(CommandResult):
     outputs: list[Outcome]
     covariance: Matrix
     correlation: Matrix
+    evaluations: int = 0
     notes: list[Record] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> Any:
@@ -80,17 +82,38 @@ class Propagation(CommandResult):
             return getattr(self.outputs[0], name)
         raise AttributeError(f"{name}; this result has {len(self.outputs)} outputs: read .outputs" if name in _KEYS else name)
 
+    @property
+    def verdict(self) -> str:
+        """The worst verdict of the random trials; without trials, ``first_order`` or ``second_order``, the terms that were used."""
+        found = {each.monte_carlo["verdict"] for each in self.outputs if each.monte_carlo is not None}
+        order = "first_order" if self.outputs[0].second_order is None else "second_order"
+        return next((one for one in ("differs", "undecided", "agrees") if one in found), order)
+
+    @property
+    def converged(self) -> bool:
+        """Whether random trials, if there were any, do not contradict the result."""
+        return self.verdict != "differs"
+
     def content(self) -> Record:
+        return {
+            "expression": self.expression,
+            "converged": self.converged,
+            "verdict": self.verdict,
+            **self._answer(),
+            "steps": 0,
+            "evaluations": self.evaluations,
+            "notes": self.notes,
+        }
+
+    def _answer(self) -> Record:
         if len(self.outputs) == 1:
             (only,) = self.outputs
             name = {} if only.name == self.expression else {"name": only.name}
-            return {"expression": self.expression, **name, **only.content(), "notes": self.notes}
+            return {**name, **only.content()}
         return {
-            "expression": self.expression,
             "outputs": [{"name": each.name, **each.content()} for each in self.outputs],
             "covariance": self._by_name(self.covariance),
             "correlation": self._by_name(self.correlation),
-            "notes": self.notes,
         }
 
     def _by_name(self, matrix: Matrix) -> Record:
