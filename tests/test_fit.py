@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 import autodiff_cli as ad
 from autodiff_cli.errors import AutodiffError
@@ -79,7 +80,6 @@ def test_fixed_tied_and_bounded_parameters() -> None:
 
 @pytest.mark.parametrize("loss", ["huber:0.2", "soft_l1:0.2", "cauchy:0.2"])
 def test_a_robust_loss_minimises_the_loss(loss: str) -> None:
-    optimize = pytest.importorskip("scipy.optimize")
     data = {"x": X, "y": np.array([2.1, 3.9, 16.2, 7.8, 10.1])}
     found = ad.fit("y = a + b*x", data, at={"a": 0, "b": 2}, loss=loss)
     name, _, scale = loss.partition(":")
