@@ -55,23 +55,13 @@ def command(
     """
     from autodiff_cli.command_result import head
     from autodiff_cli.compiler.program import processors
-    from autodiff_cli.data import inputs, output, pipeline, writers
+    from autodiff_cli.data import pipeline, writers
     from autodiff_cli.data.mapping import Task
     from autodiff_cli.data.row_blocks import OutputStyle
     from autodiff_cli.report.progress import Progress
 
-    expr = given.expr
-    row_options.check_order(expr, files)
-    input_style = input_format and formats.check_known(input_format, formats.READ, "input_format")
-    paths = inputs.expanded(files)
-    target = None if rows.target == "-" else rows.target
-    if rows.in_place:
-        target = row_options.replaced(paths, target)
-    else:
-        output.check_not_input(target, paths)
-    source = pipeline.Inputs(paths, input_style, options.names(columns), unbuffered)
+    source, target, form = row_options.opened(given.expr, files, rows, input_format, columns, unbuffered)
     settings = cluster.settings(target, unbuffered)
-    form = rows._replace(target=target).format(source)
     keywords = given.keywords()
     del keywords["gradient"]
     task = Task(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import NamedTuple
 
 import click
@@ -149,25 +148,12 @@ def _over_rows(
     quiet_notes: bool,
 ) -> None:
     from autodiff_cli.command_result import head
-    from autodiff_cli.compiler.program import processors
-    from autodiff_cli.data import inputs, output, pipeline, writers
-    from autodiff_cli.data.row_blocks import OutputStyle
     from autodiff_cli.evaluation.bindings import bindings, value_texts
-    from autodiff_cli.report.progress import Progress
     from autodiff_cli.solvers.uncertainty.joint import correlations
     from autodiff_cli.solvers.uncertainty.quantities import quantities
     from autodiff_cli.solvers.uncertainty.rows import UncertainTask
 
-    row_options.check_order(expr, files)
-    paths = inputs.expanded(files)
-    target = None if rows.target == "-" else rows.target
-    if rows.in_place:
-        target = row_options.replaced(paths, target)
-    else:
-        output.check_not_input(target, paths)
-    style = reading.input_format and formats.check_known(reading.input_format, formats.READ, "input_format")
-    source = pipeline.Inputs(paths, style, options.names(reading.columns))
-    form = rows._replace(target=target).format(source)
+    opened = row_options.opened(expr, files, rows, reading.input_format, reading.columns)
     known = quantities(value_texts(given.at, "at"), {}, {})
     task = UncertainTask(
         options.read_expression(expr),
@@ -187,10 +173,8 @@ def _over_rows(
     if not quiet_notes:
         for name in task.unused(program):
             say(f"'{name}' does not occur in the expression")
-    facts = {"expression": task.expression, "order": order}
-    drawn = OutputStyle(formats.FORMATS[form], {**head("propagate"), **facts}, rows.quiet, rows.precision, rows.color)
-    with Progress(shown=target is not None or not sys.stdout.isatty()) as tick:
-        summary = pipeline.run(task, program, source, target, writers.writer(drawn), processors(), tick)
+    facts = {**head("propagate"), "expression": task.expression, "order": order}
+    summary = row_options.written(task, program, opened, rows, facts)
     if quiet_notes:
         return
     row_options.say_summary(summary, task, program)

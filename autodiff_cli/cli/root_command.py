@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import NamedTuple
 
 import click
@@ -103,23 +102,10 @@ def _over_rows(
     given: Given, files: tuple[str, ...], reading: row_options.Reading, rows: row_options.Rows, quiet_notes: bool
 ) -> None:
     from autodiff_cli.command_result import head
-    from autodiff_cli.compiler.program import processors
-    from autodiff_cli.data import inputs, output, pipeline, writers
-    from autodiff_cli.data.row_blocks import OutputStyle
     from autodiff_cli.evaluation.bindings import bindings
-    from autodiff_cli.report.progress import Progress
     from autodiff_cli.solvers.roots.rows import RootTask
 
-    row_options.check_order(given.expr, files)
-    paths = inputs.expanded(files)
-    target = None if rows.target == "-" else rows.target
-    if rows.in_place:
-        target = row_options.replaced(paths, target)
-    else:
-        output.check_not_input(target, paths)
-    style = reading.input_format and formats.check_known(reading.input_format, formats.READ, "input_format")
-    source = pipeline.Inputs(paths, style, options.names(reading.columns))
-    form = rows._replace(target=target).format(source)
+    opened = row_options.opened(given.expr, files, rows, reading.input_format, reading.columns)
     task = RootTask(
         "",
         const=bindings(given.const, "const"),
@@ -131,11 +117,7 @@ def _over_rows(
         max_steps=given.max_steps,
     )
     program = task.program()
-    drawn = OutputStyle(
-        formats.FORMATS[form], {**head("root"), "expression": task.equations}, rows.quiet, rows.precision, rows.color
-    )
-    with Progress(shown=target is not None or not sys.stdout.isatty()) as tick:
-        summary = pipeline.run(task, program, source, target, writers.writer(drawn), processors(), tick)
+    summary = row_options.written(task, program, opened, rows, {**head("root"), "expression": task.equations})
     if summary.bad and not quiet_notes:
         done = "skipped" if task.on_error == "skip" else "set to nan"
         say(f"{plural(summary.bad, 'row')} without a root: {done}; the first is {summary.first_bad}")

@@ -15,6 +15,7 @@ from autodiff_cli.cli.output import say
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
+    from autodiff_cli.command_result import Record
     from autodiff_cli.compiler.program import Compiled
     from autodiff_cli.data.mapping import Task
     from autodiff_cli.data.pipeline import Inputs, Summary
@@ -23,7 +24,7 @@ _FROM_ENVIRONMENT = tuple(name for name in options.FORMATS if name in formats.WR
 
 
 class Rows(NamedTuple):
-    """The options for the output of ``map``."""
+    """The options for the output of commands that write rows."""
 
     target: str | None
     in_place: bool
@@ -113,7 +114,65 @@ def check_order(expr: str, files: Sequence[str]) -> None:
         raise click.UsageError("standard input cannot be both the expression and the data\n  hint: name a data file")
 
 
-def replaced(paths: Sequence[str | None], target: str | None) -> str:
+class Files(NamedTuple):
+    """The files of a command that reads and writes rows.
+
+    Attributes:
+        source: the input files.
+        target: the path of the output file; ``None`` for standard output.
+        form: the name of the output format.
+    """
+
+    source: Inputs
+    target: str | None
+    form: str
+
+
+def opened(
+    expr: str, files: Sequence[str], rows: Rows, input_format: str | None, columns: str | None, unbuffered: bool = False
+) -> Files:
+    """Return the files that the options name.
+
+    Raises:
+        UsageError: if a format is unknown, or options exclude each other.
+    """
+    from autodiff_cli.data import inputs, output
+    from autodiff_cli.data.pipeline import Inputs
+
+    check_order(expr, files)
+    style = input_format and formats.check_known(input_format, formats.READ, "input_format")
+    paths = inputs.expanded(files)
+    target = None if rows.target == "-" else rows.target
+    if rows.in_place:
+        target = _replaced(paths, target)
+    else:
+        output.check_not_input(target, paths)
+    source = Inputs(paths, style, options.names(columns), unbuffered)
+    return Files(source, target, rows._replace(target=target).format(source))
+
+
+def written(task: Task, program: Compiled, files: Files, rows: Rows, facts: Record) -> Summary:
+    """Compute a task for every row, and write the results.
+
+    Args:
+        task: the computation for each row.
+        program: the compiled task.
+        files: the files.
+        rows: the options for the output.
+        facts: the entries at the beginning of the JSON object.
+    """
+    from autodiff_cli.compiler.program import processors
+    from autodiff_cli.data import pipeline, writers
+    from autodiff_cli.data.row_blocks import OutputStyle
+    from autodiff_cli.report.progress import Progress
+
+    style = OutputStyle(formats.FORMATS[files.form], facts, rows.quiet, rows.precision, rows.color)
+    with Progress(shown=files.target is not None or not sys.stdout.isatty()) as tick:
+        return pipeline.run(task, program, files.source, files.target, writers.writer(style), processors(), tick)
+
+
+def _replaced(paths: Sequence[str | None], target: str | None) -> str:
+    """Return the path of the file that ``--in-place`` replaces."""
     if target is not None or len(paths) != 1 or paths[0] is None:
         raise click.UsageError("--in-place replaces one input file\n  hint: name one file, and omit -o")
     return paths[0]
