@@ -11,7 +11,7 @@ import pytest
 from scipy import optimize
 
 import autodiff_cli as ad
-from autodiff_cli.errors import AutodiffError
+from autodiff_cli.errors import AutodiffError, UsageError
 from autodiff_cli.solvers.fitting.arguments import problem_of
 from tests.nist_regression import MODELS, regression, right_digits
 from tests.shell import streams
@@ -294,3 +294,11 @@ def test_columns_come_in_the_order_of_the_model() -> None:
     data = {name: np.arange(1.0, 9) for name in ("unused", "u", "y", "x3", "x2", "x1")}
     problem = problem_of("y = a*x1 + b*x2 + c*x3", data, sigma="u")
     assert list(problem.data.columns) == ["y", "x1", "x2", "x3", "u"]
+
+
+def test_a_tied_parameter_has_no_value_of_its_own() -> None:
+    data = {"x": X, "y": X}
+    with pytest.raises(UsageError, match="'b' is given a value, but tie computes it"):
+        ad.fit("y = a + b*x", data, at={"a": 1, "b": 2}, tie={"b": "1 - a"})
+    with pytest.raises(UsageError, match="'b' is given a value"):
+        ad.fit("y = a + b*x", data, at={"a": 1}, const={"b": 2}, tie={"b": "1 - a"})

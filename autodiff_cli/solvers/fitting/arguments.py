@@ -73,7 +73,7 @@ def problem_of(
                     f"'{name}' is a column of {source.name}, but it is also given a value",
                     hint="give the parameter another name in the model",
                 )
-        _check_ties(ties, columns)
+        _check_ties(ties, columns, {*starts, *ranges, *constants})
         statements = parsed(expression, ties, columns.keys() | starts.keys() | ranges.keys() | constants.keys())
         model = statements.program(statements.equations[0].residual)
         given = tuple(ranges)
@@ -137,14 +137,19 @@ def _ties(tie: Iterable[str] | Mapping[str, str]) -> dict[str, str]:
     return given
 
 
-def _check_ties(ties: Mapping[str, str], columns: Collection[str]) -> None:
-    """Raise an error if a tie contains a column.
+def _check_ties(ties: Mapping[str, str], columns: Collection[str], given: Collection[str]) -> None:
+    """Raise an error if a tied parameter has a value of its own, or a tie contains a column.
 
     Raises:
         UsageError: if it does.
     """
     for name, text in ties.items():
         names = _names(parse(text))
+        if name in given:
+            raise UsageError(
+                f"'{name}' is given a value, but {setting('tie')} computes it from other parameters",
+                hint=f"leave out its value, or {setting('tie')}",
+            )
         if name in names:
             raise UsageError(f"{setting('tie')} defines '{name}' in terms of itself", hint="use other parameters on the right side")
         column = next((each for each in names if each in columns), None)
