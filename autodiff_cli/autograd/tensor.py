@@ -52,6 +52,9 @@ class Tensor(TensorValues):
     _edge: Edge | None
     _extra: Extra | None
 
+    _level: int = 0
+    """The depth of the transformation that an instance of a subclass belongs to; the highest level is applied first."""
+
     # NumPy's operators defer to the operators of tensors: array * tensor is tensor.__rmul__(array).
     __array_ufunc__ = None
     __hash__ = object.__hash__

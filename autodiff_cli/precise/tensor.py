@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import FOREIGN, NotPrecise
@@ -53,9 +54,10 @@ class Precise(Tensor):
         """
         return applied(self.math, primitive, given)
 
-    def of_several(self, name: str, forward: Callable[..., Any], given: Sequence[Any]) -> list[Tensor]:
-        """Return the results of a function with several results, such as ``sort``."""
-        made = _computed(name, ARRAY_FUNCTIONS.get(name, forward), [self._data, *given])
+    def applied_several(self, operation: MultiOutput, given: Sequence[Any]) -> list[Tensor]:
+        """Return the results of an operation with several results, such as ``sort``."""
+        forward = ARRAY_FUNCTIONS.get(operation.name, operation.forward)
+        made = _computed(operation.name, forward, [self._data, *given[1:]])
         return [tensor(self.math, part) for part in made]
 
     def item(self) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import view_of
@@ -54,6 +54,40 @@ class MultiOutputNode(Node):
             self._saved = None
 
 
+class MultiOutput(NamedTuple):
+    """An operation with several results; see ``Declarations.several``.
+
+    Attributes:
+        function: the public function.
+        results: the names of the results; empty if the function returns a plain tuple.
+        constant: the names of the results that are not differentiable.
+        wanted: the names of the parameters of the VJP rule, without the first.
+        view: the function ``view(x, i, *statics)`` that returns the i-th result as a view of ``x``, if results are views.
+    """
+
+    name: str
+    function: TensorFunction
+    forward: Callable[..., Sequence[Array]]
+    vjp: VjpRule
+    results: Sequence[str]
+    constant: Sequence[str]
+    wanted: tuple[str, ...]
+    view: Callable[..., Tensor] | None
+
+    def on(self, x: Tensor, args: Sequence[Any]) -> Sequence[Tensor]:
+        """Return the results for an instance of a subclass of ``Tensor``.
+
+        A class may define ``applied_several(operation, args)``.  For other classes, such as Taylor series, only views are
+        supported, which are applied to the coefficients.
+        """
+        if hasattr(x, "applied_several"):
+            parts: Sequence[Tensor] = x.applied_several(self, args)
+            return parts
+        if self.view is None:
+            raise NoSeriesError(f"{self.name} has no rule for power series")
+        return [self.view(x, i, *args[1:]) for i in range(len(self.forward(x._data, *args[1:])))]
+
+
 class _Result:
     """A saved result; it is stored as an array, because a saved tensor would create a reference cycle."""
 
@@ -87,13 +121,8 @@ def multi_output(
         args = tuple(converted(name, checks, bind(name, parameters, defaults, args, kwargs)))
         x = args[0]
         if type(x) is not Tensor and isinstance(x, Tensor):
-            if hasattr(x, "of_several"):  # a tensor of arbitrary-precision numbers
-                parts = x.of_several(name, forward, args[1:])
-                return together(*parts) if results else tuple(parts)
-            # For a Taylor series, the views are applied to the coefficients.
-            if view is None:
-                raise NoSeriesError(f"{name} has no rule for power series")
-            return tuple(view(x, i, *args[1:]) for i in range(len(forward(x._data, *args[1:]))))
+            parts = operation.on(x, args)
+            return together(*parts) if results else tuple(parts)
         data: Any = x if type(x) is not Tensor else x._data if view is None else shared_array(x)
         try:
             arrays = forward(data, *args[1:])
@@ -126,6 +155,7 @@ def multi_output(
             if differentiable[i]:
                 tensor._edge, tensor._requires_grad = (made, i), True
 
+    operation = MultiOutput(name, function, forward, vjp, results, constant, wanted, view)
     return function
 
 

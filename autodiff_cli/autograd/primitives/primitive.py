@@ -97,13 +97,15 @@ PRIMITIVES: dict[TensorFunction, Primitive] = {}
 def dispatch(function: TensorFunction, args: Sequence[Any]) -> Any:
     """Return the result of a declared function for arguments that include an instance of a subclass of ``Tensor``.
 
-    Such a class (a Taylor series, a tracer) defines ``applied(primitive, args)``; the method of the first instance is called.
+    Such a class (a Taylor series, a tracer) defines ``applied(primitive, args)``; the method of the instance with the highest
+    ``_level`` is called, of the first of them if several have the same level.
     """
+    outermost: Any = None
     for value in args:
         for one in value if isinstance(value, list) else (value,):
-            if type(one) is not Tensor and isinstance(one, Tensor):
-                return one.applied(PRIMITIVES[function], args)
-    raise AssertionError("no argument is an instance of a subclass of Tensor")
+            if type(one) is not Tensor and isinstance(one, Tensor) and (outermost is None or one._level > outermost._level):
+                outermost = one
+    return outermost.applied(PRIMITIVES[function], args)
 
 
 def argument_names(rule: Callable[..., Any]) -> tuple[str, ...]:
