@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.autograd.accumulate import as_tensor
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import is_grad_enabled, no_grad, set_grad_enabled
 from autodiff_cli.autograd.node import Cotangent, Edge, Node, leaf_edge, restore
 from autodiff_cli.autograd.primitives.rebase_history import rebase_history
+from autodiff_cli.autograd.reverse.accumulate import as_tensor
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.accumulate import accumulate, as_tensor
-from autodiff_cli.autograd.backward_pass import run_backward
 from autodiff_cli.autograd.node import Cotangent, Edge, GradientEdge, leaf_edge
 from autodiff_cli.autograd.primitives.structural import stack
+from autodiff_cli.autograd.reverse.accumulate import accumulate, as_tensor
+from autodiff_cli.autograd.reverse.backward_pass import run_backward
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.backward_pass import fit
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.graph import Visit, nodes_behind, watching
 from autodiff_cli.autograd.node import Edge, Node, leaf_edge
+from autodiff_cli.autograd.reverse.backward_pass import fit
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.derivatives.lazy_notes import LazyNotes

@@ -15,7 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.accumulate import (
+from autodiff_cli.autograd.dtypes import DType
+from autodiff_cli.autograd.modes import is_anomaly_enabled, set_grad_enabled
+from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, Node, input_nodes
+from autodiff_cli.autograd.primitives.selection_masks import LazyMask, intersection, mask_contributions, summed
+from autodiff_cli.autograd.primitives.structural import cast, sum_to
+from autodiff_cli.autograd.reverse.accumulate import (
     accumulate,
     run_accumulated_hooks,
     run_leaf_hooks,
@@ -23,11 +28,6 @@ from autodiff_cli.autograd.accumulate import (
     run_prehooks,
     run_tensor_hooks,
 )
-from autodiff_cli.autograd.dtypes import DType
-from autodiff_cli.autograd.modes import is_anomaly_enabled, set_grad_enabled
-from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, Node, input_nodes
-from autodiff_cli.autograd.primitives.selection_masks import LazyMask, intersection, mask_contributions, summed
-from autodiff_cli.autograd.primitives.structural import cast, sum_to
 from autodiff_cli.errors import GraphError
 from autodiff_cli.postorder import postorder
 

@@ -1,0 +1,1 @@
+"""The backward pass: the order of the nodes, hooks, and accumulation into ``.grad``."""
