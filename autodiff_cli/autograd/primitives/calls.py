@@ -102,6 +102,7 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     """Return the function of an operation on two tensors, either of which may be a plain number."""
     name, forward = primitive.name, primitive.forward
     first, second = 0 in primitive.differentiable_args, 1 in primitive.differentiable_args
+    record = nodes.record_pair
 
     def function(x: Argument, y: Argument) -> Any:
         if type(x) is Tensor:
@@ -127,10 +128,10 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             data = forward(a, b)
         except UNFIT as error:
             raise mismatch(name, error, (a, b)) from None
-        if (
-            (first and type(x) is Tensor and x._requires_grad) or (second and type(y) is Tensor and y._requires_grad)
-        ) and is_grad_enabled():
-            return nodes.record((x, y), data)
+        by_first = first and type(x) is Tensor and x._requires_grad
+        by_second = second and type(y) is Tensor and y._requires_grad
+        if (by_first or by_second) and is_grad_enabled():
+            return record(x, y, data, by_first, by_second)
         return tensor_on(_in_default_dtype(_without_float16(forward, data, (a, b)), a, b))
 
     return function

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import next_sequence_nr
 from autodiff_cli.autograd.node import Edge, Node, leaf_edge
-from autodiff_cli.autograd.primitives.nodes import NO_EDGE, OUTPUT, OpNode
+from autodiff_cli.autograd.primitives.nodes import NO_EDGE, OUTPUT, OpNode, PairNode
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.tensor import Tensor
 
@@ -30,7 +30,18 @@ class NodeFactory:
         traits: additional class attributes of the nodes.
     """
 
-    __slots__ = ("_arity", "_edge_args", "_names", "_node_name", "_node_type", "_picks", "_saved_values", "_traits", "vjps")
+    __slots__ = (
+        "_arity",
+        "_crossed",
+        "_edge_args",
+        "_names",
+        "_node_name",
+        "_node_type",
+        "_picks",
+        "_saved_values",
+        "_traits",
+        "vjps",
+    )
 
     def __init__(self, primitive: Primitive, node_name: str, traits: Mapping[str, Any]) -> None:
         self._node_name = node_name
@@ -46,6 +57,7 @@ class NodeFactory:
             (*_source(name, primitive.parameters), tuple(i for i, read in enumerate(self._picks) if k in read))
             for k, name in enumerate(self._names)
         )
+        self._crossed = self._saved_values == (("value", 1, (0,)), ("value", 0, (1,)))  # each rule needs the other argument
 
     @property
     def node_type(self) -> type[OpNode]:
@@ -67,7 +79,7 @@ class NodeFactory:
                 "keeps_output": OUTPUT in edge_of,
                 "frees": any(kind == "output" or (kind == "value" and at < self._arity) for kind, at, _ in self._saved_values),
             }
-            self._node_type = self.subclass(OpNode, **attributes)
+            self._node_type = self.subclass(PairNode if self._edge_args == (0, 1) else OpNode, **attributes)
         return self._node_type
 
     def subclass(self, base: type[Node], **attributes: Any) -> Any:
@@ -86,12 +98,18 @@ class NodeFactory:
             value = values[i]
             needs = type(value) is Tensor and value._requires_grad
             edges.append((value._edge or leaf_edge(value)) if needs else None)
+        node = _new(self._node_type or self.node_type)
+        node._saved = self._saved(edges, values, data)
+        return output_of(node, tuple(edges), data)
+
+    def _saved(self, edges: Sequence[Edge | None], values: Sequence[Any], data: Array) -> list[Any]:
+        """Return the values that the VJP rules need, with ``None`` for a value that no rule of an existing edge needs."""
         saved: list[Any] = []
         for kind, position, readers in self._saved_values:
             for reader in readers:
                 if edges[reader] is not None:
                     break
-            else:  # the VJP rules that will run do not need the value
+            else:
                 saved.append(None)
                 continue
             if kind == "value":
@@ -101,9 +119,38 @@ class NodeFactory:
             else:
                 value = values[position]
                 saved.append(value.shape if hasattr(value, "shape") else ())
+        return saved
+
+    def record_pair(self, x: Any, y: Any, data: Array, first: bool, second: bool) -> Tensor:
+        """Return the output of a call with two tensor arguments, like ``record``; this method must be fast.
+
+        Args:
+            x, y: the arguments of the call.
+            data: the result as an array.
+            first, second: whether the derivatives with respect to ``x`` and ``y`` are recorded.
+        """
         node = _new(self._node_type or self.node_type)
-        node._saved = saved
-        return output_of(node, tuple(edges), data)
+        node._edges = (
+            (x._edge or leaf_edge(x)) if first else None,
+            (y._edge or leaf_edge(y)) if second else None,
+        )
+        saved = self._saved_values
+        if not saved:
+            node._saved = ()
+        elif self._crossed:
+            node._saved = (y if first else None, x if second else None)
+        else:
+            node._saved = self._saved(node._edges, (x, y), data)
+        node._shape = data.shape
+        node._dtype = data.dtype
+        node.sequence_nr = next_sequence_nr()
+        node._hooks = None
+        out = _new(Tensor)
+        out._data = data
+        out._requires_grad = True
+        out._edge = (node, 0)
+        out._extra = None
+        return out
 
 
 def _source(name: str, parameters: tuple[str, ...]) -> tuple[Source, int]:

@@ -167,6 +167,31 @@ class OpNode(Node):
             self._saved = None
 
 
+class PairNode(OpNode):
+    """A node of an operation on two tensors, the most frequent ``OpNode``; the loop over its two edges is unrolled."""
+
+    __slots__ = ()
+
+    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        saved = self._saved
+        if saved is None or last_change[0] > self.sequence_nr:
+            self.check_saved()
+        first, second = self._edges
+        return (
+            None if first is None or (needed is not None and first[0] not in needed) else self._vjp(0, grad, saved),
+            None if second is None or (needed is not None and second[0] not in needed) else self._vjp(1, grad, saved),
+        )
+
+    def _vjp(self, i: int, grad: Cotangent, saved: list[Any]) -> Cotangent:
+        picks = self.picks[i]
+        if not picks:
+            return self.vjps[i](grad)
+        if len(picks) == 1:
+            value = saved[picks[0]]
+            return self.vjps[i](grad, getattr(value, "_data", value))
+        return self.vjps[i](grad, *[getattr(saved[k], "_data", saved[k]) for k in picks])
+
+
 class SequenceNode(Node):
     """A node of an operation on a sequence of tensors (stack, cat), whose VJP rule receives the position of the tensor."""
 
