@@ -45,7 +45,8 @@ class InputNode(UnaryNode):
         return (self.vjp(grad, saved._data),)
 
     def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        self.check_saved()
+        if self._saved is None or last_change[0] > self.sequence_nr:
+            self.check_saved()
         return (self.vjp(grad, restore(self._saved, self._edges[0])),)
 
     def saved_values(self) -> dict[str, Any]:
@@ -68,7 +69,8 @@ class OutputNode(UnaryNode):
         return (self.vjp(grad, self._saved),)
 
     def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        self.check_saved()
+        if self._saved is None or last_change[0] > self.sequence_nr:
+            self.check_saved()
         return (self.vjp(grad, tensor_on(self._saved, (self, 0))),)
 
     def saved_values(self) -> dict[str, Any]:
@@ -139,7 +141,8 @@ class OpNode(Node):
         return self._vjps(grad, [getattr(value, "_data", value) for value in saved], needed)
 
     def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        self.check_saved()
+        if self._saved is None or last_change[0] > self.sequence_nr:
+            self.check_saved()
         values = []
         for value, edge in zip(self._saved, self.edge_of, strict=True):
             if edge == OUTPUT and value is not None:
