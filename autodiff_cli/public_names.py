@@ -11,12 +11,14 @@ from autodiff_cli.autograd.dtypes import get_default_dtype as get_default_dtype
 from autodiff_cli.autograd.dtypes import set_default_dtype as set_default_dtype
 from autodiff_cli.autograd.modes import enable_grad as enable_grad
 from autodiff_cli.autograd.modes import inference_mode as inference_mode
-from autodiff_cli.autograd.modes import is_anomaly_enabled as is_anomaly_enabled
 from autodiff_cli.autograd.modes import is_grad_enabled as is_grad_enabled
 from autodiff_cli.autograd.modes import is_inference_mode_enabled as is_inference_mode_enabled
 from autodiff_cli.autograd.modes import no_grad as no_grad
 from autodiff_cli.autograd.modes import set_grad_enabled as set_grad_enabled
 from autodiff_cli.autograd.printing import Size as Size
+from autodiff_cli.autograd.reverse.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from autodiff_cli.autograd.reverse.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from autodiff_cli.autograd.reverse.anomaly import set_anomaly_enabled as set_anomaly_enabled
 from autodiff_cli.autograd.tensor import Tensor as Tensor
 from autodiff_cli.autograd.tensor import Variable as Variable
 from autodiff_cli.compiler.program import Program as Program

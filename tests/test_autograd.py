@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import tracemalloc
+import warnings
 import weakref
 from typing import Any
 
@@ -600,3 +601,21 @@ def test_high_orders_of_arrays_grow_with_their_numbers_only() -> None:
     assert eighth[(0,) * 8] == pytest.approx(np.sin(1))
     assert eighth[(1,) * 8] == pytest.approx(10 * np.sin(2))
     assert np.count_nonzero(eighth) == 2
+
+
+def test_anomaly_mode_puts_an_error_at_its_forward_place() -> None:
+    from autodiff_cli.autograd.reverse.anomaly import SourcePlace, forward_place
+
+    source = "y = sqrt(x)\nz = y*0"
+    spans = iter([(4, 11), (16, 19)])
+    before = forward_place.set(lambda: SourcePlace(next(spans), source, "file.txt"))
+    try:
+        with warnings.catch_warnings(), ad.autograd.set_detect_anomaly(True):
+            warnings.simplefilter("error")
+            x = ad.tensor(0.0, requires_grad=True)
+            z = ad.sqrt(x) * 0
+            with pytest.raises(GraphError, match="SqrtBackward0") as caught:
+                z.backward()
+    finally:
+        forward_place.reset(before)
+    assert (caught.value.span, caught.value.source, caught.value.path) == ((4, 11), source, "file.txt")

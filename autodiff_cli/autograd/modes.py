@@ -143,30 +143,3 @@ def _decorated(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
             return function(*args, **kwargs)
 
     return call
-
-
-_anomaly: ContextVar[bool] = ContextVar("autodiff_anomaly", default=False)
-
-is_anomaly_enabled = _anomaly.get
-"""Return whether a backward pass raises an error at the first node that returns nan."""
-
-
-class set_detect_anomaly:
-    """A switch for anomaly detection: a backward pass raises an error at the first node that returns nan."""
-
-    def __init__(self, mode: bool = True) -> None:
-        self._before = _anomaly.get()
-        _anomaly.set(mode)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        _anomaly.set(self._before)
-
-
-class detect_anomaly(set_detect_anomaly):
-    """Anomaly detection in a ``with`` block; see ``set_detect_anomaly``."""
-
-    def __init__(self) -> None:
-        super().__init__(True)

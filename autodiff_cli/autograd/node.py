@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from autodiff_cli.autograd.dtypes import DType
-from autodiff_cli.autograd.hooks import Hook, NodeHooks, RemovableHandle
+from autodiff_cli.autograd.hooks import Hook, NodeHooks, RemovableHandle, node_observers, observed
 from autodiff_cli.autograd.memory import CHANGED_HINT, Changed, changed_message, changes_since, next_sequence_nr
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import GraphError
@@ -152,6 +152,8 @@ class Node:
         self._outputs = len(tensors)  # type: ignore[misc]  # nodes with several outputs have a slot for it
         self._shape, self._dtype = (shapes, dtypes) if len(tensors) != 1 else (shapes[0], dtypes[0])
         self.sequence_nr = next_sequence_nr()
+        if node_observers:
+            observed(self)
 
     def ensure_hooks(self) -> NodeHooks:
         """Return the hooks of this node, allocated on first use."""

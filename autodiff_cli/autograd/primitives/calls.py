@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, get_default_dtype, promote
+from autodiff_cli.autograd.hooks import node_observers, observed
 from autodiff_cli.autograd.memory import next_sequence_nr, view_of
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.node import Node, leaf_edge
@@ -88,6 +89,8 @@ def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
         made._dtype = data.dtype
         made.sequence_nr = next_sequence_nr()
         made._hooks = None
+        if node_observers:
+            observed(made)
         out = _new(Tensor)
         out._data = data
         out._requires_grad = True

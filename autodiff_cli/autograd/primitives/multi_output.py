@@ -146,11 +146,11 @@ def multi_output(
         made = node_type.__new__(node_type)
         made._edges = (x._edge or leaf_edge(x),)
         made._hooks = None
-        made.describe_outputs(tensors)
         differentiable = [t.is_floating_point() and not (results and results[i] in constant) for i, t in enumerate(tensors)]
         kept: dict[str, Any] = {"x": x, "x_shape": x.shape, **dict(zip(parameters[1:], args[1:], strict=True))}
         kept |= {n: _Result(t._data, i, differentiable[i]) for i, (n, t) in enumerate(zip(results, tensors, strict=False))}
         made._saved = {n: kept[n] for n in wanted}
+        made.describe_outputs(tensors)
         for i, tensor in enumerate(tensors):
             if differentiable[i]:
                 tensor._edge, tensor._requires_grad = (made, i), True

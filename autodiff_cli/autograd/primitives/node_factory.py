@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.hooks import node_observers, observed
 from autodiff_cli.autograd.memory import next_sequence_nr
 from autodiff_cli.autograd.node import Edge, Node, leaf_edge
 from autodiff_cli.autograd.primitives.nodes import NO_EDGE, OUTPUT, OpNode, PairNode
@@ -168,6 +169,8 @@ def output_of(node: Node, edges: tuple[Edge | None, ...], data: Array) -> Tensor
     node._dtype = data.dtype
     node.sequence_nr = next_sequence_nr()
     node._hooks = None
+    if node_observers:
+        observed(node)
     out = _new(Tensor)
     out._data = data
     out._requires_grad = True

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import DType
-from autodiff_cli.autograd.modes import is_anomaly_enabled, set_grad_enabled
+from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, Node, input_nodes
 from autodiff_cli.autograd.primitives.selection_masks import LazyMask, intersection, mask_contributions, summed
 from autodiff_cli.autograd.primitives.structural import cast, sum_to
@@ -28,6 +28,7 @@ from autodiff_cli.autograd.reverse.accumulate import (
     run_prehooks,
     run_tensor_hooks,
 )
+from autodiff_cli.autograd.reverse.anomaly import explain_failure, is_anomaly_check_nan_enabled, is_anomaly_enabled, running_node
 from autodiff_cli.errors import GraphError
 from autodiff_cli.postorder import postorder
 
@@ -107,14 +108,40 @@ class BackwardPass:
 
     def run(self, roots: Sequence[tuple[Edge, Cotangent]]) -> dict[Edge, Cotangent]:
         """Run all nodes, then the leaves, and return the captured cotangents."""
+        for edge, cotangent in roots:
+            self.accumulate_cotangent(edge, cotangent)
+        if is_anomaly_enabled():
+            before = running_node.set(None)
+            try:
+                self._run_nodes(anomaly=True)
+            except BaseException as error:
+                node = running_node.get()
+                if node is not None:
+                    explain_failure(node, error)
+                raise
+            finally:
+                running_node.reset(before)
+        else:
+            self._run_nodes(anomaly=False)
+        for leaf in self.leaves_with_hooks[:]:  # leaves with an edge from a node that did not run
+            self.accumulate_leaf(leaf)
+        # All other leaves are accumulated after the pass, so that an error in the pass does not change their .grad.
+        for leaf in self.leaves:
+            if self.fills_leaves:
+                accumulate(leaf.variable, self.pending[leaf], self.create_graph)
+            else:
+                self.captured[(leaf, 0)] = self.pending[leaf]
+        return self.captured
+
+    def _run_nodes(self, anomaly: bool) -> None:
+        """Run the nodes that are not leaves, youngest first."""
         heap, pending, needed, masks, create_graph = self.heap, self.pending, self.needed, self.masks, self.create_graph
         accumulate_cotangent = self.accumulate_cotangent
-        check_nan = is_anomaly_enabled()
-        for edge, cotangent in roots:
-            accumulate_cotangent(edge, cotangent)
         while heap:
             node = heappop(heap)[1]
             cotangent = pending.pop(node)
+            if anomaly:
+                running_node.set(node)
             hooks = node._hooks
             if hooks is not None:
                 cotangent = run_tensor_hooks(node, hooks, cotangent, create_graph)
@@ -130,7 +157,7 @@ class BackwardPass:
                 mask = masks.pop(node, None)
                 if node.selects or mask is not None:
                     parts, new_masks = mask_contributions(node, cotangent, parts, mask, needed)
-            if check_nan:
+            if anomaly and is_anomaly_check_nan_enabled():
                 _check_nan(node, parts)
             if not self.retain_graph:
                 node.release()
@@ -143,15 +170,6 @@ class BackwardPass:
                     accumulate_cotangent(next_edge, part)
             if self.leaves_with_hooks:
                 self._run_complete_leaves(node)
-        for leaf in self.leaves_with_hooks[:]:  # leaves with an edge from a node that did not run
-            self.accumulate_leaf(leaf)
-        # All other leaves are accumulated after the pass, so that an error in the pass does not change their .grad.
-        for leaf in self.leaves:
-            if self.fills_leaves:
-                accumulate(leaf.variable, pending[leaf], create_graph)
-            else:
-                self.captured[(leaf, 0)] = pending[leaf]
-        return self.captured
 
     def accumulate_cotangent(self, edge: Edge, part: Cotangent) -> None:
         """Add a contribution to the pending cotangent of the node that an edge leads to."""

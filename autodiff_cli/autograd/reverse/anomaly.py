@@ -1,0 +1,153 @@
+"""Anomaly mode: a backward pass that fails names the operation of the forward pass.
+
+While the mode is on, each node that is recorded stores its forward place in ``node.metadata["traceback_"]``, and the node
+that was running, if a recorded backward pass made it, in ``node.metadata["parent_"]``.  If a node then fails, or returns nan,
+the error tells the forward place.  As in PyTorch, the mode applies to all threads.
+
+A forward place is the Python stack, as a list of lines.  An interpreter whose statements are not Python sets ``forward_place``:
+
+    reset = forward_place.set(lambda: SourcePlace(span, source, path))
+    ...
+    forward_place.reset(reset)
+
+An error in the backward pass of a node with a ``SourcePlace`` gets this place (``AutodiffError.at``) unless it has one; there is
+no warning then, because the message shows the line and the caret.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextvars import ContextVar
+from os.path import dirname
+from typing import TYPE_CHECKING, NamedTuple
+
+from autodiff_cli.autograd.hooks import node_observers
+from autodiff_cli.errors import AutodiffError, Span
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from autodiff_cli.autograd.node import Node
+
+ENABLED = "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
+NO_PLACE = (
+    "Error detected in {}. No forward pass information available. Enable detect anomaly during forward pass for more information."
+)
+_PACKAGE = dirname(dirname(dirname(__file__)))
+
+
+class SourcePlace(NamedTuple):
+    """The place of an operation in a text: a range of characters, the text, and the file that it was read from."""
+
+    span: Span
+    source: str
+    path: str | None = None
+
+
+forward_place: ContextVar[Callable[[], SourcePlace | None] | None] = ContextVar("autodiff_forward_place", default=None)
+"""A function that returns the place of the operation that is being evaluated; without it, a place is the Python stack."""
+
+running_node: ContextVar[Node | None] = ContextVar("autodiff_running_node", default=None)
+"""The node that a backward pass is running; it is set only in anomaly mode."""
+
+
+class _State:
+    """Whether the mode is on, and whether it raises an error at nan."""
+
+    enabled = False
+    check_nan = True
+
+
+def is_anomaly_enabled() -> bool:
+    """Return whether anomaly mode is on."""
+    return _State.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Return whether anomaly mode raises an error at the first node that returns nan."""
+    return _State.check_nan
+
+
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Switch anomaly mode, for all threads."""
+    if mode != _State.enabled:
+        (node_observers.append if mode else node_observers.remove)(_store_place)
+    _State.enabled, _State.check_nan = mode, check_nan
+
+
+class set_detect_anomaly:
+    """A switch for anomaly mode, which takes effect immediately; in a ``with`` statement, it is undone at the end.
+
+    Args:
+        mode: whether a failing backward pass names the operation of the forward pass.
+        check_nan: whether a node that returns nan is an error.
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.prev = is_anomaly_enabled()
+        self.prev_check_nan = is_anomaly_check_nan_enabled()
+        set_anomaly_enabled(mode, check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        set_anomaly_enabled(self.prev, self.prev_check_nan)
+
+
+class detect_anomaly:
+    """Anomaly mode in a ``with`` block; see ``set_detect_anomaly``."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.prev = is_anomaly_enabled()
+        self.check_nan = check_nan
+        self.prev_check_nan = is_anomaly_check_nan_enabled()
+        warnings.warn(ENABLED, stacklevel=2)
+
+    def __enter__(self) -> None:
+        set_anomaly_enabled(True, self.check_nan)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        set_anomaly_enabled(self.prev, self.prev_check_nan)
+
+
+def _store_place(node: Node) -> None:
+    """Store the forward place of a node that is being recorded, and the node whose rule records it."""
+    place = forward_place.get()
+    found = None if place is None else place()
+    node.metadata["traceback_"] = _python_stack() if found is None else found
+    parent = running_node.get()
+    if parent is not None:
+        node.metadata["parent_"] = parent
+
+
+def _python_stack() -> list[str]:
+    """Return the lines of the Python stack, without the functions of this package."""
+    import traceback
+
+    return traceback.format_list([frame for frame in traceback.extract_stack() if not frame.filename.startswith(_PACKAGE)])
+
+
+def explain_failure(node: Node, error: BaseException) -> None:
+    """Tell the forward place of a node whose backward pass failed: in the error, or in a warning with the Python stack."""
+    place = node.metadata.get("traceback_")
+    if isinstance(place, SourcePlace):
+        if isinstance(error, AutodiffError):
+            error.at(place.span, place.source)
+            error.path = error.path or place.path
+        return
+    if place is None:
+        warnings.warn(NO_PLACE.format(node.name()), stacklevel=2)
+        return
+    warnings.warn(
+        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(place)}", stacklevel=2
+    )
+    while (parent := node.metadata.get("parent_")) is not None:
+        node = parent
+        place = node.metadata.get("traceback_")
+        if not isinstance(place, list):
+            warnings.warn(NO_PLACE.format(node.name()), stacklevel=2)
+            return
+        induced = "Traceback of forward call that induced the previous calculation"
+        warnings.warn(f"\n\nPrevious calculation was induced by {node.name()}. {induced}:\n{''.join(place)}", stacklevel=2)
