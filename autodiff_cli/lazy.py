@@ -66,7 +66,9 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
                 value = found[name] if name in found else named(later[name])
                 setattr(modules[package], name, value)
                 return value
-        raise AttributeError(f"module '{package}' has no attribute '{name}'", name=name, obj=modules[package])
+        from autodiff_cli.framework import missing as error_for
+
+        raise error_for(package, name)
 
     def names() -> list[str]:
         source = named(flat)

@@ -67,6 +67,7 @@ from autodiff_cli.ops.matrices import *  # noqa: F403
 from autodiff_cli.ops.norms import *  # noqa: F403
 from autodiff_cli.ops.numerical import *  # noqa: F403
 from autodiff_cli.ops.positions import *  # noqa: F403
+from autodiff_cli.ops.random_numbers import *  # noqa: F403
 from autodiff_cli.ops.reduce import *  # noqa: F403
 from autodiff_cli.ops.shape import *  # noqa: F403
 from autodiff_cli.ops.sorting import *  # noqa: F403

@@ -14,10 +14,13 @@ from tests.shell import ROOT
 
 PACKAGE = ROOT / "autodiff_cli"
 FLOORS = {
-    **dict.fromkeys(("errors", "limits", "lazy", "suggest", "deadline", "signals", "wording", "postorder", "formats"), 0),
+    **dict.fromkeys(
+        ("errors", "limits", "lazy", "suggest", "deadline", "signals", "wording", "postorder", "formats", "framework"), 0
+    ),
     "autograd": 1,
     "ops": 2,
     "nn": 3,
+    "optim": 3,
     "compiler": 3,
     "language": 4,
     "evaluation": 5,

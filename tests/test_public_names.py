@@ -16,13 +16,15 @@ PUBLIC = {name for name in dir(ad) if not name.startswith("__")}
 BESIDE_FUNCTIONS = {
     *("Tensor", "Variable", "Size", "tensor", "as_tensor", "from_numpy", "is_tensor", "manual_seed"),
     *("empty", "rand", "randn", "empty_like", "full_like", "rand_like", "randn_like"),
+    *("Generator", "default_generator", "seed", "initial_seed", "get_rng_state", "set_rng_state"),
+    *("bernoulli", "multinomial", "normal", "poisson", "randint", "randint_like", "randperm"),
     *("dtype", "bool", "int64", "long", "float32", "float", "float64", "double", "get_default_dtype", "set_default_dtype"),
     *("no_grad", "enable_grad", "set_grad_enabled", "is_grad_enabled", "inference_mode", "is_inference_mode_enabled"),
     *("is_anomaly_enabled", "is_anomaly_check_nan_enabled", "set_anomaly_enabled"),
     *("e", "inf", "nan", "pi"),
     *("evaluate", "Result", "compile", "Program", "check_gradient", "Report", "unlimited"),
     *("fit", "minimize", "propagate", "root"),
-    *("autograd", "errors", "linalg", "nn", "special"),
+    *("autograd", "errors", "linalg", "nn", "optim", "special"),
 }
 
 
@@ -45,7 +47,7 @@ def test_the_page_of_functions_has_the_functions_that_are_public() -> None:
 
 def test_type_checkers_know_each_of_them() -> None:
     tree = ast.parse((ROOT / "autodiff_cli" / "public_names.py").read_text(encoding="utf-8"))
-    known = {"autograd", "errors", "linalg", "nn", "special"}
+    known = {"autograd", "errors", "linalg", "nn", "optim", "special"}
     for node in [part for one in tree.body for part in (one.body if isinstance(one, ast.If) else [one])]:
         if isinstance(node, ast.ImportFrom):
             star = node.names[0].name == "*"

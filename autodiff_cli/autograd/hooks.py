@@ -62,9 +62,22 @@ class Extra:
         changes: for a tensor that owns its memory, the sequence numbers of the latest in-place changes.
         view: for a view with a history, the steps that make it from its source.
         views: for a source, weak references to its views.
+        is_parameter: whether the tensor is an ``nn.Parameter``.
     """
 
-    __slots__ = ("accumulator", "after", "base", "changes", "grad", "hooks", "retains_grad", "version", "view", "views")
+    __slots__ = (
+        "accumulator",
+        "after",
+        "base",
+        "changes",
+        "grad",
+        "hooks",
+        "is_parameter",
+        "retains_grad",
+        "version",
+        "view",
+        "views",
+    )
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None
@@ -77,6 +90,7 @@ class Extra:
         self.changes: deque[int] | None = None
         self.view: View | None = None
         self.views: list[weakref.ref[Tensor]] | None = None
+        self.is_parameter = False
 
 
 class RemovableHandle:

@@ -146,7 +146,8 @@ def tensor_repr(tensor: Tensor) -> str:
         else:
             text += f", {suffix}"
             length += len(suffix) + 2
-    return text + ")"
+    is_parameter = tensor._extra is not None and tensor._extra.is_parameter
+    return ("Parameter containing:\n" if is_parameter else "") + text + ")"
 
 
 def _ends(data: Array) -> Array:

@@ -256,6 +256,8 @@ class Tensor(TensorValues):
             )
         made = Tensor(self._data, self._requires_grad)
         memo[id(self)] = made
+        if self._extra is not None and self._extra.is_parameter:
+            made.extra().is_parameter = True
         if self._extra_grad() is not None:
             made.grad = copy.deepcopy(self.grad, memo)
         return made

@@ -1,4 +1,4 @@
-"""Functions that create tensors: constants, ranges and random numbers."""
+"""Functions that create tensors: constants and ranges."""
 
 from __future__ import annotations
 
@@ -26,13 +26,8 @@ __all__ = [
     "full_like",
     "is_tensor",
     "linspace",
-    "manual_seed",
     "ones",
     "ones_like",
-    "rand",
-    "rand_like",
-    "randn",
-    "randn_like",
     "tensor",
     "zeros",
     "zeros_like",
@@ -56,7 +51,8 @@ def as_tensor(data: Data, dtype: DTypeLike | None = None) -> Tensor:
     return Tensor(data, False, dtype)
 
 
-def _shape(name: str, size: tuple[Any, ...]) -> Shape:
+def shape_of(name: str, size: tuple[Any, ...]) -> Shape:
+    """Return a shape that was given as separate lengths or as one list, after a check of its size."""
     shape = whole_numbers(name, "size", size)
     for length in shape:
         if length < 0:
@@ -65,27 +61,28 @@ def _shape(name: str, size: tuple[Any, ...]) -> Shape:
     return shape
 
 
-def _leaf(data: Array, requires_grad: bool) -> Tensor:
+def leaf_of(data: Array, requires_grad: bool) -> Tensor:
+    """Return a new leaf with an array."""
     made = tensor_on(data[()] if data.ndim == 0 else data, None)
     return made.requires_grad_() if requires_grad else made
 
 
 def zeros(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Tensor of zeros with the given shape."""
-    return _leaf(np.zeros(_shape("zeros", size), dtype or get_default_dtype()), requires_grad)
+    return leaf_of(np.zeros(shape_of("zeros", size), dtype or get_default_dtype()), requires_grad)
 
 
 def ones(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Tensor of ones with the given shape."""
-    return _leaf(np.ones(_shape("ones", size), dtype or get_default_dtype()), requires_grad)
+    return leaf_of(np.ones(shape_of("ones", size), dtype or get_default_dtype()), requires_grad)
 
 
 @takes(size=WHOLES, fill_value=NUMBER)
 def full(size: Wholes, fill_value: Number, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Tensor of the given shape, filled with one value."""
     size = size if isinstance(size, (list, tuple)) else (size,)
-    return _leaf(
-        np.full(_shape("full", (size,)), fill_value, dtype or (get_default_dtype() if isinstance(fill_value, float) else None)),
+    return leaf_of(
+        np.full(shape_of("full", (size,)), fill_value, dtype or (get_default_dtype() if isinstance(fill_value, float) else None)),
         requires_grad,
     )
 
@@ -93,8 +90,8 @@ def full(size: Wholes, fill_value: Number, *, dtype: DTypeLike | None = None, re
 @takes(n=WHOLE, m=optional(WHOLE))
 def eye(n: int, m: int | None = None, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Matrix of n rows and m columns with ones on the diagonal; m defaults to n."""
-    rows, columns = _shape("eye", (n, n if m is None else m))
-    return _leaf(np.eye(rows, columns, dtype=dtype or get_default_dtype()), requires_grad)
+    rows, columns = shape_of("eye", (n, n if m is None else m))
+    return leaf_of(np.eye(rows, columns, dtype=dtype or get_default_dtype()), requires_grad)
 
 
 @takes(start=NUMBER, end=optional(NUMBER), step=NUMBER)
@@ -117,39 +114,14 @@ def arange(
     if dtype is None and any(isinstance(v, float) for v in (start, end, step)):
         dtype = get_default_dtype()
     numbers: Any = np.arange
-    return _leaf(numbers(start, end, step, dtype), requires_grad)
+    return leaf_of(numbers(start, end, step, dtype), requires_grad)
 
 
 @takes(start=NUMBER, end=NUMBER, steps=WHOLE)
 def linspace(start: Number, end: Number, steps: int, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Evenly spaced numbers from ``start`` to ``end``, both included."""
-    (steps,) = _shape("linspace", (steps,))
-    return _leaf(np.linspace(float(start), float(end), steps, dtype=dtype or get_default_dtype()), requires_grad)
-
-
-_generator: Any = None
-
-
-def manual_seed(seed: int) -> None:
-    """Seed the random number generator of ``rand`` and ``randn``."""
-    global _generator
-    _generator = np.random.default_rng(seed)
-
-
-def _random() -> Any:
-    if _generator is None:
-        manual_seed(0)
-    return _generator
-
-
-def rand(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Return uniform random numbers between 0 and 1, which are the same in every run unless ``manual_seed`` sets another seed."""
-    return _leaf(np.asarray(_random().random(_shape("rand", size))).astype(dtype or get_default_dtype()), requires_grad)
-
-
-def randn(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Return random numbers from the standard normal distribution; see ``rand`` for the seed."""
-    return _leaf(np.asarray(_random().standard_normal(_shape("randn", size))).astype(dtype or get_default_dtype()), requires_grad)
+    (steps,) = shape_of("linspace", (steps,))
+    return leaf_of(np.linspace(float(start), float(end), steps, dtype=dtype or get_default_dtype()), requires_grad)
 
 
 def empty(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
@@ -166,16 +138,6 @@ def full_like(x: Tensor, fill_value: Number, *, dtype: DTypeLike | None = None, 
 def empty_like(x: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """Return a tensor of zeros with the shape and type of ``x``; see ``empty``."""
     return zeros(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
-
-
-def rand_like(x: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a tensor of uniform random numbers between 0 and 1 with the shape and type of ``x``."""
-    return rand(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
-
-
-def randn_like(x: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a tensor of normally distributed random numbers with the shape and type of ``x``."""
-    return randn(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
 
 
 def from_numpy(array: Array) -> Tensor:
@@ -209,14 +171,14 @@ def zeros_like(x: Value, *, dtype: DTypeLike | None = None, requires_grad: bool 
     """Tensor of zeros with the shape and type of ``x``."""
     if not isinstance(x, Tensor):
         return np.zeros_like(x)[()]
-    return _leaf(np.zeros(x.shape, dtype or x.dtype), requires_grad)
+    return leaf_of(np.zeros(x.shape, dtype or x.dtype), requires_grad)
 
 
 def ones_like(x: Value, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Any:
     """Tensor of ones with the shape and type of ``x``."""
     if not isinstance(x, Tensor):
         return np.ones_like(x)[()]
-    return _leaf(np.ones(x.shape, dtype or x.dtype), requires_grad)
+    return leaf_of(np.ones(x.shape, dtype or x.dtype), requires_grad)
 
 
 describe(zeros, parameters=("size",), defaults=(), tensors=(), kinds={"size": WHOLES}, variadic=True)

@@ -27,10 +27,9 @@ from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.operators import IN_PLACE
 from autodiff_cli.language.tree import EFFECTS, STATEMENTS, Syntax, unparse
-from autodiff_cli.ops import creation
 from autodiff_cli.script.display import display
 from autodiff_cli.script.history import History, backward_roots, notes_behind
-from autodiff_cli.script.library import ACTIONS, AS_GIVEN, ATTRIBUTES, DTYPES, METHODS, SETTABLE, SILENT, call, kind_of
+from autodiff_cli.script.library import ACTIONS, AS_GIVEN, ATTRIBUTES, CREATING, DTYPES, METHODS, SETTABLE, SILENT, call, kind_of
 from autodiff_cli.script.statements import Statement, read
 from autodiff_cli.suggest import suggestion
 
@@ -277,7 +276,7 @@ class Interpreter(Machine):
         raise UnknownName(f"{described(thing)} has no method '{name}'", span=node.children[1].span, hint=hint)
 
     def _act(self, name: str, given: list[Any], named: dict[str, Any]) -> Any:
-        if name not in creation.__all__:
+        if name not in CREATING:
             return call(name, ACTIONS[name], given, named, self._argument)
         if name in ("tensor", "as_tensor") and given and isinstance(given[0], list):
             given = [_values(given[0]), *given[1:]]

@@ -18,13 +18,31 @@ from autodiff_cli.autograd.tensor import Tensor, Variable
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError
 from autodiff_cli.evaluation.coercion import DTYPES as NAMES
 from autodiff_cli.evaluation.coercion import refused
-from autodiff_cli.ops import creation, inplace
+from autodiff_cli.ops import creation, inplace, random_numbers
 from autodiff_cli.suggest import suggestion
 
 Action = Callable[..., Any]
 
-ACTIONS: dict[str, Action] = {
+_RANDOM = (
+    "manual_seed",
+    "rand",
+    "randn",
+    "rand_like",
+    "randn_like",
+    "randint",
+    "randperm",
+    "normal",
+    "bernoulli",
+    "multinomial",
+    "poisson",
+)
+CREATING: dict[str, Action] = {
     **{name: getattr(creation, name) for name in creation.__all__},
+    **{name: getattr(random_numbers, name) for name in _RANDOM},
+}
+"""The functions that create tensors."""
+ACTIONS: dict[str, Action] = {
+    **CREATING,
     **{
         f.__name__: f
         for f in (reverse_mode.grad, reverse_mode.backward, gradient_check.gradcheck, gradient_check.gradgradcheck, Variable)
@@ -53,7 +71,13 @@ ATTRIBUTES: dict[type, tuple[str, ...]] = {
 SETTABLE = ("grad", "requires_grad", "data")
 """The tensor attributes that a program may set."""
 DTYPES = {name: np.dtype(name) for name in NAMES}
-AS_GIVEN = ("manual_seed", "as_tensor", "from_numpy", "is_tensor", *(n for n in creation.__all__ if n.endswith("_like")))
+AS_GIVEN = (
+    "as_tensor",
+    "from_numpy",
+    "is_tensor",
+    *(set(_RANDOM) - {"rand", "randn"}),
+    *(n for n in CREATING if n.endswith("_like")),
+)
 """Creation functions whose results do not have the type of the program."""
 SILENT = ("backward", "retain_grad", "remove", "manual_seed", "set_grad_enabled", "set_default_dtype")
 """Functions and methods whose results are not shown."""

@@ -1,0 +1,113 @@
+"""Initial values of parameters, as in ``torch.nn.init``: each function changes a tensor in place, unrecorded, and returns it."""
+
+from __future__ import annotations
+
+import math
+
+from autodiff_cli.autograd.modes import no_grad
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError
+from autodiff_cli.ops.creation import eye
+from autodiff_cli.ops.random_numbers import Generator
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Draw the elements from the uniform distribution from ``a`` to ``b``."""
+    with no_grad():
+        return tensor.uniform_(a, b, generator=generator)  # type: ignore[no-any-return]
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Draw the elements from a normal distribution."""
+    with no_grad():
+        return tensor.normal_(mean, std, generator=generator)  # type: ignore[no-any-return]
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Set all elements to one number."""
+    with no_grad():
+        return tensor.fill_(val)  # type: ignore[no-any-return]
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Set all elements to 1."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Set all elements to 0."""
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """Set a matrix to the identity.
+
+    Raises:
+        ArgumentError: if the tensor is not a matrix.
+    """
+    if tensor.ndim != 2:
+        raise ArgumentError("Only tensors with 2 dimensions are supported")
+    with no_grad():
+        return tensor.copy_(eye(*tensor.shape))  # type: ignore[no-any-return]
+
+
+_GAINS = {"relu": math.sqrt(2.0), "tanh": 5.0 / 3, "selu": 3.0 / 4}
+_UNIT = ("linear", "sigmoid", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """Return the factor of the standard deviation for weights before a nonlinear function.
+
+    Args:
+        nonlinearity: the name of the function.
+        param: the negative slope of ``leaky_relu``, 0.01 if left out.
+
+    Raises:
+        ArgumentError: if the function is unknown.
+    """
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
+    if nonlinearity in _UNIT:
+        return 1.0
+    if nonlinearity not in _GAINS:
+        raise ArgumentError(f"Unsupported nonlinearity {nonlinearity}", hint=f"use leaky_relu, {', '.join((*_GAINS, *_UNIT[:2]))}")
+    return _GAINS[nonlinearity]
+
+
+def _fans(tensor: Tensor) -> tuple[int, int]:
+    if tensor.ndim < 2:
+        raise ArgumentError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    field = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * field, tensor.shape[0] * field
+
+
+def _fan(tensor: Tensor, mode: str) -> int:
+    if mode.lower() not in ("fan_in", "fan_out"):
+        raise ArgumentError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    return _fans(tensor)[mode.lower() == "fan_out"]
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Draw the elements uniformly, with the variance ``2*gain**2/(inputs + outputs)``."""
+    bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Draw the elements from a normal distribution with the variance ``2*gain**2/(inputs + outputs)``."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
+
+
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
+) -> Tensor:
+    """Draw the elements uniformly, with the variance ``gain**2/inputs``."""
+    bound = calculate_gain(nonlinearity, a) * math.sqrt(3.0 / _fan(tensor, mode))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
+) -> Tensor:
+    """Draw the elements from a normal distribution with the variance ``gain**2/inputs``."""
+    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)

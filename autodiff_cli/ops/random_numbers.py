@@ -1,0 +1,489 @@
+"""Random numbers: generators, random tensors, and in-place methods that draw the elements of a tensor.
+
+The numbers are those of NumPy's PCG64, which differ from PyTorch's for the same seed.  As in PyTorch, they do not depend on the
+parameters of their distribution for differentiation: the derivative of ``normal(mean, std)`` with respect to ``mean`` is 0.
+For derivatives with respect to parameters, write ``mean + std*randn(n)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array, DType, DTypeLike, as_dtype, get_default_dtype
+from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, TENSOR, WHOLE, takes
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.primitive import TensorFunction
+from autodiff_cli.autograd.primitives.types import Number, Shape, Value, Wholes, array_of
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
+from autodiff_cli.limits import check_size
+from autodiff_cli.ops.creation import leaf_of, shape_of, zeros_like
+from autodiff_cli.ops.inplace import change
+
+__all__ = [
+    "Generator",
+    "bernoulli",
+    "default_generator",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "multinomial",
+    "normal",
+    "poisson",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+    "seed",
+    "set_rng_state",
+]
+
+declare = Declarations(__name__)
+
+_WORD = (1 << 64) - 1
+
+
+class Generator:
+    """A source of random numbers with a state of its own, as ``torch.Generator``.
+
+    Args:
+        device: ``'cpu'``, the only device.
+    """
+
+    __slots__ = ("_drawing", "_seed")
+
+    def __init__(self, device: object = "cpu") -> None:
+        if str(device) != "cpu":
+            raise GraphError(
+                f"a generator for the device '{device}' does not exist", hint="autodiff computes with NumPy on the processor"
+            )
+        self._seed = 0
+        self._drawing: np.random.Generator | None = None
+
+    @property
+    def numpy(self) -> np.random.Generator:
+        """NumPy's generator, which is seeded with 0 at first."""
+        if self._drawing is None:
+            self._drawing = np.random.default_rng(self._seed)
+        return self._drawing
+
+    @property
+    def device(self) -> str:
+        """The device of the generator."""
+        return "cpu"
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start again from a seed, a whole number of at most 64 bits, and return the generator."""
+        number = int(seed)
+        if not -(1 << 63) <= number <= _WORD:
+            raise ArgumentError("Overflow when unpacking long long", hint="use a seed of at most 64 bits")
+        self._seed = number & _WORD
+        self._drawing = None
+        return self
+
+    def initial_seed(self) -> int:
+        """Return the last seed."""
+        return self._seed
+
+    def seed(self) -> int:
+        """Start again from a seed that is different in every run, and return it."""
+        self.manual_seed(int(np.random.SeedSequence().entropy) & _WORD)  # type: ignore[arg-type]
+        return self._seed
+
+    def get_state(self) -> Tensor:
+        """Return the state as a tensor of whole numbers."""
+        state: Any = self.numpy.bit_generator.state
+        words = [self._seed, state["has_uint32"], state["uinteger"]]
+        for number in (state["state"]["state"], state["state"]["inc"]):
+            words += [number & _WORD, number >> 64]
+        return tensor_on(np.array(words, np.uint64).view(np.int64))
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Continue from a state that ``get_state`` returned, and return the generator."""
+        if not isinstance(new_state, Tensor) or new_state._data.dtype != np.int64 or new_state.shape != (7,):
+            raise ArgumentError("RNG state must be a tensor that get_state() returned")
+        seed, has, rest, *words = new_state._data.view(np.uint64).tolist()
+        drawing = np.random.default_rng(0)
+        drawing.bit_generator.state = {
+            "bit_generator": "PCG64",
+            "state": {"state": words[0] | words[1] << 64, "inc": words[2] | words[3] << 64},
+            "has_uint32": has,
+            "uinteger": rest,
+        }
+        self._seed, self._drawing = seed, drawing
+        return self
+
+    def clone_state(self) -> Generator:
+        """Return another generator in the same state."""
+        return Generator().set_state(self.get_state())
+
+
+default_generator = Generator()
+"""The generator of functions that are not given one; its numbers are the same in every run until it is given another seed."""
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the default generator and return it."""
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Give the default generator a seed that is different in every run, and return the seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """Return the seed of the default generator."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """Return the state of the default generator."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Set the state of the default generator."""
+    default_generator.set_state(new_state)
+
+
+def drawing(name: str, generator: Generator | None) -> np.random.Generator:
+    """Return NumPy's generator of the generator that a function was given."""
+    if generator is None:
+        return default_generator.numpy
+    if not isinstance(generator, Generator):
+        raise ArgumentError(f"{name}: 'generator' must be a Generator, not {type(generator).__name__}")
+    return generator.numpy
+
+
+def _floating(name: str, dtype: DTypeLike | None) -> DType:
+    found = get_default_dtype() if dtype is None else as_dtype(dtype)
+    if found.kind != "f":
+        raise DtypeError(f'"{name}" not implemented for {found}', hint="use float64 or float32")
+    return found
+
+
+# Random tensors
+
+
+def rand(*size: Wholes, generator: Generator | None = None, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+    """Return uniform random numbers from 0 to 1, which are the same in every run unless ``manual_seed`` sets another seed."""
+    kind = _floating("rand", dtype)
+    return leaf_of(np.asarray(drawing("rand", generator).random(shape_of("rand", size))).astype(kind), requires_grad)
+
+
+def randn(*size: Wholes, generator: Generator | None = None, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+    """Return random numbers from the standard normal distribution; see ``rand`` for the seed."""
+    kind = _floating("randn", dtype)
+    return leaf_of(np.asarray(drawing("randn", generator).standard_normal(shape_of("randn", size))).astype(kind), requires_grad)
+
+
+def randint(
+    low: int,
+    high: int | Wholes | None = None,
+    size: Wholes | None = None,
+    *,
+    generator: Generator | None = None,
+    dtype: DTypeLike | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return random whole numbers from ``low`` to ``high - 1``; ``randint(high, size)`` starts at 0.
+
+    Raises:
+        ArgumentError: if there is no number in the range, or the size is missing.
+    """
+    if size is None and isinstance(high, (list, tuple)):
+        low, high, size = 0, low, high
+    if size is None or high is None or isinstance(high, (list, tuple)):
+        raise ArgumentError(
+            "randint takes high and a size, or low, high and a size", hint="for three numbers from 0 to 9: randint(10, (3,))"
+        )
+    shape = shape_of("randint", (size,))
+    first, last = _range("random_", WHOLE(low, "randint", "low"), WHOLE(high, "randint", "high"))
+    values = drawing("randint", generator).integers(first, last, shape)
+    return leaf_of(np.asarray(values).astype(np.int64 if dtype is None else as_dtype(dtype)), requires_grad)
+
+
+def randint_like(
+    x: Tensor, low: int, high: int | None = None, *, generator: Generator | None = None, dtype: DTypeLike | None = None
+) -> Tensor:
+    """Return random whole numbers with the shape and type of ``x``; see ``randint``."""
+    low, high = (0, low) if high is None else (low, high)
+    return randint(low, high, tuple(x.shape), generator=generator, dtype=x._data.dtype if dtype is None else dtype)
+
+
+def _range(name: str, low: int, high: int) -> tuple[int, int]:
+    if low >= high:
+        raise GraphError(f"{name} expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return low, high
+
+
+def randperm(n: int, *, generator: Generator | None = None, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+    """Return the whole numbers from 0 to ``n - 1`` in random order."""
+    (count,) = shape_of("randperm", (n,))
+    values = drawing("randperm", generator).permutation(count)
+    return leaf_of(values.astype(np.int64 if dtype is None else as_dtype(dtype)), requires_grad)
+
+
+def rand_like(
+    x: Tensor, *, generator: Generator | None = None, dtype: DTypeLike | None = None, requires_grad: bool = False
+) -> Tensor:
+    """Return a tensor of uniform random numbers between 0 and 1 with the shape and type of ``x``."""
+    kind = x._data.dtype if dtype is None else dtype
+    return rand(tuple(x.shape), generator=generator, dtype=kind, requires_grad=requires_grad)
+
+
+def randn_like(
+    x: Tensor, *, generator: Generator | None = None, dtype: DTypeLike | None = None, requires_grad: bool = False
+) -> Tensor:
+    """Return a tensor of normally distributed random numbers with the shape and type of ``x``."""
+    kind = x._data.dtype if dtype is None else dtype
+    return randn(tuple(x.shape), generator=generator, dtype=kind, requires_grad=requires_grad)
+
+
+# Samples of distributions whose parameters are tensors: they have a node, as in PyTorch, whose cotangents are 0.
+
+
+def _zero(g: Value) -> Any:
+    return zeros_like(g)
+
+
+def _sample_of(name: str, parameters: tuple[str, ...], node: str) -> TensorFunction:
+    """Return a function of the parameters of a distribution that returns given values."""
+    forward: Callable[..., Any] = lambda *args: args[-1]  # noqa: E731
+    return declare(
+        name, forward, dict.fromkeys(parameters, _zero), statics={"values": None}, series="fixed", node=node, public=False
+    )
+
+
+_OF_MEAN = _sample_of("normal_of_mean", ("mean",), "NormalBackward1")
+_OF_STD = _sample_of("normal_of_std", ("std",), "NormalBackward2")
+_OF_BOTH = _sample_of("normal_of_both", ("mean", "std"), "NormalBackward3")
+_BERNOULLI = _sample_of("bernoulli", ("x",), "BernoulliBackward0")
+_POISSON = _sample_of("poisson", ("x",), "PoissonBackward0")
+
+
+def normal(
+    mean: Value | Number,
+    std: Value | Number = 1.0,
+    size: Wholes | None = None,
+    *,
+    generator: Generator | None = None,
+    dtype: DTypeLike | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return normally distributed random numbers; ``mean`` and ``std`` are tensors, or numbers with a ``size``.
+
+    The derivatives with respect to tensors are 0, as in PyTorch.
+
+    Raises:
+        ArgumentError: if both are numbers and ``size`` is missing.
+        GraphError: if ``std`` is negative.
+    """
+    random = drawing("normal", generator)
+    with_mean, with_std = isinstance(mean, Tensor), isinstance(std, Tensor)
+    if not with_mean and not with_std:
+        if size is None:
+            raise ArgumentError("normal takes two numbers and a size, or tensors", hint="for three numbers: normal(0, 1, (3,))")
+        low, wide = NUMBER(mean, "normal", "mean"), _nonnegative(NUMBER(std, "normal", "std"))
+        values = np.asarray(random.standard_normal(shape_of("normal", (size,)))) * wide + low
+        return leaf_of(values.astype(_floating("normal", dtype)), requires_grad)
+    a, b = array_of(TENSOR(mean, "normal", "mean")), array_of(TENSOR(std, "normal", "std"))
+    for each in (mean, std):
+        if isinstance(each, Tensor):
+            _floating("normal_kernel_cpu", each._data.dtype)
+    if np.any(b < 0):
+        raise GraphError(
+            "normal expects all elements of std >= 0.0" if with_std else f"normal expects std >= 0.0, but found std {std}"
+        )
+    shape = _broadcast(a, b)
+    kind = np.result_type(*[each._data.dtype for each in (mean, std) if isinstance(each, Tensor)])
+    values = np.asarray(random.standard_normal(shape) * b + a).astype(kind)[()]
+    if with_mean and with_std:
+        return _OF_BOTH(mean, std, values)  # type: ignore[no-any-return]
+    return _OF_MEAN(mean, values) if with_mean else _OF_STD(std, values)  # type: ignore[no-any-return]
+
+
+def _nonnegative(std: Number) -> Number:
+    if std < 0:
+        raise GraphError(f"normal expects std >= 0.0, but found std {std}")
+    return std
+
+
+def _broadcast(a: Array, b: Array) -> Shape:
+    try:
+        return np.broadcast_shapes(np.shape(a), np.shape(b))
+    except ValueError:
+        raise ShapeError(f"normal: the shapes {list(np.shape(a))} and {list(np.shape(b))} cannot be broadcast together") from None
+
+
+def _probabilities(p: Array) -> Array:
+    if not np.all((p >= 0) & (p <= 1)):
+        raise GraphError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.", hint="give probabilities from 0 to 1")
+    return p
+
+
+def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
+    """Return 1 with the probability that an element of ``x`` gives, else 0; with ``p``, ``x`` gives the shape only."""
+    random = drawing("bernoulli", generator)
+    kind = x._data.dtype
+    if p is None:
+        _floating("bernoulli_tensor_cpu_p_", kind)
+    chances = _probabilities(np.asarray(x._data if p is None else float(p)))
+    values = (
+        (random.random(tuple(x.shape)) < chances).astype(kind)
+        if x.shape
+        else np.asarray(random.random() < chances).astype(kind)[()]
+    )
+    return _BERNOULLI(x, values)  # type: ignore[no-any-return]
+
+
+def poisson(x: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Return random numbers from the Poisson distributions with the rates ``x``."""
+    rates = np.asarray(x._data)
+    _floating("poisson_cpu", rates.dtype)
+    if not np.all(rates >= 0):
+        raise GraphError("invalid Poisson rate, expected rate to be non-negative")
+    return _POISSON(x, np.asarray(drawing("poisson", generator).poisson(rates)).astype(rates.dtype)[()])  # type: ignore[no-any-return]
+
+
+@takes(num_samples=WHOLE, replacement=FLAG)
+def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
+    """Return positions drawn with the weights ``x``, a vector or the rows of a matrix.
+
+    Raises:
+        GraphError: if a weight is negative or not finite, all are 0, or too few are positive for ``num_samples`` different
+            positions.
+    """
+    weights = np.asarray(x._data if isinstance(x, Tensor) else x)
+    if weights.ndim not in (1, 2):
+        raise ShapeError("prob_dist must be 1 or 2 dim")
+    _floating("multinomial", weights.dtype)
+    if num_samples <= 0:
+        raise GraphError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > weights.shape[-1]:
+        raise GraphError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if not np.all(np.isfinite(weights) & (weights >= 0)):
+        raise GraphError("probability tensor contains either `inf`, `nan` or element < 0")
+    if not np.all(weights.sum(-1) > 0):
+        raise GraphError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if not replacement and np.any(np.count_nonzero(weights, -1) < num_samples):
+        raise GraphError("invalid multinomial distribution (with replacement=False, not enough non-negative category to sample)")
+    random = drawing("multinomial", generator)
+    rows = np.atleast_2d(weights).astype(np.float64)
+    check_size((len(rows), num_samples))
+    if replacement:
+        ends = np.cumsum(rows, -1)
+        drawn = random.random((len(rows), num_samples)) * ends[:, -1:]
+        found = np.stack([np.searchsorted(end, one, side="right") for end, one in zip(ends, drawn, strict=True)])
+    else:
+        # Waiting times with the weights as rates: the order of arrival is the order of draws without replacement.
+        with np.errstate(divide="ignore"):
+            found = np.argsort(random.standard_exponential(rows.shape) / rows, -1)[:, :num_samples]
+    return tensor_on((found if weights.ndim == 2 else found[0]).astype(np.int64))
+
+
+# In-place methods
+
+
+def _filled(node: str) -> TensorFunction:
+    return _sample_of(f"{node.partition('Backward')[0].lower()}_values", ("x",), node)
+
+
+_IN_PLACE = {
+    name: _filled(f"{node}Backward{number}")
+    for name, node, number in (
+        ("uniform_", "Uniform", 0),
+        ("normal_", "Normal", 0),
+        ("bernoulli_", "Bernoulli", 2),
+        ("exponential_", "Exponential", 0),
+        ("geometric_", "Geometric", 0),
+        ("cauchy_", "Cauchy", 0),
+        ("log_normal_", "LogNormal", 0),
+        ("random_", "Random", 2),
+    )
+}
+_WITH_PROBABILITIES = _sample_of("bernoulli_with", ("x", "p"), "BernoulliBackward1")
+
+
+def _put(
+    self: Tensor, name: str, draw: Callable[[np.random.Generator, Shape], Any], generator: Generator | None, whole: bool = False
+) -> Tensor:
+    kind = self._data.dtype
+    if not whole:
+        _floating(name, kind)
+    random = drawing(name, generator)
+    return change(self, lambda old: _IN_PLACE[name](old, np.asarray(draw(random, tuple(old.shape))).astype(kind)[()]))
+
+
+def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Draw all elements from the uniform distribution from ``a`` to ``b``, in place."""
+    if a > b:
+        raise GraphError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
+    return _put(self, "uniform_", lambda random, shape: random.random(shape) * (b - a) + a, generator)
+
+
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Draw all elements from a normal distribution, in place."""
+    _nonnegative(std)
+    return _put(self, "normal_", lambda random, shape: random.standard_normal(shape) * std + mean, generator)
+
+
+def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
+    """Draw all elements as exponentials of normally distributed numbers, in place."""
+    if not std > 0:
+        raise GraphError(f"log_normal_ expects std > 0.0, but found std={std}")
+    return _put(self, "log_normal_", lambda random, shape: np.exp(random.standard_normal(shape) * std + mean), generator)
+
+
+def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Draw all elements from a Cauchy distribution, in place."""
+    if not sigma > 0:
+        raise GraphError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    return _put(self, "cauchy_", lambda random, shape: random.standard_cauchy(shape) * sigma + median, generator)
+
+
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Draw all elements from the exponential distribution with the rate ``lambd``, in place."""
+    if not lambd > 0:
+        raise GraphError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    return _put(self, "exponential_", lambda random, shape: random.standard_exponential(shape) / lambd, generator)
+
+
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Draw all elements as the number of trials up to the first success with probability ``p``, in place."""
+    if not 0 < p < 1:
+        raise GraphError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    return _put(self, "geometric_", lambda random, shape: random.geometric(p, shape), generator, True)
+
+
+def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Set each element to 1 with probability ``p``, else to 0, in place."""
+    if isinstance(p, Tensor):
+        random, chances = drawing("bernoulli_", generator), _probabilities(np.asarray(p._data))
+        values = np.asarray(random.random(tuple(self.shape)) < chances).astype(self._data.dtype)[()]
+        return change(self, lambda old: _WITH_PROBABILITIES(old, p, values))
+    if not 0 <= p <= 1:
+        raise GraphError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return _put(self, "bernoulli_", lambda random, shape: random.random(shape) < p, generator, True)
+
+
+def random_(self: Tensor, low: int | None = None, high: int | None = None, *, generator: Generator | None = None) -> Tensor:
+    """Draw all elements as whole numbers from ``low`` to ``high - 1`` in place; a single bound is ``high``."""
+    kind = self._data.dtype
+    if low is None:
+        bounds = 0, 2 if kind.kind == "b" else 2 ** np.finfo(kind).nmant * 2 + 1 if kind.kind == "f" else int(np.iinfo(kind).max)
+    else:
+        bounds = _range("random_", *((0, low) if high is None else (low, high)))
+    return _put(self, "random_", lambda random, shape: random.integers(*bounds, shape), generator, True)
+
+
+_METHODS: tuple[Any, ...] = (uniform_, normal_, log_normal_, cauchy_, exponential_, geometric_, bernoulli_, random_)
+for _method in (*_METHODS, bernoulli, multinomial):
+    setattr(Tensor, _method.__name__, _method)

@@ -1,0 +1,13 @@
+"""The counterpart of ``torch.optim``: stochastic gradient descent, Adam and AdamW."""
+
+from typing import NoReturn
+
+from autodiff_cli.framework import missing
+from autodiff_cli.optim.adam import Adam as Adam
+from autodiff_cli.optim.adam import AdamW as AdamW
+from autodiff_cli.optim.optimizer import Optimizer as Optimizer
+from autodiff_cli.optim.sgd import SGD as SGD
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise missing(__name__, name)

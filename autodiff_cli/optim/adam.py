@@ -1,0 +1,129 @@
+"""Adam, and AdamW, whose weight decay does not pass through the moments."""
+
+from __future__ import annotations
+
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError
+from autodiff_cli.ops.comparison import maximum
+from autodiff_cli.ops.creation import tensor as new_tensor
+from autodiff_cli.ops.creation import zeros_like
+from autodiff_cli.ops.elementary import sqrt
+from autodiff_cli.optim.optimizer import Group, Optimizer, Parameters, State, checked_rate
+
+
+class Adam(Optimizer):
+    """Adam: the step is the mean of the gradients over the root of the mean of their squares, both corrected for their start.
+
+    Args:
+        params: see ``Optimizer``.
+        lr: the learning rate, a number or a tensor.
+        betas: the shares of the previous means of the gradients and of their squares.
+        eps: the number that is added to the root.
+        weight_decay: the factor of the parameter that is added to its gradient.
+        amsgrad: whether the largest mean of squares so far is used.
+        foreach, capturable, fused: accepted for PyTorch's programs, and without effect.
+        maximize: whether to go up instead of down.
+        differentiable: whether the step is recorded.
+        decoupled_weight_decay: whether the parameter is multiplied by ``1 - lr*weight_decay`` instead, as in AdamW.
+
+    Raises:
+        ArgumentError: if an option is out of its range.
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        checked_rate(lr)
+        if not eps >= 0:
+            raise ArgumentError(f"Invalid epsilon value: {eps}")
+        for i, beta in enumerate(betas):
+            if not 0 <= beta < 1:
+                raise ArgumentError(f"Invalid beta parameter at index {i}: {beta}")
+        if not weight_decay >= 0:
+            raise ArgumentError(f"Invalid weight_decay value: {weight_decay}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+                "fused": fused,
+                "decoupled_weight_decay": decoupled_weight_decay,
+            },
+        )
+
+    def updated(self, tensor: Tensor, grad: Tensor, state: State, group: Group) -> Tensor:
+        """Return the parameter after one step; see ``Optimizer.updated``."""
+        if not state:
+            state["step"] = new_tensor(0.0)
+            state["exp_avg"], state["exp_avg_sq"] = zeros_like(tensor), zeros_like(tensor)
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = zeros_like(tensor)
+        lr, (beta1, beta2) = group["lr"], group["betas"]
+        if group["weight_decay"]:
+            if group["decoupled_weight_decay"]:
+                tensor = tensor * (1 - lr * group["weight_decay"])
+            else:
+                grad = grad + tensor * group["weight_decay"]
+        state["step"] = state["step"] + 1
+        step = state["step"].item()
+        mean = state["exp_avg"] = state["exp_avg"] + (grad - state["exp_avg"]) * (1 - beta1)
+        square = state["exp_avg_sq"] = state["exp_avg_sq"] * beta2 + grad * grad * (1 - beta2)
+        if group["amsgrad"]:
+            square = state["max_exp_avg_sq"] = maximum(state["max_exp_avg_sq"], square)
+        root = sqrt(square) / (1 - beta2**step) ** 0.5 + group["eps"]
+        made: Tensor = tensor - mean / root * (lr / (1 - beta1**step))
+        return made
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay; the options are those of ``Adam``."""
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )

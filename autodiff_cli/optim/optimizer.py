@@ -1,0 +1,182 @@
+"""The base class of optimizers: groups of parameters with their options, and the state of each parameter.
+
+An optimizer computes the new values with ordinary tensor functions and copies them into the parameters.  With the option
+``differentiable``, these functions are recorded, so the new values can be differentiated with respect to the gradients.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from typing import Any
+
+from autodiff_cli.autograd.modes import enable_grad, no_grad, set_grad_enabled
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError, type_name
+from autodiff_cli.ops.creation import zeros_like
+
+Group = dict[str, Any]
+"""A group of parameters: its options by name, and its tensors under ``params``."""
+State = dict[str, Any]
+"""What an optimizer keeps about one parameter from step to step, such as ``exp_avg``."""
+Parameters = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[Group]
+
+
+class Optimizer:
+    """A method that changes parameters in place, step by step, by their gradients.
+
+    A subclass defines ``updated``; a subclass written for PyTorch may define ``step`` instead.
+
+    Args:
+        params: leaf tensors, pairs of names and tensors, or dictionaries with the tensors under ``params`` and with options
+            that differ from the defaults.
+        defaults: the options of groups that do not give them.
+
+    Raises:
+        ArgumentError: if there are no parameters, or a parameter is not a leaf, or occurs twice.
+    """
+
+    def __init__(self, params: Parameters, defaults: Mapping[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise ArgumentError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.FloatTensor",
+                hint="put the tensor into a list",
+            )
+        self.defaults: Group = dict(defaults)
+        self.state: defaultdict[Tensor, State] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        given: list[Any] = list(params)
+        if not given:
+            raise ArgumentError("optimizer got an empty parameter list")
+        for group in given if isinstance(given[0], dict) else [{"params": given}]:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add a group of parameters, whose missing options are the defaults.
+
+        Raises:
+            ArgumentError: if a parameter is not a leaf, or already belongs to a group.
+        """
+        if not isinstance(param_group, dict):
+            raise ArgumentError(f"param_group must be a dict, but got {type(param_group)}")
+        given = param_group["params"]
+        if isinstance(given, (set, frozenset)):
+            raise ArgumentError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
+                "change between runs. Please use a list instead."
+            )
+        tensors = [given] if isinstance(given, Tensor) else list(given)
+        group = dict(param_group)
+        if tensors and all(isinstance(one, tuple) for one in tensors):
+            group["param_names"] = [name for name, _ in tensors]
+            tensors = [tensor for _, tensor in tensors]
+        for tensor in tensors:
+            if not isinstance(tensor, Tensor):
+                raise ArgumentError(f"optimizer can only optimize Tensors, but one of the params is {type_name(tensor)}")
+            if not (group.get("differentiable", self.defaults.get("differentiable")) or tensor.is_leaf or tensor.retains_grad):
+                raise ArgumentError("can't optimize a non-leaf Tensor", hint="call detach().requires_grad_() on it first")
+        group["params"] = tensors
+        for name, default in self.defaults.items():
+            group.setdefault(name, default)
+        known = {id(tensor) for other in self.param_groups for tensor in other["params"]}
+        if known & {id(tensor) for tensor in tensors}:
+            raise ArgumentError("some parameters appear in more than one parameter group")
+        self.param_groups.append(group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Reset the gradients of all parameters: to ``None``, or to zeros."""
+        for group in self.param_groups:
+            for tensor in group["params"]:
+                if tensor.grad is not None:
+                    tensor.grad = None if set_to_none else zeros_like(tensor.grad)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change each parameter that has a gradient, once.
+
+        Args:
+            closure: a function that computes the loss and the gradients anew.
+
+        Returns:
+            The result of ``closure``, or ``None`` without a closure.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            with set_grad_enabled(bool(group.get("differentiable"))):
+                for tensor in group["params"]:
+                    if tensor.grad is not None:
+                        slope = -tensor.grad if group.get("maximize") else tensor.grad
+                        tensor.copy_(self.updated(tensor, slope, self.state[tensor], group))
+        return loss
+
+    def updated(self, tensor: Tensor, grad: Tensor, state: State, group: Group) -> Tensor:
+        """Return the new values of a parameter, and change its state.
+
+        Args:
+            tensor: the parameter.
+            grad: its gradient, negated if the group is maximized.
+            state: the state of the parameter, which is empty at the first step.
+            group: the group of the parameter with its options.
+        """
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state and the options as plain dictionaries, in which each parameter is replaced by its number."""
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            for tensor in group["params"]:
+                numbers.setdefault(id(tensor), len(numbers))
+            plain = {name: value for name, value in group.items() if name != "params"}
+            groups.append({**plain, "params": [numbers[id(tensor)] for tensor in group["params"]]})
+        return {"state": {numbers[id(tensor)]: state for tensor, state in self.state.items()}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Take over the state and the options of another optimizer of the same parameters, from its ``state_dict()``.
+
+        Raises:
+            ArgumentError: if the groups differ in number or in size.
+        """
+        given = deepcopy(state_dict["param_groups"])
+        if len(given) != len(self.param_groups):
+            raise ArgumentError("loaded state dict has a different number of parameter groups")
+        if any(len(new["params"]) != len(old["params"]) for new, old in zip(given, self.param_groups, strict=True)):
+            raise ArgumentError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+        tensors: dict[object, Tensor] = {}
+        for new, old in zip(given, self.param_groups, strict=True):
+            tensors.update(zip(new["params"], old["params"], strict=True))
+            new["params"] = old["params"]
+        state: defaultdict[Any, State] = defaultdict(dict)
+        for number, values in state_dict["state"].items():
+            state[tensors.get(number, number)] = {name: _copied(value) for name, value in values.items()}
+        self.state, self.param_groups = state, given
+        for group in self.param_groups:
+            for name, default in self.defaults.items():
+                group.setdefault(name, default)
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
+        return "\n".join([*lines, ")"])
+
+
+def _copied(value: Any) -> Any:
+    with no_grad():
+        return value.clone() if isinstance(value, Tensor) else deepcopy(value)
+
+
+def checked_rate(lr: float | Tensor) -> None:
+    """Check a learning rate, which is a number or a tensor with one element.
+
+    Raises:
+        ArgumentError: if it is negative or has several elements.
+    """
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ArgumentError("Tensor lr must be 1-element")
+    if not lr >= 0:
+        raise ArgumentError(f"Invalid learning rate: {lr}")
