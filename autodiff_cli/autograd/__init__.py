@@ -2,6 +2,7 @@
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from autodiff_cli.autograd import forward_ad as forward_ad
     from autodiff_cli.autograd import function as function
     from autodiff_cli.autograd import functional as functional
     from autodiff_cli.autograd import graph as graph
@@ -9,4 +10,4 @@ if TYPE_CHECKING:
 else:
     from autodiff_cli.lazy import attach
 
-    __getattr__, __dir__ = attach(__name__, "autodiff_cli.autograd.public_names", ("function", "functional", "graph"))
+    __getattr__, __dir__ = attach(__name__, "autodiff_cli.autograd.public_names", ("forward_ad", "function", "functional", "graph"))

@@ -120,10 +120,14 @@ _PRECISION, _THRESHOLD, _EDGE, _WIDTH = 4, 1000, 3, 80
 _INDENT = len("tensor(")
 
 
-def tensor_repr(tensor: Tensor) -> str:
+def tensor_repr(tensor: Tensor, *more: str) -> str:
     """Return the text of a tensor, such as ``tensor(4.8283, grad_fn=<LogBackward0>)``.
 
     Numbers have four digits after the decimal point, and only the ends of long dimensions are shown.
+
+    Args:
+        tensor: the tensor.
+        more: further properties, which are printed last.
     """
     data = np.asarray(tensor._data)
     suffixes = []
@@ -135,6 +139,7 @@ def tensor_repr(tensor: Tensor) -> str:
         suffixes.append(f"grad_fn=<{tensor._edge[0].name()}>")
     elif tensor._requires_grad:
         suffixes.append("requires_grad=True")
+    suffixes += more
     summarized = data.size > _THRESHOLD
     body = "[]" if data.size == 0 else _nested(data, _INDENT, *_formatter(_ends(data) if summarized else data), summarized)
     text = f"tensor({body}"

@@ -46,11 +46,15 @@ class Tensor(TensorValues):
         dtype: float64, float32, int64 or bool; derived from ``data`` if left out.
     """
 
-    __slots__ = ("__weakref__", "_edge", "_extra", "_requires_grad")
+    # ``_forward`` is set only in instances of ``forward_ad.dual.Dual``.  It is a slot of this class, so that an in-place change
+    # can make a dual tensor of a tensor by an assignment to ``__class__``.
+    __slots__ = ("__weakref__", "_edge", "_extra", "_forward", "_requires_grad")
 
     _requires_grad: bool
     _edge: Edge | None
     _extra: Extra | None
+    _forward: Any
+    """Of a dual tensor: its tangent, its level, and its primal if that is an instance of a transformation with a lower level."""
 
     _level: int = 0
     """The depth of the transformation that an instance of a subclass belongs to; the highest level is applied first."""

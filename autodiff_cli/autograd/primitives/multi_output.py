@@ -59,6 +59,7 @@ class MultiOutput(NamedTuple):
 
     Attributes:
         function: the public function.
+        parameters: the names of all parameters.
         results: the names of the results; empty if the function returns a plain tuple.
         constant: the names of the results that are not differentiable.
         wanted: the names of the parameters of the VJP rule, without the first.
@@ -67,6 +68,7 @@ class MultiOutput(NamedTuple):
 
     name: str
     function: TensorFunction
+    parameters: tuple[str, ...]
     forward: Callable[..., Sequence[Array]]
     vjp: VjpRule
     results: Sequence[str]
@@ -155,7 +157,7 @@ def multi_output(
             if differentiable[i]:
                 tensor._edge, tensor._requires_grad = (made, i), True
 
-    operation = MultiOutput(name, function, forward, vjp, results, constant, wanted, view)
+    operation = MultiOutput(name, function, parameters, forward, vjp, results, constant, wanted, view)
     return function
 
 

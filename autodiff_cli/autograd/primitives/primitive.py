@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -92,6 +93,12 @@ class Primitive:
 
 PRIMITIVES: dict[TensorFunction, Primitive] = {}
 """The primitive of each declared function."""
+
+
+next_level = itertools.count(1).__next__
+"""Return the level of a new transformation (forward mode, vmap).
+
+A transformation that starts later is nested inside, or it is independent; its level is higher in both cases."""
 
 
 def dispatch(function: TensorFunction, args: Sequence[Any]) -> Any:

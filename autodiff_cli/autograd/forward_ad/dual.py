@@ -1,0 +1,233 @@
+"""Dual tensors: a primal and a tangent, the state of forward mode.
+
+A dual tensor is computed inside a ``Level``, one application of forward mode.  A function of dual tensors calls ``applied``,
+which computes the primal with the ordinary function, so that reverse mode records it, and the tangent with the rules in
+``rules``.  After the end of its level, a dual tensor acts as an ordinary tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any
+
+from autodiff_cli.autograd.forward_ad.rules import rule_of, several_tangents
+from autodiff_cli.autograd.modes import is_inference_mode_enabled
+from autodiff_cli.autograd.primitives.multi_output import MultiOutput
+from autodiff_cli.autograd.primitives.primitive import Primitive, next_level
+from autodiff_cli.autograd.printing import tensor_repr
+from autodiff_cli.autograd.tensor import Tensor
+
+_new = object.__new__
+
+
+class Level:
+    """One application of forward mode; a context manager, whose end turns its dual tensors into ordinary tensors.
+
+    Attributes:
+        number: the level of dispatch; levels that start later are higher.
+        is_open: whether the level has not ended.
+    """
+
+    __slots__ = ("is_open", "number")
+
+    def __init__(self) -> None:
+        self.number = next_level()
+        self.is_open = True
+
+    def __enter__(self) -> Level:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the level."""
+        self.is_open = False
+
+
+_enabled: ContextVar[bool] = ContextVar("autodiff_forward_mode", default=True)
+
+
+def set_forward_enabled(mode: bool) -> bool:
+    """Set whether results have tangents, and return the previous setting."""
+    before = _enabled.get()
+    _enabled.set(mode)
+    return before
+
+
+def _is_enabled() -> bool:
+    return _enabled.get() and not is_inference_mode_enabled()
+
+
+class Dual(Tensor):
+    """A tensor with a tangent.
+
+    The values and the history of the primal are those of the object itself, so that an in-place change can turn an ordinary
+    tensor into a dual tensor.
+    """
+
+    __slots__ = ()
+
+    @property
+    def _level(self) -> int:  # type: ignore[override]
+        number: int = self._forward[1].number
+        return number
+
+    def applied(self, primitive: Primitive, args: Sequence[Any]) -> Any:
+        """Return the result of a primitive for arguments with at least one dual tensor of the level of this tensor."""
+        level = self._forward[1]
+        if primitive.of_sequence:
+            pairs = [_split(arg, level) for arg in args[0]]
+            primals: list[Any] = [[primal for primal, _ in pairs], *args[1:]]
+            tangents: list[Any] = [[tangent for _, tangent in pairs]]
+            active = any(tangent is not None for tangent in tangents[0])
+        else:
+            primals, tangents = list(args), [None] * len(args)
+            active = False
+            for i in range(primitive.arity):
+                if isinstance(args[i], Dual):
+                    primals[i], tangents[i] = _split(args[i], level)
+                    active = active or (tangents[i] is not None and i in primitive.differentiable_args)
+        out = primitive.function(*primals)
+        if not active or not _is_enabled():
+            return out
+        tangent = rule_of(primitive)(out, primals, tangents)
+        if tangent is None:
+            return out
+        made = attach(out, tangent, level)
+        if out._extra is not None and out._extra.view is not None:
+            _join_views(made, self, primals[0])
+        return made
+
+    def applied_several(self, operation: MultiOutput, args: Sequence[Any]) -> Sequence[Any]:
+        """Return the results of an operation with several results."""
+        level = self._forward[1]
+        primal, tangent = _split(self, level)
+        primals = [primal, *args[1:]]
+        outs = operation.function(*primals)
+        if tangent is None or not _is_enabled():
+            return list(outs)
+        made = []
+        for out, part in zip(outs, several_tangents(operation, outs, primals, tangent), strict=True):
+            made.append(out if part is None else attach(out, part, level))
+            if out._extra is not None and out._extra.view is not None:
+                _join_views(made[-1], self, primal)
+        return made
+
+    def detach(self) -> Tensor:
+        return stripped(self).detach()
+
+    def __repr__(self) -> str:
+        tangent, level, _ = self._forward
+        return tensor_repr(self, f"tangent={tangent}") if level.is_open else tensor_repr(self)
+
+
+class Nested(Dual):
+    """A dual tensor whose primal is an instance of a transformation with a lower level."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> Any:
+        return primal_of(self).shape
+
+    def __repr__(self) -> str:
+        return repr(primal_of(self))
+
+
+def _delegated(name: str) -> property:
+    return property(lambda self: getattr(self._forward[2], name), lambda self, value: setattr(self._forward[2], name, value))
+
+
+for _name in ("_data", "_edge", "_extra", "_requires_grad"):
+    setattr(Nested, _name, _delegated(_name))
+
+
+def attach(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
+    """Return the dual tensor of a primal and a tangent; a primal that is an ordinary tensor becomes the dual tensor."""
+    if type(primal) is Tensor:
+        primal.__class__ = Dual
+        primal._forward = (tangent, level, None)
+        return primal
+    made = _new(Nested)
+    made._forward = (tangent, level, primal)
+    return made
+
+
+def dual(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
+    """Return a dual tensor, without a change of ``primal``."""
+    return attach(alias(primal) if type(primal) is Tensor else primal, tangent, level)
+
+
+def split(tensor: Any, level: Level) -> tuple[Any, Tensor | None]:
+    """Return the primal and the tangent of a tensor at a level; the tangent of any other value is ``None``."""
+    primal, tangent = _split(tensor, level)
+    return primal, tangent if _enabled.get() else None
+
+
+def _split(tensor: Any, level: Level) -> tuple[Any, Tensor | None]:
+    if not isinstance(tensor, Dual):
+        return tensor, None
+    tangent, own, under = tensor._forward
+    if own is not level:
+        return (tensor, None) if own.is_open else _split(settled(tensor), level)
+    if not level.is_open:
+        return _split(settled(tensor), level)
+    return (alias(tensor) if under is None else under), tangent
+
+
+def settled(tensor: Any) -> Any:
+    """Return a dual tensor of a level that has ended as an ordinary tensor."""
+    while isinstance(tensor, Dual) and not tensor._forward[1].is_open:
+        under = tensor._forward[2]
+        if under is None:
+            tensor.__class__ = Tensor  # type: ignore[assignment]
+            del tensor._forward
+        else:
+            tensor = under
+    return tensor
+
+
+def primal_of(tensor: Dual) -> Tensor:
+    """Return the primal of a dual tensor."""
+    under = tensor._forward[2]
+    return alias(tensor) if under is None else under
+
+
+def stripped(tensor: Tensor) -> Tensor:
+    """Return a tensor without the tangents of all levels."""
+    while isinstance(tensor, Dual):
+        tensor = primal_of(tensor)
+    return tensor
+
+
+def alias(tensor: Tensor) -> Tensor:
+    """Return an ordinary tensor with the same values, history and rarely used state."""
+    if tensor._edge is None and tensor._requires_grad:
+        tensor.extra()  # the gradient of a leaf is stored here
+    made = _new(Tensor)
+    made._data = tensor._data
+    made._requires_grad = tensor._requires_grad
+    made._edge = tensor._edge
+    made._extra = tensor._extra
+    return made
+
+
+def _join_views(made: Tensor, tensor: Tensor, primal: Tensor) -> None:
+    """Register a view of the primal of a dual tensor as a view of the dual tensor.
+
+    Args:
+        made: the view.
+        tensor: the dual tensor.
+        primal: its alias, of which the view was taken.
+    """
+    extra = made._extra
+    if extra is None or extra.view is None:
+        return
+    tensor._data, tensor._extra = primal._data, primal._extra
+    if extra.view.source is primal:
+        extra.view.source = tensor
+    if extra.base is primal:
+        extra.base = tensor

@@ -1,0 +1,134 @@
+"""PyTorch's interface to forward mode: dual levels, and functions that make and unpack dual tensors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from autodiff_cli.autograd.forward_ad.dual import Level, attach, set_forward_enabled, settled, split
+from autodiff_cli.autograd.primitives.structural import reshaped
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
+
+_open: list[Level] = []
+"""The current level; PyTorch supports only one."""
+
+
+def enter_dual_level() -> int:
+    """Enter the level of forward mode, and return its number, which is always 0.
+
+    Raises:
+        GraphError: if the level has already been entered.
+    """
+    if _open:
+        raise GraphError("Nested forward mode AD is not supported at the moment", hint="use func.jvp for nested forward mode")
+    _open.append(Level())
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Exit the level of forward mode; its dual tensors lose their tangents.
+
+    Raises:
+        GraphError: if ``level`` is not the current level.
+    """
+    if level is not None and level != len(_open) - 1:
+        raise GraphError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+    if not _open:
+        raise GraphError("Dual level must be a positive number.", hint="call enter_dual_level() first")
+    _open.pop().close()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """Return a dual tensor: a view of ``tensor`` with a tangent.
+
+    Args:
+        tensor: the primal.
+        tangent: the tangent, with the shape of the primal.
+        level: the level; the current level if left out.
+
+    Raises:
+        GraphError: if no level was entered, or if one of the tensors is already a dual tensor.
+        ArgumentError: if the elements of one of the tensors are not floating-point numbers.
+        ShapeError: if the shapes differ.
+    """
+    if (len(_open) - 1 if level is None else level) < 0:
+        raise GraphError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.",
+            hint="write 'with dual_level():' around the computation",
+        )
+    for what, value in (("primal", tensor), ("tangent", tangent)):
+        if not isinstance(value, Tensor):
+            raise DtypeError(f"make_dual expects a Tensor as the {what}, not {type_name(value)}")
+        if not value.is_floating_point():
+            raise ArgumentError(f"Expected {what} to be floating point or complex, but got: {value.dtype}")
+    if not _open or level not in (None, 0):
+        raise GraphError("Invalid level given to _make_dual")
+    current = _open[0]
+    if split(tensor, current)[1] is not None:
+        raise GraphError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
+        )
+    if split(tangent, current)[1] is not None:
+        raise GraphError("Setting a forward grad that itself has a forward gradient at the same level0 is not supported.")
+    if tuple(tangent.shape) != tuple(tensor.shape):
+        raise ShapeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+            f"Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
+        )
+    return attach(reshaped(tensor, tuple(tensor.shape)), tangent, current)
+
+
+class UnpackedDualTensor(NamedTuple):
+    """The parts of a dual tensor: a view of its primal, and its tangent, ``None`` if it does not have a tangent."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """Return the primal and the tangent of a tensor at the current level.
+
+    Args:
+        tensor: a dual tensor, or an ordinary tensor, whose tangent is ``None``.
+        level: the level; the current level if left out.
+    """
+    if not isinstance(tensor, Tensor):
+        raise DtypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type_name(tensor)}")
+    if not _open or (level is not None and level < 0):
+        return UnpackedDualTensor(tensor, None)
+    primal, tangent = split(settled(tensor), _open[0])
+    return UnpackedDualTensor(reshaped(primal, tuple(primal.shape)), tangent)
+
+
+class dual_level:
+    """A context manager and a decorator for computations with dual tensors; its value is the number of the level, 0."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        exit_dual_level()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with type(self)():
+                return function(*args, **kwargs)
+
+        return call
+
+
+class _set_fwd_grad_enabled:
+    """A switch for forward mode; results have no tangents while it is off."""
+
+    def __init__(self, mode: bool) -> None:
+        self._before = set_forward_enabled(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        set_forward_enabled(self._before)
