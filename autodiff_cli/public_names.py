@@ -6,9 +6,18 @@ Each function of the language is listed under all of its names, so that type che
 import math
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from autodiff_cli.autograd import dtypes as _dtypes
 from autodiff_cli.autograd.dtypes import dtype as dtype
+from autodiff_cli.autograd.dtypes import float16 as float16
+from autodiff_cli.autograd.dtypes import float32 as float32
+from autodiff_cli.autograd.dtypes import float64 as float64
 from autodiff_cli.autograd.dtypes import get_default_dtype as get_default_dtype
+from autodiff_cli.autograd.dtypes import int8 as int8
+from autodiff_cli.autograd.dtypes import int16 as int16
+from autodiff_cli.autograd.dtypes import int32 as int32
+from autodiff_cli.autograd.dtypes import int64 as int64
 from autodiff_cli.autograd.dtypes import set_default_dtype as set_default_dtype
+from autodiff_cli.autograd.dtypes import uint8 as uint8
 from autodiff_cli.autograd.modes import enable_grad as enable_grad
 from autodiff_cli.autograd.modes import inference_mode as inference_mode
 from autodiff_cli.autograd.modes import is_grad_enabled as is_grad_enabled
@@ -48,6 +57,7 @@ from autodiff_cli.ops.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.arrange import *  # noqa: F403
 from autodiff_cli.ops.bessel import *  # noqa: F403
 from autodiff_cli.ops.bessel_orders import *  # noqa: F403
+from autodiff_cli.ops.casts import *  # noqa: F403
 from autodiff_cli.ops.comparison import *  # noqa: F403
 from autodiff_cli.ops.contract import *  # noqa: F403
 from autodiff_cli.ops.creation import *  # noqa: F403
@@ -91,8 +101,9 @@ else:
     """The names whose modules are imported when they are used, because the solvers need many modules."""
 
 # PyTorch's names for data types and constants.
-bool, int64, float32, float64 = map(dtype, ("bool", "int64", "float32", "float64"))
-float, double, long = float32, float64, int64
+bool = _dtypes.bool_
+half, float, double = float16, float32, float64
+short, int, long = int16, int32, int64
 e, inf, nan, pi = math.e, math.inf, math.nan, math.pi
 
 # Aliases of functions, from NumPy, SciPy and the language.

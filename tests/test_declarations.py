@@ -14,7 +14,7 @@ from autodiff_cli.autograd.gradient_check import gradcheck, gradgradcheck
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, argument_names
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ArgumentError, GradcheckError
 from autodiff_cli.export.targets import TARGETS
 
@@ -36,7 +36,7 @@ def _arguments(op: FunctionInfo, sample: tuple[Any, ...]) -> list[Any]:
         if op.name == "clamp" and i > 0:
             arguments.append(value)
         else:
-            arguments.append(Tensor(data, requires_grad=data.dtype.kind == "f"))
+            arguments.append(new_tensor(data, requires_grad=data.dtype.kind == "f"))
     return arguments
 
 

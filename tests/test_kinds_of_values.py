@@ -22,7 +22,9 @@ MISTAKES = {
     "show q, f(a)=1": "a value is expected here, not a statement",
     "torch.": "the expression is incomplete after '.'",
     "x = [1, 2]\nx.data = none": "expected a number or a tensor, not none",
-    "x = [1, 2]\nx.data = [1, 2] > 1": "data has elements of type float64, and cannot be set to a tensor of bool",
+    "x = tensor([1, 2], requires_grad=true)\nx.data = [1, 2] > 1": (
+        "data set to a tensor that requires gradients must be floating point or complex dtype"
+    ),
     "u = tensor([1, 2], requires_grad=true)\nu.requires_grad = [5e-324, u]": "requires_grad must be true or false",
     "u = tensor([1, 2])\nu.requires_grad_(none)": "requires_grad must be true or false",
     "u = tensor(2, requires_grad=true)\ninf -= u": "'inf' is a constant and cannot be changed",

@@ -19,7 +19,7 @@ from autodiff_cli.autograd.higher_order import partials
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.taylor_mode import Expansion, Series
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.derivatives import taylor
 from autodiff_cli.derivatives.orders import partial_derivatives
 from autodiff_cli.errors import ArgumentError, LimitError, MissingValue, NoSeriesError, UsageError
@@ -246,7 +246,7 @@ def _total(result: Any) -> Any:
 
 def _arguments(op: FunctionInfo, sample: tuple[Any, ...], place: int, moving: Any) -> list[Any]:
     tensors = _moving(op, sample)
-    return [moving if i == place else Tensor(np.array(v)) if i in tensors else v for i, v in enumerate(sample)]
+    return [moving if i == place else new_tensor(np.array(v)) if i in tensors else v for i, v in enumerate(sample)]
 
 
 def _swept(total: Any, t: Tensor, order: int) -> list[float]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.errors import DtypeError
+from autodiff_cli.errors import DtypeError, type_name
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -17,40 +17,53 @@ DType = np.dtype[Any]
 Array = np.ndarray[Any, DType]
 """An array of numbers or booleans, or a NumPy scalar, which has the same attributes and arithmetic."""
 
-float64: DType = np.dtype(np.float64)
-float32: DType = np.dtype(np.float32)
-int64: DType = np.dtype(np.int64)
-bool_: DType = np.dtype(np.bool_)
-
-_default = float64
+_default: DType = np.dtype(np.float64)
 
 
 class dtype:
-    """A data type with PyTorch's name.  NumPy accepts it as a type, and it compares equal to NumPy's type."""
+    """A data type with PyTorch's name and attributes; there is one object for each type, so types are compared with ``is``.
 
-    __slots__ = ("dtype",)
+    NumPy accepts it as a type, and it compares equal to NumPy's type.
 
-    def __init__(self, name: str) -> None:
+    Attributes:
+        dtype: NumPy's type.
+        kind, type: the attributes of these names of NumPy's type.
+        itemsize: the size of one element in bytes.
+        is_floating_point, is_complex, is_signed: the properties of the type, as in PyTorch.
+        scalar_name: PyTorch's name of the type in messages and in the name of the tensor type, such as ``Double``.
+    """
+
+    __slots__ = ("dtype", "is_complex", "is_floating_point", "is_signed", "itemsize", "kind", "scalar_name", "type")
+
+    def __init__(self, name: str, scalar_name: str) -> None:
         self.dtype: DType = np.dtype(name)
-
-    @property
-    def is_floating_point(self) -> bool:
-        """Whether the type is a floating-point type."""
-        return self.dtype.kind == "f"
-
-    @property
-    def itemsize(self) -> int:
-        """The size of one element in bytes."""
-        return self.dtype.itemsize
+        self.kind = self.dtype.kind
+        self.type: Any = self.dtype.type
+        self.itemsize = self.dtype.itemsize
+        self.is_floating_point = self.kind == "f"
+        self.is_complex = False
+        self.is_signed = self.kind in "if"
+        self.scalar_name = scalar_name
 
     def __eq__(self, other: object) -> bool:
-        return self.dtype == getattr(other, "dtype", other)
+        return self is other or (type(other) is not dtype and bool(self.dtype == other))
 
     def __hash__(self) -> int:
         return hash(self.dtype)
 
     def __repr__(self) -> str:
         return f"torch.{self.dtype}"
+
+    def __reduce__(self) -> str:  # the name of the object in this module, for copy and pickle
+        return "bool_" if self.kind == "b" else str(self.dtype)
+
+
+float64, float32, float16 = dtype("float64", "Double"), dtype("float32", "Float"), dtype("float16", "Half")
+int64, int32, int16, int8 = dtype("int64", "Long"), dtype("int32", "Int"), dtype("int16", "Short"), dtype("int8", "Char")
+uint8, bool_ = dtype("uint8", "Byte"), dtype("bool", "Bool")
+
+TYPES = {one.dtype: one for one in (float64, float32, float16, int64, int32, int16, int8, uint8, bool_)}
+"""The types of tensors by NumPy's types.  Calculations are in float64, float32 and int64; the others are for storage."""
 
 
 DTypeLike = str | type | DType | dtype
@@ -61,20 +74,43 @@ def as_dtype(dtype: DTypeLike | None) -> DType:
     """Convert a data type to a NumPy dtype; ``None`` gives float64.
 
     Raises:
-        DtypeError: if ``dtype`` is a string that is not the name of a numeric type, such as a letter code of NumPy.
+        DtypeError: if there are no tensors of this type.
     """
     if isinstance(dtype, str) and not _NAME.fullmatch(dtype):
-        raise DtypeError(f"unknown type '{dtype}'", hint="use float64, float32, int64 or bool")
-    found: DType = np.dtype(dtype)
+        raise DtypeError(f"unknown type '{dtype}'", hint=USE)
+    try:
+        found: DType = np.dtype(dtype)
+    except TypeError:
+        raise DtypeError(f"a type must be a data type such as float64, not {type_name(dtype)}", hint=USE) from None
+    if found not in TYPES:
+        raise DtypeError(f"there are no tensors of type {found}", hint=USE)
     return found
 
 
 _NAME = re.compile(r"float(16|32|64)?|half|single|double|u?int(8|16|32|64)?|bool")
+USE = "use float64, float32, float16, int64, int32, int16, int8, uint8 or bool"
 
 
-def get_default_dtype() -> DType:
-    """Return the type of tensors that are made from Python floats; the default is float64."""
+def torch_type(dtype: DType) -> dtype:
+    """Return the type object for a NumPy dtype.
+
+    Raises:
+        DtypeError: if there are no tensors of this type.
+    """
+    try:
+        return TYPES[dtype]
+    except KeyError:
+        raise DtypeError(f"there are no tensors of type {dtype}", hint=USE) from None
+
+
+def default_type() -> DType:
+    """Return the type of tensors that are made from Python floats, as a NumPy dtype."""
     return _default
+
+
+def get_default_dtype() -> dtype:
+    """Return the type of tensors that are made from Python floats; the default is float64."""
+    return TYPES[_default]
 
 
 def set_default_dtype(dtype: DTypeLike) -> None:
@@ -86,7 +122,7 @@ def set_default_dtype(dtype: DTypeLike) -> None:
     global _default
     wanted = as_dtype(dtype)
     if wanted.kind != "f":
-        raise DtypeError(f"only floating-point types are supported as the default type, not {wanted}")
+        raise DtypeError("only floating-point types are supported as the default type", hint=f"it cannot be {wanted}")
     _default = wanted
 
 
@@ -101,9 +137,9 @@ def to_array(value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
         array: Any = np.array(value, dtype=dtype) if dtype is not None or isinstance(value, np.ndarray) else value
     else:
         array = np.array(value, dtype=dtype)
-        if dtype is None and array.dtype is float64 and _default is not float64:
+        if dtype is None and array.dtype == np.float64 and _default is not array.dtype:
             array = array.astype(_default)
-    if array.dtype.kind not in "fib":
+    if array.dtype not in TYPES:
         raise DtypeError(f"cannot make a tensor of {array.dtype} values", hint="use numbers, true or false")
     found: Array = array[()] if array.ndim == 0 else array
     return found
@@ -119,8 +155,7 @@ def promote(a: Array, b: Array) -> tuple[Array, Array]:
 
     A 0-d array does not widen an array with dimensions if both contain integers or both contain floating-point numbers.
     """
-    kinds = "bif"
-    rank_a, rank_b = kinds.index(a.dtype.kind), kinds.index(b.dtype.kind)
+    rank_a, rank_b = _RANKS[a.dtype.kind], _RANKS[b.dtype.kind]
     if rank_a == rank_b and (a.ndim == 0) != (b.ndim == 0):
         dtype = b.dtype if a.ndim == 0 else a.dtype
     elif rank_a != rank_b:
@@ -131,6 +166,9 @@ def promote(a: Array, b: Array) -> tuple[Array, Array]:
     return a.astype(dtype, copy=False), b.astype(dtype, copy=False)
 
 
+_RANKS = {"b": 0, "u": 1, "i": 1, "f": 2}
+
+
 def in_one_type(forward: Callable[..., Array]) -> Callable[..., Array]:
     """Return a function that converts its arguments to a common floating-point type and calls ``forward``.
 
@@ -139,7 +177,7 @@ def in_one_type(forward: Callable[..., Array]) -> Callable[..., Array]:
 
     def converted(*values: Array | float) -> Array:
         common = np.result_type(*values)
-        dtype = common if common.kind == "f" else float64
+        dtype: DType = common if common.kind == "f" else np.dtype(np.float64)
         return forward(*[np.asarray(value, dtype)[()] for value in values]).astype(dtype, copy=False)
 
     return converted

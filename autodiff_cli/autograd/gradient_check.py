@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.printing import tensor_repr
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, new_tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, GradcheckError
 
 Outputs = Tensor | Sequence[Tensor]
@@ -97,7 +97,7 @@ def gradgradcheck(
     outputs = [o for o in _outputs(func(*arguments)) if o.requires_grad]
     if grad_outputs is None:
         generator = np.random.default_rng(0)
-        given = [Tensor(np.asarray(generator.standard_normal(o.shape)), requires_grad=True, dtype=o.dtype) for o in outputs]
+        given = [new_tensor(np.asarray(generator.standard_normal(o.shape)), requires_grad=True, dtype=o.dtype) for o in outputs]
     else:
         given = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
 
@@ -172,5 +172,5 @@ def mismatch(output: int, argument: int, numeric: Array, analytic: Array) -> str
     """Return PyTorch's message for two Jacobians that differ."""
     return (
         f"Jacobian mismatch for output {output} with respect to input {argument},\n"
-        f"numerical:{tensor_repr(Tensor(numeric))}\nanalytical:{tensor_repr(Tensor(analytic))}\n"
+        f"numerical:{tensor_repr(new_tensor(numeric))}\nanalytical:{tensor_repr(new_tensor(analytic))}\n"
     )

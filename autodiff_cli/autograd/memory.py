@@ -79,7 +79,7 @@ def changes_since(saved: Any, sequence_nr: int) -> Version:
 
 def changed_message(tensor: Tensor, version: int, later: int) -> str:
     """Return PyTorch's message for a saved tensor that was changed in place ``later`` times since it was saved."""
-    kind = "Double" if tensor.dtype.itemsize == 8 else "Float"
+    kind = tensor.dtype.scalar_name
     made = "" if tensor._edge is None else f", which is output {tensor._edge[1]} of {tensor._edge[0].name()},"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "

@@ -194,7 +194,7 @@ class AccumulateGrad(Node):
         self._edges = ()
         self._saved = None
         self._shape = variable.shape
-        self._dtype = variable.dtype
+        self._dtype = variable._data.dtype
         self.sequence_nr = 0
         self._hooks = None
 

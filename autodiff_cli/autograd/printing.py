@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array, DType, get_default_dtype
+from autodiff_cli.autograd.dtypes import Array, default_type, dtype, torch_type
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 
 if TYPE_CHECKING:
@@ -68,10 +68,9 @@ class TensorValues:
         return bool(np.asarray(self._data).flags.c_contiguous)
 
     @property
-    def dtype(self) -> DType:
-        """The type of the elements, as a NumPy dtype."""
-        dtype: DType = self._data.dtype
-        return dtype
+    def dtype(self) -> dtype:
+        """The type of the elements, such as ``float64``."""
+        return torch_type(self._data.dtype)
 
     def is_floating_point(self) -> bool:
         """Return whether the elements are floating-point numbers."""
@@ -133,7 +132,7 @@ def tensor_repr(tensor: Tensor, *more: str) -> str:
     suffixes = []
     if data.size == 0 and data.ndim != 1:
         suffixes.append(f"size={data.shape}")
-    if data.dtype.kind == "f" and data.dtype != get_default_dtype():
+    if data.dtype not in (default_type(), np.int64, np.bool_) or (data.size == 0 and data.dtype.kind != "f"):
         suffixes.append(f"dtype=torch.{data.dtype}")
     if tensor._edge is not None:
         suffixes.append(f"grad_fn=<{tensor._edge[0].name()}>")

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array, DTypeLike, as_float, to_array
+from autodiff_cli.autograd.dtypes import Array, DTypeLike, as_float, default_type, to_array
 from autodiff_cli.autograd.hooks import Extra, RemovableHandle
-from autodiff_cli.autograd.printing import TensorValues, tensor_repr
+from autodiff_cli.autograd.printing import Size, TensorValues, tensor_repr
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd.node import Edge, Node
 
 ONLY_FLOATING = "only Tensors of floating point dtype can require gradients"
+NO_GRADIENTS = "Only Tensors of floating point and complex dtype can require gradients"
 LEAVES_ONLY = "you can only change requires_grad flags of leaf variables."
 LEAVES_ONLY_HINT = "call detach() to get a tensor with the same values and without a history"
 
@@ -40,10 +41,13 @@ _new = object.__new__
 class Tensor(TensorValues):
     """An array of numbers whose operations are recorded for differentiation.
 
+    ``tensor()`` creates a tensor from numbers.  As in PyTorch, this class creates one of the default type.
+
     Args:
-        data: a number, nested lists of numbers, or a NumPy array, which is copied.
+        data: the numbers, as nested lists or as an array; or another tensor, whose type is kept; or whole numbers, which are
+            the shape of a tensor of zeros.
         requires_grad: whether operations on this tensor are recorded.
-        dtype: float64, float32, int64 or bool; derived from ``data`` if left out.
+        dtype: the type; the default type if left out.
     """
 
     # ``_forward`` is set only in instances of ``forward_ad.dual.Dual``.  It is a slot of this class, so that an in-place change
@@ -63,17 +67,27 @@ class Tensor(TensorValues):
     __array_ufunc__ = None
     __hash__ = object.__hash__
 
-    def __init__(self, data: ArrayLike | Tensor, requires_grad: bool = False, dtype: DTypeLike | None = None) -> None:
-        if isinstance(data, Tensor):
-            data = data._data
-        self._data = to_array(data, dtype)
+    def __init__(self, *data: ArrayLike | Tensor, requires_grad: bool = False, dtype: DTypeLike | None = None) -> None:
+        first = data[0] if data else 0
+        if isinstance(first, Tensor) and len(data) == 1:
+            self._data = to_array(shared_array(first), dtype) if dtype is not None else first._data
+        elif all(type(length) is int for length in data) or isinstance(first, Size):
+            shape: Any = first if isinstance(first, Size) else data or (0,)
+            if min(shape, default=0) < 0:
+                raise GraphError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+            self._data = np.zeros(shape, dtype or default_type())
+        elif len(data) == 1 and not isinstance(first, (str, bool)):
+            self._data = to_array(first, dtype or default_type())
+        else:
+            raise DtypeError(
+                "Tensor takes a list of numbers, an array, a tensor, or the lengths of the dimensions",
+                hint="use tensor(...) to make a tensor of one number or boolean",
+            )
         self._requires_grad = False
         self._edge = None
         self._extra = None
         if requires_grad:
-            if self._data.dtype.kind != "f":
-                raise DtypeError("Only Tensors of floating point and complex dtype can require gradients")
-            self._requires_grad = True
+            self.requires_grad_()
 
     def numpy(self) -> Array:
         """Return the values as a NumPy array that shares the memory of the tensor.
@@ -156,10 +170,11 @@ class Tensor(TensorValues):
             raise DtypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_name(value)}")
         if value is self:
             raise GraphError("can't assign Variable as its own grad")
-        if value is not None and value.dtype != self.dtype:
+        if value is not None and value.dtype is not self.dtype:
             raise DtypeError(
-                f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype '{self.dtype}'. "
-                "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
+                f"attempting to assign a gradient with dtype '{value.dtype.scalar_name.lower()}' to a tensor with grad_dtype "
+                f"'{self.dtype.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype).",
+                hint=f"convert the gradient with .to({self.dtype})",
             )
         if value is not None and value.shape != self.shape:
             raise ShapeError(
@@ -234,8 +249,10 @@ class Tensor(TensorValues):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise ArgumentError("data can only be set to a tensor")
-        if value.dtype != self.dtype:
-            raise DtypeError(f"data has elements of type {self.dtype}, and cannot be set to a tensor of {value.dtype}")
+        if self._requires_grad and value._data.dtype.kind != "f":
+            raise DtypeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if self._extra is not None and self._data.dtype is not value._data.dtype:
+            self._extra.accumulator = None  # the node of the leaf casts gradients to the type of the leaf
         self._data = value._data
 
     @property
@@ -258,7 +275,7 @@ class Tensor(TensorValues):
             raise GraphError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
             )
-        made = Tensor(self._data, self._requires_grad)
+        made = new_tensor(self._data, self._requires_grad)
         memo[id(self)] = made
         if self._extra is not None and self._extra.is_parameter:
             made.extra().is_parameter = True
@@ -330,9 +347,28 @@ def tensor_on(data: Array, edge: Edge | None = None) -> Tensor:
     return tensor
 
 
+def new_tensor(data: ArrayLike | Tensor, requires_grad: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+    """Return a new leaf that holds a copy of ``data``.
+
+    Args:
+        data: a number, nested lists of numbers, an array or a tensor.
+        requires_grad: whether operations on this tensor are recorded.
+        dtype: the type; derived from ``data`` if left out.
+
+    Raises:
+        DtypeError: if the elements are not numbers or booleans, or if integers should require grad.
+    """
+    made = tensor_on(to_array(data._data if isinstance(data, Tensor) else data, dtype))
+    if requires_grad:
+        if made._data.dtype.kind != "f":
+            raise DtypeError(NO_GRADIENTS)
+        made._requires_grad = True
+    return made
+
+
 def zeros_on(shape: tuple[int, ...], like: Tensor) -> Tensor:
     """Return a tensor of zeros with the type of another tensor."""
-    return tensor_on(np.zeros(shape, like.dtype)[()])
+    return tensor_on(np.zeros(shape, like._data.dtype)[()])
 
 
 def root_of(tensor: Tensor) -> Tensor:
@@ -358,4 +394,4 @@ def share_memory(view: Tensor, tensor: Tensor) -> Tensor:
 def Variable(data: ArrayLike | Tensor, requires_grad: bool = False) -> Tensor:
     """Return a tensor; provided for compatibility with PyTorch's deprecated constructor of this name."""
     data = tensor_on(as_float(data._data)) if isinstance(data, Tensor) and requires_grad else data
-    return Tensor(data, requires_grad=requires_grad)
+    return new_tensor(data, requires_grad)

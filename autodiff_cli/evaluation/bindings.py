@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, DType
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import AutodiffError, MissingValue, UsageError, setting
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.language.tree import STATEMENTS, pieces
@@ -146,7 +146,7 @@ def variables(values: Mapping[str, ArrayLike | Tensor], dtype: DType, requires_g
         given = value._data if isinstance(value, Tensor) else value
         try:
             with np.errstate(all="ignore"):  # 1e308 is inf in float32
-                leaves[name] = Tensor(np.array(given, dtype=dtype), requires_grad=name in wanted)
+                leaves[name] = new_tensor(np.array(given, dtype=dtype), requires_grad=name in wanted)
             hold(leaves[name]._data)
         except (ValueError, TypeError):
             raise UsageError(f"the value of '{name}' is not an array of numbers") from None

@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff_cli import ops  # noqa: F401  installs the functions
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, LimitError, UnknownName, setting
 from autodiff_cli.evaluation.coercion import (
     check_gather,
@@ -79,7 +79,7 @@ class Operations:
                 self.tensors.keep(one, node, f"{self.tensors.text(node.span)}[{i}]")
             return result
         if isinstance(result, np.ndarray) and result.ndim:
-            return self.tensors.keep(Tensor(result, dtype=self.dtype if result.dtype.kind == "f" else None), node)
+            return self.tensors.keep(new_tensor(result, dtype=self.dtype if result.dtype.kind == "f" else None), node)
         return result.item() if isinstance(result, (np.generic, np.ndarray)) else result
 
     def count(self, node: Syntax) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, KEYWORD_ALIASES, FunctionInfo
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ArgumentError, ShapeError, Span
 from autodiff_cli.evaluation.coercion import (
     Items,
@@ -121,7 +121,7 @@ class TensorLog:
         if isinstance(value, list) and any(item is None for item in items(value)):
             raise ArgumentError("a list of numbers cannot contain none", hint="write nan for a missing number")
         try:
-            tensor = Tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
+            tensor = new_tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
         except (ValueError, TypeError):
             raise ragged() from None
         if node is not None and isinstance(value, list):

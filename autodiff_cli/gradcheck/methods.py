@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from autodiff_cli.autograd.gradient_check import numeric_jacobian
 from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ShapeError
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.gradcheck.ridders import Quotient
@@ -53,7 +53,7 @@ class Method(Protocol):
 def gradient_of(output: Tensor, leaf: Tensor, start: Tensor | None, record: bool = False) -> Tensor:
     """Return the gradient of an output with respect to a leaf, or 0 if the output does not depend on the leaf."""
     if not output.requires_grad:
-        return Tensor(np.zeros(leaf.shape))
+        return new_tensor(np.zeros(leaf.shape))
     found: Tensor
     (found,) = grad(output, leaf, start, retain_graph=True, create_graph=record, allow_unused=True, materialize_grads=True)
     return found

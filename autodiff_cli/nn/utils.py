@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterable
 
 from autodiff_cli.autograd.modes import no_grad
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.ops.comparison import clamp
-from autodiff_cli.ops.creation import tensor as new_tensor
 from autodiff_cli.ops.norms import vector_norm
 from autodiff_cli.ops.shape import cat, reshape
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.evaluation.trace import Step, Trace, flat, pointwise, raw
 
@@ -251,7 +251,7 @@ def _slopes(step: Step, name: str, values: Mapping[Key, Any], keys: Sequence[Key
     given = dict(step.slots)
     for key, value in step.slots:
         if key in keys or type(value) is Tensor:
-            given[key] = Tensor(np.array(values[key], np.float64 if key in keys else None)[()], requires_grad=key in keys)
+            given[key] = new_tensor(np.array(values[key], np.float64 if key in keys else None)[()], requires_grad=key in keys)
     output = step.again(given)
     if type(output) is not Tensor or not output.requires_grad:
         return dict.fromkeys(keys, 0.0)
@@ -267,7 +267,7 @@ def _moved(step: Step, values: Mapping[Key, Any], errors: Mapping[Key, Any], eps
     given = {}
     for key, value in step.slots:
         number = values[key] + errors[key] * eps if key in errors else values[key]
-        given[key] = Tensor(np.array(number)[()]) if type(value) is Tensor else value
+        given[key] = new_tensor(np.array(number)[()]) if type(value) is Tensor else value
     moved: Array = raw(step.again(given))
     return moved
 

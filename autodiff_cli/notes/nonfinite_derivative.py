@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.evaluation.phrasing import Note, first_place, note, ordinal
 from autodiff_cli.evaluation.trace import Step, pointwise, raw
@@ -68,7 +68,7 @@ def _own_derivatives(step: Step, cotangent: Array | None, order: int) -> list[tu
     if not leaves or type(output) is not Tensor or not output.requires_grad:
         return []
     inputs = list(leaves.values())
-    start = None if cotangent is None else Tensor(cotangent)
+    start = None if cotangent is None else new_tensor(cotangent)
     total = output if start is not None or not output.shape else output.sum()
     try:
         found = grad(total, inputs, start, create_graph=order > 1, materialize_grads=True)

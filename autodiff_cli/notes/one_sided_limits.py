@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import AutodiffError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Line(NamedTuple):
         leaves = {name: leaf.detach().requires_grad_() for name, leaf in evaluation.variables.items()}
         moved = np.array(leaves[self.name]._data)
         moved[self.element] += shift
-        leaves[self.name] = Tensor(moved[()], requires_grad=True)
+        leaves[self.name] = new_tensor(moved[()], requires_grad=True)
         try:
             current = self._number(evaluation.recomputed(leaves))
         except AutodiffError:  # a function rejects an argument outside of its domain

@@ -12,7 +12,7 @@ import numpy as np
 
 from autodiff_cli.autograd.higher_order import Index, partials
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.trace import Step, pointwise, raw
 from autodiff_cli.language.tree import Syntax
@@ -71,13 +71,13 @@ class _RoundingEvaluator(Evaluator):
         chosen = random.Random(seed)  # numpy.random takes 10 ms to import
         # The rounding of the product may hide a relative change of less than 4 eps.
         moved = [chosen.choice((-1.0, 1.0)) * chosen.uniform(4.0, 8.0) for _ in range(result.numel())]
-        return Tensor((1 + np.where(exact, 0.0, self._eps * np.reshape(moved, result.shape))).astype(result.dtype))
+        return new_tensor((1 + np.where(exact, 0.0, self._eps * np.reshape(moved, result.shape))).astype(result.dtype))
 
 
 def _moved(leaf: Tensor, seed: int) -> Tensor:
     """Return a variable scaled by a factor near 1 (1 ± 1e-6 for float64), so that all results round differently."""
     factor = 1 + float(np.finfo(leaf.dtype).eps) ** 0.375 * (2 * seed - 3)
-    return Tensor((leaf._data * factor).astype(leaf.dtype), requires_grad=True)
+    return new_tensor((leaf._data * factor).astype(leaf.dtype), requires_grad=True)
 
 
 def evaluated(evaluation: Evaluation, seed: int | None = None, moves: bool = False) -> tuple[Tensor, dict[str, Tensor]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.evaluation.trace import Trace
 
 if TYPE_CHECKING:
@@ -27,6 +27,6 @@ def step_gradients(evaluation: Evaluation) -> tuple[Trace, dict[int, NDArray[np.
         return trace, {}
     start = evaluation.gradient
     if start is None:  # distinct weights prevent gradients of elements from cancelling
-        start = Tensor((1 + 0.618 * np.arange(output.numel()) % 1).astype(output.dtype).reshape(output.shape))
+        start = new_tensor((1 + 0.618 * np.arange(output.numel()) % 1).astype(output.dtype).reshape(output.shape))
     found = grad(output, list(results.values()), start, allow_unused=True)
     return trace, {key: None if g is None else g._data for key, g in zip(results, found, strict=True)}

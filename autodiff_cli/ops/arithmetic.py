@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array, get_default_dtype
+from autodiff_cli.autograd.dtypes import Array, default_type
 from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, TENSOR, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
@@ -300,7 +300,7 @@ def _exponent_vjp(g: Value, x: Value, y: Value, out: Value) -> Any:
 
 
 def _number_power(x: Array, y: Array) -> Any:
-    return (get_default_dtype() if x.dtype.kind != "f" else x.dtype).type(y) ** x
+    return (default_type() if x.dtype.kind != "f" else x.dtype).type(y) ** x
 
 
 _power_constant: TensorFunction = declare(

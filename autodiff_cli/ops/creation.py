@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array, DTypeLike, as_dtype, get_default_dtype
+from autodiff_cli.autograd.dtypes import TYPES, Array, DType, DTypeLike, as_dtype, default_type, torch_type
 from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, WHOLE, WHOLES, optional, takes, whole_numbers
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Data, Number, Shape, Value, Wholes
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.errors import ArgumentError, LimitError
+from autodiff_cli.autograd.tensor import NO_GRADIENTS, Tensor, new_tensor, tensor_on
+from autodiff_cli.errors import ArgumentError, DtypeError, LimitError
 from autodiff_cli.limits import check_size
+from autodiff_cli.ops.casts import DeviceLike, check_device, to
 
 __all__ = [
     "arange",
     "as_tensor",
+    "asarray",
     "empty",
     "empty_like",
     "eye",
@@ -34,23 +37,6 @@ __all__ = [
 ]
 
 
-def tensor(data: Data, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a new leaf that holds a copy of ``data``: a number, nested lists of numbers, or an array."""
-    return Tensor(data, requires_grad, dtype)
-
-
-def as_tensor(data: Data, dtype: DTypeLike | None = None) -> Tensor:
-    """Return ``data`` itself if it is a tensor of this type, else a new tensor.
-
-    If ``data`` is a NumPy array of this type, the new tensor shares its memory.
-    """
-    if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)
-    if isinstance(data, np.ndarray) and (dtype is None or data.dtype == as_dtype(dtype)):
-        return tensor_on(data, None)
-    return Tensor(data, False, dtype)
-
-
 def shape_of(name: str, size: tuple[Any, ...]) -> Shape:
     """Return a shape that was given as separate lengths or as one list, after a check of its size."""
     shape = whole_numbers(name, "size", size)
@@ -61,42 +47,86 @@ def shape_of(name: str, size: tuple[Any, ...]) -> Shape:
     return shape
 
 
-def leaf_of(data: Array, requires_grad: bool) -> Tensor:
+def leaf_of(data: Array, requires_grad: bool, device: DeviceLike = None) -> Tensor:
     """Return a new leaf with an array."""
-    made = tensor_on(data[()] if data.ndim == 0 else data, None)
-    return made.requires_grad_() if requires_grad else made
+    check_device(device)
+    made = tensor_on(data[()] if data.ndim == 0 else data)
+    if requires_grad:
+        if data.dtype.kind != "f":
+            raise DtypeError(NO_GRADIENTS)
+        made._requires_grad = True
+    return made
 
 
-def zeros(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+def _type(dtype: DTypeLike | None) -> DType:
+    return default_type() if dtype is None else as_dtype(dtype)
+
+
+def tensor(data: Data, *, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+    """Return a new leaf that holds a copy of ``data``: a number, nested lists of numbers, or an array."""
+    check_device(device)
+    return new_tensor(data, requires_grad, dtype)
+
+
+def as_tensor(data: Data, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
+    """Return ``data`` itself if it is a tensor of this type, else a new tensor.
+
+    If ``data`` is a NumPy array of this type, the new tensor shares its memory.
+    """
+    check_device(device)
+    if isinstance(data, Tensor):
+        return data if dtype is None else to(data, dtype)
+    if isinstance(data, np.ndarray) and data.dtype in TYPES and (dtype is None or data.dtype == as_dtype(dtype)):
+        return tensor_on(data)
+    return new_tensor(data, False, dtype)
+
+
+def asarray(data: Data, *, dtype: DTypeLike | None = None, device: DeviceLike = None, copy: bool | None = None) -> Tensor:
+    """Return ``as_tensor(data)``, or a copy."""
+    return new_tensor(data, False, dtype) if copy else as_tensor(data, dtype, device)
+
+
+def zeros(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Tensor of zeros with the given shape."""
-    return leaf_of(np.zeros(shape_of("zeros", size), dtype or get_default_dtype()), requires_grad)
+    return leaf_of(np.zeros(shape_of("zeros", size), _type(dtype)), requires_grad, device)
 
 
-def ones(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+def ones(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Tensor of ones with the given shape."""
-    return leaf_of(np.ones(shape_of("ones", size), dtype or get_default_dtype()), requires_grad)
+    return leaf_of(np.ones(shape_of("ones", size), _type(dtype)), requires_grad, device)
 
 
 @takes(size=WHOLES, fill_value=NUMBER)
-def full(size: Wholes, fill_value: Number, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+def full(
+    size: Wholes, fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False
+) -> Tensor:
     """Tensor of the given shape, filled with one value."""
-    size = size if isinstance(size, (list, tuple)) else (size,)
+    shape = shape_of("full", (size if isinstance(size, (list, tuple)) else (size,),))
     return leaf_of(
-        np.full(shape_of("full", (size,)), fill_value, dtype or (get_default_dtype() if isinstance(fill_value, float) else None)),
+        np.full(shape, fill_value, _type(dtype) if dtype is not None or isinstance(fill_value, float) else None),
         requires_grad,
+        device,
     )
 
 
 @takes(n=WHOLE, m=optional(WHOLE))
-def eye(n: int, m: int | None = None, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+def eye(
+    n: int, m: int | None = None, *, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False
+) -> Tensor:
     """Matrix of n rows and m columns with ones on the diagonal; m defaults to n."""
     rows, columns = shape_of("eye", (n, n if m is None else m))
-    return leaf_of(np.eye(rows, columns, dtype=dtype or get_default_dtype()), requires_grad)
+    return leaf_of(np.eye(rows, columns, dtype=_type(dtype)), requires_grad, device)
 
 
 @takes(start=NUMBER, end=optional(NUMBER), step=NUMBER)
 def arange(
-    start: Number, end: Number | None = None, step: Number = 1, *, dtype: DTypeLike | None = None, requires_grad: bool = False
+    start: Number,
+    end: Number | None = None,
+    step: Number = 1,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Numbers from ``start`` up to but excluding ``end`` in increments of ``step``; a single argument is the end."""
     if end is None:
@@ -111,40 +141,76 @@ def arange(
     check_size((math.ceil(count),))
     if count <= 0:
         end = start
-    if dtype is None and any(isinstance(v, float) for v in (start, end, step)):
-        dtype = get_default_dtype()
+    if dtype is not None or any(isinstance(v, float) for v in (start, end, step)):
+        dtype = _type(dtype)
     numbers: Any = np.arange
-    return leaf_of(numbers(start, end, step, dtype), requires_grad)
+    return leaf_of(numbers(start, end, step, dtype), requires_grad, device)
 
 
 @takes(start=NUMBER, end=NUMBER, steps=WHOLE)
-def linspace(start: Number, end: Number, steps: int, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+def linspace(
+    start: Number,
+    end: Number,
+    steps: int,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Evenly spaced numbers from ``start`` to ``end``, both included."""
     (steps,) = shape_of("linspace", (steps,))
-    return leaf_of(np.linspace(float(start), float(end), steps, dtype=dtype or get_default_dtype()), requires_grad)
+    wanted = _type(dtype)
+    if wanted.kind == "f":
+        return leaf_of(np.linspace(float(start), float(end), steps, dtype=wanted), requires_grad, device)
+    # As in PyTorch, both halves are computed from their ends, and integers are rounded toward zero.
+    step, count = (float(end) - float(start)) / max(steps - 1, 1), np.arange(steps)
+    return leaf_of(
+        np.where(count < max(steps // 2, 1), start + step * count, end - step * (steps - 1 - count)).astype(wanted),
+        requires_grad,
+        device,
+    )
 
 
-def empty(*size: Wholes, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+def empty(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Return a tensor of zeros with the given shape; PyTorch leaves the elements uninitialized."""
-    return zeros(*size, dtype=dtype, requires_grad=requires_grad)
+    return zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def full_like(x: Tensor, fill_value: Number, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+class Options(TypedDict, total=False):
+    """The keywords of a function that creates a tensor."""
+
+    dtype: DTypeLike | None
+    requires_grad: bool
+    device: DeviceLike
+    layout: object
+    memory_format: object
+
+
+def _like(make: Callable[..., Tensor], x: Tensor, options: Options, *given: Number) -> Tensor:
+    """Create a tensor with the shape of ``x``, and with its type unless the options contain a type."""
+    kind, device, requires_grad = options.pop("dtype", None), options.pop("device", None), options.pop("requires_grad", False)
+    for name in options:
+        if name not in ("layout", "memory_format"):
+            raise ArgumentError(f"{make.__name__}_like has no parameter '{name}'", hint="it has dtype, device and requires_grad")
+    return make(x.shape, *given, dtype=x.dtype if kind is None else kind, device=device, requires_grad=requires_grad)
+
+
+def full_like(x: Tensor, fill_value: Number, **options: Unpack[Options]) -> Tensor:
     """Return a tensor with the shape and type of ``x``, filled with one value."""
-    made: Tensor = full(x.shape, fill_value, dtype=dtype or x.dtype, requires_grad=requires_grad)
-    return made
+    return _like(full, x, options, fill_value)
 
 
-def empty_like(x: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+def empty_like(x: Tensor, **options: Unpack[Options]) -> Tensor:
     """Return a tensor of zeros with the shape and type of ``x``; see ``empty``."""
-    return zeros(x.shape, dtype=dtype or x.dtype, requires_grad=requires_grad)
+    return _like(zeros, x, options)
 
 
 def from_numpy(array: Array) -> Tensor:
     """Return a tensor that shares the memory of a NumPy array."""
     if not isinstance(array, np.ndarray):
         raise ArgumentError("from_numpy takes a NumPy array", hint="use tensor([1, 2]) to convert a list")
-    return tensor_on(array, None)
+    torch_type(array.dtype)
+    return tensor_on(array)
 
 
 def is_tensor(thing: object) -> bool:
@@ -155,8 +221,8 @@ def is_tensor(thing: object) -> bool:
 def _new(name: str) -> Any:
     make = globals()[name]
 
-    def method(self: Tensor, *args: Any, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-        made: Tensor = make(*args, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    def method(self: Tensor, *args: Any, dtype: DTypeLike | None = None, **options: Any) -> Tensor:
+        made: Tensor = make(*args, dtype=self._data.dtype if dtype is None else dtype, **options)
         return made
 
     method.__doc__ = f"Call ``{name}`` with the type of this tensor."
@@ -167,18 +233,14 @@ for _name in ("tensor", "zeros", "ones", "full", "empty"):
     setattr(Tensor, f"new_{_name}", _new(_name))
 
 
-def zeros_like(x: Value, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Any:
+def zeros_like(x: Value, **options: Unpack[Options]) -> Any:
     """Tensor of zeros with the shape and type of ``x``."""
-    if not isinstance(x, Tensor):
-        return np.zeros_like(x)[()]
-    return leaf_of(np.zeros(x.shape, dtype or x.dtype), requires_grad)
+    return _like(zeros, x, options) if isinstance(x, Tensor) else np.zeros_like(x)[()]
 
 
-def ones_like(x: Value, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Any:
+def ones_like(x: Value, **options: Unpack[Options]) -> Any:
     """Tensor of ones with the shape and type of ``x``."""
-    if not isinstance(x, Tensor):
-        return np.ones_like(x)[()]
-    return leaf_of(np.ones(x.shape, dtype or x.dtype), requires_grad)
+    return _like(ones, x, options) if isinstance(x, Tensor) else np.ones_like(x)[()]
 
 
 describe(zeros, parameters=("size",), defaults=(), tensors=(), kinds={"size": WHOLES}, variadic=True)

@@ -20,6 +20,7 @@ from autodiff_cli.autograd.primitives.rebase_history import rebase_history
 from autodiff_cli.autograd.primitives.types import Data, Operand
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
+from autodiff_cli.ops.casts import can_cast
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.positions import index_putted
@@ -72,8 +73,10 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
             f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(result.shape)}",
             hint="use the ordinary operation: an in-place operation cannot change the shape",
         )
-    if not np.can_cast(result.dtype, tensor.dtype, "same_kind"):
-        raise DtypeError(f"result type {result.dtype} can't be cast to the desired output type {tensor.dtype}")
+    if not can_cast(result.dtype, tensor.dtype):
+        raise DtypeError(
+            f"result type {result.dtype.scalar_name} can't be cast to the desired output type {tensor.dtype.scalar_name}"
+        )
     if recording and result.requires_grad:
         _check_recorded(tensor, view)
     mark_changed(tensor)
@@ -101,7 +104,7 @@ def _check_recorded(tensor: Tensor, view: View | None) -> None:
 
 def _write(tensor: Tensor, data: Array) -> None:
     if not isinstance(tensor._data, np.ndarray):
-        tensor._data = data.astype(tensor.dtype)
+        tensor._data = data.astype(tensor._data.dtype)
         return
     if not tensor._data.flags.writeable:
         raise GraphError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array, DTypeLike
+from autodiff_cli.autograd.dtypes import Array, DTypeLike, torch_type
 from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, TENSOR, WHOLE, optional, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
@@ -54,7 +54,7 @@ def check_matrix(name: str, x: Array, square: bool = True) -> None:
     if square and x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"{name}: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
     if x.dtype.kind != "f":
-        raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}")
+        raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {torch_type(x.dtype).scalar_name}")
 
 
 def converged(name: str, function: Callable[..., Any], x: Array, *rest: object) -> Any:

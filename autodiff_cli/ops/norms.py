@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array, DTypeLike, as_float
+from autodiff_cli.autograd.dtypes import Array, DTypeLike, as_float, torch_type
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
@@ -83,7 +83,9 @@ _SQUARES = {np.dtype(t): (float((np.finfo(t).tiny / np.finfo(t).eps) ** 0.5), fl
 @np.errstate(all="ignore")
 def _norm(x: Array, p: float, dim: Dims, keepdim: bool) -> Any:
     if x.dtype.kind != "f":
-        raise DtypeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
+        raise DtypeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {torch_type(x.dtype).scalar_name}"
+        )
     size = np.abs(x)
     if (p < 0 or math.isinf(p)) and not x.size and not all(x.shape[d] for d in dimensions(dim, x.ndim)):
         raise ShapeError(

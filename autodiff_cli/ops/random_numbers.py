@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array, DType, DTypeLike, as_dtype, get_default_dtype
+from autodiff_cli.autograd.dtypes import Array, DType, DTypeLike, as_dtype, default_type
 from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, TENSOR, WHOLE, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
@@ -20,6 +20,7 @@ from autodiff_cli.autograd.primitives.types import Number, Shape, Value, Wholes,
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
+from autodiff_cli.ops.casts import DeviceLike
 from autodiff_cli.ops.creation import leaf_of, shape_of, zeros_like
 from autodiff_cli.ops.inplace import change
 
@@ -163,7 +164,7 @@ def drawing(name: str, generator: Generator | None) -> np.random.Generator:
 
 
 def _floating(name: str, dtype: DTypeLike | None) -> DType:
-    found = get_default_dtype() if dtype is None else as_dtype(dtype)
+    found = default_type() if dtype is None else as_dtype(dtype)
     if found.kind != "f":
         raise DtypeError(f'"{name}" not implemented for {found}', hint="use float64 or float32")
     return found
@@ -172,16 +173,30 @@ def _floating(name: str, dtype: DTypeLike | None) -> DType:
 # Random tensors
 
 
-def rand(*size: Wholes, generator: Generator | None = None, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+def rand(
+    *size: Wholes,
+    generator: Generator | None = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Return uniform random numbers from 0 to 1, which are the same in every run unless ``manual_seed`` sets another seed."""
     kind = _floating("rand", dtype)
-    return leaf_of(np.asarray(drawing("rand", generator).random(shape_of("rand", size))).astype(kind), requires_grad)
+    return leaf_of(np.asarray(drawing("rand", generator).random(shape_of("rand", size))).astype(kind), requires_grad, device)
 
 
-def randn(*size: Wholes, generator: Generator | None = None, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+def randn(
+    *size: Wholes,
+    generator: Generator | None = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Return random numbers from the standard normal distribution; see ``rand`` for the seed."""
     kind = _floating("randn", dtype)
-    return leaf_of(np.asarray(drawing("randn", generator).standard_normal(shape_of("randn", size))).astype(kind), requires_grad)
+    return leaf_of(
+        np.asarray(drawing("randn", generator).standard_normal(shape_of("randn", size))).astype(kind), requires_grad, device
+    )
 
 
 def randint(
@@ -191,6 +206,7 @@ def randint(
     *,
     generator: Generator | None = None,
     dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Return random whole numbers from ``low`` to ``high - 1``; ``randint(high, size)`` starts at 0.
@@ -207,15 +223,21 @@ def randint(
     shape = shape_of("randint", (size,))
     first, last = _range("random_", WHOLE(low, "randint", "low"), WHOLE(high, "randint", "high"))
     values = drawing("randint", generator).integers(first, last, shape)
-    return leaf_of(np.asarray(values).astype(np.int64 if dtype is None else as_dtype(dtype)), requires_grad)
+    return leaf_of(np.asarray(values).astype(np.int64 if dtype is None else as_dtype(dtype)), requires_grad, device)
 
 
 def randint_like(
-    x: Tensor, low: int, high: int | None = None, *, generator: Generator | None = None, dtype: DTypeLike | None = None
+    x: Tensor,
+    low: int,
+    high: int | None = None,
+    *,
+    generator: Generator | None = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
 ) -> Tensor:
     """Return random whole numbers with the shape and type of ``x``; see ``randint``."""
     low, high = (0, low) if high is None else (low, high)
-    return randint(low, high, tuple(x.shape), generator=generator, dtype=x._data.dtype if dtype is None else dtype)
+    return randint(low, high, tuple(x.shape), generator=generator, dtype=x._data.dtype if dtype is None else dtype, device=device)
 
 
 def _range(name: str, low: int, high: int) -> tuple[int, int]:
@@ -224,27 +246,44 @@ def _range(name: str, low: int, high: int) -> tuple[int, int]:
     return low, high
 
 
-def randperm(n: int, *, generator: Generator | None = None, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Return the whole numbers from 0 to ``n - 1`` in random order."""
     (count,) = shape_of("randperm", (n,))
     values = drawing("randperm", generator).permutation(count)
-    return leaf_of(values.astype(np.int64 if dtype is None else as_dtype(dtype)), requires_grad)
+    return leaf_of(values.astype(np.int64 if dtype is None else as_dtype(dtype)), requires_grad, device)
 
 
 def rand_like(
-    x: Tensor, *, generator: Generator | None = None, dtype: DTypeLike | None = None, requires_grad: bool = False
+    x: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Return a tensor of uniform random numbers between 0 and 1 with the shape and type of ``x``."""
     kind = x._data.dtype if dtype is None else dtype
-    return rand(tuple(x.shape), generator=generator, dtype=kind, requires_grad=requires_grad)
+    return rand(tuple(x.shape), generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
 
 
 def randn_like(
-    x: Tensor, *, generator: Generator | None = None, dtype: DTypeLike | None = None, requires_grad: bool = False
+    x: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Return a tensor of normally distributed random numbers with the shape and type of ``x``."""
     kind = x._data.dtype if dtype is None else dtype
-    return randn(tuple(x.shape), generator=generator, dtype=kind, requires_grad=requires_grad)
+    return randn(tuple(x.shape), generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
 
 
 # Samples of distributions whose parameters are tensors: they have a node, as in PyTorch, whose cotangents are 0.
@@ -276,6 +315,7 @@ def normal(
     *,
     generator: Generator | None = None,
     dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Return normally distributed random numbers; ``mean`` and ``std`` are tensors, or numbers with a ``size``.
@@ -293,7 +333,7 @@ def normal(
             raise ArgumentError("normal takes two numbers and a size, or tensors", hint="for three numbers: normal(0, 1, (3,))")
         low, wide = NUMBER(mean, "normal", "mean"), _nonnegative(NUMBER(std, "normal", "std"))
         values = np.asarray(random.standard_normal(shape_of("normal", (size,)))) * wide + low
-        return leaf_of(values.astype(_floating("normal", dtype)), requires_grad)
+        return leaf_of(values.astype(_floating("normal", dtype)), requires_grad, device)
     a, b = array_of(TENSOR(mean, "normal", "mean")), array_of(TENSOR(std, "normal", "std"))
     for each in (mean, std):
         if isinstance(each, Tensor):

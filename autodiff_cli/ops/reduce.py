@@ -15,8 +15,9 @@ from autodiff_cli.autograd.primitives.registry import Registration, describe
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Dims, Forward, Number, Shape, Value
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
+from autodiff_cli.ops.casts import to
 from autodiff_cli.ops.comparison import where
-from autodiff_cli.ops.shape import expand, reshape, to
+from autodiff_cli.ops.shape import expand, reshape
 from autodiff_cli.ops.views import neighbour
 
 __all__ = ["count_nonzero", "cumprod", "cumsum", "mean", "prod", "std", "sum", "var"]

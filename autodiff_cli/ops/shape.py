@@ -7,13 +7,12 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array, DTypeLike, as_dtype, promote
+from autodiff_cli.autograd.dtypes import Array, promote
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, TENSOR, WHOLES, optional, takes, whole_numbers
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import Registration, describe
 from autodiff_cli.autograd.primitives.structural import (
-    cast,
     dimension,
     expanded,
     reshaped,
@@ -65,22 +64,6 @@ def describe_spread(function: TensorFunction, **description: Unpack[Registration
     parameters = function.__code__.co_varnames[:2]
     description["spread"] = True
     describe(function, parameters=parameters, tensors=("x",), kinds={parameters[1]: WHOLES}, **description)
-
-
-def to(x: Value, dtype: DTypeLike) -> Tensor:
-    """Convert the elements of ``x`` to a type; return ``x`` itself if its elements have this type."""
-    dtype = as_dtype(dtype)
-    if isinstance(x, Tensor) and x.dtype is dtype:
-        return x
-    # Only floating-point numbers carry gradients.
-    made: Tensor = cast(x.detach() if isinstance(x, Tensor) and dtype.kind != "f" else x, dtype)
-    return made
-
-
-for _name, _dtype in (("double", "float64"), ("float", "float32"), ("long", "int64"), ("bool", "bool")):
-    setattr(Tensor, _name, lambda self, _dtype=_dtype: to(self, _dtype))
-setattr(Tensor, "to", to)  # noqa: B010
-setattr(Tensor, "type_as", lambda self, other: to(self, other.dtype))  # noqa: B010
 
 
 def expand(x: Value, *shape: Wholes) -> Any:

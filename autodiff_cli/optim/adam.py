@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.comparison import maximum
-from autodiff_cli.ops.creation import tensor as new_tensor
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.elementary import sqrt
 from autodiff_cli.optim.optimizer import Group, Optimizer, Parameters, State, checked_rate

@@ -15,7 +15,7 @@ import numpy as np
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.primitives.argument_kinds import MASK, POSITIONS
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.evaluation.coercion import is_plain
 from autodiff_cli.evaluation.expression import Evaluator
 from autodiff_cli.evaluation.tensor_log import TensorLog
@@ -59,7 +59,7 @@ class _TensorLog(TensorLog):
 def _lowered(value: Any) -> Any:
     """Convert indices, which may be arbitrary-precision tensors, to ordinary tensors."""
     if isinstance(value, Precise):
-        return Tensor(value._data.astype(np.float64))
+        return new_tensor(value._data.astype(np.float64))
     return [_lowered(item) for item in value] if isinstance(value, list) else value
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff_cli.autograd import modes
-from autodiff_cli.autograd.dtypes import get_default_dtype, set_default_dtype
+from autodiff_cli.autograd.dtypes import default_type, dtype, set_default_dtype
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
@@ -84,7 +84,7 @@ class Interpreter(Machine):
         start = len(self.source)
         self.tensors.source += text if text.endswith("\n") else text + "\n"
         statements = read(self.source, start)
-        before, mode = get_default_dtype(), modes.is_grad_enabled()
+        before, mode = default_type(), modes.is_grad_enabled()
         set_default_dtype(self.dtype)
         modes.set_grad_enabled(self._recording)
         entered: list[bool] = []
@@ -103,7 +103,7 @@ class Interpreter(Machine):
                         yield shown
         finally:
             self._scope, self._depth = {}, 0  # reset after an error inside a function
-            self.dtype = self.tensors.dtype = get_default_dtype()
+            self.dtype = self.tensors.dtype = default_type()
             set_default_dtype(before)
             self._recording = entered[0] if entered else modes.is_grad_enabled()
             modes.set_grad_enabled(mode)
@@ -303,7 +303,7 @@ class Interpreter(Machine):
         known = ATTRIBUTES.get(kind_of(thing), ())
         found = getattr(thing, name, _MISSING) if name in known else _MISSING
         if found is not _MISSING:
-            return found
+            return found.dtype if isinstance(found, dtype) else found  # the language has its own names of types
         if not isinstance(thing, (Tensor, list, bool, int, float)):
             hint = _none_hint(node) if thing is None else suggestion(name, known)
             raise UnknownName(f"{described(thing)} has no attribute '{name}'", span=node.children[1].span, hint=hint)

@@ -18,7 +18,7 @@ import numpy as np
 
 import autodiff_cli.ops  # noqa: F401  installs the functions
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import new_tensor
 
 Shape = tuple[int, ...]
 SHAPES: tuple[Shape, ...] = ((), (3,), (2,), (2, 2), (2, 3), (3, 2), (1,), (2, 1), (0,), (2, 2, 2), (3, 3))
@@ -136,7 +136,7 @@ def _tried(op: FunctionInfo, values: tuple[Any, ...], named: dict[str, Any]) -> 
         array = np.asarray(value) if name in op.tensors else None
         kind = "" if array is None else array.dtype.kind
         arguments.append(array.shape if array is not None and kind == "f" else literal(value))
-        given.append(Tensor(value) if kind in "fib" and kind else value)
+        given.append(new_tensor(value) if kind in "fib" and kind else value)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -17,7 +17,7 @@ import numpy as np
 from autodiff_cli import ops
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo, literal
 from autodiff_cli.autograd.reverse_mode import grad
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.report.numbers import finite_or_text, human
@@ -103,7 +103,7 @@ def ours(op: FunctionInfo, edge: Sequence[Any], order: int) -> Answer:
     arguments: list[Any] = []
     inputs: list[Tensor] = []
     for value, moves in zip(edge, moving(op, edge), strict=True):
-        arguments.append(Tensor(np.array(value), requires_grad=True) if moves else value)
+        arguments.append(new_tensor(np.array(value), requires_grad=True) if moves else value)
         inputs += arguments[-1:] if moves else []
     try:
         with np.errstate(all="ignore"):

@@ -38,7 +38,7 @@ def shown(value: Argument) -> str:
     elif isinstance(value, Tensor) and type(value) is not Tensor:
         text = "a tensor"  # a Taylor series, or a tracer
     elif isinstance(value, Tensor) or (isinstance(value, np.ndarray) and value.ndim):
-        text = f"a {value.dtype} tensor of shape {list(value.shape)}" if value.shape else f"the tensor {value.item():g}"
+        text = f"a {np.dtype(value.dtype)} tensor of shape {list(value.shape)}" if value.shape else f"the tensor {value.item():g}"
     elif isinstance(value, (int, str, np.generic, np.ndarray)):
         text = repr(value.item() if isinstance(value, (np.generic, np.ndarray)) else value)
     else:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array, get_default_dtype, promote
+from autodiff_cli.autograd.dtypes import Array, default_type, promote
 from autodiff_cli.autograd.hooks import node_observers, observed
 from autodiff_cli.autograd.memory import next_sequence_nr, view_of
 from autodiff_cli.autograd.modes import is_grad_enabled
@@ -33,34 +33,46 @@ NO_GRAD_VIEW = (
 _new = object.__new__
 
 
-def _in_default_dtype(data: Array, *inputs: Array | float) -> Array:
-    """Convert a floating-point result to the default type if no input is a floating-point array."""
-    if data.dtype.kind == "f" and not any(getattr(getattr(v, "dtype", None), "kind", "") == "f" for v in inputs):
-        return data.astype(get_default_dtype(), copy=False)
+def _kind(value: Array | float) -> str:
+    """Return the kind of the elements of an array, such as ``f``, and an empty string for a plain number."""
+    return getattr(getattr(value, "dtype", None), "kind", "")
+
+
+def _in_torch_type(forward: Callable[..., Array], data: Array, values: Sequence[Any], arity: int) -> Array:
+    """Return a result in PyTorch's type for integers: the default type for floating-point numbers, and int64 for uint64.
+
+    Args:
+        forward: the function that computed the result.
+        data: the result.
+        values: the arguments of the function.
+        arity: the number of arguments that are tensors.
+    """
+    if data.dtype.kind == "f":
+        if not any(_kind(value) == "f" for value in values[:arity]):
+            if data.dtype.itemsize < 8:  # NumPy computes with int8 in float16: compute again, with int64 in float64
+                data = forward(*(v.astype(np.int64) if _kind(v) in "biu" and _kind(v) else v for v in values))
+            return data.astype(default_type(), copy=False)
+    elif data.dtype == np.uint64:
+        return data.astype(np.int64)
     return data
 
 
-def _without_float16(forward: Callable[..., Array], data: Array, values: Sequence[Any]) -> Array:
-    """Return a result; if NumPy computed it in float16 from booleans, compute it again from integers."""
-    if data.dtype != np.float16:
-        return data
-    return forward(*(v.astype(np.int64) if getattr(v, "dtype", None) == np.bool_ else v for v in values))
-
-
-def _as_integers(name: str, values: Array) -> Array:
-    """Convert booleans to integers.
+def _of_integers(primitive: Primitive, values: Array) -> Tensor:
+    """Return the result of an operation on integers or booleans.
 
     Raises:
         DtypeError: if PyTorch refuses the operation for booleans.
     """
-    if name in NO_BOOLEANS:
-        raise DtypeError(NO_BOOLEANS[name])
-    return values.astype(np.int64)
+    if values.dtype.kind == "b" and primitive.elementwise:
+        if primitive.name in NO_BOOLEANS:
+            raise DtypeError(NO_BOOLEANS[primitive.name])
+        values = values.astype(np.int64)
+    return tensor_on(_in_torch_type(primitive.forward, primitive.forward(values), (values,), 1))
 
 
 def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     """Return the function of an operation whose only argument is a tensor; this function must be fast."""
-    name, forward = primitive.name, primitive.forward
+    forward = primitive.forward
     (vjp,) = nodes.vjps
     saves = argument_names(vjp)[1:]
     saves_input = saves == ("x",)
@@ -76,9 +88,11 @@ def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
         if type(x) is not Tensor:
             return dispatch(function, (x,)) if isinstance(x, Tensor) else forward(x)
         values = x._data
-        data = forward(values if values.dtype.kind != "b" else _as_integers(name, values))
+        if values.dtype.kind != "f":
+            return _of_integers(primitive, values)
+        data = forward(values)
         if not x._requires_grad or not is_grad_enabled():
-            return tensor_on(_in_default_dtype(data, values))
+            return tensor_on(data)
         if node_type is None:
             node_type = nodes.subclass(base, vjp=staticmethod(vjp))
         made = _new(node_type)
@@ -135,7 +149,7 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
         by_second = second and type(y) is Tensor and y._requires_grad
         if (by_first or by_second) and is_grad_enabled():
             return record(x, y, data, by_first, by_second)
-        return tensor_on(_in_default_dtype(_without_float16(forward, data, (a, b)), a, b))
+        return tensor_on(_in_torch_type(forward, data, (a, b), 2))
 
     return function
 
@@ -175,7 +189,7 @@ def general(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             raise mismatch(name, error, raw[:arity]) from None
         if recorded and is_grad_enabled():
             return nodes.record(args, data)
-        return tensor_on(_in_default_dtype(_without_float16(forward, data, raw), *raw[:arity]))
+        return tensor_on(_in_torch_type(forward, data, raw, arity))
 
     return function
 

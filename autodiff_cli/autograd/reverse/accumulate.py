@@ -11,7 +11,7 @@ from autodiff_cli.autograd.hooks import Hook, NodeHooks
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Node, leaf_edge
 from autodiff_cli.autograd.primitives.node_factory import output_of
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, new_tensor, tensor_on
 from autodiff_cli.errors import DtypeError, ShapeError, type_name
 
 
@@ -22,7 +22,7 @@ def as_tensor(value: Cotangent) -> Tensor:
 
 def _as_cotangent(value: Tensor | Array, create_graph: bool) -> Cotangent:
     """Convert the result of a hook to a cotangent: a tensor with ``create_graph``, else an array."""
-    tensor = value if isinstance(value, Tensor) else Tensor(value)
+    tensor = value if isinstance(value, Tensor) else new_tensor(value)
     return tensor if create_graph else tensor._data
 
 
@@ -36,7 +36,7 @@ def _after_hook(hook: Hook, gradient: Cotangent, create_graph: bool) -> Cotangen
     if result.shape != gradient.shape:
         raise ShapeError(f"a hook has changed the size of value: from {list(gradient.shape)} to {list(result.shape)}")
     if not result.is_floating_point():
-        raise DtypeError(f"a hook has changed the type of value: from {gradient.dtype} to {result.dtype}")
+        raise DtypeError(f"a hook has changed the type of value: from {np.dtype(gradient.dtype)} to {result._data.dtype}")
     return _as_cotangent(result, create_graph)
 
 

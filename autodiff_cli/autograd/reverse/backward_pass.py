@@ -29,6 +29,7 @@ from autodiff_cli.autograd.reverse.accumulate import (
     run_tensor_hooks,
 )
 from autodiff_cli.autograd.reverse.anomaly import explain_failure, is_anomaly_check_nan_enabled, is_anomaly_enabled, running_node
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.postorder import postorder
 
@@ -179,7 +180,7 @@ class BackwardPass:
         if target._outputs != 1:
             self._accumulate_output(target, edge[1], part)
             return
-        if part.shape != target._shape or part.dtype is not target._dtype:
+        if part.shape != target._shape or (part._data if type(part) is Tensor else part).dtype is not target._dtype:
             part = fit(part, target._shape, target._dtype)
         pending = self.pending
         if target in pending:
@@ -199,7 +200,7 @@ class BackwardPass:
         The pending cotangent of such a node is a list with an entry for each output.
         """
         shape, dtype = node.output_type(output)
-        if part.shape != shape or part.dtype is not dtype:
+        if part.shape != shape or (part._data if type(part) is Tensor else part).dtype is not dtype:
             part = fit(part, shape, dtype)
         if node not in self.pending:
             self.pending[node] = [None] * node._outputs
@@ -263,7 +264,7 @@ def fit(part: Cotangent, shape: tuple[int, ...], dtype: DType) -> Cotangent:
     """Sum and cast a contribution to the shape and the type of the value that it belongs to."""
     if part.shape != shape:
         part = sum_to(part, shape)
-    return part if part.dtype is dtype else cast(part, dtype)
+    return part if (part._data if type(part) is Tensor else part).dtype is dtype else cast(part, dtype)
 
 
 class NeededNodes(set[Node]):

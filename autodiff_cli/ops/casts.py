@@ -1,0 +1,287 @@
+"""Conversion of tensors to other types, and the only device.
+
+A conversion to a floating-point type is recorded; the other types do not carry gradients.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import TYPES, DType, DTypeLike, as_dtype, bool_, default_type, dtype, torch_type
+from autodiff_cli.autograd.primitives.structural import cast
+from autodiff_cli.autograd.primitives.types import Value
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.errors import ArgumentError, DtypeError, type_name
+
+__all__ = ["can_cast", "cuda", "device", "finfo", "iinfo", "is_floating_point", "promote_types", "result_type"]
+
+
+class device:
+    """A place for tensors, as in PyTorch.  All tensors are in the memory of the processor: the device ``cpu``.
+
+    Args:
+        type: the name of a device, such as ``cpu`` or ``cuda:0``, or another device.
+        index: the number of the device.
+    """
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: str | device, index: int | None = None) -> None:
+        name, _, number = str(type).partition(":")
+        self.type: str = name
+        self.index: Any = int(number) if number.isdecimal() else index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}'" + (")" if self.index is None else f", index={self.index})")
+
+
+CPU = device("cpu")
+DeviceLike = str | device | None
+
+
+def check_device(given: DeviceLike | int) -> None:
+    """Accept the only device.
+
+    Raises:
+        ArgumentError: if the device is not the CPU.
+    """
+    if given is not None and (isinstance(given, int) or device(given).type != "cpu"):
+        raise ArgumentError(f"tensors are on the device 'cpu', not on '{given}'", hint="leave the device out, or use 'cpu'")
+
+
+def to(x: Value, dtype: DTypeLike) -> Tensor:
+    """Convert the elements of ``x`` to a type; return ``x`` itself if its elements have this type."""
+    wanted = as_dtype(dtype)
+    if type(x) is Tensor:
+        if x._data.dtype is wanted:
+            return x
+        if not x._requires_grad or wanted.kind != "f":
+            return tensor_on(x._data.astype(wanted))
+    # Only floating-point numbers carry gradients.
+    made: Tensor = cast(x.detach() if isinstance(x, Tensor) and wanted.kind != "f" else x, wanted)
+    return made
+
+
+def _to(
+    self: Tensor,
+    *given: Any,
+    dtype: DTypeLike | None = None,
+    device: str | device | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: object = None,
+) -> Tensor:
+    """Convert the tensor to a type; also accepts the device ``cpu``, or another tensor, whose type is used.
+
+    Raises:
+        ArgumentError: if the device is not the CPU.
+    """
+    for one in given:
+        if isinstance(one, Tensor):
+            dtype = one._data.dtype
+        elif isinstance(one, bool) or one is None:  # non_blocking, copy
+            continue
+        elif isinstance(one, _Device) or (isinstance(one, str) and not _is_type(one)):
+            device = one
+        elif type(one) is int:
+            check_device(one)
+        else:
+            dtype = one
+    check_device(device)
+    copy = copy or (len(given) == 3 and given[2] is True)
+    made = self if dtype is None else to(self, dtype)
+    return made.clone() if copy and made is self else made
+
+
+_Device = device
+
+
+def _is_type(name: str) -> bool:
+    """Return whether a string names a type; PyTorch does not accept strings, the language does."""
+    return name.partition(":")[0] not in ("cpu", "cuda", "mps", "meta", "xpu", "hpu", "xla")
+
+
+_LEGACY = {f"torch.{one.scalar_name}Tensor": one for one in TYPES.values()}
+"""PyTorch's names of tensor types, such as ``torch.DoubleTensor``."""
+
+
+def _type(self: Tensor, dtype: DTypeLike | None = None, non_blocking: bool = False) -> Any:
+    """Return the name of the tensor's type, such as ``torch.DoubleTensor``; with ``dtype``, convert the tensor to this type."""
+    if dtype is None:
+        return f"torch.{self.dtype.scalar_name}Tensor"
+    if isinstance(dtype, str) and dtype not in _LEGACY:
+        raise ArgumentError(f"invalid type: {dtype!r}", hint="use a type such as float64, or a name such as torch.DoubleTensor")
+    return to(self, _LEGACY[dtype] if isinstance(dtype, str) else dtype)
+
+
+def _convert(name: str, wanted: DType) -> None:
+    def method(self: Tensor, memory_format: object = None) -> Tensor:
+        return to(self, wanted)
+
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__doc__ = f"Convert the elements to {wanted}."
+    setattr(Tensor, name, method)
+
+
+for _name, _wanted in (
+    ("double", "float64"),
+    ("float", "float32"),
+    ("half", "float16"),
+    ("long", "int64"),
+    ("int", "int32"),
+    ("short", "int16"),
+    ("char", "int8"),
+    ("byte", "uint8"),
+    ("bool", "bool"),
+):
+    _convert(_name, np.dtype(_wanted))
+
+
+def _cpu(self: Tensor, memory_format: object = None) -> Tensor:
+    """Return the tensor itself, which is in the memory of the processor."""
+    return self
+
+
+def _cuda(self: Tensor, device: str | int | None = None, non_blocking: bool = False) -> Tensor:
+    check_device("cuda" if device is None else device)
+    return self
+
+
+for _name, _value in {
+    "to": _to,
+    "type": _type,
+    "type_as": lambda self, other: to(self, other._data.dtype),
+    "cpu": _cpu,
+    "cuda": _cuda,
+    "device": property(lambda self: CPU, doc="The device, which is always the CPU."),
+    "is_cuda": property(lambda self: False, doc="Whether the tensor is on a graphics processor: never."),
+    "is_cpu": property(lambda self: True, doc="Whether the tensor is in the memory of the processor: always."),
+    "is_sparse": property(lambda self: False, doc="Whether only some elements are stored: never."),
+    "is_quantized": property(lambda self: False, doc="Whether the elements are quantized: never."),
+    "is_complex": lambda self: False,
+    "is_signed": lambda self: self.dtype.is_signed,
+    "get_device": lambda self: -1,
+    "pin_memory": _cpu,
+}.items():
+    setattr(Tensor, _name, _value)
+
+
+class cuda:
+    """The graphics processors, of which there are none."""
+
+    @staticmethod
+    def is_available() -> bool:
+        """Return whether there is a graphics processor that tensors can be on: never."""
+        return False
+
+    @staticmethod
+    def device_count() -> int:
+        """Return the number of graphics processors: 0."""
+        return 0
+
+
+# Questions about types
+
+
+def is_floating_point(x: Tensor) -> bool:
+    """Return whether the elements of a tensor are floating-point numbers."""
+    return x.is_floating_point()
+
+
+def promote_types(type1: DTypeLike, type2: DTypeLike) -> dtype:
+    """Return the smallest type to which both types can be converted: a floating-point type if either is one."""
+    a, b = as_dtype(type1), as_dtype(type2)
+    if (a.kind == "f") != (b.kind == "f"):
+        return torch_type(a if a.kind == "f" else b)
+    return torch_type(np.promote_types(a, b))
+
+
+def can_cast(from_: DTypeLike, to: DTypeLike) -> bool:
+    """Return whether a type can be converted to another: not from a floating-point type to integers, and not to booleans."""
+    source, target = as_dtype(from_).kind, as_dtype(to).kind
+    return target == "f" or (source != "f" and target != "b") or source == target
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """Return the type of the result of an arithmetic operation on two tensors or numbers.
+
+    A tensor with dimensions determines the type before a scalar tensor, and a scalar tensor before a number, unless the latter
+    contains floating-point numbers and the former does not.
+    """
+    given = [tensor1, tensor2]
+    arrays = [value._data for value in given if isinstance(value, Tensor)]
+    numbers = [_type_of_number(value) for value in given if not isinstance(value, Tensor)]
+    found: dtype | None = None
+    for kinds in ([a.dtype for a in arrays if a.ndim], [a.dtype for a in arrays if not a.ndim], numbers):
+        for lower in kinds[1:]:
+            kinds[0] = promote_types(kinds[0], lower).dtype
+        if kinds and (found is None or (not found.is_floating_point and (found is bool_ or kinds[0].kind == "f"))):
+            found = torch_type(kinds[0]) if found is None else promote_types(found, kinds[0])
+    assert found is not None
+    return found
+
+
+def _type_of_number(value: Any) -> DType:
+    if not isinstance(value, (bool, int, float)):
+        raise DtypeError(f"result_type takes tensors and numbers, not {type_name(value)}")
+    return default_type() if isinstance(value, float) else np.dtype(type(value))
+
+
+class _Limits:
+    """The limits of a type, with the attributes of NumPy's ``finfo`` or ``iinfo``."""
+
+    def __init__(self, dtype: str, numbers: dict[str, Any]) -> None:
+        self.dtype = dtype
+        self.bits = np.dtype(dtype).itemsize * 8
+        self._numbers = numbers
+        vars(self).update(numbers)
+
+    def __repr__(self) -> str:
+        numbers = "".join(f"{name}={value:g}, " for name, value in self._numbers.items())
+        return f"{type(self).__name__}({numbers}dtype={self.dtype})"
+
+
+class finfo(_Limits):
+    """The limits of a floating-point type: ``eps``, ``min``, ``max``, ``tiny``, ``smallest_normal``, ``resolution``, ``bits``."""
+
+    eps: float
+    min: float
+    max: float
+    tiny: float
+    smallest_normal: float
+    resolution: float
+
+    def __init__(self, type: DTypeLike | None = None) -> None:
+        wanted = default_type() if type is None else as_dtype(type)
+        if wanted.kind != "f":
+            raise DtypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+        info = np.finfo(wanted)
+        super().__init__(
+            str(wanted),
+            {name: float(getattr(info, name)) for name in ("resolution", "min", "max", "eps", "smallest_normal", "tiny")},
+        )
+
+
+class iinfo(_Limits):
+    """The limits of an integer type: ``min``, ``max``, ``bits``."""
+
+    min: int
+    max: int
+
+    def __init__(self, type: DTypeLike) -> None:
+        wanted = as_dtype(type)
+        if wanted.kind not in "iu":
+            raise DtypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        info = np.iinfo(wanted)
+        super().__init__(str(wanted), {"min": int(info.min), "max": int(info.max)})
