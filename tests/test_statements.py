@@ -169,7 +169,7 @@ def test_nothing_runs_if_something_cannot_be_read() -> None:
         ("with nograd: x = 1", 1, "grad mode"),
         ("with no_grad x = 1", 1, "a colon is missing"),
         ("show x,", 1, "missing"),
-        ("import torch", 1, "cannot contain imports"),
+        ("import os", 1, "cannot import 'os'"),
         (X + "x.backwards()", 2, "unknown function 'backwards'"),
         (X + "x.gradient", 2, "unknown attribute 'gradient'"),
         (X + "x.backward", 2, "is a method"),
@@ -225,7 +225,10 @@ def test_names_stay_between_runs_and_after_errors() -> None:
 
 def test_deep_programs_do_not_recurse() -> None:
     nested = "".join(f"{' ' * i}with no_grad:\n" for i in range(2000)) + " " * 2000 + "x = 1"
-    assert len(read(nested)) == 4001
+    (node,) = read(nested)
+    for _ in range(1999):
+        (node,) = node.children[-1].children
+    assert node.children[-1].children[0].kind == "assignment"
     assert read("x = 1\n" * 20_000)[-1].span == (119_994, 119_999)
 
 
@@ -344,7 +347,7 @@ def test_help_explains_statements(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("for i in range(3): x = 1", "a program cannot contain 'for'"),
+        ("while 1: x = 1", "a program cannot contain 'while'"),
         ("max(1, 2, 3)", "max takes one tensor or two arguments"),
         ("x = [1, none]", "cannot contain none"),
         ("x = tensor([1, 2])\nselect(x, 0, 0.5)", "whole number"),

@@ -14,7 +14,7 @@ from autodiff_cli import signals
 from autodiff_cli.errors import LimitError
 from autodiff_cli.language import source_text
 from autodiff_cli.lazy import library_if_there
-from autodiff_cli.script.statements import ends_block, unfinished
+from autodiff_cli.script.statements import ends_block, unfinished, without_prompt
 
 if TYPE_CHECKING:
     from autodiff_cli.script.interpreter import Interpreter
@@ -26,7 +26,7 @@ _WORD = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*\.?$")
 
 
 def lines(interpreter: Interpreter) -> Iterator[str]:
-    """Yield whole statements until the input ends; an open bracket or a ``with`` block continues on the next line."""
+    """Yield whole statements until the input ends; an open bracket or a block continues on the next line."""
     read = _terminal(interpreter) if sys.stdin is not None and sys.stdin.isatty() else _pipe
     text, waiting = "", 0
     while True:
@@ -41,7 +41,7 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
         if text and ends_block(text, line):
             yield text
             text, waiting = "", 0
-        text += line + "\n"
+        text += without_prompt(line) + "\n"
         waiting += 1
         if waiting > _MOST_LINES or len(text) > _LONGEST:
             raise LimitError(

@@ -96,6 +96,18 @@ class Operations:
                 hint=f"{setting('no_limits')} allows it",
             )
 
+    def unpacked(self, value: Any, count: int, node: Syntax) -> Sequence[Any]:
+        """Return the elements of a value that is assigned to ``count`` names."""
+        if isinstance(value, Tensor) and value.shape:
+            unbind, tree = FUNCTIONS["unbind"], node.children[-1]
+            parts = tuple(self.tensors.keep(part, tree) for part in unbind.function(value))
+            self.tensors.trace(unbind, [value], {}, parts, tree)
+            value = parts
+        found = len(value) if isinstance(value, (tuple, list)) else 1
+        if not isinstance(value, (tuple, list)) or found != count:
+            raise ArgumentError(f"{plural(count, 'name')} for {plural(found, 'value')}", span=node.span, source=self.tensors.source)
+        return value
+
     def keys(self, values: Sequence[object]) -> list[Any]:
         """Return the values between the brackets of an index as index keys of a tensor; see ``as_keys``."""
         return as_keys(values, self.tensors)

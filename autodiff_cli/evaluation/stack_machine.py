@@ -20,10 +20,9 @@ from autodiff_cli.evaluation.operations import Operations, as_slice
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.user_function import UserFunction, call_with_own_vjp
 from autodiff_cli.language.operators import COMPARING, OPERATORS
-from autodiff_cli.language.tree import EFFECTS, Syntax, arguments, index_range
+from autodiff_cli.language.tree import EFFECTS, Syntax, arguments, index_range, new_tree
 from autodiff_cli.limits import MOST_TURNS, check_count, lifted
 from autodiff_cli.suggest import suggestion
-from autodiff_cli.wording import plural
 
 _LITERALS = {"true": True, "false": False, "none": None, "ellipsis": ...}
 _MOST_DIMENSIONS = 32
@@ -68,6 +67,7 @@ class Machine(Operations):
         names: the current value of each name.
         functions: the functions that the program defined.
         tensors: the log, which converts literals to tensors and lists all tensors.
+        current: the node that is being evaluated.
     """
 
     most_nested = MOST_NESTED_CALLS
@@ -78,6 +78,7 @@ class Machine(Operations):
         self.functions: dict[str, UserFunction] = {}
         self._scope: dict[str, Any] = {}
         self._depth = 0
+        self.current = new_tree("start")
 
     @property
     def source(self) -> str:
@@ -115,18 +116,10 @@ class Machine(Operations):
     def _unpack(self, node: Syntax) -> Any:
         """Assign the elements of a value to several names, as in ``a, b = [1, 2]``."""
         *names, tree = node.children
-        value = self.evaluate(tree)
-        if isinstance(value, Tensor) and value.shape:
-            unbind = FUNCTIONS["unbind"]
-            parts = tuple(self.tensors.keep(part, tree) for part in unbind.function(value))
-            self.tensors.trace(unbind, [value], {}, parts, tree)
-            value = parts
-        if not isinstance(value, (tuple, list)) or len(value) != len(names):
-            count = len(value) if isinstance(value, (tuple, list)) else 1
-            raise ArgumentError(f"{len(names)} names for {plural(count, 'value')}", span=node.span, source=self.source)
-        for name, part in zip(names, value, strict=True):
+        parts = self.unpacked(self.evaluate(tree), len(names), node)
+        for name, part in zip(names, parts, strict=True):
             self.names[name.text] = self.tensors.of(part) if isinstance(part, list) else part
-        return value
+        return parts
 
     # The stack of work
 
@@ -147,6 +140,7 @@ class Machine(Operations):
         values: list[Any] = []
         while work:
             node, then, count = work.pop()
+            self.current = node
             try:
                 if then is None:
                     found = self._visit(node)
@@ -196,7 +190,7 @@ class Machine(Operations):
             return children[0].text[1:-1]
         if kind in _LITERALS:
             return _LITERALS[kind]
-        raise ArgumentError("a keyword argument is only allowed in a call", span=node.span)
+        raise ArgumentError("this is only allowed in a call or in a program of statements", span=node.span)
 
     def _visit_call(self, node: Syntax) -> Pending:
         method = node.kind == "method"
@@ -329,7 +323,7 @@ class Machine(Operations):
                 hint=f"check whether '{function.name}' calls itself without end",
             )
         before, mark = self._scope, self.tensors.mark()
-        self._scope = dict(zip(function.parameters, bound, strict=True))
+        self._scope = {**function.scope, **dict(zip(function.parameters, bound, strict=True))}
 
         def leave(node: Syntax, values: list[Any]) -> Any:
             self.leave(node, before, mark)
@@ -352,7 +346,7 @@ class Machine(Operations):
 
     def within(self, function: UserFunction, body: Syntax, given: Sequence[Any]) -> Tensor:
         """Return the value of an expression in the parameters of a function; its tensors are not listed."""
-        before, self._scope = self._scope, dict(zip(function.parameters, given, strict=True))
+        before, self._scope = self._scope, {**function.scope, **dict(zip(function.parameters, given, strict=True))}
         try:
             with self.tensors.unlisted():
                 return self.tensors.of(self.evaluate(body))

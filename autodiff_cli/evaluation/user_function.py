@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,9 +23,11 @@ class UserFunction:
         parameters: the names of the parameters.
         body: the expression of the result.
         partials: the user-written derivative with respect to each parameter; ``None`` without ``with grad``.
+        scope: the local names where the function was defined.
     """
 
-    def __init__(self, node: Syntax) -> None:
+    def __init__(self, node: Syntax, scope: Mapping[str, Any] | None = None) -> None:
+        self.scope = {} if scope is None else scope
         call = node.children[0]
         given = arguments(call)
         self.name = call.children[0].text

@@ -10,7 +10,7 @@ from autodiff_cli.language.operators import ATOM, COMPARISON, CONDITIONAL, OPERA
 
 EFFECTS = ("augmented", "set_attribute", "set_index")
 """Kinds of statements that change an existing value, which only programs may contain (see ``script.interpreter``)."""
-STATEMENTS = ("assignment", "definition", "definition_with_grad", "unpack", *EFFECTS)
+STATEMENTS = ("assignment", "definition", "definition_with_grad", "unpack", "return", *EFFECTS)
 """Kinds of nodes that are not expressions."""
 
 
@@ -138,7 +138,7 @@ _LEVELS = {
     **dict.fromkeys(
         ("assignment", "definition", "definition_with_grad", "unpack", *EFFECTS, "keyword", "slice", "index_range"), STATEMENT
     ),
-    "conditional": CONDITIONAL,
+    **dict.fromkeys(("conditional", "lambda"), CONDITIONAL),
     "comparison": COMPARISON,
     **dict.fromkeys(("index", "attribute", "method"), POSTFIX),
 }
@@ -193,7 +193,10 @@ def _parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     if kind == "definition_with_grad":
         return [(children[0], POSTFIX), " = ", (children[1], CONDITIONAL), " with grad (", *_listed(children[3].children), ")"]
     if kind == "unpack":
-        return [", ".join(name.text for name in children[:-1]), " = ", (children[-1], CONDITIONAL)]
+        names = [name.text for name in children[:-1]]
+        return [", ".join(names), "," * (len(names) == 1), " = ", (children[-1], CONDITIONAL)]
+    if kind == "lambda":
+        return ["lambda ", ", ".join(name.text for name in children[1:-2]), ": ", (children[-1], CONDITIONAL)]
     if kind == "augmented":
         return [(children[0], POSTFIX), f" {children[1].text} ", (children[2], CONDITIONAL)]
     if kind == "set_attribute":

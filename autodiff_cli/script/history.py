@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,12 +12,14 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.coercion import is_plain
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.language.tree import Syntax, names_in, walk
+from autodiff_cli.language.tree import Syntax, names_in, new_tree, walk
 
 MOST_STATEMENTS = 2_000
 """The maximum number of statements for notes; for longer programs, computing notes would take longer than the backward pass."""
+_MOST_ENTRIES = 100_000
+_MOST_TURNS = 20
+"""The maximum number of times that the notes on one statement in a loop are computed."""
 _BACKWARD = ("backward", "grad")
-_NAMESPACE = re.compile(r"\btorch\.(?:(?:autograd|functional|nn|linalg|special)\.)*")
 
 
 class History:
@@ -27,6 +28,13 @@ class History:
     def __init__(self) -> None:
         self._entries: list[tuple[Syntax, bool]] = []
         self._of: dict[str, list[int]] = {}
+        self._roots: dict[int, tuple[Syntax, list[Syntax], int]] = {}
+
+    def roots(self, tree: Syntax) -> list[Syntax]:
+        """Return the roots of the backward passes in a statement, for which notes are computed."""
+        tree, found, turns = self._roots.get(id(tree)) or (tree, backward_roots(tree), 0)
+        self._roots[id(tree)] = (tree, found, turns + 1)
+        return found if turns < _MOST_TURNS and len(self._entries) < _MOST_ENTRIES else []
 
     def add(self, tree: Syntax, value: object) -> None:
         """Append a statement if it is an assignment.
@@ -40,6 +48,8 @@ class History:
         elif tree.kind == "unpack":
             names = [name.text for name in tree.children[:-1]]
         else:
+            return
+        if len(self._entries) >= _MOST_ENTRIES:
             return
         parts = value if isinstance(value, (tuple, list)) else (value,)
         recorded = any(isinstance(part, Tensor) and part._requires_grad and not part.is_leaf for part in parts)
@@ -55,6 +65,7 @@ class History:
             statements exceeds ``MOST_STATEMENTS``.
         """
         included: set[int] = set()
+        trees: set[int] = set()
         given: set[str] = set()
         wanted = [(name, len(self._entries)) for name in names_in(tree)]
         while wanted:
@@ -65,6 +76,9 @@ class History:
             if index is not None and self._entries[index][1]:
                 if index not in included:
                     included.add(index)
+                    if id(self._entries[index][0]) in trees:
+                        return None  # the value depends on a value of the same statement in an earlier turn of a loop
+                    trees.add(id(self._entries[index][0]))
                     wanted += [(other, index) for other in names_in(self._entries[index][0].children[-1])]
             elif (index is None and mine) or (index is not None and index != mine[-1]):
                 return None
@@ -113,21 +127,10 @@ def notes_behind(
     at = {name: leaf._data for name, leaf in leaves.items() if leaf._requires_grad}
     const = {**{name: leaf._data for name, leaf in leaves.items() if name not in at}, **plain}
     try:
-        evaluation = Evaluation(_cut(source, [*functions.values(), *statements, root]), at, const, dtype=np.dtype(dtype).name)
+        tree = new_tree("start", *(f for f in functions.values() if f.children[1].kind != "block"), *statements, root)
+        evaluation = Evaluation(source, at, const, dtype=np.dtype(dtype).name, tree=tree)
     except AutodiffError:  # the statements use features that only programs have
         return []
     gradients = {name: leaves[name].grad for name in at}
     numbers = [(f"the derivative with respect to {name}", 0.0 if g is None else g._data) for name, g in gradients.items()]
     return notes_on(evaluation, numbers, 1, shows_value=False)
-
-
-def _cut(source: str, trees: list[Syntax]) -> str:
-    """Return the source with these trees at their positions, and with blanks in place of all other text."""
-    end = max(tree.span[1] for tree in trees)
-    text = ["\n" if character == "\n" else " " for character in source[:end]]
-    for tree in trees:
-        start, stop = tree.span
-        text[start:stop] = source[start:stop]
-        if stop < end:
-            text[stop] = "\n" if source[stop] == "\n" else ";"
-    return _NAMESPACE.sub(lambda match: " " * len(match[0]), "".join(text))

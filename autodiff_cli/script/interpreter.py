@@ -7,6 +7,7 @@ that change tensors (``x.grad = none``, ``x[0] = 1``, ``x -= 0.1*g``), functions
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -17,42 +18,47 @@ from autodiff_cli.autograd.dtypes import default_type, dtype, set_default_dtype
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
+from autodiff_cli.autograd.reverse import anomaly
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, UnknownName
-from autodiff_cli.evaluation.coercion import described, is_plain
+from autodiff_cli.evaluation.coercion import described, holds_tensor, is_plain
 from autodiff_cli.evaluation.evaluation import TensorRow
 from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.operations import set_elements
-from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.operators import IN_PLACE
-from autodiff_cli.language.tree import EFFECTS, STATEMENTS, Syntax, unparse
+from autodiff_cli.language.tree import STATEMENTS, Syntax, unparse
+from autodiff_cli.script.blocks import Blocks, Index
 from autodiff_cli.script.display import display
-from autodiff_cli.script.history import History, backward_roots, notes_behind
+from autodiff_cli.script.history import History, notes_behind
 from autodiff_cli.script.library import ACTIONS, AS_GIVEN, ATTRIBUTES, CREATING, DTYPES, METHODS, SETTABLE, SILENT, call, kind_of
-from autodiff_cli.script.statements import Statement, read
+from autodiff_cli.script.namespaces import PACKAGE, Namespaces
+from autodiff_cli.script.statements import COMPOUND, read, without_prompts
 from autodiff_cli.suggest import suggestion
 
 _MISSING = object()
+_WHOLE = ("add", "sub", "mul", "floor_divide", "remainder", "pow", "neg")
+"""The operators whose results are whole numbers if the operands are."""
+_LARGEST = 2**53
 
 
 class Shown(NamedTuple):
     """The output of a statement.
 
     Attributes:
-        statement: the statement.
+        tree: the statement, or the call of ``print``.
         rows: the rows of the tensors for ``show``; ``None`` for other statements.
         value: the value of an expression, or the list of values for ``print``.
         text: the printed form of the value.
     """
 
-    statement: Statement
+    tree: Syntax
     rows: list[dict[str, Any]] | None = None
     value: Any = None
     text: str = ""
 
 
-class Interpreter(Machine):
+class Interpreter(Blocks):
     """An interpreter of statements, which keeps names from one statement to the next.
 
     Args:
@@ -65,12 +71,14 @@ class Interpreter(Machine):
 
     def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64") -> None:
         super().__init__("", variables, np.dtype(dtype), listing=False)
-        self._recording = True
+        self._recording, self._anomaly = True, (False, True)
         FUNCTIONS.complete()  # tensors have methods only for the functions that are loaded
-        self.expressions = {name: name for name in variables}
         self.notes: list[dict[str, Any]] = []
+        self._namespaces = Namespaces()
         self._history = History()
         self._definitions: dict[str, Syntax] = {}
+        self._output: list[Shown] = []
+        self._lists: dict[str, tuple[Tensor, list[Any]]] = {}
 
     def run(self, text: str) -> Iterator[Shown]:
         """Run the next part of the program and yield its output during the run.
@@ -81,53 +89,65 @@ class Interpreter(Machine):
         Raises:
             AutodiffError: if a statement is invalid or fails; the error contains the position in ``source``.
         """
-        start = len(self.source)
+        start, text = len(self.source), without_prompts(text)
         self.tensors.source += text if text.endswith("\n") else text + "\n"
-        statements = read(self.source, start)
-        before, mode = default_type(), modes.is_grad_enabled()
+        statements = read(self.source, start, self._namespaces)
+        before, mode, checks = default_type(), modes.is_grad_enabled(), _anomaly_mode()
         set_default_dtype(self.dtype)
         modes.set_grad_enabled(self._recording)
-        entered: list[bool] = []
+        anomaly.set_anomaly_enabled(*self._anomaly)
+        outside = anomaly.forward_place.get()  # not a token: a generator may be closed in another context
+        anomaly.forward_place.set(lambda: anomaly.SourcePlace(self.current.span, self.source))
+        levels: list[Iterator[Syntax]] = [iter(statements)]
         self._operations = 0
         try:
-            for statement in statements:
-                if statement.kind == "enter":
-                    entered.append(modes.is_grad_enabled())
-                    modes.set_grad_enabled(statement.mode)
-                elif statement.kind == "leave":
-                    modes.set_grad_enabled(entered.pop())
-                else:
+            while levels:
+                try:
                     with np.errstate(all="ignore"):
-                        shown = self._shown(statement)
-                    if shown is not None:
-                        yield shown
+                        statement = next(levels[-1], None)
+                        if statement is None:
+                            levels.pop()
+                        elif statement.kind in COMPOUND:
+                            levels.append(self.turns(statement))
+                        else:
+                            self._run_one(statement)
+                finally:
+                    yield from self._output
+                    self._output.clear()
         finally:
+            self._output.clear()
+            self.close(levels)
             self._scope, self._depth = {}, 0  # reset after an error inside a function
             self.dtype = self.tensors.dtype = default_type()
             set_default_dtype(before)
-            self._recording = entered[0] if entered else modes.is_grad_enabled()
+            self._recording, self._anomaly = modes.is_grad_enabled(), _anomaly_mode()
             modes.set_grad_enabled(mode)
+            anomaly.set_anomaly_enabled(*checks)
+            anomaly.forward_place.set(outside)
 
-    def _shown(self, statement: Statement) -> Shown | None:
-        if statement.kind == "show":
-            return Shown(statement, rows=[self._row(tree) for tree in statement.trees] if statement.trees else self._all())
-        if statement.kind == "print":
-            values = [self.evaluate(tree) for tree in statement.trees]
-            return Shown(statement, value=values, text=" ".join(map(display, values)))
-        (tree,) = statement.trees
-        value = self.statement(tree)
+    def _run_one(self, tree: Syntax) -> None:
+        """Run a statement outside of functions, and show its value."""
+        value = self.evaluate(tree)
         self._remember(tree, value)
         last = tree.children[1 if tree.kind == "method" else 0] if tree.kind in ("call", "method") else None
-        silent = last is not None and (last.text in SILENT or last.text.endswith("_"))
-        if silent or tree.kind in STATEMENTS or isinstance(value, (RemovableHandle, modes.set_grad_enabled)):
-            return None
-        return Shown(statement, value=value, text=display(value))
+        silent = last is not None and (value is None or last.text in SILENT or last.text.endswith("_"))
+        if not (silent or tree.kind in (*STATEMENTS, "show") or isinstance(value, (RemovableHandle, modes.set_grad_enabled))):
+            self._output.append(Shown(tree, value=value, text=display(value)))
+
+    def _show(self, node: Syntax) -> None:
+        """Show the table of some tensors, or of all tensors."""
+        self._output.append(Shown(node, rows=[self._row(tree) for tree in node.children] if node.children else self._all()))
+
+    def _print(self, given: list[Any], named: Mapping[str, Any], node: Syntax) -> None:
+        if named:
+            raise ArgumentError("print has no parameters with names", hint=f"print one line with each call; {PACKAGE}")
+        self._output.append(Shown(node, value=given, text=" ".join(map(display, given))))
 
     def _remember(self, tree: Syntax, value: object) -> None:
         """Record a statement that ran, and collect the notes on its backward passes."""
         if tree.kind.startswith("definition"):
             self._definitions[tree.children[0].children[0].text] = tree
-        for root in backward_roots(tree):
+        for root in self._history.roots(tree):
             for one in notes_behind(root, self._history, self._definitions, self.names, self.source, self.dtype):
                 if all(one["message"] != other["message"] for other in self.notes):
                     self.notes.append(one)
@@ -168,38 +188,14 @@ class Interpreter(Machine):
 
     # Statements
 
-    def statement(self, node: Syntax) -> Any:
-        kind, parts = node.kind, node.children
-        if kind in EFFECTS:
-            values = [self.evaluate(part) for part in self._operands(node)]
-            try:
-                self._change(node, values)
-            except AutodiffError as error:
-                raise error.at(node.span, self.source) from None
-            return None
-        value = super().statement(node)
-        if kind == "assignment":
-            self.expressions[parts[0].text] = self.tensors.text(parts[1].span)
-        elif kind == "unpack":
-            for i, name in enumerate(parts[:-1]):
-                self.expressions[name.text] = f"{self.tensors.text(parts[-1].span)}[{i}]"
-        return value
-
-    @staticmethod
-    def _operands(node: Syntax) -> list[Syntax]:
-        if node.kind == "set_index":
-            return [node.children[0], node.children[2]]
-        return [node.children[0], node.children[-1]]
-
-    def _change(self, node: Syntax, values: list[Any]) -> None:
-        target, value = values
+    def _effect(self, node: Syntax, values: list[Any]) -> None:
+        target, *keys, value = values
         if node.kind == "set_attribute":
             self._set_attribute(node, target, value)
         elif node.kind == "set_index":
             if not isinstance(target, Tensor):
                 raise ArgumentError(f"only a tensor has elements to set, not {described(target)}")
-            keys = self.keys([self.evaluate(key) for key in node.children[1].children])
-            set_elements(target, keys, value if is_plain(value) else self.tensors.of(value))
+            set_elements(target, self.keys(keys), value if is_plain(value) else self.tensors.of(value))
         elif isinstance(target, Tensor):
             name = IN_PLACE[node.children[1].text]
             changed = getattr(target, f"{name}_", None)
@@ -208,14 +204,23 @@ class Interpreter(Machine):
             call(f"{name}_", changed, [value], {}, self._argument)
         elif node.children[0].kind == "name" and is_plain(target):
             name = node.children[0].children[0].text
-            if name not in self.names:
+            if name not in (self._scope if self._depth else self.names):
+                known = name in self.names
                 raise ArgumentError(
-                    f"'{name}' is a constant and cannot be changed", hint=f"assign it to a variable first: y = {name}"
+                    f"'{name}' is not a local name of the function" if known else f"'{name}' is a constant and cannot be changed",
+                    hint="give it to the function as an argument" if known else f"assign it to a variable first: y = {name}",
                 )
-            self.names[name] = self.apply(FUNCTIONS[IN_PLACE[node.children[1].text]], [target, value], {}, node)
-            self.expressions[name] = self.tensors.text(node.span)
+            self._set(name, self.apply(FUNCTIONS[IN_PLACE[node.children[1].text]], [target, value], {}, node), node)
         else:
             raise ArgumentError(f"only a tensor can be changed, not {described(target)}")
+
+    def _set(self, name: str, value: Any, tree: Syntax) -> None:
+        items = list(value) if isinstance(value, list) and holds_tensor(value) else None
+        super()._set(name, value, tree)
+        if not self._depth:
+            self._lists.pop(name, None)
+            if items is not None:
+                self._lists[name] = (self.names[name], items)
 
     def _set_attribute(self, node: Syntax, target: object, value: object) -> None:
         name = node.children[1].text
@@ -227,6 +232,12 @@ class Interpreter(Machine):
         setattr(target, name, value)
 
     # Names, attributes, calls
+
+    def _operator(self, node: Syntax, operands: list[Any]) -> Any:
+        value = super()._operator(node, operands)
+        if Index in map(type, operands) and node.kind in _WHOLE and all(isinstance(v, int) for v in operands):
+            return Index(value) if math.isfinite(value) and abs(value) < _LARGEST and float(value).is_integer() else value
+        return value
 
     def name(self, node: Syntax) -> Any:
         text = node.children[0].text
@@ -244,6 +255,9 @@ class Interpreter(Machine):
             raise
 
     def find(self, name: str, node: Syntax, method: bool) -> Any:
+        value = None if method else self._scope.get(name, self.names.get(name))
+        if isinstance(value, (UserFunction, FunctionInfo)):
+            return value
         if method and any(name in names for names in (*METHODS.values(), ("apply",))):
             return name
         if not method and name in ACTIONS and name not in self.functions:
@@ -258,6 +272,8 @@ class Interpreter(Machine):
     def call_found(self, found: FunctionInfo | UserFunction | str, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         if not isinstance(found, str):
             return super().call_found(found, given, named, node)
+        if found == "print":
+            return self._print(given, named, node)
         if node.kind == "call":
             return self._act(found, given, named)
         if found == "apply" and isinstance(given[0], UserFunction):
@@ -290,6 +306,9 @@ class Interpreter(Machine):
             return lambda *given: self._given_back(self.call(value, given))
         if isinstance(value, FunctionInfo):
             return value.function
+        for tensor, items in self._lists.values():
+            if value is tensor:
+                return items
         if isinstance(value, list):
             return [self.tensors.of(v) for v in value] if any(isinstance(v, Tensor) for v in value) else self.tensors.of(value)
         return value
@@ -314,6 +333,10 @@ class Interpreter(Machine):
         except UnknownName as error:
             error.hint = error.hint or suggestion(name, [*known, *METHODS[Tensor]])
             raise
+
+
+def _anomaly_mode() -> tuple[bool, bool]:
+    return anomaly.is_anomaly_enabled(), anomaly.is_anomaly_check_nan_enabled()
 
 
 def _values(items: list[Any]) -> list[Any]:

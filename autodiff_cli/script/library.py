@@ -14,6 +14,7 @@ from autodiff_cli.autograd.dtypes import set_default_dtype
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.registry import literal
+from autodiff_cli.autograd.reverse import anomaly
 from autodiff_cli.autograd.tensor import Tensor, Variable
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError
 from autodiff_cli.evaluation.coercion import DTYPES as NAMES
@@ -51,8 +52,19 @@ ACTIONS: dict[str, Action] = {
     "set_grad_enabled": modes.set_grad_enabled,
     "is_grad_enabled": lambda: modes.is_grad_enabled(),  # a built-in method does not have a signature
     "set_default_dtype": set_default_dtype,
+    "set_detect_anomaly": anomaly.set_detect_anomaly,
+    "print": print,  # Interpreter shows the values
+    "len": lambda x: len(x),
 }
 """The functions of programs, by name."""
+CONTEXTS: dict[str, Action] = {
+    each.__name__: each
+    for each in (
+        *(modes.no_grad, modes.enable_grad, modes.set_grad_enabled, modes.inference_mode),
+        *(anomaly.detect_anomaly, anomaly.set_detect_anomaly),
+    )
+}
+"""The context managers of programs, by name."""
 METHODS: dict[type, tuple[str, ...]] = {
     Tensor: (
         *("backward", "retain_grad", "requires_grad_", "detach", "detach_", "register_hook"),
@@ -79,7 +91,7 @@ AS_GIVEN = (
     *(n for n in CREATING if n.endswith("_like")),
 )
 """Creation functions whose results do not have the type of the program."""
-SILENT = ("backward", "retain_grad", "remove", "manual_seed", "set_grad_enabled", "set_default_dtype")
+SILENT = ("backward", "retain_grad", "remove", "manual_seed", "set_grad_enabled", "set_default_dtype", "set_detect_anomaly")
 """Functions and methods whose results are not shown."""
 
 

@@ -1,10 +1,14 @@
-"""The parser for programs, which returns a flat list of statements with the beginning and the end of each grad mode.
+"""The parser for programs: lines and indented blocks of statements of the language, and some statements of Python.
 
-A line contains a statement of the language, or one of these statements:
+In addition to the statements of the language, a program may contain:
 
-    show x, y            print the table of these tensors, or of all tensors if no names are given
-    print(x, y)          print the values
-    with no_grad: ...    run the statements on the same line, or in the indented lines below, without recording
+    show x, y                  print the table of these tensors, or of all tensors if no names are given
+    with no_grad(): ...        run a block in a mode of autograd
+    for i in range(n): ...     run a block several times
+    def f(x): ...              define a function by statements, of which the last one is ``return``
+    import torch               no effect: the names of PyTorch are the names of the language
+
+A block consists of the statements after the colon on the same line, or of the indented lines below.
 """
 
 from __future__ import annotations
@@ -12,222 +16,355 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from autodiff_cli.errors import ParseError, Span
 from autodiff_cli.language.parser import parse_tokens, tokenize
 from autodiff_cli.language.tree import STATEMENTS, Syntax, new_token, split
+from autodiff_cli.script.format_strings import fields
+from autodiff_cli.script.library import CONTEXTS
+from autodiff_cli.script.namespaces import PACKAGE, Namespaces
 
-_NAMESPACES = ("autograd", "functional", "nn", "linalg", "special")
-_MODE = re.compile(r"(no_grad|enable_grad)(?:\(\))?|set_grad_enabled\((true|false|True|False)\)")
+COMPOUND = ("with", "for")
+"""Kinds of statements that run a block."""
+_BLOCKS = ("with", "for", "def")
+_FOREIGN = {
+    **dict.fromkeys(("if", "elif", "else"), f"write a conditional as 'a if condition else b'; {PACKAGE}"),
+    **dict.fromkeys(("while", "break", "continue"), f"write a loop as 'for i in range(10):'; {PACKAGE}"),
+    "class": f"write a function with its own derivative as f(x) = x**2 with grad (2*x); {PACKAGE}",
+    "lambda": "write a function as f(x) = x**2",
+    **dict.fromkeys(
+        ("try", "except", "finally", "del", "assert", "global", "nonlocal", "async", "raise", "yield", "pass"), PACKAGE
+    ),
+}
+"""Statements of Python that programs do not contain, with a hint for each."""
+_DOCTEST, _IPYTHON = re.compile(r">>>(?: |$)|\.\.\.(?: |$)"), re.compile(r"In \[\d+\]: ?| *\.\.\.+: ?")
 
 
-class Statement(NamedTuple):
-    """A statement, or the beginning or the end of a ``with`` block.
+def without_prompts(text: str) -> str:
+    """Return a pasted session of Python or IPython without its prompts; the lines of its output become empty.
 
-    Attributes:
-        kind: ``run``, ``print``, ``show``, ``enter`` (a grad mode) or ``leave``.
-        span: the position in the source.
-        trees: the tree of the statement, or the expressions to show or print.
-        mode: whether operations are recorded in the block, for ``enter``.
+    A text whose first line does not begin with a prompt is returned unchanged.
     """
+    first = text.lstrip("\n").partition("\n")[0]
+    prompt = next((prompt for prompt in (_DOCTEST, _IPYTHON) if prompt.match(first.lstrip()) and first.strip() != "..."), None)
+    if prompt is None:
+        return text
+    lines = [line.lstrip() if prompt is _DOCTEST else line for line in text.split("\n")]
+    found = [prompt.match(line) for line in lines]
+    return "\n".join("" if match is None else line[match.end() :] for line, match in zip(lines, found, strict=True))
 
-    kind: str
-    span: Span
-    trees: Sequence[Syntax] = ()
-    mode: bool = False
+
+def without_prompt(line: str) -> str:
+    """Return a line without the prompt of Python or IPython at its beginning."""
+    found = _DOCTEST.match(line) or _IPYTHON.match(line)
+    return line if found is None else line[found.end() :]
 
 
-@dataclass(slots=True)
-class _Block:
-    """A ``with`` block that has not ended.
+def unfinished(source: str, start: int = 0) -> bool:
+    """Return whether the text ends inside a bracket or a block, so that more lines must follow."""
+    first, more, inside = _lines(source[start:])
+    opens = re.match(rf"\s*(?:{'|'.join(_BLOCKS)})\b", first) is not None and first.rstrip().endswith(":")
+    return inside or (opens and not source.endswith("\n\n" if more else "\n\n\n"))
 
-    Attributes:
-        column: the indentation of the ``with`` line.
-        inline: whether the block ends with its line.
-        body: the indentation of the lines in the block; ``None`` before the first line.
+
+def ends_block(source: str, line: str) -> bool:
+    """Return whether a line ends the block at the end of ``source``."""
+    _, more, inside = _lines(source)
+    return more and not inside and bool(line.strip()) and not line[0].isspace() and line[0] != "#"
+
+
+def _lines(text: str) -> tuple[str, bool, bool]:
+    """Return the first line of a text, whether there are more lines, and whether a bracket is open at the end.
+
+    A newline inside brackets does not end a line.
     """
+    text = re.sub(r"#[^\n]*|\"[^\"\n]*\"|'[^'\n]*'", "", text).strip("\n")
+    depth, end = 0, None
+    for i, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if character == "\n" and depth <= 0 and end is None:
+            end = i
+    return text[:end], end is not None, depth > 0
 
-    column: int
-    span: Span
-    inline: bool
-    body: int | None = None
 
-
-def read(source: str, start: int = 0) -> list[Statement]:
+def read(source: str, start: int = 0, namespaces: Namespaces | None = None) -> list[Syntax]:
     """Return the statements of a program.
 
     Args:
         source: the text.
         start: the position at which parsing begins; the text before this position is already parsed.
+        namespaces: the names that earlier imports defined; the imports of the text are added to them.
+
+    Returns:
+        The trees of the statements.  In addition to the kinds of the grammar, there are ``show``, ``with`` and ``for``, whose last
+        child is a ``block``; the second child of a ``definition`` may also be a ``block``.
 
     Raises:
         ParseError: if the text contains a syntax error; no statement has run in this case.
     """
-    return _Reader(source, start).statements
+    return _Reader(source, namespaces or Namespaces()).read(start)
 
 
-def unfinished(source: str, start: int = 0) -> bool:
-    """Return whether the text ends inside a bracket or a ``with`` block, so that more lines must follow."""
-    text = re.sub(r"#[^\n]*", "", source[start:])
-    opened = sum(text.count(c) for c in "([") - sum(text.count(c) for c in ")]")
-    first, _, more = text.strip("\n").partition("\n")
-    block = first.lstrip().startswith("with ") and first.rstrip().endswith(":")
-    return opened > 0 or (block and not text.endswith("\n\n" if more else "\n\n\n"))
+@dataclass(slots=True)
+class _Open:
+    """A block that has not ended.
 
+    Attributes:
+        node: the statement of the block.
+        word: the first word of the statement.
+        header: the indentation of the statement.
+        inline: whether the block ends with its line.
+        body: the indentation of the lines in the block; ``None`` before the first line.
+    """
 
-def ends_block(source: str, line: str) -> bool:
-    """Return whether a line ends the ``with`` block at the end of ``source``."""
-    text = re.sub(r"#[^\n]*", "", source).strip("\n")
-    inside = sum(text.count(c) for c in "([") > sum(text.count(c) for c in ")]")
-    return "\n" in text and not inside and bool(line.strip()) and not line[0].isspace()
-
-
-def _statements(source: str, start: int) -> Iterator[tuple[list[Syntax], bool]]:
-    """Yield the tokens of each statement, followed by ``$END``, and whether the statement is the first one on its line."""
-    tokens: list[Syntax] = []
-    begins = True
-    for one in _without_namespaces(tokenize(source, start)):
-        if one.kind not in ("_SEPARATOR", "$END"):
-            tokens.append(one)
-            continue
-        if tokens:
-            end = tokens[-1].span[1]
-            yield [*tokens, new_token("$END", "", (end, end))], begins
-            begins = False
-        tokens = []
-        begins = begins or one.text == "\n"
-
-
-def _without_namespaces(tokens: list[Syntax]) -> list[Syntax]:
-    """Remove PyTorch namespaces: ``torch.log`` becomes ``log``, and ``torch.autograd.grad`` becomes ``grad``."""
-    kept: list[Syntax] = []
-    behind = False  # whether the previous tokens are a namespace such as 'torch.'
-    i = 0
-    while i < len(tokens):
-        followed = [token.kind for token in tokens[i + 1 : i + 3]] == ["DOT", "NAME"]
-        begins = tokens[i].text == "torch" and not (kept and kept[-1].kind == "DOT")
-        if followed and (begins or (behind and tokens[i].text in _NAMESPACES)):
-            behind = True
-            i += 2
-        else:
-            behind = False
-            kept.append(tokens[i])
-            i += 1
-    return kept
+    node: Syntax
+    word: str
+    header: str
+    inline: bool
+    body: str | None = None
 
 
 class _Reader:
-    """A reader of statements, which keeps a stack of open ``with`` blocks."""
+    """A reader of statements, which keeps a stack of open blocks."""
 
-    def __init__(self, source: str, start: int) -> None:
+    def __init__(self, source: str, namespaces: Namespaces) -> None:
         self.source = source
-        self.statements: list[Statement] = []
-        self._blocks: list[_Block] = []
-        outermost: int | None = None
-        for tokens, begins_line in _statements(source, start):
-            line = source[source.rfind("\n", 0, tokens[0].span[0]) + 1 : tokens[0].span[0]]
-            column = len(line) - len(line.lstrip())
+        self._namespaces = namespaces
+        self._statements: list[Syntax] = []
+        self._open: list[_Open] = []
+
+    def read(self, start: int) -> list[Syntax]:
+        outermost: str | None = None
+        for tokens, begins_line in _parts(tokenize(self.source, start)):
+            begin = tokens[0].span[0]
+            line = self.source[self.source.rfind("\n", 0, begin) + 1 : begin]
             if begins_line:
-                outermost = column if outermost is None else outermost
-                self._close(column)
-                self._check_column(outermost, column, tokens[0].span)
-            header = tokens
-            while header[0].text == "with" and len(header) > 1:
-                header = self._enter(header, column)
-            if header[0].kind != "$END":
-                self.statements.append(_statement(header, source))
-        self._close(-1)
+                indent = line[: len(line) - len(line.lstrip())]
+                outermost = indent if outermost is None else outermost
+                self._close(indent, outermost, tokens[0].span)
+            self._part(tokens, indent)
+        self._close_inline()
+        while self._open:
+            self._finish(self._open.pop())
+        return self._statements
 
-    def _close(self, column: int) -> None:
+    def _part(self, tokens: list[Syntax], indent: str) -> None:
+        """Read the tokens between two separators: a statement, after the beginnings of any number of blocks."""
+        while tokens[0].text in _BLOCKS and tokens[1].kind in ("NAME", "COLON"):
+            tokens = self._enter(tokens, indent)
+        if tokens[0].kind == "$END":
+            return
+        if tokens[0].text in ("import", "from") and tokens[1].kind == "NAME":
+            self._namespaces.load(tokens, self.source)
+        else:
+            self._add(self._statement(tokens))
+
+    # Blocks
+
+    def _close_inline(self) -> None:
+        while self._open and self._open[-1].inline:
+            self._finish(self._open.pop())
+
+    def _close(self, indent: str, outermost: str, span: Span) -> None:
         """Close the blocks that do not contain a line with this indentation."""
-        while self._blocks and (self._blocks[-1].inline or column <= self._blocks[-1].column):
-            block = self._blocks.pop()
-            if not block.inline and block.body is None:
-                hint = "indent the lines of the block"
-                raise ParseError("this 'with' block is empty", span=block.span, source=self.source, hint=hint)
-            self.statements.append(Statement("leave", block.span))
+        self._close_inline()
+        while self._open:
+            block = self._open[-1]
+            if block.body is None and indent.startswith(block.header) and indent != block.header:
+                block.body = indent
+            if block.body == indent:
+                return
+            if block.body is not None and indent.startswith(block.body):
+                raise self._misplaced(span)
+            self._finish(self._open.pop())
+            while self._open and self._open[-1].inline:
+                self._finish(self._open.pop())
+        if indent != outermost:
+            raise self._misplaced(span)
 
-    def _check_column(self, outermost: int, column: int, span: Span) -> None:
-        block = self._blocks[-1] if self._blocks else None
-        if block is not None and block.body is None:
-            block.body = column
-        if column != (outermost if block is None else block.body):
-            raise ParseError(
-                "this line is indented differently from the lines around it",
-                span=span,
-                source=self.source,
-                hint="indent only the lines of a 'with' block, all by the same amount",
-            )
+    def _misplaced(self, span: Span) -> ParseError:
+        return ParseError(
+            "this line is indented differently from the lines around it",
+            span=span,
+            source=self.source,
+            hint="indent only the lines of a block after a colon, all by the same spaces or tabs",
+        )
 
-    def _enter(self, tokens: list[Syntax], column: int) -> list[Syntax]:
-        """Open the block of a ``with`` statement, and return the tokens after its colon."""
-        colon = next((i for i, token in enumerate(tokens) if token.kind == "COLON"), None)
-        header = tokens[1 : -1 if colon is None else colon]
+    def _finish(self, block: _Open) -> None:
+        """Check and simplify a statement whose block is complete."""
+        body = block.node.children[-1]
+        if not block.inline and block.body is None:
+            hint = "indent the lines of the block"
+            raise ParseError(f"this '{block.word}' block is empty", span=block.node.span, source=self.source, hint=hint)
+        if block.word == "def" and [statement.kind for statement in body.children] == ["return"] and body.children[0].children[1:]:
+            block.node.children[1] = body.children[0].children[1]
+
+    def _add(self, statement: Syntax) -> None:
+        """Add a statement to the innermost block."""
+        block = self._open[-1].node.children[-1].children if self._open else self._statements
+        if block and block[-1].kind == "return":
+            raise self._error("a statement follows 'return'", statement.span, "write 'return' at the end of the function")
+        if statement.kind == "return":
+            words = [block.word for block in self._open]
+            last = max((i for i, word in enumerate(words) if word == "def"), default=len(words))
+            if "def" not in words or "for" in words[last:]:
+                where = "inside a loop" if "def" in words else "outside a function"
+                raise self._error(f"'return' {where}", statement.span, f"end a function with it; {PACKAGE}")
+        block.append(statement)
+
+    def _enter(self, tokens: list[Syntax], indent: str) -> list[Syntax]:
+        """Open a block, and return the tokens after its colon."""
+        colon = split([token.text for token in tokens], lambda i: tokens[i].kind == "COLON")[0].stop
+        missing = colon == len(tokens)
+        header = tokens[1 : -1 if missing else colon]
+        word = tokens[0].text
         span = (tokens[0].span[0], header[-1].span[1] if header else tokens[0].span[1])
-        mode = _MODE.fullmatch("".join(token.text for token in header))
-        if mode is None or colon is None:
-            raise ParseError(
-                "a colon is missing" if colon is None else "'with' must be followed by a grad mode and a colon",
-                span=span,
-                source=self.source,
-                hint="write 'with no_grad: w = x**2', or use enable_grad or set_grad_enabled(true)",
-            )
-        recording = mode[1] == "enable_grad" or (mode[2] or "").lower() == "true"
+        if missing:
+            raise self._wrong_header("a colon is missing", word, span)
+        end = tokens[colon].span[0]
+        header = self._namespaces.strip([*header, new_token("$END", "", (end, end))], self.source)
+        block = Syntax("block", [], "", span)
+        if word == "with":
+            node = Syntax("with", [*self._contexts(header, span), block], "", span)
+        elif word == "for":
+            node = Syntax("for", [*self._range(header, span), block], "", span)
+        else:
+            node = Syntax("definition", [self._signature(header, span), block], "", span)
+        self._add(node)
         rest = tokens[colon + 1 :]
-        self._blocks.append(_Block(column, span, inline=rest[0].kind != "$END"))
-        self.statements.append(Statement("enter", span, mode=recording))
+        self._open.append(_Open(node, word, indent, inline=rest[0].kind != "$END"))
         return rest
 
+    def _wrong_header(self, message: str, word: str, span: Span) -> ParseError:
+        forms = {"with": "with no_grad(): w = x**2", "for": "for i in range(10): x *= 2", "def": "def f(x): return x**2"}
+        return self._error(message, span, f"write it as in '{forms[word]}'")
 
-def _statement(tokens: list[Syntax], source: str) -> Statement:
-    first, second = tokens[0], tokens[1]
-    span = (first.span[0], tokens[-2].span[1])
-    if first.text == "show" and second.kind in ("NAME", "NUMBER", "$END"):
-        return Statement("show", span, _expressions(tokens[1:], source))
-    if first.text == "print" and second.kind == "LPAR" and _closing(tokens) == len(tokens) - 2:
-        end = tokens[-2]
-        return Statement("print", span, _expressions([*tokens[2:-2], new_token("$END", "", (end.span[0], end.span[0]))], source))
-    if first.text in ("for", "while", "if", "def", "class", "del", "return", "lambda"):
-        raise ParseError(
-            f"a program cannot contain '{first.text}'",
-            span=first.span,
-            source=source,
-            hint="write a function as f(x) = x**2, a conditional as 'a if condition else b', and a loop in the shell or in Python",
-        )
-    if first.text in ("import", "from") and second.kind == "NAME":
-        raise ParseError(
-            "a program cannot contain imports",
-            span=span,
-            source=source,
-            hint="remove the line: 'torch.log' and 'log' are the same function",
-        )
-    return Statement("run", span, [parse_tokens(source, tokens).children[0]])
+    def _error(self, message: str, span: Span, hint: str) -> ParseError:
+        return ParseError(message, span=span, source=self.source, hint=hint)
 
+    def _contexts(self, tokens: list[Syntax], span: Span) -> list[Syntax]:
+        found = self._expressions(tokens)
+        for tree in found:
+            if tree.kind not in ("name", "call") or _called(tree) not in CONTEXTS:
+                raise self._wrong_header("'with' must be followed by a grad mode or another mode of autograd", "with", span)
+        if not found:
+            raise self._wrong_header("'with' must be followed by a grad mode or another mode of autograd", "with", span)
+        return found
 
-def _closing(tokens: list[Syntax]) -> int:
-    """Return the index of the token that closes the first bracket of a statement."""
-    texts = [token.text for token in tokens]
-    stop: int = split(texts, lambda i: texts[i] == ")")[0].stop
-    return stop
+    def _range(self, tokens: list[Syntax], span: Span) -> list[Syntax]:
+        name, word, *rest = tokens
+        if name.kind != "NAME" or word.text != "in" or not rest:
+            raise self._wrong_header("'for' must be followed by a name and 'in'", "for", span)
+        limits = self._expressions(rest)
+        if len(limits) != 1 or limits[0].kind != "call" or _called(limits[0]) != "range":
+            raise self._error("a loop runs over range(...) only", span, f"write it as in 'for i in range(10):'; {PACKAGE}")
+        return [name, limits[0]]
 
+    def _signature(self, tokens: list[Syntax], span: Span) -> Syntax:
+        found = self._expressions(tokens)
+        if len(found) != 1 or found[0].kind != "call":
+            raise self._wrong_header("'def' must be followed by a name and its parameters", "def", span)
+        return found[0]
 
-def _expressions(tokens: list[Syntax], source: str) -> list[Syntax]:
-    """Parse the expressions between commas; the last token must be ``$END``."""
-    if len(tokens) == 1:
-        return []
-    trees: list[Syntax] = []
-    for part in split([token.text for token in tokens[:-1]], lambda i: tokens[i].kind == "COMMA"):
-        end = tokens[part.stop].span
-        if part.start == part.stop:
-            raise ParseError("a value is missing here", span=end, source=source, hint="write a value before and after each comma")
-        tree = parse_tokens(source, [*tokens[part], new_token("$END", "", (end[0], end[0]))]).children[0]
-        if tree.kind in STATEMENTS:
+    # Statements
+
+    def _statement(self, tokens: list[Syntax]) -> Syntax:
+        first, second = tokens[0], tokens[1]
+        if (first.text in _FOREIGN and second.kind not in ("EQUAL", "DOT", "AUGMENTED", "COMMA")) or first.text == "@":
             raise ParseError(
-                "a value is expected here, not a statement",
-                span=tree.span,
-                source=source,
-                hint="write the statement on its own line, or write == to compare",
+                f"a program cannot contain '{first.text}'",
+                span=first.span,
+                source=self.source,
+                hint=_FOREIGN.get(first.text, PACKAGE),
             )
-        trees.append(tree)
-    return trees
+        tokens = self._namespaces.strip(tokens, self.source)
+        span = (tokens[0].span[0], tokens[-2].span[1])
+        if first.text == "show" and second.kind in ("NAME", "NUMBER", "$END"):
+            return Syntax("show", self._expressions(tokens[1:]), "", span)
+        if first.text == "return" and second.kind not in ("EQUAL", "DOT"):
+            tokens = [new_token("RETURN", first.text, first.span), *tokens[1:]]
+        return self._parsed(_without_brackets(tokens))
+
+    def _expressions(self, tokens: list[Syntax]) -> list[Syntax]:
+        """Parse the expressions between commas; the last token must be ``$END``."""
+        if len(tokens) == 1:
+            return []
+        trees: list[Syntax] = []
+        for part in split([token.text for token in tokens[:-1]], lambda i: tokens[i].kind == "COMMA"):
+            end = tokens[part.stop].span
+            if part.start == part.stop:
+                raise self._error("a value is missing here", end, "write a value before and after each comma")
+            tree = self._parsed([*tokens[part], new_token("$END", "", (end[0], end[0]))])
+            if tree.kind in STATEMENTS:
+                raise ParseError(
+                    "a value is expected here, not a statement",
+                    span=tree.span,
+                    source=self.source,
+                    hint="write the statement on its own line, or write == to compare",
+                )
+            trees.append(tree)
+        return trees
+
+    def _parsed(self, tokens: list[Syntax]) -> Syntax:
+        """Parse the tokens of one statement."""
+        kept: list[Syntax] = []
+        for i, token in enumerate(tokens):
+            before = kept[-1] if kept else None
+            if token.kind == "STRING" and before is not None and before.text in ("f", "F") and before.span[1] == token.span[0]:
+                kept[-1] = new_token("FORMAT_STRING", before.text + token.text, (before.span[0], token.span[1]))
+                kept[-1].children = fields(kept[-1], self.source, self._field)
+            elif token.text == "lambda" and _is_lambda(tokens, i):
+                kept.append(new_token("LAMBDA", token.text, token.span))
+            else:
+                kept.append(token)
+        return parse_tokens(self.source, kept).children[0]
+
+    def _field(self, start: int, end: int) -> Syntax:
+        """Parse the expression in a format string."""
+        tokens = tokenize(self.source[:end], start)
+        found = self._expressions(self._namespaces.strip(tokens, self.source))
+        if len(found) != 1:
+            raise ParseError("one value is expected here", span=(start - 1, end + 1), source=self.source, hint="write it as in {x}")
+        return found[0]
+
+
+def _called(tree: Syntax) -> str:
+    """Return the name in a name or in a call."""
+    return tree.children[0].text
+
+
+def _is_lambda(tokens: Sequence[Syntax], i: int) -> bool:
+    """Return whether the name ``lambda`` begins a function, because parameters and a colon follow."""
+    following = [token.kind for token in tokens[i + 1 : i + 3]]
+    if following[:1] == ["COLON"]:
+        return i > 0 and tokens[i - 1].text in ("(", "=")
+    return following in (["NAME", "COLON"], ["NAME", "COMMA"])
+
+
+def _without_brackets(tokens: list[Syntax]) -> list[Syntax]:
+    """Remove the brackets around the names on the left side of an assignment, as in ``(a, b) = c``."""
+    if tokens[0].text not in ("(", "["):
+        return tokens
+    texts = [token.text for token in tokens]
+    close = split(texts, lambda i: texts[i] in (")", "]"))[0].stop
+    names = tokens[1:close]
+    if close + 1 >= len(tokens) or tokens[close + 1].kind != "EQUAL" or any(t.kind not in ("NAME", "COMMA") for t in names):
+        return tokens
+    comma = [new_token("COMMA", ",", tokens[close].span)] if len(names) == 1 and texts[0] == "[" else []
+    return [*names, *comma, *tokens[close + 1 :]]
+
+
+def _parts(tokens: Sequence[Syntax]) -> Iterator[tuple[list[Syntax], bool]]:
+    """Yield the tokens between two separators, followed by ``$END``, and whether they are the first ones on their line."""
+    part: list[Syntax] = []
+    begins = True
+    for one in tokens:
+        if one.kind not in ("_SEPARATOR", "$END"):
+            part.append(one)
+            continue
+        if part:
+            end = part[-1].span[1]
+            yield [*part, new_token("$END", "", (end, end))], begins
+            begins = False
+        part = []
+        begins = begins or one.text == "\n"

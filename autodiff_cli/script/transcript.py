@@ -42,7 +42,7 @@ class Transcript(CommandResult):
 
 def record(source: str, shown: Shown) -> Record:
     """Return the record of a statement: its line number, its text and its output."""
-    start, end = shown.statement.span
+    start, end = shown.tree.span
     step: Record = {"line": source.count("\n", 0, start) + 1, "statement": source[start:end]}
     if shown.rows is not None:
         return {**step, "tensors": plain_records(shown.rows)}

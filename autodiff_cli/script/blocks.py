@@ -1,0 +1,197 @@
+"""The statements of programs as work of the evaluator: assignments, blocks, functions with several statements.
+
+A function of a program may contain statements, and calls may be nested as deeply as those of expressions.  Its statements are
+therefore work items on the same stack as expressions.  The blocks outside of functions are run by ``Interpreter.run``, which
+shows their output during the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from autodiff_cli.errors import ArgumentError, AutodiffError
+from autodiff_cli.evaluation.coercion import whole
+from autodiff_cli.evaluation.stack_machine import Machine, after
+from autodiff_cli.evaluation.user_function import UserFunction
+from autodiff_cli.language.tree import EFFECTS, Syntax, arguments, new_token, new_tree
+from autodiff_cli.script.format_strings import formatted
+from autodiff_cli.script.library import CONTEXTS, call
+from autodiff_cli.script.statements import COMPOUND
+
+
+class Index(int):
+    """A whole number from a loop; sums, differences and products of such numbers stay whole."""
+
+    __slots__ = ()
+
+
+class Blocks(Machine):
+    """An evaluator of statements; ``Interpreter`` adds the names of PyTorch.
+
+    Attributes:
+        expressions: the expression of the value of each name.
+    """
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.expressions: dict[str, str] = {name: name for name in self.names}
+        self._running: list[Iterator[Syntax]] = []
+        self._work: Mapping[str, Callable[[Syntax], Any]] = {
+            "show": self._show,
+            "lambda": self._lambda,
+            "format_string": self._format_string,
+            "assignment": lambda node: after(node, node.children[1:], self._assign),
+            "unpack": lambda node: after(node, node.children[-1:], self._assign_all),
+            "definition": self._define,
+            "definition_with_grad": self._define,
+            "return": lambda node: after(node, node.children[1:], lambda node, values: values[0] if values else None),
+            "block": lambda node: self._sequence(node, iter(node.children)),
+            **{kind: lambda node: self._sequence(node, self.turns(node)) for kind in COMPOUND},
+            **{kind: lambda node: after(node, _operands(node), self._effect) for kind in EFFECTS},
+        }
+
+    def _visit(self, node: Syntax) -> Any:
+        work = self._work.get(node.kind)
+        return super()._visit(node) if work is None else work(node)
+
+    # Blocks
+
+    def turns(self, node: Syntax) -> Iterator[Syntax]:
+        """Yield the statements that a ``with`` or a ``for`` runs; the mode or the index is set before each statement.
+
+        The iterator must be closed if a statement fails, so that the modes are restored.
+        """
+        block = node.children[-1]
+        if node.kind == "for":
+            name, limits, _ = node.children
+            for index in self._range(limits):
+                self.count(node)
+                self._set(name.text, Index(index), limits)
+                yield from block.children
+            return
+        entered = []
+        try:
+            for tree in node.children[:-1]:
+                context = self._context(tree)
+                context.__enter__()
+                entered.append(context)
+            yield from block.children
+        finally:
+            for context in reversed(entered):
+                context.__exit__(None, None, None)
+
+    def _range(self, tree: Syntax) -> range:
+        values = [whole(self.evaluate(argument), "an argument of range") for argument in arguments(tree)]
+        try:
+            if not 0 < len(values) < 4 or not all(isinstance(value, int) for value in values):
+                raise ArgumentError("range takes one to three whole numbers", hint="write range(10), or range(start, stop, step)")
+            if values[2:] == [0]:
+                raise ArgumentError("the step of a range cannot be 0")
+        except AutodiffError as error:
+            raise error.at(tree.span, self.source) from None
+        return range(*values)
+
+    def _context(self, tree: Syntax) -> Any:
+        name = tree.children[0].text
+        given = [self.evaluate(argument) for argument in arguments(tree) if argument.kind != "keyword"]
+        named = {a.children[0].text: self.evaluate(a.children[1]) for a in arguments(tree) if a.kind == "keyword"}
+        try:
+            return call(name, CONTEXTS[name], given, named, self._argument)
+        except AutodiffError as error:
+            raise error.at(tree.span, self.source) from None
+
+    def _sequence(self, node: Syntax, statements: Iterator[Syntax]) -> Any:
+        """Return the work that runs statements in a function; its value is that of the last one if it returns a value."""
+        self._running.append(statements)
+        last: Syntax | None = None
+
+        def step(node: Syntax, values: list[Any]) -> Any:
+            nonlocal last
+            statement = next(statements, None)
+            if statement is not None:
+                last = statement
+                return after(node, [statement], step)
+            self._running.pop()
+            return values[0] if values and last is not None and last.kind in ("return", *COMPOUND) else None
+
+        return step(node, [])
+
+    def close(self, outside: list[Iterator[Syntax]]) -> None:
+        """End the blocks that an error left open, the innermost first; ``outside`` are those outside of functions."""
+        for blocks in (self._running, outside):
+            while blocks:
+                statements: Any = blocks.pop()
+                if hasattr(statements, "close"):
+                    statements.close()
+
+    # Names
+
+    def _set(self, name: str, value: Any, tree: Syntax) -> None:
+        """Give a name a value: a local name in a function, and a name of the program elsewhere."""
+        if isinstance(value, list):
+            value = self.tensors.of(value, tree)
+        if self._depth:
+            self._scope[name] = value
+        else:
+            self.names[name] = value
+            self.expressions[name] = self.tensors.text(tree.span)
+
+    def _assign(self, node: Syntax, values: list[Any]) -> Any:
+        name, tree = node.children
+        self._set(name.text, values[0], tree)
+        if isinstance(values[0], list):
+            return self._scope[name.text] if self._depth else self.names[name.text]
+        return values[0]
+
+    def _assign_all(self, node: Syntax, values: list[Any]) -> Any:
+        *names, tree = node.children
+        parts = self.unpacked(values[0], len(names), node)
+        for i, (name, part) in enumerate(zip(names, parts, strict=True)):
+            self._set(name.text, part, tree)
+            if not self._depth:
+                self.expressions[name.text] = f"{self.tensors.text(tree.span)}[{i}]"
+        return parts
+
+    def _define(self, node: Syntax) -> None:
+        function = UserFunction(node, self._scope)
+        if self._depth:
+            self._scope[function.name] = function
+        else:
+            self.names.pop(function.name, None)
+            self.functions[function.name] = function
+
+    def _lambda(self, node: Syntax) -> UserFunction:
+        parameters = [new_tree("name", name) for name in node.children[1:-2]]
+        signature = new_tree("call", new_token("NAME", "lambda"), new_tree("arguments", *parameters))
+        return UserFunction(Syntax("definition", [signature, node.children[-1]], "", node.span), self._scope)
+
+    def _format_string(self, node: Syntax) -> Any:
+        parts = node.children[0].children
+        found = [part for part in parts if part.kind == "field"]
+
+        def join(node: Syntax, values: list[Any]) -> str:
+            left = iter(values)
+            return "".join(formatted(next(left), part.text) if part.kind == "field" else part.text for part in parts)
+
+        return after(node, [part.children[0] for part in found], join)
+
+    # What the interpreter adds
+
+    def _show(self, node: Syntax) -> None:
+        """Show the table of some tensors."""
+        raise NotImplementedError
+
+    def _effect(self, node: Syntax, values: list[Any]) -> None:
+        """Run a statement that changes a value; ``values`` are the target, the positions of an index, and the new value."""
+        raise NotImplementedError
+
+    def _argument(self, value: object) -> Any:
+        """Convert a value of the language to an argument of a Python function."""
+        raise NotImplementedError
+
+
+def _operands(node: Syntax) -> list[Syntax]:
+    if node.kind == "set_index":
+        return [node.children[0], *node.children[1].children, node.children[2]]
+    return [node.children[0], node.children[-1]]

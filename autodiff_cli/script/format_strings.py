@@ -1,0 +1,92 @@
+"""Format strings, such as ``f"step {i}: {loss.item():.4f}"``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError, ParseError
+from autodiff_cli.evaluation.coercion import is_plain
+from autodiff_cli.language.tree import Syntax, new_token
+from autodiff_cli.script.display import display
+
+_SPECIFICATION = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?(\d*)[,_]?(?:\.(\d+))?[bcdeEfFgGnosxX%]?")
+_MOST_WIDE = 1_000
+"""The maximum width and precision in a format specification."""
+
+
+def fields(token: Syntax, source: str, expression: Callable[[int, int], Syntax]) -> list[Syntax]:
+    """Return the parts of a format string: texts, and ``field`` nodes with an expression and the format specification as text.
+
+    Args:
+        token: the token of the format string, including its prefix and its quotes.
+        source: the source text.
+        expression: a function that parses the expression between two positions of the source.
+
+    Raises:
+        ParseError: if a replacement field is invalid.
+    """
+    parts: list[Syntax] = []
+    position, end = token.span[0] + 2, token.span[1] - 1
+    text = ""
+    while position < end:
+        character = source[position]
+        if character in "{}" and source[position + 1 : position + 2] == character:
+            text += character
+            position += 2
+        elif character == "}":
+            raise ParseError("'}' closes nothing", span=(position, position + 1), source=source, hint="write }} for a brace")
+        elif character == "{":
+            parts.append(new_token("text", text))
+            text = ""
+            colon, close = _ends(source, position, end)
+            specification = source[colon + 1 : close] if colon < close else ""
+            _check(specification, (colon, close), source)
+            part = expression(position + 1, colon)
+            parts.append(Syntax("field", [part], specification, (position, close + 1)))
+            position = close + 1
+        else:
+            text += character
+            position += 1
+    return [*parts, new_token("text", text)]
+
+
+def _ends(source: str, start: int, end: int) -> tuple[int, int]:
+    """Return the positions where the expression and the replacement field that begins at ``start`` end."""
+    depth, colon = 0, None
+    for i in range(start + 1, end):
+        character = source[i]
+        depth += (character in "([") - (character in ")]")
+        if character == ":" and depth == 0 and colon is None:
+            colon = i
+        elif character == "}":
+            return (i if colon is None else colon), i
+    raise ParseError("'{' is never closed", span=(start, start + 1), source=source, hint="close the field with '}', or write {{")
+
+
+def _check(specification: str, span: tuple[int, int], source: str) -> None:
+    found = _SPECIFICATION.fullmatch(specification)
+    if found is None or any(int(digits or 0) > _MOST_WIDE for digits in found.groups()):
+        hint = f"write it as in {{x:.4f}}, with at most {_MOST_WIDE} characters"
+        raise ParseError("this format is not supported", span=span, source=source, hint=hint)
+
+
+def formatted(value: object, specification: str) -> str:
+    """Return a value in the format of a replacement field.
+
+    Raises:
+        ArgumentError: if the format does not suit the value.
+    """
+    if not specification:
+        return display(value)
+    number: Any = value.item() if isinstance(value, Tensor) and value.shape == () else value
+    if is_plain(number) and specification[-1] in "bcdoxX" and float(number).is_integer():
+        number = int(number)
+    if is_plain(number) or isinstance(number, str):
+        try:
+            return format(number, specification)
+        except ValueError as error:
+            raise ArgumentError(str(error), hint="leave the format out, or use .4f for a number") from None
+    raise ArgumentError("unsupported format string passed to Tensor.__format__", hint="format one number, as in {x.item():.4f}")
