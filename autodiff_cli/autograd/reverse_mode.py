@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.node import Cotangent, Edge, GradientEdge, leaf_edge
+from autodiff_cli.autograd.primitives.primitive import outermost
 from autodiff_cli.autograd.primitives.structural import stack
 from autodiff_cli.autograd.reverse.accumulate import accumulate, as_tensor
 from autodiff_cli.autograd.reverse.backward_pass import run_backward
@@ -102,7 +103,12 @@ def grad(
         raise ArgumentError("Expected allow_unused to be True or not passed when materialize_grads=True")
     if is_grads_batched:
         return _batched(outputs, wanted, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
-    roots = _roots(_tensors(outputs), grad_outputs, create_graph)
+    given = _tensors(outputs)
+    transformed = outermost((given, wanted, grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]))
+    if transformed is not None:
+        found = transformed.differentiated(given, wanted, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
+        return tuple(found)
+    roots = _roots(given, grad_outputs, create_graph)
     edges = [_gradient_edge(tensor, i) for i, tensor in enumerate(wanted)]
     captured = run_backward(roots, create_graph if retain_graph is None else retain_graph, create_graph, edges)
     results: list[Tensor | None] = []

@@ -61,6 +61,8 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
         ShapeError: if the result and the tensor differ in shape.
         DtypeError: if the result cannot be cast to the type of the tensor.
     """
+    if type(tensor) is not Tensor:
+        return tensor.changed(compute, change)  # type: ignore[no-any-return]  # by forward mode or vmap
     recording = is_grad_enabled()
     view = None if tensor._extra is None else tensor._extra.view
     old = tensor_on(np.array(tensor._data)[()], tensor._edge)
@@ -68,6 +70,8 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     if recording and (tensor._requires_grad or (view is not None and view.barred is NO_GRAD_VIEW)):
         _check_recorded(tensor, view)
     result = compute(old)
+    if type(result) is not Tensor:
+        return result.written_to(tensor, change)  # type: ignore[no-any-return]
     if result.shape != tensor.shape:
         raise ShapeError(
             f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(result.shape)}",

@@ -132,8 +132,8 @@ def _diagonal(primitive: Primitive) -> Rule:
                 g = expanded(g, out.shape)
             values = [pick(primals, out) for pick in picks]
             part = vjp(g, *values)
-            if selects and not np.all(np.isfinite(part._data)):
-                part = where(array_of(vjp(ones_of(out), *values)) == 0, 0.0, part)
+            if selects and not _is_finite(part):
+                part = where(vjp(ones_of(out), *values) == 0, 0.0, part)
             found = part if found is None else found + part
         return fitted(found, out)
 
@@ -167,8 +167,8 @@ def _reduction(primitive: Primitive) -> Rule:
         x, t, dims = primals[0], tangents[0], primals[at]
         weights = vjp(ones_of(out), *[pick(primals, out) for pick in picks])
         products = weights * t
-        if selects and not np.all(np.isfinite(products._data)):
-            products = where(array_of(weights) == 0, 0.0, products)
+        if selects and not _is_finite(products):
+            products = where(weights == 0, 0.0, products)
         ndim = len(x.shape)
         reduced = range(ndim) if dims is None or dims == () else [dims] if isinstance(dims, int) else dims
         over = {dimension(d, ndim) for d in reduced} if ndim else set()
@@ -270,6 +270,11 @@ def _number(value: Any) -> Any:
     if getattr(data, "dtype", None) == np.bool_:
         return tensor_on(data.astype(np.int64)) if isinstance(value, Tensor) else data.astype(np.int64)
     return value
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    """Return whether all elements are known to be finite."""
+    return type(tensor) is Tensor and bool(np.isfinite(tensor._data).all())
 
 
 def array_of(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -104,15 +104,31 @@ A transformation that starts later is nested inside, or it is independent; its l
 def dispatch(function: TensorFunction, args: Sequence[Any]) -> Any:
     """Return the result of a declared function for arguments that include an instance of a subclass of ``Tensor``.
 
-    Such a class (a Taylor series, a tracer) defines ``applied(primitive, args)``; the method of the instance with the highest
-    ``_level`` is called, of the first of them if several have the same level.
+    Such a class (a Taylor series, a tracer, a dual tensor) defines ``applied(primitive, args)``; the method of the outermost
+    instance is called.
     """
-    outermost: Any = None
+    transformed: Any = None
     for value in args:
+        if type(value) is Tensor:
+            continue
         for one in value if isinstance(value, list) else (value,):
-            if type(one) is not Tensor and isinstance(one, Tensor) and (outermost is None or one._level > outermost._level):
-                outermost = one
-    return outermost.applied(PRIMITIVES[function], args)
+            if type(one) is not Tensor and isinstance(one, Tensor) and (transformed is None or one._level > transformed._level):
+                transformed = one
+    return transformed.applied(PRIMITIVES[function], args)
+
+
+def outermost(groups: Iterable[Sequence[Any]]) -> Any:
+    """Return the instance of a subclass of ``Tensor`` with the highest ``_level``, the first of them if several have this level.
+
+    Args:
+        groups: sequences of values; the result is ``None`` if they contain only ordinary tensors and other values.
+    """
+    found: Any = None
+    for values in groups:
+        for one in values:
+            if type(one) is not Tensor and isinstance(one, Tensor) and (found is None or one._level > found._level):
+                found = one
+    return found
 
 
 def argument_names(rule: Callable[..., Any]) -> tuple[str, ...]:

@@ -1,0 +1,69 @@
+"""Reverse mode on dual tensors: the gradient of a dual tensor is a dual tensor.
+
+The tangent of an output is recorded as a function of the same leaves as its primal.  For outputs with the primal y and the tangent
+y', and cotangents with the primal v and the tangent v', the gradient of sum(v*y) has the tangent: the gradient of
+sum(v*y') + sum(v'*y).  A product of a Hessian with a vector is computed in this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from autodiff_cli.autograd.forward_ad.rules import ones_of, zeros_of
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ShapeError
+
+Pair = tuple[Any, "Tensor | None"]
+"""A primal and its tangent."""
+
+
+def gradients(
+    outputs: Sequence[Pair],
+    inputs: Sequence[Any],
+    grad_outputs: Sequence[Pair],
+    retain_graph: bool | None,
+    create_graph: bool,
+    allow_unused: bool | None,
+    materialize_grads: bool,
+) -> list[Pair]:
+    """Return the gradient of each input and its tangent; see ``reverse_mode.grad`` for the arguments.
+
+    Args:
+        outputs: the outputs.
+        inputs: the primals of the inputs.
+        grad_outputs: the cotangents; ``(None, None)`` means 1.
+    """
+    started = [
+        (y, _one(y) if v is None else v, tangent, v_tangent)
+        for (y, tangent), (v, v_tangent) in zip(outputs, grad_outputs, strict=True)
+    ]
+    moved = [(tangent, v) for _, v, tangent, _ in started if tangent is not None and tangent.requires_grad]
+    moved += [(y, v_tangent) for y, _, _, v_tangent in started if v_tangent is not None]
+    keep = create_graph if retain_graph is None else retain_graph
+    primals = grad(
+        [y for y, _, _, _ in started],
+        inputs,
+        [v for _, v, _, _ in started],
+        retain_graph=keep or bool(moved),
+        create_graph=create_graph,
+        allow_unused=allow_unused,
+        materialize_grads=materialize_grads,
+    )
+    if not moved:
+        return [(primal, None) for primal in primals]
+    tangents = grad([y for y, _ in moved], inputs, [v for _, v in moved], keep, create_graph, allow_unused=True)
+    return [
+        (primal, None if primal is None else zeros_of(primal) if tangent is None else tangent)
+        for primal, tangent in zip(primals, tangents, strict=True)
+    ]
+
+
+def _one(output: Tensor) -> Tensor:
+    if output.numel() != 1:
+        raise ShapeError(
+            "grad can be implicitly created only for scalar outputs",
+            hint=f"pass a gradient of shape {list(output.shape)}, or sum the output first",
+        )
+    return ones_of(output)
