@@ -142,6 +142,14 @@ class GraphError(AutodiffError, RuntimeError):
     """A failure of autograd: the graph was freed or does not exist, or a saved tensor was changed."""
 
 
+class OutsideContext(GraphError, AssertionError):
+    """A backward pass outside of the context in which its graph was recorded."""
+
+
+class CheckpointError(GraphError):
+    """A checkpointed function whose recomputation differs from its first computation."""
+
+
 class NoSeriesError(GraphError):
     """A power series as the argument of an operation that does not have a rule for power series."""
 

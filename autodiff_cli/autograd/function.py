@@ -5,27 +5,23 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.hooks import node_observers
 from autodiff_cli.autograd.modes import is_grad_enabled, no_grad, set_grad_enabled
-from autodiff_cli.autograd.node import Cotangent, Edge, Node, leaf_edge, restore
+from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Edge, Node, SavedOutput, leaf_edge, recorded, restore
 from autodiff_cli.autograd.primitives.rebase_history import rebase_history
 from autodiff_cli.autograd.reverse.accumulate import as_tensor
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
 
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.saved.packing import Packed, SavedTensor
+
 Output = Any
 """One result of ``forward``: a tensor, or any other object, which ``apply`` returns unchanged."""
-
-
-class SavedOutput(NamedTuple):
-    """The array of a saved output, and the output number, which is ``None`` if the output is not differentiable."""
-
-    data: Array
-    output: int | None
 
 
 class FunctionNode(Node):
@@ -80,22 +76,45 @@ class FunctionNode(Node):
         self.check_saved()
         return tuple(self._unpack(entry) for entry in self._saved)
 
-    def _unpack(self, entry: Tensor | SavedOutput | None) -> Tensor | None:
-        if isinstance(entry, SavedOutput):
-            return tensor_on(entry.data, None if entry.output is None else (self, entry.output))
-        if isinstance(entry, Tensor) and entry._requires_grad:
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        """The tensors of ``saved_tensors`` as they are stored; each accepts hooks."""
+        from autodiff_cli.autograd.saved.packing import SavedTensor
+
+        if self._saved is None:
+            self.check_saved()
+        return tuple(SavedTensor(self, i) for i in range(len(self.saved_slots)))
+
+    def _unpack(self, entry: Tensor | SavedOutput | Packed | None) -> Tensor | None:
+        if isinstance(entry, Tensor):
+            if not entry._requires_grad:
+                return entry
             edge = next((e for e in self._edges if e is not None and _leads_to(e, entry)), None)
             return entry if edge is None else restore(entry, edge)
-        return entry
+        if entry is None or isinstance(entry, SavedOutput):
+            found: Tensor | None = recorded(self, entry, OUTPUT)
+            return found
+        return entry.unpack(self)
+
+    def saved_entries(self) -> Sequence[Any]:
+        entries: Sequence[Any] = self._saved
+        return entries
 
     def seal(self, outputs: Sequence[Output]) -> None:
-        """Replace saved outputs by their arrays, which do not refer back to this node."""
+        """Replace saved outputs by their arrays, which do not refer back to this node, and pack values if hooks are in effect."""
         places = {id(value): None if value._edge is None else i for i, value in enumerate(outputs) if isinstance(value, Tensor)}
         self._saved = tuple(
             SavedOutput(entry._data, places[id(entry)]) if isinstance(entry, Tensor) and id(entry) in places else entry
             for entry in self._saved
         )
         self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
+        edges = [OUTPUT if isinstance(entry, SavedOutput) else NO_EDGE for entry in self._saved]
+        self.saved_slots = tuple((str(i), edge) for i, edge in enumerate(edges))
+        if node_observers:
+            from autodiff_cli.autograd.saved.packing import pack_saved
+
+            pack_saved(self)
+            self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         with set_grad_enabled(False):

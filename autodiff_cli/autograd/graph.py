@@ -9,11 +9,23 @@ from typing import Literal, NamedTuple
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.memory import mark_changed
 from autodiff_cli.autograd.node import GradientEdge, Node, input_nodes, leaf_edge
+from autodiff_cli.autograd.saved.hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from autodiff_cli.autograd.saved.mutation import allow_mutation_on_saved_tensors
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.postorder import postorder
 
-__all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version", "register_multi_grad_hook"]
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

@@ -16,6 +16,9 @@ next_sequence_nr = itertools.count(1).__next__
 last_change = [0]
 """The sequence number of the latest in-place change of any tensor; a node recorded after it skips the version check."""
 
+change_observers: list[Callable[[Tensor], None]] = []
+"""Functions that are called with each tensor that is about to be changed in place."""
+
 CHANGED_HINT = "use the out-of-place operation, or call clone() before the change"
 _MOST_CHANGES = 1000
 _FEW_VIEWS = 8
@@ -90,6 +93,8 @@ def changed_message(tensor: Tensor, version: int, later: int) -> str:
 
 def mark_changed(tensor: Tensor) -> None:
     """Count an in-place change that is about to be made, and replace saved outputs of nodes by ``Changed``."""
+    for observe in change_observers:
+        observe(tensor)
     root = root_of(tensor)
     extra = root.extra()
     extra.version += 1

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from autodiff_cli.autograd.dtypes import DType
+from autodiff_cli.autograd.dtypes import Array, DType
 from autodiff_cli.autograd.hooks import Hook, NodeHooks, RemovableHandle, node_observers, observed
 from autodiff_cli.autograd.memory import CHANGED_HINT, Changed, changed_message, changes_since, next_sequence_nr
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
@@ -33,6 +33,9 @@ class GradientEdge(NamedTuple):
 Cotangent = Any
 """The gradient of the output with respect to an intermediate value: a plain array, or a Tensor with ``create_graph``.  For
 a node with several outputs it is a list, with ``None`` for each unused output."""
+
+NO_EDGE, OUTPUT = -1, -2
+"""The number of the edge of a saved value that is not an input, and of the output of the node."""
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -66,6 +69,11 @@ class Node:
     """Whether the operation selects some elements of its inputs and ignores the other elements."""
     keeps_output: bool = False
     """Whether the values of the output are saved."""
+    saved_slots: tuple[tuple[str, int], ...] = ()
+    """For each saved value, its name in the VJP rules, and the number of its edge if it is an input; otherwise ``OUTPUT`` or
+    ``NO_EDGE``."""
+    saved_order: Sequence[int] = ()
+    """The order in which hooks pack the saved values: positions in ``saved_slots``."""
     primitive: ClassVar[Primitive | None] = None
     """The primitive that the node records, if any; the edges correspond to its ``differentiable_args``, in order."""
 
@@ -100,6 +108,10 @@ class Node:
         """Return the same result as ``apply``, computed with tensors and recorded, so that it can be differentiated again."""
         raise NotImplementedError
 
+    def apply_again(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        """Return the result of ``apply`` directly after another call, without unpacking the saved values again."""
+        return self.apply(grad, needed)
+
     def release(self) -> None:
         """Free the saved values; a second backward pass then fails with PyTorch's message."""
 
@@ -114,15 +126,27 @@ class Node:
             raise GraphError(FREED, hint=FREED_HINT)
         if isinstance(saved, Changed):
             raise GraphError(saved.message, hint=CHANGED_HINT)
-        entries = saved.values() if isinstance(saved, dict) else saved if isinstance(saved, (list, tuple)) else (saved,)
-        for entry in entries:
-            version, later = changes_since(entry, self.sequence_nr)
-            if later:
-                raise GraphError(changed_message(entry, version, later), hint=CHANGED_HINT)
+        for entry in saved if isinstance(saved, (list, tuple)) else (saved,):
+            check_version(entry, self.sequence_nr)
+
+    def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        """Return the cotangents of the inputs, computed by the VJP rules from the saved values in the order of ``saved_slots``.
+
+        Args:
+            grad: the cotangent of the output.
+            values: the saved values, as arrays or as tensors.
+            needed: the nodes whose cotangents are needed, ``None`` for all.
+        """
+        raise NotImplementedError
+
+    def saved_entries(self) -> Sequence[Any]:
+        """Return the saved values in the order of ``saved_slots``, as they are stored."""
+        return ()
 
     def saved_values(self) -> dict[str, Any]:
-        """Return the saved values, by their names in the VJP rules."""
-        return {}
+        """Return the saved values, by their names in the VJP rules; an input is the tensor that was saved."""
+        slots = zip(self.saved_slots, self.saved_entries(), strict=True)
+        return {name: entry if edge >= 0 else recorded(self, entry, edge) for (name, edge), entry in slots}
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
         """Register ``hook(grad_inputs, grad_outputs)`` to run after this node; a tuple that it returns replaces grad_inputs."""
@@ -165,21 +189,19 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
-def _shown_as(*names: str) -> property:
-    def look(node: Node) -> Any:
-        node.check_saved()
-        kept = node.saved_values()
-        for name in names:
-            if name in kept:
-                return kept[name]
-        raise AttributeError(f"'{type(node).__name__}' does not save this value")
+class SavedOutput:
+    """A saved output of a node with several outputs; it is stored as an array, because a tensor would create a reference cycle.
 
-    return property(look, doc="A saved value under PyTorch's name; see ``saved_values``.")
+    Args:
+        data: the array.
+        output: the number of the output, ``None`` if it is not differentiable.
+    """
 
+    __slots__ = ("_data", "output")
 
-# These are properties, because __getattr__ would slow down the access to all other attributes.
-for _shown, _names in {"self": ("x",), "result": ("out",), "other": ("y",), "exponent": ("y",)}.items():
-    setattr(Node, f"_saved_{_shown}", _shown_as(*_names))
+    def __init__(self, data: Array, output: int | None) -> None:
+        self._data = data
+        self.output = output
 
 
 class AccumulateGrad(Node):
@@ -204,6 +226,17 @@ def input_nodes(node: Node) -> list[Node]:
     return [edge[0] for edge in node._edges if edge is not None]
 
 
+def check_version(saved: object, sequence_nr: int) -> None:
+    """Check that a saved value was not changed in place since a node was recorded.
+
+    Raises:
+        GraphError: if it was changed; the message is PyTorch's.
+    """
+    version, later = changes_since(saved, sequence_nr)
+    if later and isinstance(saved, Tensor):
+        raise GraphError(changed_message(saved, version, later), hint=CHANGED_HINT)
+
+
 def restore(saved: Tensor, edge: Edge | None) -> Tensor:
     """Return a saved input with the history that it had when it was recorded, even if ``requires_grad`` has changed since.
 
@@ -216,6 +249,23 @@ def restore(saved: Tensor, edge: Edge | None) -> Tensor:
     if saved._edge is edge or getattr(edge[0], "variable", None) is saved:
         return saved
     return tensor_on(saved._data, edge)
+
+
+def recorded(node: Node, entry: Any, edge: int) -> Any:
+    """Return a saved value with its history: a tensor for an input or an output, any other value unchanged.
+
+    Args:
+        node: the node that saved the value.
+        entry: the value as it is stored: an output is stored as an array, or as a ``SavedOutput``.
+        edge: the number of its edge, ``OUTPUT`` or ``NO_EDGE``; see ``Node.saved_slots``.
+    """
+    if entry is None:
+        return None
+    if edge == OUTPUT:
+        if isinstance(entry, SavedOutput):
+            return tensor_on(entry._data, None if entry.output is None else (node, entry.output))
+        return tensor_on(entry, (node, 0))
+    return restore(entry, node._edges[edge]) if edge >= 0 and isinstance(entry, Tensor) else entry
 
 
 def leaf_edge(leaf: Tensor) -> Edge:

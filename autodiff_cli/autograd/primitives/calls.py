@@ -15,12 +15,13 @@ from autodiff_cli.autograd.dtypes import Array, default_type, promote
 from autodiff_cli.autograd.hooks import node_observers, observed
 from autodiff_cli.autograd.memory import next_sequence_nr, view_of
 from autodiff_cli.autograd.modes import is_grad_enabled
-from autodiff_cli.autograd.node import Node, leaf_edge
+from autodiff_cli.autograd.node import NO_EDGE, Node, leaf_edge
 from autodiff_cli.autograd.primitives.argument_kinds import TENSOR, Argument, checks_of, converted
 from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, bind, common, mismatch, plain
 from autodiff_cli.autograd.primitives.node_factory import NodeFactory, output_of
 from autodiff_cli.autograd.primitives.nodes import BothNode, InputNode, LinearNode, OutputNode, SequenceNode
 from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction, argument_names, dispatch
+from autodiff_cli.autograd.primitives.saved_names import node_class
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError
 
@@ -233,7 +234,8 @@ def of_sequence(primitive: Primitive, node: str) -> TensorFunction:
     checks = checks_of(parameters, defaults, primitive.kinds)
     (vjp,) = primitive.vjps.values()
     assert vjp is not None
-    node_type: Any = type(node, (SequenceNode,), {"__slots__": (), "vjp": staticmethod(vjp), "primitive": primitive})
+    slots = (("shapes", NO_EDGE), *((each, NO_EDGE) for each in parameters[1:]))
+    node_type: Any = node_class(node, SequenceNode, vjp=staticmethod(vjp), primitive=primitive, saved_slots=slots)
 
     def function(*args: Argument, **kwargs: Argument) -> Any:
         if args and not isinstance(args[0], (list, tuple)):

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import view_of
 from autodiff_cli.autograd.modes import is_grad_enabled
-from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge, restore
+from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Node, SavedOutput, leaf_edge, recorded
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, checks_of, converted
 from autodiff_cli.autograd.primitives.arguments import UNFIT, bind, mismatch
 from autodiff_cli.autograd.primitives.calls import NO_GRAD_VIEW, shares
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule, argument_names
+from autodiff_cli.autograd.primitives.saved_names import node_class
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.errors import NoSeriesError
 
@@ -29,28 +30,25 @@ class MultiOutputNode(Node):
     __slots__ = ("_outputs",)
 
     vjp: ClassVar[VjpRule]
-    wanted: ClassVar[tuple[str, ...]]
-    """The names of the parameters of the VJP rule, without the first, which is the list of cotangents."""
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         self.check_saved()
-        values = [getattr(self._saved[name], "_data", self._saved[name]) for name in self.wanted]
-        return (self.vjp(grad if isinstance(grad, list) else [grad], *values),)
+        return self.run_rules(grad, [getattr(value, "_data", value) for value in self._saved], needed)
 
     def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         self.check_saved()
-        values = [self._recorded(name, self._saved[name]) for name in self.wanted]
+        values = [recorded(self, value, edge) for value, (_, edge) in zip(self._saved, self.saved_slots, strict=True)]
+        return self.run_rules(grad, values, needed)
+
+    def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         return (self.vjp(grad if isinstance(grad, list) else [grad], *values),)
 
-    def _recorded(self, name: str, value: Any) -> Any:
-        if name == "x":
-            return restore(value, self._edges[0])
-        if isinstance(value, _Result):
-            return tensor_on(value._data, (self, value.number) if value.differentiable else None)
-        return value
+    def saved_entries(self) -> Sequence[Any]:
+        entries: Sequence[Any] = self._saved
+        return entries
 
     def release(self) -> None:
-        if any(hasattr(value, "_data") for value in self._saved.values()):
+        if self._saved is not None and any(hasattr(value, "_data") for value in self._saved):
             self._saved = None
 
 
@@ -90,17 +88,6 @@ class MultiOutput(NamedTuple):
         return [self.view(x, i, *args[1:]) for i in range(len(self.forward(x._data, *args[1:])))]
 
 
-class _Result:
-    """A saved result; it is stored as an array, because a saved tensor would create a reference cycle."""
-
-    __slots__ = ("_data", "differentiable", "number")
-
-    def __init__(self, _data: Array, number: int, differentiable: bool) -> None:
-        self._data = _data
-        self.number = number
-        self.differentiable = differentiable
-
-
 def multi_output(
     name: str,
     forward: Callable[..., Sequence[Array]],
@@ -116,7 +103,9 @@ def multi_output(
     wanted = argument_names(vjp)[1:]
     parameters, defaults = ("x", *statics), tuple(statics.values())
     checks = checks_of(parameters, defaults, kinds)
-    node_type: type[MultiOutputNode] = type(node, (MultiOutputNode,), {"__slots__": (), "vjp": staticmethod(vjp), "wanted": wanted})
+    node_type: type[MultiOutputNode] = node_class(
+        node, MultiOutputNode, vjp=staticmethod(vjp), saved_slots=tuple((n, _edge_of(n, results)) for n in wanted)
+    )
     together: Any = namedtuple(name, results) if results else tuple
 
     def function(*args: Argument, **kwargs: Argument) -> Any:
@@ -150,8 +139,9 @@ def multi_output(
         made._hooks = None
         differentiable = [t.is_floating_point() and not (results and results[i] in constant) for i, t in enumerate(tensors)]
         kept: dict[str, Any] = {"x": x, "x_shape": x.shape, **dict(zip(parameters[1:], args[1:], strict=True))}
-        kept |= {n: _Result(t._data, i, differentiable[i]) for i, (n, t) in enumerate(zip(results, tensors, strict=False))}
-        made._saved = {n: kept[n] for n in wanted}
+        for i, (n, t) in enumerate(zip(results, tensors, strict=False)):
+            kept[n] = SavedOutput(t._data, i if differentiable[i] else None)
+        made._saved = [kept[n] for n in wanted]
         made.describe_outputs(tensors)
         for i, tensor in enumerate(tensors):
             if differentiable[i]:
@@ -159,6 +149,10 @@ def multi_output(
 
     operation = MultiOutput(name, function, parameters, forward, vjp, results, constant, wanted, view)
     return function
+
+
+def _edge_of(name: str, results: Sequence[str]) -> int:
+    return OUTPUT if name in results else 0 if name == "x" else NO_EDGE
 
 
 def _one(view: Callable[..., Any], i: int) -> Callable[..., Any]:

@@ -8,9 +8,10 @@ from typing import Any, Literal
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.hooks import node_observers, observed
 from autodiff_cli.autograd.memory import next_sequence_nr
-from autodiff_cli.autograd.node import Edge, Node, leaf_edge
-from autodiff_cli.autograd.primitives.nodes import NO_EDGE, OUTPUT, OpNode, PairNode
+from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Edge, Node, leaf_edge
+from autodiff_cli.autograd.primitives.nodes import OpNode, PairNode
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
+from autodiff_cli.autograd.primitives.saved_names import node_class
 from autodiff_cli.autograd.tensor import Tensor
 
 _new = object.__new__
@@ -75,8 +76,7 @@ class NodeFactory:
             attributes = {
                 "vjps": self.vjps,
                 "picks": self._picks,
-                "edge_of": edge_of,
-                "saved_names": self._names,
+                "saved_slots": tuple(zip(self._names, edge_of, strict=True)),
                 "keeps_output": OUTPUT in edge_of,
                 "frees": any(kind == "output" or (kind == "value" and at < self._arity) for kind, at, _ in self._saved_values),
             }
@@ -85,7 +85,7 @@ class NodeFactory:
 
     def subclass(self, base: type[Node], **attributes: Any) -> Any:
         """Return a class of nodes with the name and the traits of this primitive."""
-        return type(self._node_name, (base,), {"__slots__": (), **attributes, **self._traits})
+        return node_class(self._node_name, base, **attributes, **self._traits)
 
     def record(self, values: Sequence[Any], data: Array) -> Tensor:
         """Return the output of a call with an argument that requires grad, as a tensor with a node.
@@ -146,6 +146,8 @@ class NodeFactory:
         node._dtype = data.dtype
         node.sequence_nr = next_sequence_nr()
         node._hooks = None
+        if node_observers:
+            observed(node)
         out = _new(Tensor)
         out._data = data
         out._requires_grad = True

@@ -7,11 +7,9 @@ from typing import Any, ClassVar
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.memory import changes_since, last_change
-from autodiff_cli.autograd.node import Cotangent, Node, restore
+from autodiff_cli.autograd.node import OUTPUT, Cotangent, Node, recorded, restore
 from autodiff_cli.autograd.primitives.primitive import VjpRule
 from autodiff_cli.autograd.tensor import tensor_on
-
-NO_EDGE, OUTPUT = -1, -2
 
 
 class UnaryNode(Node):
@@ -20,6 +18,9 @@ class UnaryNode(Node):
     __slots__ = ()
 
     vjp: ClassVar[VjpRule]
+
+    def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        return (self.vjp(grad, *values),)
 
 
 class LinearNode(UnaryNode):
@@ -38,6 +39,8 @@ class InputNode(UnaryNode):
 
     __slots__ = ()
 
+    saved_slots = (("x", 0),)
+
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         saved = self._saved
         if saved is None or last_change[0] > self.sequence_nr:
@@ -49,8 +52,8 @@ class InputNode(UnaryNode):
             self.check_saved()
         return (self.vjp(grad, restore(self._saved, self._edges[0])),)
 
-    def saved_values(self) -> dict[str, Any]:
-        return {"x": self._saved}
+    def saved_entries(self) -> Sequence[Any]:
+        return (self._saved,)
 
     def release(self) -> None:
         self._saved = None
@@ -62,6 +65,7 @@ class OutputNode(UnaryNode):
     __slots__ = ()
 
     keeps_output = True
+    saved_slots = (("out", OUTPUT),)
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         if self._saved is None or last_change[0] > self.sequence_nr:
@@ -73,8 +77,8 @@ class OutputNode(UnaryNode):
             self.check_saved()
         return (self.vjp(grad, tensor_on(self._saved, (self, 0))),)
 
-    def saved_values(self) -> dict[str, Any]:
-        return {"out": tensor_on(self._saved, (self, 0))}
+    def saved_entries(self) -> Sequence[Any]:
+        return (self._saved,)
 
     def release(self) -> None:
         self._saved = None
@@ -90,6 +94,7 @@ class BothNode(UnaryNode):
     __slots__ = ()
 
     keeps_output = True
+    saved_slots = (("x", 0), ("out", OUTPUT))
     recover: ClassVar[Callable[..., Array] | None] = None
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
@@ -109,8 +114,9 @@ class BothNode(UnaryNode):
         self.check_saved()
         return pair
 
-    def saved_values(self) -> dict[str, Any]:
-        return {"x": self._saved[0], "out": tensor_on(self._saved[1], (self, 0))}
+    def saved_entries(self) -> Sequence[Any]:
+        entries: Sequence[Any] = self._pair()
+        return entries
 
     def release(self) -> None:
         self._saved = None
@@ -124,35 +130,26 @@ class OpNode(Node):
     vjps: ClassVar[tuple[VjpRule, ...]]
     picks: ClassVar[tuple[tuple[int, ...], ...]]
     """For each VJP rule, the positions of its arguments in the list of saved values."""
-    edge_of: ClassVar[tuple[int, ...]]
-    """For each saved value, the number of its edge if it is an input, ``OUTPUT`` for the output, otherwise ``NO_EDGE``."""
     frees: ClassVar[bool]
     """Whether a saved value is a tensor, so that a backward pass frees the saved values."""
-    saved_names: ClassVar[tuple[str, ...]]
 
-    def saved_values(self) -> dict[str, Any]:
-        values = zip(self.saved_names, self._saved, self.edge_of, strict=True)
-        return {name: tensor_on(v, (self, 0)) if edge == OUTPUT and v is not None else v for name, v, edge in values}
+    def saved_entries(self) -> Sequence[Any]:
+        entries: Sequence[Any] = self._saved
+        return entries
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         saved = self._saved
         if saved is None or last_change[0] > self.sequence_nr:
             self.check_saved()
-        return self._vjps(grad, [getattr(value, "_data", value) for value in saved], needed)
+        return self.run_rules(grad, [getattr(value, "_data", value) for value in saved], needed)
 
     def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         if self._saved is None or last_change[0] > self.sequence_nr:
             self.check_saved()
-        values = []
-        for value, edge in zip(self._saved, self.edge_of, strict=True):
-            if edge == OUTPUT and value is not None:
-                value = tensor_on(value, (self, 0))
-            elif edge >= 0 and hasattr(value, "_data"):
-                value = restore(value, self._edges[edge])
-            values.append(value)
-        return self._vjps(grad, values, needed)
+        values = [recorded(self, value, edge) for value, (_, edge) in zip(self._saved, self.saved_slots, strict=True)]
+        return self.run_rules(grad, values, needed)
 
-    def _vjps(self, grad: Cotangent, values: list[Any], needed: Collection[Node] | None) -> list[Cotangent | None]:
+    def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> list[Cotangent | None]:
         parts: list[Cotangent | None] = []
         for i, edge in enumerate(self._edges):
             if edge is None or (needed is not None and edge[0] not in needed):
@@ -209,3 +206,7 @@ class SequenceNode(Node):
         ]
 
     apply_recorded = apply
+
+    def saved_entries(self) -> Sequence[Any]:
+        entries: Sequence[Any] = self._saved
+        return entries

@@ -78,7 +78,7 @@ def _through(
 
     def pulled_back() -> Contributions:
         ones = np.ones(data.shape, data.dtype)[()] if mask is None else (~np.asarray(mask.mask)).astype(data.dtype)[()]
-        return node.apply(ones, needed)
+        return node.apply_again(ones, needed)
 
     if mask is None and _is_linear(node):
         # Compute the mask of an indexing operation lazily: it is only used if a later derivative is not finite.

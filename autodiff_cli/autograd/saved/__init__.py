@@ -1,0 +1,1 @@
+"""Hooks for saved tensors: what ``torch.autograd.graph`` offers to store the saved values of a graph in another form."""

@@ -1,0 +1,344 @@
+"""Nodes whose saved tensors are packed by hooks.
+
+A pack hook receives a tensor that a node saves, and returns any object, which the node stores instead.  When the value is
+needed, the unpack hook converts this object to a tensor, which gets the history of the saved tensor.
+
+A node with packed values has a class derived from its class, with the same name.  Other nodes do not test for hooks: an observer
+of new nodes (``hooks.node_observers``) packs their values, and is registered only while hooks are in effect.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Collection, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from autodiff_cli.autograd.hooks import node_observers
+from autodiff_cli.autograd.memory import Changed
+from autodiff_cli.autograd.modes import no_grad
+from autodiff_cli.autograd.node import (
+    FREED_HINT,
+    OUTPUT,
+    AccumulateGrad,
+    Cotangent,
+    Edge,
+    Node,
+    check_version,
+    leaf_edge,
+    recorded,
+)
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.errors import DtypeError, GraphError, type_name
+
+PackHook = Callable[[Tensor], object]
+UnpackHook = Callable[[Any], Tensor]
+Hooks = tuple[PackHook, UnpackHook]
+"""A pack hook and an unpack hook."""
+
+_PACKED_IN_PLACE = (
+    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by "
+    "in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place "
+    "operations on the input to a pack hook."
+)
+_HOOKS_AFTER_FREED = (
+    "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you "
+    "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
+    "if you need to access saved variables after calling backward."
+)
+
+_stack: ContextVar[tuple[Hooks, ...]] = ContextVar("autodiff_saved_tensors_hooks", default=())
+"""The hooks in effect in this thread or asynchronous task; only the last pair is used."""
+_lock = threading.Lock()
+_in_effect = 0
+"""The number of pairs of hooks in effect in all threads."""
+
+
+def push_hooks(hooks: Hooks) -> None:
+    """Put a pair of hooks into effect for the nodes that this thread records."""
+    _set_stack((*_stack.get(), hooks))
+
+
+def pop_hooks() -> None:
+    """Undo the latest ``push_hooks`` of this thread."""
+    _set_stack(_stack.get()[:-1])
+
+
+def hooks_in_effect() -> Hooks | None:
+    """Return the innermost pair of hooks of this thread."""
+    stack = _stack.get()
+    return stack[-1] if stack else None
+
+
+def _set_stack(stack: tuple[Hooks, ...]) -> None:
+    global _in_effect
+    with _lock:
+        _in_effect += len(stack) - len(_stack.get())
+        if _in_effect > 0 and pack_saved not in node_observers:
+            node_observers.append(pack_saved)
+        elif _in_effect <= 0 and pack_saved in node_observers:
+            node_observers.remove(pack_saved)
+    _stack.set(stack)
+
+
+_latest: ContextVar[tuple[Node | None, list[Any]]] = ContextVar("autodiff_latest_unpacked", default=(None, []))
+"""The node that selects elements and whose values were unpacked last, and these values, for ``apply_again``."""
+
+
+class Packed:
+    """A saved tensor that was packed by a hook.
+
+    Args:
+        tensor: the saved tensor.
+        hooks: the pair of hooks.
+        output: the number of the output of the node, if the saved tensor is an output.
+        shown: the tensor that the pack hook receives, if it is not ``tensor``.
+
+    Attributes:
+        packed: the object that the pack hook returned.
+        unpack_hook: the unpack hook.
+    """
+
+    __slots__ = ("_accumulator", "_edge", "_output", "_requires_grad", "packed", "unpack_hook")
+
+    def __init__(self, tensor: Tensor, hooks: Hooks, output: int | None = None, shown: Tensor | None = None) -> None:
+        pack_hook, self.unpack_hook = hooks
+        self._requires_grad = tensor._requires_grad
+        self._output = output
+        self._edge: Edge | None = None
+        self._accumulator: weakref.ref[AccumulateGrad] | None = None
+        if tensor._edge is None and tensor._requires_grad:
+            accumulator: Any = leaf_edge(tensor)[0]
+            self._accumulator = weakref.ref(accumulator)
+        elif output is None:
+            self._edge = tensor._edge
+        given = tensor if shown is None else shown
+        version = given._version
+        with no_grad():
+            self.packed = pack_hook(given)
+        if given._version != version:
+            raise GraphError(_PACKED_IN_PLACE, hint="return a new tensor from the pack hook, such as 2 * x")
+
+    def unpack(self, node: Node | None) -> Tensor:
+        """Return the saved tensor with its history, for the node that saved it.
+
+        Raises:
+            DtypeError: if the unpack hook does not return a tensor.
+        """
+        stack = _stack.get()
+        try:
+            data = self.unpack_hook(self.packed)
+        finally:
+            if _stack.get() is not stack:  # an unpack hook must not change the hooks of the code that runs a backward pass
+                _set_stack(stack)
+        if not isinstance(data, Tensor):
+            raise DtypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type_name(data)}",
+                hint="return the tensor that the pack hook received, computed from the object that it returned",
+            )
+        edge = self._edge if self._output is None or node is None else (node, self._output)
+        if edge is None and not self._requires_grad and not data._requires_grad:
+            return data
+        made = tensor_on(data._data, edge if self._requires_grad else None)
+        if self._accumulator is not None:
+            made._requires_grad = True
+            made.extra().accumulator = self._accumulator
+        return made
+
+
+class PackedNode(Node):
+    """The base of the nodes with packed values, which are stored in a list in the order of ``saved_slots``.
+
+    Values that are not packed, such as plain numbers, are stored as in other nodes.
+    """
+
+    __slots__ = ()
+
+    @property
+    def keeps_output(self) -> bool:  # type: ignore[override]
+        """Whether an output is stored without hooks, so that a change of the output in place is an error."""
+        entries = zip(self.saved_slots, self._saved or (), strict=False)
+        return any(edge == OUTPUT and not isinstance(entry, Packed) for (_, edge), entry in entries)
+
+    def saved_entries(self) -> Sequence[Any]:
+        entries: Sequence[Any] = self._saved
+        return entries
+
+    def saved_values(self) -> dict[str, Any]:
+        return {name: saved_value(self, i) for i, (name, _) in enumerate(self.saved_slots)}
+
+    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        self.check_saved()
+        with no_grad():
+            values = [getattr(value, "_data", value) for value in self._unpacked()]
+        return self.run_rules(grad, values, needed)
+
+    def apply_again(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        node, values = _latest.get()
+        if node is not self:
+            return self.apply(grad, needed)
+        _latest.set((None, []))
+        return self.run_rules(grad, [getattr(value, "_data", value) for value in values], needed)
+
+    def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        self.check_saved()
+        return self.run_rules(grad, self._unpacked(), needed)
+
+    def _unpacked(self) -> list[Any]:
+        found: list[Any] = list(self._saved)
+        for i in self.saved_order:
+            entry = found[i]
+            edge = self.saved_slots[i][1]
+            found[i] = entry.unpack(self) if isinstance(entry, Packed) else recorded(self, entry, edge)
+        if self.selects and self._outputs == 1:
+            _latest.set((self, found))
+        return found
+
+    def release(self) -> None:
+        self._saved = None
+
+
+_packed_types: dict[type[Node], Any] = {}
+
+
+def packed_type(node_type: type[Node]) -> Any:
+    """Return the class of the nodes of a class whose values are packed."""
+    if issubclass(node_type, PackedNode):
+        return node_type
+    if node_type not in _packed_types:
+        attributes = {"__slots__": (), "__module__": node_type.__module__}
+        _packed_types[node_type] = type(node_type.__name__, (PackedNode, node_type), attributes)
+    return _packed_types[node_type]
+
+
+def pack_saved(node: Node) -> None:
+    """Pack the saved tensors of a node that is being recorded, if hooks are in effect in this thread."""
+    hooks = hooks_in_effect()
+    if hooks is None or not node.saved_slots:
+        return
+    entries = list(node.saved_entries())
+    found = False
+    for i in node.saved_order or range(len(entries)):
+        tensor = _tensor_at(node, entries[i], node.saved_slots[i][1])
+        if tensor is not None:
+            entries[i] = Packed(tensor, hooks, tensor._edge[1] if tensor._edge and tensor._edge[0] is node else None)
+            found = True
+    if found:
+        _store(node, entries)
+
+
+def _store(node: Node, entries: list[Any]) -> None:
+    node._saved = entries
+    if type(node).saved_slots:  # the node of a custom function, whose slots differ between nodes, unpacks its values itself
+        node.__class__ = packed_type(type(node))
+
+
+def _tensor_at(node: Node, entry: Any, edge: int) -> Tensor | None:
+    """Return a stored value as a tensor; ``None`` if it is not a tensor."""
+    if isinstance(entry, Tensor):
+        return entry
+    found: Tensor | None = recorded(node, entry, edge) if edge == OUTPUT else None
+    if found is not None and found._edge is not None:
+        # A hook may store found.detach(), which refers to the owner of the memory.  The owner must not refer to the node.
+        found.extra().base = tensor_on(found._data)
+    return found
+
+
+def saved_value(node: Node, index: int) -> Any:
+    """Return a saved value of a node; a saved input is the tensor that was saved.
+
+    Args:
+        node: the node.
+        index: the number of the value in ``node.saved_slots``.
+
+    Raises:
+        GraphError: if the value was freed or changed in place.
+    """
+    edge = node.saved_slots[index][1]
+    if node._saved is None or isinstance(node._saved, Changed):
+        node.check_saved()
+    entry = node.saved_entries()[index]
+    if isinstance(entry, Packed):
+        return entry.unpack(node)
+    check_version(entry, node.sequence_nr)
+    if edge == OUTPUT:
+        return recorded(node, entry, edge)
+    return entry
+
+
+class SavedTensor:
+    """A saved tensor of a node, as it is stored: PyTorch's ``node._raw_saved_self``.
+
+    Args:
+        node: the node.
+        index: the number of the value in ``node.saved_slots``.
+    """
+
+    __slots__ = ("_index", "_node")
+
+    def __init__(self, node: Node, index: int) -> None:
+        self._node = node
+        self._index = index
+
+    def _entry(self) -> Any:
+        return None if self._node._saved is None else self._node.saved_entries()[self._index]
+
+    @property
+    def data(self) -> Any:
+        """The object that a pack hook returned; without hooks, the saved input, or an output without its history."""
+        entry = self._entry()
+        if isinstance(entry, Packed):
+            return entry.packed
+        return entry if entry is None or isinstance(entry, Tensor) else tensor_on(getattr(entry, "_data", entry))
+
+    @property
+    def unpack_hook(self) -> UnpackHook | None:
+        """The unpack hook, ``None`` if the value is stored without hooks."""
+        entry = self._entry()
+        return entry.unpack_hook if isinstance(entry, Packed) else None
+
+    def unpack(self) -> Any:
+        """Return the saved tensor with its history."""
+        return saved_value(self._node, self._index)
+
+    def register_hooks(self, pack_hook: PackHook, unpack_hook: UnpackHook) -> None:
+        """Pack the saved tensor with ``pack_hook``; it is unpacked with ``unpack_hook`` whenever it is needed.
+
+        Raises:
+            GraphError: if the value was freed, is ``None`` or has hooks, or if ``pack_hook`` changes its input in place.
+            DtypeError: if a hook is not a function.
+        """
+        check_hooks("register_hooks", pack_hook, unpack_hook)
+        node, index = self._node, self._index
+        if node._saved is None:
+            raise GraphError(_HOOKS_AFTER_FREED, hint=FREED_HINT)
+        entry = self._entry()
+        if isinstance(entry, Packed):
+            raise GraphError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. "
+                "Hint: only one pair of hooks is allowed at a time."
+            )
+        if entry is None:
+            raise GraphError("Calling register_hooks on a saved tensor with value None is forbidden")
+        tensor = saved_value(node, index)
+        if not isinstance(tensor, Tensor):
+            return  # a plain number: it takes no memory
+        output = tensor._edge[1] if tensor._edge and tensor._edge[0] is node else None
+        shown = tensor_on(tensor._data) if output is not None else tensor.detach()
+        entries = list(node.saved_entries())
+        entries[index] = Packed(tensor, (pack_hook, unpack_hook), output, shown)
+        _store(node, entries)
+
+
+def check_hooks(caller: str, pack_hook: object, unpack_hook: object) -> None:
+    """Check that both hooks are functions.
+
+    Raises:
+        DtypeError: if one of them is not.
+    """
+    if not (callable(pack_hook) and callable(unpack_hook)):
+        raise DtypeError(
+            f"{caller}(): incompatible function arguments: {type_name(pack_hook)} and {type_name(unpack_hook)}",
+            hint="pass two functions: pack_hook(tensor), which returns any object, and unpack_hook(object), which returns a tensor",
+        )
