@@ -97,6 +97,18 @@ def _total(parts: Any) -> Tensor | None:
     return total
 
 
+def test_only_views_share_memory_with_their_arguments() -> None:
+    wrong = []
+    for op in DIFFERENTIABLE:
+        for sample in op.samples:
+            arguments = _arguments(op, sample)
+            result = op.function(*arguments)
+            for made in result if isinstance(result, (list, tuple)) else [result]:
+                shared = [a for a in arguments if isinstance(a, Tensor) and np.shares_memory(a._data, made._data)]
+                wrong += [f"{op.name} {sample}" for a in shared if made is not a and not made._is_view()]
+    assert wrong == []
+
+
 def test_each_says_what_it_is() -> None:
     assert [op.name for op in OPS if not (op.summary and op.section and op.signature.startswith(op.name))] == []
 

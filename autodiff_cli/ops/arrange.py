@@ -70,7 +70,7 @@ def _listed(value: Wholes) -> Shape:
 
 _flip: TensorFunction = declare(
     "flip",
-    lambda x, dims: np.flip(x, dimensions(dims, x.ndim)) if dims else x.copy(),
+    lambda x, dims: (np.flip(x, dimensions(dims, x.ndim)) if dims else x).copy(),
     {"x": lambda g, dims: _flip(g, dims)},
     statics={"dims": ()},
     series="linear",
