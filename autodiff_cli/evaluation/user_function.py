@@ -36,7 +36,8 @@ class UserFunction:
         self.partials = node.children[3].children if node.kind == "definition_with_grad" else None
         for argument in given:
             if argument.kind != "name":
-                raise ParseError("a parameter of a function must be a plain name", span=argument.span)
+                hint = "name the parameters without types and without default values"
+                raise ParseError("a parameter of a function must be a plain name", span=argument.span, hint=hint)
         for partial in self.partials or ():
             if partial.kind == "keyword":
                 raise ParseError("a derivative must be an expression, not a keyword argument", span=partial.span)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from autodiff_cli.errors import ArgumentError, AutodiffError
-from autodiff_cli.evaluation.coercion import whole
+from autodiff_cli.errors import ArgumentError, AutodiffError, ShapeError
+from autodiff_cli.evaluation.coercion import holds_tensor, whole
 from autodiff_cli.evaluation.stack_machine import Machine, after
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.tree import EFFECTS, Syntax, arguments, new_token, new_tree
@@ -63,43 +63,38 @@ class Blocks(Machine):
         The iterator must be closed if a statement fails, so that the modes are restored.
         """
         block = node.children[-1]
-        if node.kind == "for":
-            name, limits, _ = node.children
-            for index in self._range(limits):
-                self.count(node)
-                self._set(name.text, Index(index), limits)
-                yield from block.children
-            return
         entered = []
         try:
+            if node.kind == "for":
+                for index in self._range(node.children[1]):
+                    self.count(node)
+                    self._set(node.children[0].text, Index(index), node.children[1])
+                    yield from block.children
+                return
             for tree in node.children[:-1]:
                 context = self._context(tree)
                 context.__enter__()
                 entered.append(context)
             yield from block.children
+        except AutodiffError as error:  # of the header, because the statements are run elsewhere
+            raise error.at(node.span, self.source) from None
         finally:
             for context in reversed(entered):
                 context.__exit__(None, None, None)
 
     def _range(self, tree: Syntax) -> range:
         values = [whole(self.evaluate(argument), "an argument of range") for argument in arguments(tree)]
-        try:
-            if not 0 < len(values) < 4 or not all(isinstance(value, int) for value in values):
-                raise ArgumentError("range takes one to three whole numbers", hint="write range(10), or range(start, stop, step)")
-            if values[2:] == [0]:
-                raise ArgumentError("the step of a range cannot be 0")
-        except AutodiffError as error:
-            raise error.at(tree.span, self.source) from None
+        if not 0 < len(values) < 4 or not all(isinstance(value, int) for value in values):
+            raise ArgumentError("range takes one to three whole numbers", hint="write range(10), or range(start, stop, step)")
+        if values[2:] == [0]:
+            raise ArgumentError("the step of a range cannot be 0", hint="write range(10), or range(start, stop, step)")
         return range(*values)
 
     def _context(self, tree: Syntax) -> Any:
         name = tree.children[0].text
         given = [self.evaluate(argument) for argument in arguments(tree) if argument.kind != "keyword"]
         named = {a.children[0].text: self.evaluate(a.children[1]) for a in arguments(tree) if a.kind == "keyword"}
-        try:
-            return call(name, CONTEXTS[name], given, named, self._argument)
-        except AutodiffError as error:
-            raise error.at(tree.span, self.source) from None
+        return call(name, CONTEXTS[name], given, named, self._argument)
 
     def _sequence(self, node: Syntax, statements: Iterator[Syntax]) -> Any:
         """Return the work that runs statements in a function; its value is that of the last one if it returns a value."""
@@ -130,7 +125,11 @@ class Blocks(Machine):
     def _set(self, name: str, value: Any, tree: Syntax) -> None:
         """Give a name a value: a local name in a function, and a name of the program elsewhere."""
         if isinstance(value, list):
-            value = self.tensors.of(value, tree)
+            try:
+                value = self.tensors.of(value, tree)
+            except ShapeError:
+                if not holds_tensor(value):
+                    raise  # tensors of different shapes stay a list
         if self._depth:
             self._scope[name] = value
         else:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli import optim
 from autodiff_cli.autograd import functional, gradient_check, modes, reverse_mode
 from autodiff_cli.autograd.dtypes import set_default_dtype
 from autodiff_cli.autograd.hooks import RemovableHandle
@@ -19,6 +20,7 @@ from autodiff_cli.autograd.tensor import Tensor, Variable
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError
 from autodiff_cli.evaluation.coercion import DTYPES as NAMES
 from autodiff_cli.evaluation.coercion import refused
+from autodiff_cli.nn.parameter import Parameter
 from autodiff_cli.ops import creation, inplace, random_numbers
 from autodiff_cli.suggest import suggestion
 
@@ -53,6 +55,8 @@ ACTIONS: dict[str, Action] = {
     "is_grad_enabled": lambda: modes.is_grad_enabled(),  # a built-in method does not have a signature
     "set_default_dtype": set_default_dtype,
     "set_detect_anomaly": anomaly.set_detect_anomaly,
+    **{name: getattr(optim, name) for name in ("SGD", "Adam", "AdamW")},
+    "Parameter": lambda data, requires_grad=True: Parameter(data, requires_grad),
     "print": print,  # Interpreter shows the values
     "len": lambda x: len(x),
 }
@@ -73,6 +77,7 @@ METHODS: dict[type, tuple[str, ...]] = {
     ),
     Node: ("name", "register_hook", "register_prehook"),
     RemovableHandle: ("remove",),
+    optim.Optimizer: ("step", "zero_grad"),
 }
 """The methods of each class of values."""
 ATTRIBUTES: dict[type, tuple[str, ...]] = {
@@ -91,7 +96,10 @@ AS_GIVEN = (
     *(n for n in CREATING if n.endswith("_like")),
 )
 """Creation functions whose results do not have the type of the program."""
-SILENT = ("backward", "retain_grad", "remove", "manual_seed", "set_grad_enabled", "set_default_dtype", "set_detect_anomaly")
+SILENT = (
+    *("backward", "retain_grad", "remove", "manual_seed", "step", "zero_grad"),
+    *("set_grad_enabled", "set_default_dtype", "set_detect_anomaly"),
+)
 """Functions and methods whose results are not shown."""
 
 
