@@ -48,12 +48,13 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
     Args:
         package: the name of the package.
         flat: the module with the public names: all its names except modules and names that begin with ``_``, and the keys of
-            its dictionary ``_later``, whose values are places such as ``package.module:name``.
+            its dictionary ``_later``, whose values are places such as ``package.module:name``; names there that begin with
+            ``_`` are not listed.
         submodules: the public modules of the package.
     """
 
     def get(name: str) -> Any:
-        if not name.startswith("_"):
+        if not name.startswith("__"):
             place = f"{package}.{name}"
             try:
                 return named(place)  # first, because "from package import module" also calls get
@@ -72,9 +73,8 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
 
     def names() -> list[str]:
         source = named(flat)
-        return sorted(
-            {*_public(source), *_later(source), *submodules, *(name for name in vars(modules[package]) if name.startswith("__"))}
-        )
+        public = {*_public(source), *(name for name in _later(source) if name[0] != "_")}
+        return sorted({*public, *submodules, *(name for name in vars(modules[package]) if name.startswith("__"))})
 
     return get, names
 

@@ -30,6 +30,7 @@ from autodiff_cli.autograd.reverse.anomaly import is_anomaly_enabled as is_anoma
 from autodiff_cli.autograd.reverse.anomaly import set_anomaly_enabled as set_anomaly_enabled
 from autodiff_cli.autograd.tensor import Tensor as Tensor
 from autodiff_cli.autograd.tensor import Variable as Variable
+from autodiff_cli.autograd.tensor import is_inference as is_inference
 from autodiff_cli.compiler.program import Program as Program
 from autodiff_cli.derivatives.evaluate import Result as Result
 from autodiff_cli.derivatives.evaluate import evaluate as evaluate

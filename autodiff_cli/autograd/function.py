@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.hooks import node_observers
-from autodiff_cli.autograd.modes import is_grad_enabled, no_grad, set_grad_enabled
+from autodiff_cli.autograd.modes import is_recording, no_grad, set_grad_enabled
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Edge, Node, SavedOutput, leaf_edge, recorded, restore
 from autodiff_cli.autograd.primitives.rebase_history import rebase_history
 from autodiff_cli.autograd.reverse.accumulate import as_tensor
@@ -219,7 +219,7 @@ class Function:
         args, kwargs = _in_order(cls.forward, () if without_ctx else (node,), args, kwargs)
         needs = tuple(isinstance(a, Tensor) and a._requires_grad for a in args)
         node.needs_input_grad = needs
-        recording = any(needs) and is_grad_enabled()
+        recording = any(needs) and bool(is_recording())
         node._edges = tuple((a._edge or leaf_edge(a)) if need else None for a, need in zip(args, needs, strict=True))
         with no_grad():
             if without_ctx:
@@ -291,7 +291,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(backward)
     def call(ctx: FunctionNode, *grads: Any) -> Any:
-        recorded = is_grad_enabled() and any(isinstance(g, Tensor) and g._requires_grad for g in grads)
+        recorded = is_recording() and any(isinstance(g, Tensor) and g._requires_grad for g in grads)
         with no_grad():
             result = backward(ctx, *grads)
         if not recorded:

@@ -11,8 +11,8 @@ from autodiff_cli.autograd.memory import mark_changed
 from autodiff_cli.autograd.node import GradientEdge, Node, input_nodes, leaf_edge
 from autodiff_cli.autograd.saved.hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from autodiff_cli.autograd.saved.mutation import allow_mutation_on_saved_tensors
-from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import GraphError
+from autodiff_cli.autograd.tensor import Tensor, root_of
+from autodiff_cli.errors import ArgumentError, GraphError
 from autodiff_cli.postorder import postorder
 
 __all__ = [
@@ -36,13 +36,39 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """
     if not tensor.requires_grad:
         raise GraphError("It is not possible to get the gradient edge for a Tensor that does not require gradients.")
-    return GradientEdge(*(tensor._edge or leaf_edge(tensor)))
+    edge = tensor._edge or leaf_edge(tensor)
+    if edge is None:
+        raise GraphError("Expected gradient function to be set", hint="the tensor is a view that was created in no_grad mode")
+    return GradientEdge(*edge)
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Count an in-place change that was made to a tensor outside autograd."""
-    for one in [tensor] if isinstance(tensor, Tensor) else tensor:
-        mark_changed(one)
+    for one in _listed(tensor):
+        if not one._inference:
+            mark_changed(one)
+
+
+@contextmanager
+def preserve_versions(tensors: Tensor | Sequence[Tensor]) -> Iterator[None]:
+    """Restore the version counters of tensors at the end of a ``with`` block: PyTorch's ``_unsafe_preserve_version_counter``.
+
+    A backward pass does not notice the changes that were made in the block.
+    """
+    owners = [root_of(tensor).extra() for tensor in _listed(tensors)]
+    before = [(owner.version, None if owner.changes is None else owner.changes.copy()) for owner in owners]
+    try:
+        yield
+    finally:
+        for owner, (version, changes) in zip(owners, before, strict=True):
+            owner.version, owner.changes = version, changes
+
+
+def _listed(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
+    try:
+        return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    except TypeError:
+        raise ArgumentError("increment_version expect a Iterable[Tensor] as input") from None
 
 
 class _Handles:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.memory import View
-    from autodiff_cli.autograd.node import AccumulateGrad, Node
+    from autodiff_cli.autograd.node import AccumulateGrad, Edge, Node
     from autodiff_cli.autograd.tensor import Tensor
 
 Hook = Callable[..., Any]
@@ -63,6 +63,7 @@ class Extra:
         view: for a view with a history, the steps that make it from its source.
         views: for a source, weak references to its views.
         is_parameter: whether the tensor is an ``nn.Parameter``.
+        detached_from: the edge that ``detach_`` removed; set only by it.
     """
 
     __slots__ = (
@@ -70,6 +71,7 @@ class Extra:
         "after",
         "base",
         "changes",
+        "detached_from",
         "grad",
         "hooks",
         "is_parameter",
@@ -78,6 +80,8 @@ class Extra:
         "view",
         "views",
     )
+
+    detached_from: Edge
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None

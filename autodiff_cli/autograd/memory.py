@@ -6,9 +6,14 @@ import itertools
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from autodiff_cli.autograd.tensor import Tensor, root_of, share_memory
+from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled, is_recording, is_view_replay_enabled
+from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, root_of
+from autodiff_cli.errors import GraphError
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.node import Edge, Node
 
 next_sequence_nr = itertools.count(1).__next__
 """Return the next sequence number, which increases with every node and every in-place change."""
@@ -24,6 +29,12 @@ _MOST_CHANGES = 1000
 _FEW_VIEWS = 8
 
 
+def note_change() -> int:
+    """Number a change after which the saved values of older nodes must be checked, and return its sequence number."""
+    last_change[0] = next_sequence_nr()
+    return last_change[0]
+
+
 class Changed:
     """The placeholder of a saved value that was changed in place."""
 
@@ -33,24 +44,77 @@ class Changed:
         self.message = message
 
 
+Created = Literal["", "no_grad", "inference", "several", "function"]
+"""How a view was created: by a recorded operation (empty), in a mode without recording, as one of several views, or by a custom
+function.  Only views of the first kind may be changed in place while operations are recorded."""
+
+
 class View:
     """The steps that make a view from its source, as a linked list: the last step, and the view that it was applied to.
+
+    An in-place change of the memory makes the histories of all views stale: their edges are deleted.  The next access to
+    the edge derives it from the source, see ``primitives.rebase_history``.
 
     Attributes:
         source: the tensor that owns the history.
         before: the view that ``function`` was applied to; ``None`` if it was applied to the source.
         function, args: the function of the last step, and its arguments after the tensor.
-        barred: the error message for an in-place change of the view while operations are recorded; empty if it is allowed.
+        created: how the view was created.
+        replays: whether a derived history repeats the steps, instead of one node ``AsStridedBackward0``.
+        inherits: whether the view requires grad only because its source does; gradients then do not flow into the view.
+        stale: whether the edge of the view was deleted.
+        old_edge: the deleted edge.
     """
 
-    __slots__ = ("args", "barred", "before", "function", "source")
+    __slots__ = ("args", "before", "created", "function", "inherits", "old_edge", "replays", "source", "stale")
 
-    def __init__(self, source: Tensor, before: View | None, function: Callable[..., Any], args: Sequence[Any], barred: str) -> None:
+    derive: ClassVar[Callable[[View, Tensor], Edge | None]]
+    """Restore the deleted edge; set by ``primitives.rebase_history``, because it needs primitives."""
+
+    def __init__(
+        self, source: Tensor, before: View | None, function: Callable[..., Any], args: Sequence[Any], created: Created
+    ) -> None:
         self.source = source
         self.before = before
         self.function = function
         self.args = args
-        self.barred = barred
+        self.created = created
+        self.replays = is_view_replay_enabled()
+        self.inherits = False
+        self.stale = False
+        self.old_edge: Edge | None = None
+
+    def expire(self, made: Tensor) -> None:
+        """Delete the edge of the view ``made``, because its memory was changed."""
+        if not self.stale:
+            self.old_edge, self.stale = made._edge, True
+            del made._edge
+
+    def follow(self, made: Tensor) -> None:
+        """Update whether the view ``made`` requires grad, after a change of its source, unless it has its own history."""
+        edge = self.old_edge if self.stale else made._edge
+        if edge is None and (self.inherits or not made._requires_grad):
+            made._requires_grad = self.inherits = self.source._requires_grad
+
+    def refusal(self, edge: Edge | None, indirect: bool) -> GraphError | None:
+        """Return PyTorch's error for a change that the history of the view cannot take over, or ``None`` if it can.
+
+        Args:
+            edge: the edge of the view.
+            indirect: whether the base or another view was changed, and not the view itself.
+        """
+        if not self.created:
+            return None
+        change = "its base or another view of its base has been" if indirect else "is being"
+        output = "" if edge is None else f"Output {edge[1]} of {operation_name(edge[0])} is a view"
+        if not output or self.created in _MODES:
+            inference = self.created == "inference"
+            start = f"{output} of a view which was created in" if output else "A view was created in"
+            ending = "in normal mode" if inference else "with grad mode enabled"
+            start = f"{start} {'inference' if inference else 'no_grad'} mode and {change} modified inplace {ending}."
+        else:
+            start = f"{output} and {change} modified inplace."
+        return GraphError(f"{start} {_WHY_NOT[self.created]}", hint="call clone() on the view before the change")
 
     def of(self, value: Any) -> Any:
         """Apply the steps of this view to another tensor or array."""
@@ -64,11 +128,66 @@ class View:
         return value
 
 
+_MODES = ("no_grad", "inference")
+_WHY_NOT: dict[str, str] = {
+    "several": (
+        "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+        "modified inplace. You should replace the inplace operation by an out-of-place one."
+    ),
+    "function": (
+        "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+        "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+        "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+    ),
+} | {
+    mode: (
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+        f"view and the inplace either both inside the {mode}{'' if mode == 'no_grad' else '_mode'} block (if you don't want the "
+        "inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+    )
+    for mode in _MODES
+}
+
+
+def operation_name(node: Node) -> str:
+    """Return the name of a node without ``Backward0``, as PyTorch shows it in messages."""
+    return node.name().rstrip("0123456789").removesuffix("Backward")
+
+
 class Version(NamedTuple):
     """The number of in-place changes of memory: in total, and since a node was recorded."""
 
     version: int
     later: int
+
+
+def check_changeable(tensor: Tensor) -> None:
+    """Check that a tensor may be changed in place: an inference tensor only in ``inference_mode``.
+
+    Raises:
+        GraphError: if the tensor is an inference tensor, and the mode is not enabled.
+    """
+    if tensor._inference and not is_inference_mode_enabled():
+        raise GraphError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
+            "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
+            hint=CLONE_INFERENCE,
+        )
+
+
+def refuse_inference(saved: Sequence[Any]) -> None:
+    """Check that a node does not save an inference tensor, whose changes would not be noticed.
+
+    Raises:
+        GraphError: if one of the saved values is an inference tensor.
+    """
+    for value in saved:
+        if isinstance(value, Tensor) and value._inference:
+            raise GraphError(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+                "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+                "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+            )
 
 
 def changes_since(saved: Any, sequence_nr: int) -> Version:
@@ -83,7 +202,9 @@ def changes_since(saved: Any, sequence_nr: int) -> Version:
 def changed_message(tensor: Tensor, version: int, later: int) -> str:
     """Return PyTorch's message for a saved tensor that was changed in place ``later`` times since it was saved."""
     kind = tensor.dtype.scalar_name
-    made = "" if tensor._edge is None else f", which is output {tensor._edge[1]} of {tensor._edge[0].name()},"
+    view = None if tensor._extra is None else tensor._extra.view
+    edge = known_edge(tensor) if view is not None and view.created else tensor._edge
+    made = "" if edge is None else f", which is output {edge[1]} of {operation_name(edge[0])},"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{kind}Tensor {list(tensor.shape)}]{made} is at version {version}; "
@@ -91,33 +212,65 @@ def changed_message(tensor: Tensor, version: int, later: int) -> str:
     )
 
 
+def known_edge(tensor: Tensor) -> Edge | None:
+    """Return the edge of a tensor; for a view whose memory was changed, the edge that it had before."""
+    view = None if tensor._extra is None else tensor._extra.view
+    return tensor._edge if view is None or not view.stale else view.old_edge
+
+
 def mark_changed(tensor: Tensor) -> None:
-    """Count an in-place change that is about to be made, and replace saved outputs of nodes by ``Changed``."""
+    """Count an in-place change that is about to be made.
+
+    Saved outputs of nodes are replaced by ``Changed``, and the histories of the views of the changed memory become stale.
+    """
     for observe in change_observers:
         observe(tensor)
     root = root_of(tensor)
     extra = root.extra()
     extra.version += 1
-    last_change[0] = next_sequence_nr()
     if extra.changes is None:
         extra.changes = deque(maxlen=_MOST_CHANGES)
-    extra.changes.append(last_change[0])
+    extra.changes.append(note_change())
     for changed in (root, tensor):
-        if changed._edge is not None:
-            node = changed._edge[0]
+        edge = known_edge(changed)
+        if edge is not None:
+            node = edge[0]
             if node.keeps_output and node._saved is not None and not isinstance(node._saved, Changed):
                 node._saved = Changed(changed_message(changed, extra.version, 1))
+    source = tensor if tensor._extra is None or tensor._extra.view is None else tensor._extra.view.source
+    for owner in (source,) if source is root else (source, root):
+        if owner._requires_grad:
+            expire_views(owner)
 
 
-def view_of(made: Tensor, tensor: Tensor, function: Callable[..., Any], args: Sequence[Any], barred: str = "") -> Tensor:
+def expire_views(source: Tensor) -> None:
+    """Delete the edges of the views of a source whose memory or history was changed."""
+    for made, view in live_views(source):
+        view.expire(made)
+        view.follow(made)
+
+
+def share_memory(made: Tensor, tensor: Tensor) -> Tensor:
+    """Mark ``made`` as sharing the memory of ``tensor``, without a common history, and return it."""
+    made.extra().base = root_of(tensor)
+    return made
+
+
+def view_of(made: Tensor, tensor: Tensor, function: Callable[..., Any], args: Sequence[Any], created: Created = "") -> Tensor:
     """Mark ``made`` as the view ``function(tensor, *args)`` and return it.
 
-    See ``View`` for ``barred``.
+    A view of an inference tensor is an inference tensor, which does not have a history.
     """
     extra = share_memory(made, tensor).extra()
+    if inference_used[0]:
+        made._inference = tensor._inference
+        if made._inference:
+            return made
     before = None if tensor._extra is None else tensor._extra.view
     source = tensor if before is None else before.source
-    extra.view = View(source, before, function, args, barred or ("" if before is None else before.barred))
+    view = extra.view = View(source, before, function, args, created or ("" if before is None else before.created))
+    if source._requires_grad and made._edge is None:
+        made._requires_grad = view.inherits = True
     under = source.extra()
     if under.views is None:
         under.views = []
@@ -125,6 +278,18 @@ def view_of(made: Tensor, tensor: Tensor, function: Callable[..., Any], args: Se
         under.views = [reference for reference in under.views if reference() is not None]
     under.views.append(weakref.ref(made))
     return made
+
+
+def created_now(created: Created = "") -> Created:
+    """Return how a view is created in the current mode; ``created`` if the mode records operations."""
+    return created if is_recording() else "inference" if is_inference_mode_enabled() else "no_grad"
+
+
+def live_views(source: Tensor) -> list[tuple[Tensor, View]]:
+    """Return the views of a source that still exist."""
+    references = None if source._extra is None else source._extra.views
+    found = [] if references is None else [made for reference in references if (made := reference()) is not None]
+    return [(made, made._extra.view) for made in found if made._extra is not None and made._extra.view is not None]
 
 
 def adopt(tensor: Tensor, made: Tensor) -> None:

@@ -1,46 +1,96 @@
-"""The grad mode, which enables recording; each thread and each asynchronous task has its own mode, as in PyTorch."""
+"""The modes of the engine: recording, inference and the replay of views.
+
+Each thread and each asynchronous task has its own modes, as in PyTorch.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
-_mode: ContextVar[bool] = ContextVar("autodiff_grad_mode", default=True)
+from autodiff_cli.errors import ArgumentError, type_name
 
-is_grad_enabled = _mode.get
-"""Return whether operations on tensors that require grad are recorded."""
+_mode: ContextVar[bool | None] = ContextVar("autodiff_grad_mode", default=True)
+
+is_recording = _mode.get
+"""Return a true value if operations on tensors that require grad are recorded.
+
+The value ``None`` means that recording was enabled inside ``inference_mode``, where it does not have an effect."""
+
+_inference: ContextVar[bool] = ContextVar("autodiff_inference_mode", default=False)
+
+is_inference_mode_enabled = _inference.get
+"""Return whether ``inference_mode`` is active."""
+
+inference_used = [False]
+"""Whether any code has entered ``inference_mode``; if not, tensors are not examined for it."""
 
 
-class set_grad_enabled:
+def is_grad_enabled() -> bool:
+    """Return whether the grad mode is enabled; in ``inference_mode``, operations are not recorded even if it is."""
+    return _mode.get() is not False
+
+
+def _set_mode(enabled: bool) -> None:
+    _mode.set((None if _inference.get() else True) if enabled else False)
+
+
+class _Decorator:
+    """A context manager that is also a decorator of functions, generators and coroutines."""
+
+    def clone(self) -> Self:
+        """Return a new context manager for the same mode."""
+        return type(self)()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return _decorated(function, self.clone)
+
+    def __enter__(self) -> None:
+        raise NotImplementedError
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        raise NotImplementedError
+
+
+class set_grad_enabled(_Decorator):
     """A switch for recording, which takes effect immediately.
 
     In a ``with`` statement, it is undone at the end of the block; as a decorator, it affects only the function.
+
+    Raises:
+        ArgumentError: if ``mode`` is not a boolean.
     """
 
     def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, bool):
+            raise ArgumentError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type_name(mode)}")
         self.mode = mode
-        self._before = [_mode.get()]
-        _mode.set(mode)
+        self._before = _mode.get()
+        _set_mode(mode)
 
     def __repr__(self) -> str:
-        return f"set_grad_enabled(mode={self.mode})"
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
     def __enter__(self) -> None:
-        _mode.set(self.mode)
+        _set_mode(self.mode)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        _mode.set(self._before[-1])
+        _mode.set(self._before)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        _mode.set(self._before[-1])
-        return _decorated(function, self.mode)
+        _mode.set(self._before)
+        return super().__call__(function)
+
+    def clone(self) -> Self:
+        return type(self)(self.mode)
 
 
-class _Mode:
+class _Mode(_Decorator):
     """The base class of ``no_grad`` and ``enable_grad``.
 
     An instance is a context manager, which may be nested, and a decorator.  The class itself is also a decorator, without ``()``.
@@ -49,23 +99,24 @@ class _Mode:
     mode: bool
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        return super().__new__(cls) if function is None else _decorated(function, cls.mode)
+        made = super().__new__(cls)
+        if function is None:
+            return made
+        made.__init__()  # type: ignore[misc]  # Python does not call it, because the result is a function
+        return made(function)
+
+    def __init__(self, function: Callable[..., Any] | None = None) -> None:
+        self._before: list[bool | None] = []
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
-    def __init__(self, function: Callable[..., Any] | None = None) -> None:
-        self._before: list[bool] = []
-
     def __enter__(self) -> None:
         self._before.append(_mode.get())
-        _mode.set(self.mode)
+        _set_mode(self.mode)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         _mode.set(self._before.pop())
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return _decorated(function, self.mode)
 
 
 class no_grad(_Mode):
@@ -80,38 +131,52 @@ class enable_grad(_Mode):
     mode = True
 
 
-class inference_mode(_Mode):
-    """A mode without recording, like ``no_grad``; ``inference_mode(False)`` does not change the mode."""
+class inference_mode(_Decorator):
+    """A mode without recording, whose new tensors are inference tensors.
 
-    mode = False
+    Inference tensors do not have a version counter, and cannot be used in recorded operations that save them.
+    ``inference_mode(False)`` ends the mode in its block and enables recording.
+    """
 
     def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
-        return object.__new__(cls) if isinstance(mode, bool) else _decorated(mode, False)
+        made = super().__new__(cls)
+        if not callable(mode):
+            return made
+        made.__init__()  # type: ignore[misc]  # Python does not call it, because the result is a function
+        return made(mode)
 
     def __init__(self, mode: bool = True) -> None:
-        super().__init__()
-        self._inference = [mode]
+        self.mode = bool(mode)
+        self._before: list[tuple[bool | None, bool]] = []
+
+    def clone(self) -> Self:
+        made: Self = type(self)(self.mode)
+        return made
 
     def __enter__(self) -> None:
-        self._before.append(_mode.get())
-        self._inference.append(_inference.get())
-        _inference.set(self._inference[0])
-        if self._inference[0]:
-            _mode.set(False)
+        self._before.append((_mode.get(), _inference.get()))
+        inference_used[0] = inference_used[0] or self.mode
+        _inference.set(self.mode)
+        _set_mode(not self.mode)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        _inference.set(self._inference.pop())
-        super().__exit__(kind, error, trace)
+        recording, inference = self._before.pop()
+        _inference.set(inference)
+        _mode.set(recording)
 
 
-_inference: ContextVar[bool] = ContextVar("autodiff_inference_mode", default=False)
+_DECORATED_CLASS = (
+    "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. "
+    "To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else."
+)
 
-is_inference_mode_enabled = _inference.get
-"""Return whether ``inference_mode`` is active."""
 
-
-def _decorated(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
-    context = enable_grad if mode else no_grad
+def _decorated(function: Callable[..., Any], context: Callable[[], _Decorator]) -> Callable[..., Any]:
+    """Return a function that runs ``function`` inside a new context."""
+    if inspect.isclass(function):
+        warnings.warn(_DECORATED_CLASS, FutureWarning, stacklevel=3)
+        made = function
+        return lambda *args, **kwargs: _run(context, made, args, kwargs)
     if inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)
@@ -139,7 +204,39 @@ def _decorated(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        with context():
-            return function(*args, **kwargs)
+        return _run(context, function, args, kwargs)
 
     return call
+
+
+def _run(context: Callable[[], _Decorator], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    with context():
+        return function(*args, **kwargs)
+
+
+_view_replay: ContextVar[bool] = ContextVar("autodiff_view_replay", default=False)
+
+is_view_replay_enabled = _view_replay.get
+"""Return whether the history of a view repeats its steps after an in-place change, instead of one ``AsStridedBackward0``."""
+
+
+class force_original_view_tracking(_Decorator):
+    """A switch for the replay of views, which takes effect immediately: PyTorch's ``_force_original_view_tracking``."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self._before = _view_replay.get()
+        _view_replay.set(mode)
+
+    def __enter__(self) -> None:
+        _view_replay.set(self.mode)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        _view_replay.set(self._before)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        _view_replay.set(self._before)
+        return super().__call__(function)
+
+    def clone(self) -> Self:
+        return type(self)(self.mode)

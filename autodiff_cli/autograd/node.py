@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from autodiff_cli.autograd.dtypes import Array, DType
 from autodiff_cli.autograd.hooks import Hook, NodeHooks, RemovableHandle, node_observers, observed
-from autodiff_cli.autograd.memory import CHANGED_HINT, Changed, changed_message, changes_since, next_sequence_nr
+from autodiff_cli.autograd.memory import CHANGED_HINT, Changed, changed_message, changes_since, known_edge, next_sequence_nr
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import GraphError
 
@@ -44,6 +44,12 @@ FREED = (
     "saved tensors after calling backward."
 )
 FREED_HINT = "pass retain_graph=True to the first backward pass"
+
+
+DETACHED = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
+    "out-of-place `.detach()` instead"
+)
 
 
 class Node:
@@ -128,6 +134,9 @@ class Node:
             raise GraphError(saved.message, hint=CHANGED_HINT)
         for entry in saved if isinstance(saved, (list, tuple)) else (saved,):
             check_version(entry, self.sequence_nr)
+            detached = getattr(getattr(entry, "_extra", None), "detached_from", None)
+            if detached is not None and any(edge is detached for edge in self._edges):
+                raise GraphError(DETACHED, hint="call detach() instead of detach_()")
 
     def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         """Return the cotangents of the inputs, computed by the VJP rules from the saved values in the order of ``saved_slots``.
@@ -246,7 +255,7 @@ def restore(saved: Tensor, edge: Edge | None) -> Tensor:
     """
     if edge is None:
         return tensor_on(saved._data) if saved._requires_grad else saved
-    if saved._edge is edge or getattr(edge[0], "variable", None) is saved:
+    if known_edge(saved) is edge or getattr(edge[0], "variable", None) is saved:
         return saved
     return tensor_on(saved._data, edge)
 
@@ -268,14 +277,17 @@ def recorded(node: Node, entry: Any, edge: int) -> Any:
     return restore(entry, node._edges[edge]) if edge >= 0 and isinstance(entry, Tensor) else entry
 
 
-def leaf_edge(leaf: Tensor) -> Edge:
+def leaf_edge(leaf: Tensor) -> Edge | None:
     """Return the edge to the ``AccumulateGrad`` node of a leaf, which is reused while a graph refers to it.
 
     The node has a reference to the leaf.  The reference from the leaf to the node is weak, so that they do not form a cycle.
+    A view that requires grad only because its base does has neither a history nor a gradient: the result is ``None``.
     """
     extra = leaf.extra()
     node = extra.accumulator() if extra.accumulator is not None else None
     if node is None:
+        if extra.view is not None and extra.view.inherits:
+            return None
         node = AccumulateGrad(leaf)
         extra.accumulator = weakref.ref(node)
     return (node, 0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, default_type, dtype, torch_type
-from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.tensor import Tensor
@@ -134,10 +134,13 @@ def tensor_repr(tensor: Tensor, *more: str) -> str:
         suffixes.append(f"size={data.shape}")
     if data.dtype not in (default_type(), np.int64, np.bool_) or (data.size == 0 and data.dtype.kind != "f"):
         suffixes.append(f"dtype=torch.{data.dtype}")
-    if tensor._edge is not None:
-        suffixes.append(f"grad_fn=<{tensor._edge[0].name()}>")
-    elif tensor._requires_grad:
-        suffixes.append("requires_grad=True")
+    try:
+        if tensor._edge is not None:
+            suffixes.append(f"grad_fn=<{tensor._edge[0].name()}>")
+        elif tensor._requires_grad:
+            suffixes.append("requires_grad=True")
+    except GraphError:  # a view whose history was lost by an in-place change
+        suffixes.append("grad_fn=<Invalid>")
     suffixes += more
     summarized = data.size > _THRESHOLD
     body = "[]" if data.size == 0 else _nested(data, _INDENT, *_formatter(_ends(data) if summarized else data), summarized)

@@ -13,3 +13,8 @@ from autodiff_cli.autograd.reverse_mode import backward as backward
 from autodiff_cli.autograd.reverse_mode import grad as grad
 from autodiff_cli.autograd.tensor import Variable as Variable
 from autodiff_cli.errors import GradcheckError as GradcheckError
+
+_later = {
+    "_force_original_view_tracking": "autodiff_cli.autograd.modes:force_original_view_tracking",
+    "_unsafe_preserve_version_counter": "autodiff_cli.autograd.graph:preserve_versions",
+}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.node import Cotangent, Edge, GradientEdge, leaf_edge
+from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, GradientEdge, leaf_edge
 from autodiff_cli.autograd.primitives.primitive import outermost
 from autodiff_cli.autograd.primitives.structural import stack
 from autodiff_cli.autograd.reverse.accumulate import accumulate, as_tensor
@@ -173,12 +173,12 @@ def _roots(tensors: list[Tensor], grad_outputs: GradOutputs, create_graph: bool)
         raise GraphError(f"got {len(tensors)} tensors and {len(gradients)} gradients")
     roots = []
     for i, (tensor, gradient) in enumerate(zip(tensors, gradients, strict=True)):
-        if not tensor._requires_grad:
+        edge = (tensor._edge or leaf_edge(tensor)) if tensor._requires_grad else None
+        if edge is None:
             raise GraphError(
                 f"element {i} of tensors {NO_GRAPH}",
                 hint="compute it from a tensor that requires grad, without no_grad or detach",
             )
-        edge = tensor._edge or leaf_edge(tensor)
         roots.append((edge, _root_cotangent(tensor, gradient, create_graph)))
     return roots
 
@@ -209,7 +209,7 @@ def _gradient_edge(tensor: Tensor | GradientEdge, index: int) -> Edge:
             "One of the differentiated Tensors does not require grad",
             hint=f"call requires_grad_() on input {index} before it is used",
         )
-    return tensor._edge or leaf_edge(tensor)
+    return tensor._edge or leaf_edge(tensor) or (AccumulateGrad(tensor), 0)
 
 
 def _backward_method(

@@ -7,7 +7,6 @@ in ``autodiff_cli.ops`` and by ``reverse_mode``; the block under ``TYPE_CHECKING
 
 from __future__ import annotations
 
-import copy
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, DTypeLike, as_float, default_type, to_array
 from autodiff_cli.autograd.hooks import Extra, RemovableHandle
+from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled, is_recording
 from autodiff_cli.autograd.printing import Size, TensorValues, tensor_repr
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 
@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 ONLY_FLOATING = "only Tensors of floating point dtype can require gradients"
 NO_GRADIENTS = "Only Tensors of floating point and complex dtype can require gradients"
 LEAVES_ONLY = "you can only change requires_grad flags of leaf variables."
+DETACH_INSTEAD = (
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+)
 LEAVES_ONLY_HINT = "call detach() to get a tensor with the same values and without a history"
+
+CLONE_INFERENCE = "call clone() on the tensor outside inference_mode to get an ordinary tensor"
 
 Operand = Any
 """The other operand of a tensor operator: a tensor, an array or a number; any other type raises DtypeError."""
@@ -52,13 +57,16 @@ class Tensor(TensorValues):
 
     # ``_forward`` is set only in instances of ``forward_ad.dual.Dual``.  It is a slot of this class, so that an in-place change
     # can make a dual tensor of a tensor by an assignment to ``__class__``.
-    __slots__ = ("__weakref__", "_edge", "_extra", "_forward", "_requires_grad")
+    __slots__ = ("__weakref__", "_edge", "_extra", "_forward", "_inference", "_requires_grad")
 
     _requires_grad: bool
     _edge: Edge | None
+    """The edge to the node that computed the tensor; deleted while the history of a view is stale, see ``memory.View``."""
     _extra: Extra | None
     _forward: Any
     """Of a dual tensor: its tangent, its level, and its primal if that is an instance of a transformation with a lower level."""
+    _inference: bool
+    """Whether the tensor is an inference tensor; set only if it is."""
 
     _level: int = 0
     """The depth of the transformation that an instance of a subclass belongs to; the highest level is applied first."""
@@ -86,16 +94,21 @@ class Tensor(TensorValues):
         self._requires_grad = False
         self._edge = None
         self._extra = None
+        if inference_used[0] and is_inference_mode_enabled():
+            self._inference = True
         if requires_grad:
             self.requires_grad_()
 
-    def numpy(self) -> Array:
+    def numpy(self, *, force: bool = False) -> Array:
         """Return the values as a NumPy array that shares the memory of the tensor.
 
+        Args:
+            force: whether to return the values of a tensor that requires grad too.
+
         Raises:
-            GraphError: if the tensor requires grad; use ``detach().numpy()``.
+            GraphError: if the tensor requires grad and operations are recorded; use ``detach().numpy()``.
         """
-        if self._requires_grad:
+        if self._requires_grad and not force and is_recording():
             raise GraphError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return np.asarray(self._data)
 
@@ -104,6 +117,17 @@ class Tensor(TensorValues):
 
     def __repr__(self) -> str:
         return tensor_repr(self)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return an attribute that is rarely set; ordinary attributes do not reach this method."""
+            if name == "_inference":
+                return False
+            if name == "_edge":  # deleted by an in-place change of the memory of this view
+                view = self._extra.view
+                return view.derive(self)
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     # Position in the graph
 
@@ -114,8 +138,12 @@ class Tensor(TensorValues):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise GraphError("requires_grad must be a bool")
         if self._edge is not None:
-            raise GraphError(LEAVES_ONLY, hint=LEAVES_ONLY_HINT)
+            raise GraphError(LEAVES_ONLY + ("" if value else DETACH_INSTEAD), hint=LEAVES_ONLY_HINT)
+        if value and self._data.dtype.kind != "f":
+            raise DtypeError("only Tensors of floating point and complex dtype can require gradients")
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -127,15 +155,36 @@ class Tensor(TensorValues):
             ArgumentError: if ``requires_grad`` is not a boolean.
         """
         if not isinstance(requires_grad, (bool, np.bool_)):
-            raise ArgumentError("requires_grad must be true or false")
+            raise ArgumentError(
+                f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type_name(requires_grad)}"
+            )
         if self._edge is not None:
             if not requires_grad:
-                raise GraphError(LEAVES_ONLY, hint=LEAVES_ONLY_HINT)
+                raise GraphError(LEAVES_ONLY + DETACH_INSTEAD, hint=LEAVES_ONLY_HINT)
             return self
+        if requires_grad and self._inference and not is_inference_mode_enabled():
+            raise GraphError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.", hint=CLONE_INFERENCE
+            )
         if requires_grad and self._data.dtype.kind != "f":
             raise DtypeError(ONLY_FLOATING)
-        self._requires_grad = bool(requires_grad)
+        self._set_requires_grad(bool(requires_grad))
         return self
+
+    def _set_requires_grad(self, value: bool) -> None:
+        self._requires_grad = value
+        if self._extra is not None:
+            if self._extra.view is not None:
+                self._extra.view.inherits = False
+                self._extra.view.follow(self)
+            for reference in self._extra.views or ():
+                made = reference()
+                if made is not None and made._extra is not None and made._extra.view is not None:
+                    made._extra.view.follow(made)
+
+    def is_inference(self) -> bool:
+        """Return whether the tensor was created in ``inference_mode``; such a tensor does not have a version counter."""
+        return self._inference
 
     @property
     def is_leaf(self) -> bool:
@@ -236,67 +285,17 @@ class Tensor(TensorValues):
             extra.after = {}
         return RemovableHandle(extra.after, hook)
 
-    def detach(self) -> Tensor:
-        """Return a tensor that shares the memory of this tensor, without a history and without requiring grad."""
-        return share_memory(tensor_on(shared_array(self)), self)
-
-    @property
-    def data(self) -> Tensor:
-        """The result of ``detach()``, without version counting; an assignment replaces the values and keeps the history."""
-        return tensor_on(shared_array(self))
-
-    @data.setter
-    def data(self, value: Tensor) -> None:
-        if not isinstance(value, Tensor):
-            raise ArgumentError("data can only be set to a tensor")
-        if self._requires_grad and value._data.dtype.kind != "f":
-            raise DtypeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        if self._extra is not None and self._data.dtype is not value._data.dtype:
-            self._extra.accumulator = None  # the node of the leaf casts gradients to the type of the leaf
-        self._data = value._data
-
-    @property
-    def _version(self) -> int:
-        """The number of in-place changes of this tensor's memory."""
-        root = root_of(self)
-        return 0 if root._extra is None else root._extra.version
-
-    @property
-    def _base(self) -> Tensor | None:
-        """The tensor of which this tensor is a view; ``None`` if it is not a view."""
-        view = None if self._extra is None else self._extra.view
-        return None if view is None else view.source
-
-    def _is_view(self) -> bool:
-        return self._base is not None
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Tensor:
-        if self._edge is not None:
-            raise GraphError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
-            )
-        made = new_tensor(self._data, self._requires_grad)
-        memo[id(self)] = made
-        if self._extra is not None and self._extra.is_parameter:
-            made.extra().is_parameter = True
-        if self._extra_grad() is not None:
-            made.grad = copy.deepcopy(self.grad, memo)
-        return made
-
-    def detach_(self) -> Tensor:
-        """Make this tensor a leaf that does not require grad, and return it.
-
-        Raises:
-            GraphError: if the tensor is a view, whose history belongs to another tensor.
-        """
-        if self._extra is not None and self._extra.view is not None:
-            raise GraphError("Can't detach views in-place. Use detach() instead.")
-        self._edge = None
-        self._requires_grad = False
-        return self
-
     if TYPE_CHECKING:
+        _version: int
+        _base: Tensor | None
 
+        @property
+        def data(self) -> Tensor: ...
+        @data.setter
+        def data(self, value: Tensor) -> None: ...
+        def _is_view(self) -> bool: ...
+        def detach(self) -> Tensor: ...
+        def detach_(self) -> Tensor: ...
         def backward(
             self,
             gradient: Tensor | None = None,
@@ -344,6 +343,8 @@ def tensor_on(data: Array, edge: Edge | None = None) -> Tensor:
     tensor._requires_grad = edge is not None
     tensor._edge = edge
     tensor._extra = None
+    if inference_used[0] and edge is None and is_inference_mode_enabled():
+        tensor._inference = True
     return tensor
 
 
@@ -366,6 +367,11 @@ def new_tensor(data: ArrayLike | Tensor, requires_grad: bool = False, dtype: DTy
     return made
 
 
+def is_inference(tensor: Tensor) -> bool:
+    """Return whether a tensor was created in ``inference_mode``."""
+    return tensor.is_inference()
+
+
 def zeros_on(shape: tuple[int, ...], like: Tensor) -> Tensor:
     """Return a tensor of zeros with the type of another tensor."""
     return tensor_on(np.zeros(shape, like._data.dtype)[()])
@@ -383,12 +389,6 @@ def shared_array(tensor: Tensor) -> Array:
         tensor._data = np.array(tensor._data)
     data: Array = tensor._data
     return data
-
-
-def share_memory(view: Tensor, tensor: Tensor) -> Tensor:
-    """Mark ``view`` as sharing the memory of ``tensor``, without a common history, and return it."""
-    view.extra().base = root_of(tensor)
-    return view
 
 
 def Variable(data: ArrayLike | Tensor, requires_grad: bool = False) -> Tensor:

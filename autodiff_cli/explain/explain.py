@@ -151,7 +151,7 @@ class _Explainer:
         self.names.keep_tensor(gradient)
         self.operations.learn(nodes)
         edge = gradient._edge or leaf_edge(gradient)
-        if edge[0].sequence_nr:
+        if edge is not None and edge[0].sequence_nr:
             new = [node for node in nodes if node is edge[0] or not self.names.of((node, 0))]
             second.lines = self.operations.appended(new, edge, symbol)
             for node, line in zip(new, second.lines, strict=True):

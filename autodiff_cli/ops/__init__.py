@@ -4,6 +4,7 @@ All other operations are installed when an unknown name is looked up or all name
 need not load three hundred declarations.
 """
 
+from autodiff_cli.autograd import detached as detached  # this import installs Tensor.detach
 from autodiff_cli.autograd import reverse_mode as reverse_mode  # this import installs Tensor.backward
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.lazy import named

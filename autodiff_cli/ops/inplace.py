@@ -6,17 +6,18 @@ the history of the result.  Changes are counted, so that the backward pass rejec
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.memory import View, mark_changed
-from autodiff_cli.autograd.modes import is_grad_enabled
-from autodiff_cli.autograd.primitives.calls import NO_GRAD_VIEW
+from autodiff_cli.autograd.memory import View, check_changeable, known_edge, mark_changed
+from autodiff_cli.autograd.modes import inference_used, is_recording
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.rebase_history import rebase_history
+from autodiff_cli.autograd.primitives.rebase_history import edge_from_source, rebase_history
+from autodiff_cli.autograd.primitives.structural import writable
 from autodiff_cli.autograd.primitives.types import Data, Operand
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
@@ -51,24 +52,40 @@ _OPERATORS = {
 }
 
 
-def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
+OVERLAP = (
+    "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also applies "
+    "to advanced indexing e.g. tensor[indices] = tensor"
+)
+
+
+def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | None = None) -> Tensor:
     """Replace the values and the history of ``tensor`` with the values and the history of ``compute(old)``.
 
     If the tensor is a view, the new history passes through its base tensor, and so do the histories of the other views.
 
+    Args:
+        tensor: the tensor.
+        compute: the ordinary operation.
+        overlap: whether elements of an expanded tensor, which share memory, may be written: ``None`` for an error, the name of
+            the operation for PyTorch's warning, an empty text for permission.
+
     Raises:
-        GraphError: if operations are recorded and the tensor is a leaf that requires grad, or a view of such a leaf.
+        GraphError: if operations are recorded and the tensor is a leaf that requires grad, or a view of such a leaf; if the
+            tensor is an inference tensor, or several of its elements share memory.
         ShapeError: if the result and the tensor differ in shape.
         DtypeError: if the result cannot be cast to the type of the tensor.
     """
     if type(tensor) is not Tensor:
         return tensor.changed(compute, change)  # type: ignore[no-any-return]  # by forward mode or vmap
-    recording = is_grad_enabled()
+    recording = is_recording()
     view = None if tensor._extra is None else tensor._extra.view
-    old = tensor_on(np.array(tensor._data)[()], tensor._edge)
-    old._requires_grad = tensor._requires_grad
-    if recording and (tensor._requires_grad or (view is not None and view.barred is NO_GRAD_VIEW)):
+    if inference_used[0]:
+        check_changeable(tensor)
+    old = tensor_on(np.array(tensor._data)[()])
+    if recording and tensor._requires_grad:
         _check_recorded(tensor, view)
+        # The old value of a view is derived again, so that hooks on the view do not see the gradient of its old value.
+        old._edge, old._requires_grad = tensor._edge if view is None else edge_from_source(view), True
     result = compute(old)
     if type(result) is not Tensor:
         return result.written_to(tensor, change)  # type: ignore[no-any-return]
@@ -81,10 +98,10 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
         raise DtypeError(
             f"result type {result.dtype.scalar_name} can't be cast to the desired output type {tensor.dtype.scalar_name}"
         )
-    if recording and result.requires_grad:
+    if recording and result._requires_grad and not tensor._requires_grad:
         _check_recorded(tensor, view)
     mark_changed(tensor)
-    _write(tensor, result._data)
+    _write(tensor, result._data, overlap)
     if recording and (result.requires_grad or tensor.requires_grad):
         rebase_history(tensor, result)
     return tensor
@@ -92,35 +109,44 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
 
 def _check_recorded(tensor: Tensor, view: View | None) -> None:
     if view is not None:
-        if view.barred:
-            raise GraphError(view.barred, hint="call clone() on the view before the change")
-        if view.source.is_leaf and view.source.requires_grad:
+        refusal = view.refusal(known_edge(tensor), indirect=False)
+        if refusal is not None:
+            raise refusal
+        if tensor._requires_grad and view.source.is_leaf:
             raise GraphError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation.",
                 hint="use no_grad() or a copy, such as x = x.clone()",
             )
-    elif tensor.is_leaf and tensor.requires_grad:
+    if tensor._requires_grad and tensor.is_leaf:
         raise GraphError(
             "a leaf Variable that requires grad is being used in an in-place operation.",
             hint="use no_grad() or a new tensor, such as x = x + 1",
         )
 
 
-def _write(tensor: Tensor, data: Array) -> None:
+def _write(tensor: Tensor, data: Array, overlap: str | None) -> None:
     if not isinstance(tensor._data, np.ndarray):
         tensor._data = data.astype(tensor._data.dtype)
         return
-    if not tensor._data.flags.writeable:
+    target = tensor._data
+    overlaps = any(step == 0 and length > 1 for step, length in zip(target.strides, target.shape, strict=True))
+    if overlaps and overlap:
+        warnings.warn(OVERLAP.format(overlap), UserWarning, stacklevel=4)
+    if not target.flags.writeable:  # NumPy does not allow changes of a broadcast view
+        target = writable(target)
+    if not target.flags.writeable or (overlaps and overlap is None):
         raise GraphError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location.",
-            hint="call clone() on the tensor before the change",
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
         )
-    np.copyto(tensor._data, data, casting="same_kind")
+    np.copyto(target, data, casting="same_kind")
 
 
 def _install(name: str) -> None:
+    overlap = f"{name}_" if name in ("masked_fill", "index_put") else None
+
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return change(self, lambda old: getattr(old, name)(*args, **kwargs))
+        return change(self, lambda old: getattr(old, name)(*args, **kwargs), overlap)
 
     method.__name__ = f"{name}_"
     method.__doc__ = f"Apply ``{name}`` in place."
@@ -147,12 +173,12 @@ _copied: Any = declare(
 
 def zero_(self: Tensor) -> Tensor:
     """Set all elements to 0 in place."""
-    return change(self, lambda old: _zeroed(old))
+    return change(self, lambda old: _zeroed(old), "")
 
 
 def fill_(self: Tensor, value: Operand) -> Tensor:
     """Set all elements to one number in place."""
-    return change(self, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value))
+    return change(self, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value), "")
 
 
 def copy_(self: Tensor, source: Tensor) -> Tensor:
@@ -170,7 +196,11 @@ def setitem(self: Tensor, key: object, value: Data) -> None:
         change(view, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value))
         return
     parts = tuple(part._data if isinstance(part, Tensor) else part for part in parts)
-    change(self, lambda old: index_putted(old, value if isinstance(value, Tensor) else np.asarray(value, old.dtype), parts, False))
+    change(
+        self,
+        lambda old: index_putted(old, value if isinstance(value, Tensor) else np.asarray(value, old._data.dtype), parts, False),
+        "index_put_",
+    )
 
 
 for _name, _method in (("zero_", zero_), ("fill_", fill_), ("copy_", copy_), ("__setitem__", setitem)):

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.modes import enable_grad, is_grad_enabled
+from autodiff_cli.autograd.modes import enable_grad, is_recording
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive, VjpRule, argument_names
 from autodiff_cli.autograd.primitives.structural import cast, dimension, expanded, reshaped, sum_to, where
@@ -214,7 +214,7 @@ def transposed(
         outs: the results, with ``None`` for a result that is not differentiable.
         pairs: a function that takes cotangents of the results; it returns pairs of the cotangent and the tangent of an argument.
     """
-    recorded = is_grad_enabled()
+    recorded = bool(is_recording())
     with enable_grad():
         cotangents = [None if out is None else zeros_of(out).requires_grad_() for out in outs]
         found = pairs(cotangents)

@@ -13,8 +13,8 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, default_type, promote
 from autodiff_cli.autograd.hooks import node_observers, observed
-from autodiff_cli.autograd.memory import next_sequence_nr, view_of
-from autodiff_cli.autograd.modes import is_grad_enabled
+from autodiff_cli.autograd.memory import created_now, next_sequence_nr, view_of
+from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.node import NO_EDGE, Node, leaf_edge
 from autodiff_cli.autograd.primitives.argument_kinds import TENSOR, Argument, checks_of, converted
 from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, bind, common, mismatch, plain
@@ -25,12 +25,6 @@ from autodiff_cli.autograd.primitives.saved_names import node_class
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError
 
-NO_GRAD_VIEW = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
-    "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either "
-    "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
-    "to be tracked)."
-)
 _new = object.__new__
 
 
@@ -92,7 +86,7 @@ def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
         if values.dtype.kind != "f":
             return _of_integers(primitive, values)
         data = forward(values)
-        if not x._requires_grad or not is_grad_enabled():
+        if not x._requires_grad or not is_recording():
             return tensor_on(data)
         if node_type is None:
             node_type = nodes.subclass(base, vjp=staticmethod(vjp))
@@ -148,7 +142,7 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             raise mismatch(name, error, (a, b)) from None
         by_first = first and type(x) is Tensor and x._requires_grad
         by_second = second and type(y) is Tensor and y._requires_grad
-        if (by_first or by_second) and is_grad_enabled():
+        if (by_first or by_second) and is_recording():
             return record(x, y, data, by_first, by_second)
         return tensor_on(_in_torch_type(forward, data, (a, b), 2))
 
@@ -188,7 +182,7 @@ def general(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             data = forward(*raw)
         except UNFIT as error:
             raise mismatch(name, error, raw[:arity]) from None
-        if recorded and is_grad_enabled():
+        if recorded and is_recording():
             return nodes.record(args, data)
         return tensor_on(_in_torch_type(forward, data, raw, arity))
 
@@ -214,11 +208,11 @@ def viewing(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             data = forward(source, *args[1:])
         except UNFIT as error:
             raise mismatch(name, error, [source]) from None
-        recording = is_grad_enabled()
+        recording = is_recording()
         made = nodes.record(args, data) if x._requires_grad and recording else tensor_on(data)
         if not shares(data, source):
             return made
-        return view_of(made, x, function, args[1:], NO_GRAD_VIEW if x._requires_grad and not recording else "")
+        return view_of(made, x, function, args[1:], "" if recording else created_now())
 
     return function
 
@@ -254,7 +248,7 @@ def of_sequence(primitive: Primitive, node: str) -> TensorFunction:
             raise mismatch(name, error, raw) from None
         if not any(type(t) is Tensor for t in tensors):
             return data
-        if not any(type(t) is Tensor and t._requires_grad for t in tensors) or not is_grad_enabled():
+        if not any(type(t) is Tensor and t._requires_grad for t in tensors) or not is_recording():
             return tensor_on(data)
         made: Any = _new(node_type)
         made._saved = (tuple(r.shape for r in raw), *rest)

@@ -7,21 +7,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.memory import view_of
-from autodiff_cli.autograd.modes import is_grad_enabled
+from autodiff_cli.autograd.memory import created_now, view_of
+from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Node, SavedOutput, leaf_edge, recorded
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, checks_of, converted
 from autodiff_cli.autograd.primitives.arguments import UNFIT, bind, mismatch
-from autodiff_cli.autograd.primitives.calls import NO_GRAD_VIEW, shares
+from autodiff_cli.autograd.primitives.calls import shares
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, VjpRule, argument_names
 from autodiff_cli.autograd.primitives.saved_names import node_class
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.errors import NoSeriesError
-
-MULTIPLE_VIEWS = (
-    "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
-    "modified inplace. You should replace the inplace operation by an out-of-place one."
-)
 
 
 class MultiOutputNode(Node):
@@ -121,16 +116,14 @@ def multi_output(
             raise mismatch(name, error, [data]) from None
         if type(x) is not Tensor:
             return together(*arrays) if results else tuple(arrays)
-        recording = x._requires_grad and is_grad_enabled()
+        recording = x._requires_grad and is_recording()
         tensors = [tensor_on(array, None) for array in arrays]
         if recording:
             _record(x, args, tensors)
         if view is not None and tensors and shares(tensors[0]._data, data):
             # Register each result as a view; the tuple is not a tensor.
             for i, tensor in enumerate(tensors):
-                several = f"Output {i} of {node} is a view and is being modified inplace. {MULTIPLE_VIEWS}"
-                barred = NO_GRAD_VIEW if x._requires_grad and not recording else several
-                view_of(tensor, x, _one(view, i), args[1:], barred)
+                view_of(tensor, x, _one(view, i), args[1:], created_now("several"))
         return together(*tensors) if results else tuple(tensors)
 
     def _record(x: Tensor, args: tuple[Any, ...], tensors: list[Tensor]) -> None:

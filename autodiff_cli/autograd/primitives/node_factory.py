@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.hooks import node_observers, observed
-from autodiff_cli.autograd.memory import next_sequence_nr
+from autodiff_cli.autograd.memory import next_sequence_nr, refuse_inference
+from autodiff_cli.autograd.modes import inference_used
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Edge, Node, leaf_edge
 from autodiff_cli.autograd.primitives.nodes import OpNode, PairNode
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
@@ -101,6 +102,8 @@ class NodeFactory:
             edges.append((value._edge or leaf_edge(value)) if needs else None)
         node = _new(self._node_type or self.node_type)
         node._saved = self._saved(edges, values, data)
+        if inference_used[0]:
+            refuse_inference(node._saved)
         return output_of(node, tuple(edges), data)
 
     def _saved(self, edges: Sequence[Edge | None], values: Sequence[Any], data: Array) -> list[Any]:
@@ -142,6 +145,8 @@ class NodeFactory:
             node._saved = (y if first else None, x if second else None)
         else:
             node._saved = self._saved(node._edges, (x, y), data)
+        if inference_used[0]:
+            refuse_inference(node._saved)
         node._shape = data.shape
         node._dtype = data.dtype
         node.sequence_nr = next_sequence_nr()

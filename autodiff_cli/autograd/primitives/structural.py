@@ -225,14 +225,31 @@ stack = declare.sequence(
 )
 
 
+def writable(array: Array) -> Array:
+    """Return a view of the same elements that can be changed, if the memory can be changed; a broadcast view is read-only."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if not owner.flags.writeable or not owner.flags.forc:
+        return array
+    offset = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return np.ndarray(array.shape, array.dtype, owner if owner.flags.c_contiguous else owner.T, offset, array.strides)
+
+
+def _positions(array: Array, view: View) -> Any:
+    """Return the positions of the elements of a view in the flattened array."""
+    return view.of(np.arange(array.size).reshape(array.shape))
+
+
 def _copy_slices(x: Array, value: Array, view: View) -> Array:
     """Return a copy of an array in which the elements of a view are replaced by other values."""
     out = np.array(x)
     region = view.of(out)
     if np.may_share_memory(out, region):
+        region = region if region.flags.writeable else writable(region)
         region[...] = value
-    else:  # the view function returned a copy: find the positions of its elements
-        out.reshape(-1)[view.of(np.arange(out.size).reshape(out.shape))] = value
+    else:  # the view function returned a copy
+        out.reshape(-1)[_positions(out, view)] = value
     return out
 
 
@@ -247,3 +264,31 @@ copy_slices: TensorFunction = declare(
     statics={"view": None},
     public=False,
 )
+
+
+def _as_strided_back(g: Array, shape: Shape, view: View) -> Array:
+    out = np.zeros(shape, g.dtype)
+    region = view.of(out)
+    if region.flags.writeable and np.may_share_memory(out, region):
+        region[...] = g
+    else:  # a position may occur several times
+        np.add.at(out.reshape(-1), _positions(out, view), g)
+    return out
+
+
+_as_strided_backward: TensorFunction = declare(
+    "as_strided_backward",
+    _as_strided_back,
+    {"x": lambda g, view: view.of(g)},
+    statics={"shape": (), "view": None},
+    public=False,
+)
+as_strided: TensorFunction = declare(
+    "as_strided",
+    lambda x, view: view.of(x),
+    {"x": lambda g, x_shape, view: _as_strided_backward(g, x_shape, view)},
+    selects=True,
+    statics={"view": None},
+    public=False,
+)
+"""The elements of a view, with one node for all steps of the view."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.hooks import Hook, NodeHooks
-from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.memory import check_changeable
+from autodiff_cli.autograd.modes import inference_used, set_grad_enabled
 from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Node, leaf_edge
 from autodiff_cli.autograd.primitives.node_factory import output_of
 from autodiff_cli.autograd.tensor import Tensor, new_tensor, tensor_on
@@ -95,14 +96,23 @@ def run_accumulated_hooks(leaf: AccumulateGrad, gradient: Cotangent) -> None:
 
 
 def accumulate(tensor: Tensor, gradient: Cotangent, create_graph: bool) -> None:
-    """Add a gradient to ``tensor.grad``; the addition is in place without ``create_graph``, as in PyTorch."""
+    """Add a gradient to ``tensor.grad``; the addition is in place without ``create_graph``, as in PyTorch.
+
+    A leaf that does not require grad any more is left out.
+    """
+    if not tensor._requires_grad:
+        return
     extra = tensor.extra()
     before = extra.grad
     if create_graph:
         extra.grad = _copied(gradient) if before is None else before + gradient
-    elif before is None:
+        return
+    if before is None:
         extra.grad = tensor_on(gradient.copy() if isinstance(gradient, np.ndarray) else gradient)
-    elif isinstance(before._data, np.ndarray):
+        return
+    if inference_used[0]:
+        check_changeable(before)
+    if isinstance(before._data, np.ndarray):
         np.add(before._data, gradient, out=before._data)
     else:
         before._data = before._data + gradient

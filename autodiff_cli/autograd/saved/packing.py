@@ -109,8 +109,9 @@ class Packed:
         self._edge: Edge | None = None
         self._accumulator: weakref.ref[AccumulateGrad] | None = None
         if tensor._edge is None and tensor._requires_grad:
-            accumulator: Any = leaf_edge(tensor)[0]
-            self._accumulator = weakref.ref(accumulator)
+            edge: Any = leaf_edge(tensor)
+            if edge is not None:
+                self._accumulator = weakref.ref(edge[0])
         elif output is None:
             self._edge = tensor._edge
         given = tensor if shown is None else shown

@@ -1,0 +1,141 @@
+"""Tensors without a history: ``detach``, ``data``, copies and serialized values; and the attributes of views."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.memory import note_change, share_memory
+from autodiff_cli.autograd.modes import inference_used
+from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, root_of, shared_array, tensor_on
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError
+
+
+def detach(self: Tensor) -> Tensor:
+    """Return a tensor that shares the memory of this tensor, without a history and without requiring grad."""
+    return share_memory(data(self), self)
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Make this tensor a leaf that does not require grad, and return it.
+
+    Raises:
+        GraphError: if the tensor is a view, whose history belongs to another tensor.
+    """
+    if self._extra is not None and self._extra.view is not None:
+        raise GraphError(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+            "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+            "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+            "torch/optim/optimizer.py as the solution."
+        )
+    if self._edge is not None:
+        self.extra().detached_from = self._edge
+        note_change()
+    self._edge = None
+    self._set_requires_grad(False)
+    return self
+
+
+def data(self: Tensor) -> Tensor:
+    """The result of ``detach()``, without version counting; an assignment replaces the values and keeps the history.
+
+    Raises:
+        ArgumentError: if the value is not a tensor.
+        DtypeError: if this tensor requires grad and the elements of the value are not floating-point numbers.
+    """
+    made = tensor_on(shared_array(self))
+    if inference_used[0]:
+        made._inference = self._inference
+    return made
+
+
+def _set_data(self: Tensor, value: Tensor) -> None:
+    if not isinstance(value, Tensor):
+        raise ArgumentError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if self._requires_grad and value._data.dtype.kind != "f":
+        raise DtypeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    other = value._data.shape != self._data.shape or value._data.dtype != self._data.dtype
+    self._data = shared_array(value)
+    if other and self._extra is not None:
+        self._extra.accumulator = None  # its node describes the old shape and type
+
+
+def _delete_data(self: Tensor) -> None:
+    raise GraphError("Deleting tensor data is not allowed. Delete tensor instead!")
+
+
+def version(self: Tensor) -> int:
+    """The number of in-place changes of this tensor's memory.
+
+    Raises:
+        GraphError: if this tensor is an inference tensor.
+    """
+    if self._inference:
+        raise GraphError("Inference tensors do not track version counter.", hint=CLONE_INFERENCE)
+    root = root_of(self)
+    return 0 if root._extra is None else root._extra.version
+
+
+def base(self: Tensor) -> Tensor | None:
+    """The tensor of which this tensor is a view; ``None`` if it is not a view."""
+    view = None if self._extra is None else self._extra.view
+    return None if view is None else view.source
+
+
+def is_view(self: Tensor) -> bool:
+    """Return whether this tensor is a view that takes part in the history of another tensor."""
+    return base(self) is not None
+
+
+def deep_copy(self: Tensor, memo: dict[int, object]) -> Tensor:
+    """Return a leaf with copies of the values and of the gradient, for ``copy.deepcopy``.
+
+    Raises:
+        GraphError: if the tensor is not a leaf.
+    """
+    if self._edge is not None:
+        raise GraphError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.",
+            hint="call detach() on the tensor first",
+        )
+    made = _rebuilt(np.array(self._data)[()], self._requires_grad)
+    memo[id(self)] = made
+    if self._extra is not None and self._extra.is_parameter:
+        made.extra().is_parameter = True
+    if self._extra is not None and self._extra.grad is not None:
+        made.grad = copy.deepcopy(self._extra.grad, memo)
+    return made
+
+
+def shallow_copy(self: Tensor) -> Tensor:
+    """Return a leaf that shares the values, for ``copy.copy``."""
+    return _rebuilt(shared_array(self), self._requires_grad)
+
+
+def reduced(self: Tensor) -> tuple[Callable[[Array, bool], Tensor], tuple[Array, bool]]:
+    """Return the values and ``requires_grad`` for a serialization protocol, without history, gradient and hooks."""
+    return _rebuilt, (np.asarray(self._data), self._requires_grad)
+
+
+def _rebuilt(values: Array, requires_grad: bool) -> Tensor:
+    made = tensor_on(values)
+    made._requires_grad = requires_grad
+    return made
+
+
+for _name, _method in {
+    "detach": detach,
+    "detach_": detach_,
+    "data": property(data, _set_data, _delete_data),
+    "_version": property(version),
+    "_base": property(base),
+    "_is_view": is_view,
+    "__deepcopy__": deep_copy,
+    "__copy__": shallow_copy,
+    "__reduce__": reduced,
+}.items():
+    setattr(Tensor, _name, _method)
