@@ -56,6 +56,7 @@ from autodiff_cli.ops.activation import *  # noqa: F403
 from autodiff_cli.ops.airy import *  # noqa: F403
 from autodiff_cli.ops.arithmetic import *  # noqa: F403
 from autodiff_cli.ops.arrange import *  # noqa: F403
+from autodiff_cli.ops.attention import *  # noqa: F403
 from autodiff_cli.ops.bessel import *  # noqa: F403
 from autodiff_cli.ops.bessel_orders import *  # noqa: F403
 from autodiff_cli.ops.casts import *  # noqa: F403
@@ -70,11 +71,14 @@ from autodiff_cli.ops.elliptic import *  # noqa: F403
 from autodiff_cli.ops.extremes import *  # noqa: F403
 from autodiff_cli.ops.factorials import *  # noqa: F403
 from autodiff_cli.ops.faddeeva import *  # noqa: F403
+from autodiff_cli.ops.gates import *  # noqa: F403
 from autodiff_cli.ops.incomplete import *  # noqa: F403
 from autodiff_cli.ops.linalg import *  # noqa: F403
 from autodiff_cli.ops.logarithms import *  # noqa: F403
 from autodiff_cli.ops.loss import *  # noqa: F403
+from autodiff_cli.ops.margin_losses import *  # noqa: F403
 from autodiff_cli.ops.matrices import *  # noqa: F403
+from autodiff_cli.ops.normalization import *  # noqa: F403
 from autodiff_cli.ops.norms import *  # noqa: F403
 from autodiff_cli.ops.numerical import *  # noqa: F403
 from autodiff_cli.ops.positions import *  # noqa: F403

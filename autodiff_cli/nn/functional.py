@@ -1,7 +1,139 @@
-"""Functions of PyTorch's ``torch.nn.functional``: activation functions, losses, ``linear`` and ``pad``."""
+"""Functions of PyTorch's ``torch.nn.functional`` with its parameters: activation functions, losses, normalization and attention."""
 
-from autodiff_cli.ops.activation import *  # noqa: F403
-from autodiff_cli.ops.arrange import pad as pad
-from autodiff_cli.ops.contract import linear as linear
+import warnings as _warnings
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+from typing import NoReturn as _NoReturn
+
+from autodiff_cli.framework import missing as _missing
+from autodiff_cli.nn.dropout import dropout as dropout
+from autodiff_cli.nn.dropout import gumbel_softmax as gumbel_softmax
+from autodiff_cli.nn.dropout import rrelu as rrelu
+from autodiff_cli.nn.dropout import scaled_dot_product_attention as scaled_dot_product_attention
+from autodiff_cli.nn.signatures import in_place as _in_place
+from autodiff_cli.nn.signatures import with_parameters as _with
+from autodiff_cli.ops import activation as _activation
+from autodiff_cli.ops import attention as _attention
+from autodiff_cli.ops import gates as _gates
+from autodiff_cli.ops import loss as _loss
+from autodiff_cli.ops import margin_losses as _margin_losses
+from autodiff_cli.ops import normalization as _normalization
+from autodiff_cli.ops.arrange import pad as _pad
+from autodiff_cli.ops.contract import linear as _linear
+from autodiff_cli.ops.elementary import abs as _abs
+from autodiff_cli.ops.elementary import square as _square
 from autodiff_cli.ops.elementary import tanh as tanh
-from autodiff_cli.ops.loss import *  # noqa: F403
+from autodiff_cli.ops.reduce import sum as _sum
+
+# Activation functions
+
+relu = _with(_activation.relu, "input inplace")
+relu6 = _with(_activation.relu6, "input inplace")
+elu = _with(_activation.elu, "input alpha inplace")
+selu = _with(_activation.selu, "input inplace")
+celu = _with(_activation.celu, "input alpha inplace")
+leaky_relu = _with(_activation.leaky_relu, "input negative_slope inplace")
+hardtanh = _with(_activation.hardtanh, "input min_val max_val inplace")
+hardsigmoid = _with(_activation.hardsigmoid, "input inplace")
+hardswish = _with(_gates.hardswish, "input inplace")
+hardshrink = _with(_gates.hardshrink, "input lambd")
+softshrink = _with(_gates.softshrink, "input lambd")
+tanhshrink = _with(_gates.tanhshrink, "input")
+threshold = _with(_gates.threshold, "input threshold value inplace")
+silu = _with(_activation.silu, "input inplace")
+mish = _with(_activation.mish, "input inplace")
+gelu = _with(_activation.gelu, "input approximate")
+sigmoid = _with(_activation.sigmoid, "input")
+logsigmoid = _with(_activation.logsigmoid, "input")
+softplus = _with(_activation.softplus, "input beta threshold")
+softsign = _with(_activation.softsign, "input")
+glu = _with(_gates.glu, "input dim")
+prelu = _with(_gates.prelu, "input weight")
+
+relu_ = _in_place(_activation.relu)
+elu_ = _in_place(_activation.elu)
+selu_ = _in_place(_activation.selu)
+celu_ = _in_place(_activation.celu)
+leaky_relu_ = _in_place(_activation.leaky_relu)
+hardtanh_ = _in_place(_activation.hardtanh)
+threshold_ = _in_place(_gates.threshold)
+rrelu_ = _in_place(rrelu)
+
+
+def _along(function: _Any) -> _Any:
+    def call(input: _Any, dim: int | None = None, _stacklevel: int = 3, dtype: _Any = None) -> _Any:
+        if dim is None:
+            _warnings.warn(
+                f"Implicit dimension choice for {function.__name__} has been deprecated. "
+                "Change the call to include dim=X as an argument.",
+                stacklevel=2,
+            )
+            dim = 0 if len(input.shape) in (0, 1, 3) else 1
+        return function(input if dtype is None else input.to(dtype), dim)
+
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__ = function.__doc__
+    return call
+
+
+softmax = _along(_activation.softmax)
+log_softmax = _along(_activation.log_softmax)
+softmin = _along(_gates.softmin)
+
+# Losses
+
+_REDUCED = "size_average reduce reduction"
+
+
+def _weighted(function: _Any, elements: _Any) -> _Any:
+    def call(x: _Any, target: _Any, reduction: str = "mean", weight: _Any = None) -> _Any:
+        if weight is None:
+            return function(x, target, reduction)
+        loss = elements(x - target) * weight
+        return loss if reduction == "none" else _sum(loss) / _sum(weight) if reduction == "mean" else _sum(loss)
+
+    call.__name__ = function.__name__
+    call.__doc__ = function.__doc__
+    return call
+
+
+mse_loss = _with(_weighted(_loss.mse_loss, _square), f"input target {_REDUCED} weight")
+l1_loss = _with(_weighted(_loss.l1_loss, _abs), f"input target {_REDUCED} weight")
+smooth_l1_loss = _with(_loss.smooth_l1_loss, f"input target {_REDUCED} beta")
+huber_loss = _with(_loss.huber_loss, "input target reduction delta")
+binary_cross_entropy = _with(_loss.binary_cross_entropy, f"input target weight {_REDUCED}")
+binary_cross_entropy_with_logits = _with(_loss.binary_cross_entropy_with_logits, f"input target weight {_REDUCED} pos_weight")
+nll_loss = _with(_loss.nll_loss, "input target weight size_average ignore_index reduce reduction")
+cross_entropy = _with(_loss.cross_entropy, "input target weight size_average ignore_index reduce reduction label_smoothing")
+kl_div = _with(_loss.kl_div, f"input target {_REDUCED} log_target")
+gaussian_nll_loss = _with(_margin_losses.gaussian_nll_loss, "input target var full eps reduction")
+poisson_nll_loss = _with(_margin_losses.poisson_nll_loss, "input target log_input full size_average eps reduce reduction")
+hinge_embedding_loss = _with(_margin_losses.hinge_embedding_loss, f"input target margin {_REDUCED}")
+margin_ranking_loss = _with(_margin_losses.margin_ranking_loss, f"input1 input2 target margin {_REDUCED}", input2="x2")
+soft_margin_loss = _with(_margin_losses.soft_margin_loss, f"input target {_REDUCED}")
+cosine_embedding_loss = _with(_margin_losses.cosine_embedding_loss, f"input1 input2 target margin {_REDUCED}", input2="x2")
+triplet_margin_loss = _with(_margin_losses.triplet_margin_loss, f"anchor positive negative margin p eps swap {_REDUCED}")
+multi_margin_loss = _with(_margin_losses.multi_margin_loss, f"input target p margin weight {_REDUCED}")
+multilabel_margin_loss = _with(_margin_losses.multilabel_margin_loss, f"input target {_REDUCED}")
+multilabel_soft_margin_loss = _with(_margin_losses.multilabel_soft_margin_loss, f"input target weight {_REDUCED}")
+
+# Normalization, attention, and functions of vectors
+
+layer_norm = _with(_normalization.layer_norm, "input normalized_shape weight bias eps")
+rms_norm = _with(_normalization.rms_norm, "input normalized_shape weight eps")
+group_norm = _with(_normalization.group_norm, "input num_groups weight bias eps")
+batch_norm = _with(_normalization.batch_norm, "input running_mean running_var weight bias training momentum eps")
+instance_norm = _with(_normalization.instance_norm, "input running_mean running_var weight bias use_input_stats momentum eps")
+normalize = _with(_normalization.normalize, "input p dim eps")
+one_hot = _with(_attention.one_hot, "tensor num_classes")
+embedding = _with(_attention.embedding, "input weight padding_idx")
+cosine_similarity = _with(_attention.cosine_similarity, "x1 x2 dim eps")
+pairwise_distance = _with(_attention.pairwise_distance, "x1 x2 p eps keepdim")
+linear = _with(_linear, "input weight bias")
+bilinear = _with(_attention.bilinear, "input1 input2 weight bias", input2="x2")
+pad = _with(_pad, "input pad mode value")
+
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _NoReturn:
+        raise _missing(__name__, name)

@@ -41,7 +41,7 @@ MOST_ELEMENTS, SAMPLE = 10_000, 1_000
 
 _EXACT = {
     *("neg", "pos", "abs", "maximum", "minimum", "max", "min", "clamp", "where", "relu", "floor", "ceil", "round", "trunc"),
-    *("sign", "hardtanh", "relu6", "remainder", "fmod", "frac", "floor_divide"),
+    *("sign", "hardtanh", "relu6", "remainder", "fmod", "frac", "floor_divide", "hardshrink", "threshold"),
 }
 """The operations that do not round."""
 

@@ -16,7 +16,7 @@ _MAY_BE_0 = {
     *("add", "sub", "sum", "mean", "floor", "ceil", "round", "trunc", "frac", "sign", "relu"),
     *("relu6", "remainder", "fmod", "where", "hardtanh", "hardsigmoid", "floor_divide", "clamp", "max", "min", "maximum"),
     *("minimum", "log", "log1p", "sin", "cos", "amax", "dot", "matmul", "diff", "var", "std"),
-    *("acos", "acosh", "log2", "log10", "amin"),
+    *("acos", "acosh", "log2", "log10", "amin", "hardshrink", "softshrink", "hardswish", "threshold"),
 }
 """Functions whose result may be 0 although no argument is small."""
 

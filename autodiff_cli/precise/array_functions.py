@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.errors import ArgumentError
-from autodiff_cli.ops.loss import nll_loss
+from autodiff_cli.ops.loss import nll_of_rows
 from autodiff_cli.ops.reduce import count, dimensions, reduction
 from autodiff_cli.ops.sorting import ordered
 from autodiff_cli.precise.arithmetic import Number
@@ -185,8 +185,8 @@ def _logcumsumexp(x: Cells, dim: int) -> Cells:
     return np.moveaxis(result, 0, dimension(dim, x.ndim))
 
 
-def _nll_loss(x: Cells, target: Cells, how: str) -> Cells | Number:
-    found: Cells | Number = PRIMITIVES[nll_loss].forward(x, target.astype(np.float64), how)
+def _nll_loss(x: Cells, target: Cells, how: str, ignored: int) -> Cells | Number:
+    found: Cells | Number = PRIMITIVES[nll_of_rows].forward(x, target.astype(np.float64), how, ignored)
     return found
 
 

@@ -11,7 +11,10 @@ from autodiff_cli.errors import NotRecordable, setting
 from autodiff_cli.evaluation.compile import TracingEvaluator
 from autodiff_cli.language.tree import Syntax
 
-_OF_ARRAYS = ("reduce", "norms", "extremes", "sorting", "linalg", "contract", "loss", "matrices", "decompose", "determinants")
+_OF_ARRAYS = (
+    *("reduce", "norms", "extremes", "sorting", "linalg", "contract", "loss", "matrices", "decompose", "determinants"),
+    *("margin_losses", "normalization", "attention"),
+)
 """The modules whose functions take arrays; most of these functions return a scalar unchanged."""
 
 _EXAMPLE = setting("at", '"x=[1, 2]"')
@@ -31,7 +34,7 @@ class ScalarTracingEvaluator(TracingEvaluator):
         Raises:
             NotRecordable: if the function takes arrays, but its arguments are tracers of scalars.
         """
-        if op.section in _OF_ARRAYS or (op.section == "activation" and "dim" in op.parameters):
+        if op.section in _OF_ARRAYS or (op.section in ("activation", "gates") and "dim" in op.parameters):
             tensors = [value for value in (*given, *named.values()) if isinstance(value, Tensor)]
             if any(isinstance(tensor, Tracer) for tensor in tensors) and not any(tensor.shape for tensor in tensors):
                 raise NotRecordable(

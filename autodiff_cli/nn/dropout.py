@@ -1,0 +1,85 @@
+"""Functions of ``torch.nn.functional`` that draw random numbers: dropout, and activation functions with noise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.errors import ArgumentError
+from autodiff_cli.ops.activation import leaky_relu, softmax
+from autodiff_cli.ops.attention import attention_weights
+from autodiff_cli.ops.attention import scaled_dot_product_attention as _attention
+from autodiff_cli.ops.comparison import where
+from autodiff_cli.ops.inplace import change
+from autodiff_cli.ops.linalg import matmul
+from autodiff_cli.ops.random_numbers import default_generator
+
+
+def _kept(x: Tensor, p: float) -> Tensor:
+    """Return the factors of dropout: 0 with probability ``p``, else ``1/(1 - p)``."""
+    drawn = default_generator.numpy.random(tuple(x.shape)) >= p
+    return tensor_on((drawn * (1 / (1 - p) if p < 1 else 0.0)).astype(x._data.dtype)[()])
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Set each element to 0 with probability ``p``, and divide the others by ``1 - p``; without ``training``, return the input.
+
+    Raises:
+        ArgumentError: if ``p`` is not a probability.
+    """
+    if not 0 <= p <= 1:
+        raise ArgumentError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    factors = _kept(input, p)
+    made: Tensor = change(input, lambda old: old * factors) if inplace else input * factors
+    return made
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """Return a random sample of the classes along ``dim``, smoothed by ``tau``.
+
+    With ``hard``, the sample is a row with a single 1, whose derivative is that of the smooth sample (straight-through).
+    ``eps`` has no effect, as in PyTorch.
+    """
+    noise = -np.log(default_generator.numpy.standard_exponential(tuple(logits.shape)))
+    smooth: Tensor = softmax((logits + tensor_on(np.asarray(noise).astype(logits._data.dtype)[()])) / tau, dim)
+    if not hard:
+        return smooth
+    values = np.asarray(smooth._data)
+    sample = np.zeros_like(values)
+    np.put_along_axis(sample, np.argmax(values, axis=dim, keepdims=True), 1.0, dim)
+    straight: Tensor = tensor_on(sample) - smooth.detach() + smooth
+    return straight
+
+
+def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Tensor:
+    """Multiply negative elements by a slope: a random one between the bounds with ``training``, else the mean of the bounds."""
+    if training:
+        slopes = default_generator.numpy.uniform(lower, upper, tuple(input.shape))
+        slope = tensor_on(np.asarray(slopes).astype(input._data.dtype)[()])
+
+    def apply(x: Tensor) -> Tensor:
+        made: Tensor = where(x > 0, x, x * slope) if training else leaky_relu(x, (lower + upper) / 2)
+        return made
+
+    return change(input, apply) if inplace else apply(input)
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """Return the attention of ``ops`` whose weights are dropped with probability ``dropout_p``."""
+    if not dropout_p or enable_gqa:
+        found: Tensor = _attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)
+        return found
+    weights = attention_weights(query, key, value, attn_mask, is_causal, scale, False)
+    made: Tensor = matmul(dropout(weights, dropout_p), value)
+    return made

@@ -1,0 +1,72 @@
+"""Functions with the parameters of PyTorch's ``torch.nn.functional``, in their order and by their names.
+
+The functions of the language have fewer parameters: those that change a tensor in place, and those that PyTorch has deprecated,
+are not among them, and the parameter for the tensor is ``x``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError
+from autodiff_cli.ops.inplace import change
+
+TensorFunction = Callable[..., Any]
+_DEPRECATED = ("size_average", "reduce")
+
+
+def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -> TensorFunction:
+    """Return a function with other parameters.
+
+    Args:
+        function: the function of the language.
+        parameters: the parameters of PyTorch's function in order, separated by spaces.  The first of them is
+            passed by position; ``inplace``, ``size_average`` and ``reduce`` are handled here.
+        renamed: for parameters with other names, the name in ``function``.
+    """
+    names = parameters.split()
+
+    def call(*args: object, **kwargs: object) -> Any:
+        if len(args) > len(names):
+            raise ArgumentError(
+                f"{call.__name__} takes {len(names)} arguments at most, not {len(args)}", hint=f"they are {', '.join(names)}"
+            )
+        if len(args) > 2 and names[2] != "reduction" and isinstance(args[2], str) and "reduction" in names:
+            args, kwargs = args[:2], {"reduction": args[2], **kwargs}  # as in the language
+        given: dict[str, Any] = dict(zip(names, args, strict=False))
+        for name, value in kwargs.items():
+            if name in given:
+                raise ArgumentError(f"{call.__name__}() got multiple values for argument '{name}'")
+            if name not in names:
+                raise ArgumentError(
+                    f"{call.__name__}() got an unexpected keyword argument '{name}'", hint=f"it has {', '.join(names)}"
+                )
+            given[name] = value
+        in_place = given.pop("inplace", False)
+        for name in _DEPRECATED:
+            if given.pop(name, None) is not None:
+                raise ArgumentError(f"'{name}' is deprecated in PyTorch", hint="use reduction='mean', 'sum' or 'none'")
+        if names[0] not in given:
+            raise ArgumentError(f"{call.__name__}() missing 1 required positional argument: '{names[0]}'")
+        tensor = given.pop(names[0])
+        values = {renamed.get(name, name): value for name, value in given.items()}
+        if in_place and isinstance(tensor, Tensor):
+            return change(tensor, lambda old: function(old, **values))
+        return function(tensor, **values)
+
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__ = function.__doc__
+    return call
+
+
+def in_place(function: TensorFunction) -> TensorFunction:
+    """Return the function that changes its first argument in place, such as ``relu_``."""
+
+    def call(input: Tensor, *args: object, **kwargs: object) -> Tensor:
+        return change(input, lambda old: function(old, *args, **kwargs))
+
+    call.__name__ = call.__qualname__ = f"{function.__name__}_"
+    call.__doc__ = f"Apply ``{function.__name__}`` in place."
+    return call

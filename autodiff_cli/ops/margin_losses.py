@@ -1,0 +1,363 @@
+"""Loss functions of margins, similarities, densities and sets of labels; ``reduction`` is ``'mean'``, ``'sum'`` or ``'none'``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, POSITIONS, TENSOR, TEXT, optional, takes
+from autodiff_cli.autograd.primitives.declare import Declarations
+from autodiff_cli.autograd.primitives.registry import describe
+from autodiff_cli.autograd.primitives.types import Positions, Shape, Value, array_of
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
+from autodiff_cli.ops.activation import logsigmoid, sigmoid, softplus
+from autodiff_cli.ops.attention import pairwise_distance
+from autodiff_cli.ops.comparison import clamp, minimum, where
+from autodiff_cli.ops.elementary import exp, log, sqrt, square
+from autodiff_cli.ops.loss import reduce_loss, reduced, weight_of_one
+from autodiff_cli.ops.positions import gather
+from autodiff_cli.ops.reduce import mean, sum
+from autodiff_cli.ops.shape import reshape, unsqueeze
+
+__all__ = [
+    "cosine_embedding_loss",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
+    "margin_ranking_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "poisson_nll_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+]
+
+declare = Declarations(__name__)
+
+_X, _OTHER, _SIGNS = [0.5, -1.0, 2.0], [0.1, 0.7, -1.5], [1.0, -1.0, -1.0]
+_ROWS, _OTHERS = [[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4]]
+_HINGE = "the derivative where the margin is just met is that of a smaller margin (PyTorch)"
+
+# Densities
+
+
+def _raised(var: Value, eps: float) -> Any:
+    """Raise variances to at least eps; the derivative stays 1, as in PyTorch."""
+    if isinstance(var, Tensor) and type(var) is not Tensor:
+        return clamp(var, eps)
+    values = np.asarray(array_of(var))
+    return var + np.where(values < eps, eps - values, 0.0) if np.any(values < eps) else var
+
+
+@takes(x=TENSOR, target=TENSOR, var=TENSOR, full=FLAG, eps=NUMBER, reduction=TEXT)
+def gaussian_nll_loss(x: Value, target: Value, var: Value, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Any:
+    """(log(var) + (x - target)**2/var)/2, with log(2*pi)/2 if full; var has the shape of x, or one number for each row."""
+    if np.any(np.asarray(array_of(var)) < 0):
+        raise ArgumentError("var has negative entry/entries")
+    own, of_var = tuple(x.shape), tuple(var.shape)
+    if of_var and own != of_var:
+        if own[:-1] == of_var:
+            var = unsqueeze(var, -1)
+        elif len(own) != len(of_var) or np.sum([b for a, b in zip(own, of_var, strict=True) if a != b]) != 1:
+            raise ArgumentError("var is of incorrect size", hint=f"the shape of x is {list(own)}, and that of var {list(of_var)}")
+    if reduction not in ("none", "mean", "sum"):
+        raise ArgumentError(f"{reduction} is not valid", hint="use 'mean', 'sum' or 'none'")
+    var = _raised(var, eps)
+    loss = (log(var) + square(x - target) / var) * 0.5
+    return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+describe(
+    gaussian_nll_loss,
+    methods=(),
+    formula="d/(var*n), -d/(var*n), (1 - d**2/var)/(2*var*n) with d = x - target",
+    domain="var >= 0",
+    smooth="var > eps",
+    convention="below eps, the derivative with respect to var is that at eps (PyTorch)",
+    inside=lambda var: var >= 0,
+    kink=lambda var, eps: (var >= 0) & (var <= eps),
+    samples=((_X, _OTHER, [0.5, 1.5, 2.0]), (_X, _OTHER, 2.0, True), (_ROWS, _OTHERS, [0.5, 1.5], False, 1e-6, "sum")),
+    edges=((1.0, 2.0, 0.0),),
+)
+
+
+@takes(x=TENSOR, target=TENSOR, log_input=FLAG, full=FLAG, eps=NUMBER, reduction=TEXT)
+def poisson_nll_loss(
+    x: Value, target: Value, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
+) -> Any:
+    """exp(x) - target*x, or x - target*log(x + eps) without log_input; full adds Stirling's formula where target > 1."""
+    loss = exp(x) - target * x if log_input else x - target * log(x + eps)
+    if full:
+        many = where(target > 1, target, 1.0)
+        stirling = target * log(many) - target + 0.5 * log(2 * math.pi * many)
+        loss = loss + where(target > 1, stirling, 0.0)
+    return reduce_loss(loss, reduction)
+
+
+describe(
+    poisson_nll_loss,
+    methods=(),
+    formula="with respect to x: (exp(x) - target)/n, or (1 - target/(x + eps))/n",
+    domain="log_input, or x + eps > 0",
+    inside=lambda x, log_input, eps: np.bool_(log_input) | (x + eps > 0),
+    samples=(
+        (_X, [0.0, 2.0, 3.0]),
+        ([0.5, 1.5], [1.0, 2.0], False),
+        (_X, [0.5, 2.0, 3.0], True, True, 1e-8, "sum"),
+    ),
+    edges=((-1.0, 1.0, False),),
+)
+
+# Margins
+
+
+@takes(x=TENSOR, target=POSITIONS, margin=NUMBER, reduction=TEXT)
+def hinge_embedding_loss(x: Value, target: Positions, margin: float = 1.0, reduction: str = "mean") -> Any:
+    """x where target is 1, and max(0, margin - x) where target is -1."""
+    far = where(target != 1, clamp(margin - x, 0.0), 0.0)
+    return reduce_loss(far + where(target != -1, x, 0.0), reduction)
+
+
+describe(
+    hinge_embedding_loss,
+    tensors=("x",),
+    methods=(),
+    formula="1/n where target is 1, -1/n where target is -1 and x < margin",
+    smooth="x != margin, or target = 1",
+    convention=_HINGE,
+    kink=lambda x, target, margin: (target != 1) & (x == margin),
+    samples=(([0.5, 1.5, -2.0], [1, -1, -1]), ([0.5, 1.5, -2.0], [-1, -1, 1], 2.0, "sum")),
+    edges=((1.0, -1),),
+)
+
+
+@takes(x1=TENSOR, x2=TENSOR, target=TENSOR, margin=NUMBER, reduction=TEXT)
+def margin_ranking_loss(x1: Value, x2: Value, target: Value, margin: float = 0.0, reduction: str = "mean") -> Any:
+    """max(0, margin - target*(x1 - x2)); target is 1 where x1 should be larger, and -1 where x2 should be."""
+    if len(x1.shape) != len(x2.shape) or len(x1.shape) != len(target.shape):
+        sizes = ", ".join(
+            f"{name}: torch.Size({list(value.shape)})" for name, value in (("input1", x1), ("input2", x2), ("target", target))
+        )
+        raise ShapeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: {sizes} ")
+    return reduce_loss(clamp(margin - target * (x1 - x2), 0.0), reduction)
+
+
+describe(
+    margin_ranking_loss,
+    methods=(),
+    formula="-target/n, target/n, (x2 - x1)/n where the loss is not 0",
+    smooth="target*(x1 - x2) != margin",
+    convention=_HINGE,
+    kink=lambda x1, x2, target, margin: target * (x1 - x2) == margin,
+    samples=((_X, _OTHER, _SIGNS), (_X, _OTHER, _SIGNS, 0.5, "sum")),
+    edges=((1.0, 1.0, 1.0),),
+)
+
+
+def _soft_margin_vjp(g: Value, x: Value, target: Value, reduction: str) -> Any:
+    return g * (-target * sigmoid(-target * x) * weight_of_one(reduction, x, target))
+
+
+_soft_margin = declare(
+    "soft_margin_loss",
+    lambda x, target, reduction: reduced(softplus(-target * x), reduction),
+    {"x": _soft_margin_vjp, "target": lambda g, x, target, reduction: _soft_margin_vjp(g, target, x, reduction)},
+    statics={"reduction": "mean"},
+    series="total",
+    public=False,
+)
+
+
+@takes(x=TENSOR, target=TENSOR, reduction=TEXT)
+def soft_margin_loss(x: Value, target: Value, reduction: str = "mean") -> Any:
+    """log(1 + exp(-target*x)), for targets 1 and -1."""
+    if any(isinstance(value, Tensor) and type(value) is not Tensor for value in (x, target)):
+        return reduce_loss(softplus(-target * x), reduction)
+    return _soft_margin(x, target, reduction)
+
+
+describe(
+    soft_margin_loss,
+    methods=(),
+    formula="-target*sigmoid(-target*x)/n, -x*sigmoid(-target*x)/n",
+    samples=((_X, _SIGNS), (_X, _SIGNS, "sum"), (_X, -1.0, "none")),
+)
+
+
+@takes(x1=TENSOR, x2=TENSOR, target=POSITIONS, margin=NUMBER, reduction=TEXT)
+def cosine_embedding_loss(x1: Value, x2: Value, target: Positions, margin: float = 0.0, reduction: str = "mean") -> Any:
+    """1 - c where target is 1, and max(0, c - margin) where target is -1, for the cosines c of the rows of x1 and x2."""
+    if len(target.shape) > 1:
+        raise ShapeError("0D or 1D target tensor expected, multi-target not supported")
+    dim = len(target.shape)
+    if len(x1.shape) != dim + 1 or len(x2.shape) != dim + 1:
+        raise ShapeError(
+            f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
+            f"{list(x1.shape)} and {list(x2.shape)}."
+        )
+    sizes = (sum(square(x), dim) + 1e-12 for x in (x1, x2))
+    cosine = sum(x1 * x2, dim) / sqrt(next(sizes) * next(sizes))
+    apart = where(target == -1, clamp(cosine - margin, 0.0), 0.0)
+    return reduce_loss(where(target == 1, 1 - cosine, 0.0) + apart, reduction)
+
+
+def _cosine_at_margin(x1: Array, x2: Array, target: Array, margin: float) -> Any:
+    dim = np.ndim(target)
+    cosine = np.sum(x1 * x2, dim) / np.sqrt((np.sum(x1 * x1, dim) + 1e-12) * (np.sum(x2 * x2, dim) + 1e-12))
+    return (target == -1) & (cosine == margin)
+
+
+describe(
+    cosine_embedding_loss,
+    tensors=("x1", "x2"),
+    methods=(),
+    formula="the derivative of -c/n where target is 1, of c/n where target is -1 and c > margin",
+    smooth="c != margin, or target = 1",
+    convention=_HINGE,
+    kink=_cosine_at_margin,
+    samples=((_ROWS, _OTHERS, [1, -1]), (_ROWS, [[0.5, -0.8, 1.0], [0.3, 0.5, -1.0]], [1, -1], 0.2, "sum"), (_X, _OTHER, 1)),
+    edges=(([1.0, 0.0], [0.0, 1.0], -1),),
+)
+
+
+@takes(anchor=TENSOR, positive=TENSOR, negative=TENSOR, margin=NUMBER, p=NUMBER, eps=NUMBER, swap=FLAG, reduction=TEXT)
+def triplet_margin_loss(
+    anchor: Value,
+    positive: Value,
+    negative: Value,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin), where d is pairwise_distance; swap takes the smaller distance."""
+    sizes = [len(value.shape) for value in (anchor, positive, negative)]
+    if len(set(sizes)) > 1:
+        raise ShapeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {sizes[0]}D, positive {sizes[1]}D, and negative {sizes[2]}D inputs"
+        )
+    if margin <= 0:
+        raise ArgumentError(f"margin must be greater than 0, got {margin}")
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = minimum(far, pairwise_distance(positive, negative, p, eps))
+    return reduce_loss(clamp(near - far + margin, 0.0), reduction)
+
+
+_FAR = [[1.1, -0.2, 1.5], [0.5, 0.9, -0.8]]
+describe(
+    triplet_margin_loss,
+    methods=(),
+    formula="the derivative of (d(anchor, positive) - d(anchor, negative))/n where the loss is not 0",
+    samples=((_ROWS, _OTHERS, _FAR), (_ROWS, _OTHERS, _FAR, 2.0, 3.0, 1e-6, True, "sum")),
+)
+
+# Sets of labels: the last dimension of x has one entry for each class
+
+
+def _classes(name: str, x: Value, target: Positions) -> Positions:
+    """Check one class for each row of x."""
+    rows: Shape = tuple(x.shape[:-1])
+    if len(x.shape) not in (1, 2) or target.shape not in (rows, rows or (1,)):
+        raise ShapeError(
+            f"{name}: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"Expected target size {list(rows)}, but got {list(target.shape)}. Input has shape {list(x.shape)}."
+        )
+    if np.any((target < 0) | (target >= x.shape[-1])):
+        raise IndexOutOfRange("target out of range", hint=f"use a class below {x.shape[-1]}, the number of classes in x")
+    return target.reshape(rows)
+
+
+@takes(x=TENSOR, target=POSITIONS, p=NUMBER, margin=NUMBER, weight=optional(TENSOR), reduction=TEXT)
+def multi_margin_loss(
+    x: Value, target: Positions, p: int = 1, margin: float = 1.0, weight: Value | None = None, reduction: str = "mean"
+) -> Any:
+    """Mean over the classes of max(0, margin - x[target] + x)**p without the target itself, where p is 1 or 2."""
+    if p not in (1, 2):
+        raise ArgumentError("only p == 1 and p == 2 supported")
+    classes = _classes("multi_margin_loss", x, target)[..., np.newaxis]
+    gap = clamp(margin - gather(x, -1, classes) + x, 0.0)
+    gap = where(np.arange(x.shape[-1]) == classes, 0.0, square(gap) if p == 2 else gap)
+    loss = sum(gap, -1) / x.shape[-1]
+    return reduce_loss(loss if weight is None else loss * weight[classes[..., 0]], reduction)
+
+
+def _at_margin(x: Array, target: Array, margin: float) -> Any:
+    classes = np.asarray(target, np.int64)[..., np.newaxis]
+    met = margin - np.take_along_axis(np.asarray(x), classes, -1) + x == 0
+    return met & (np.arange(np.shape(x)[-1]) != classes)
+
+
+describe(
+    multi_margin_loss,
+    tensors=("x", "weight"),
+    methods=(),
+    formula="p*max(0, margin - x[target] + x)**(p - 1)/(classes*n), and minus their sum at the target",
+    smooth="p = 2, or x != x[target] - margin",
+    convention=_HINGE,
+    kink=lambda x, target, p, margin: _at_margin(x, target, margin) & (p == 1),
+    second_kink=lambda x, target, p, margin: _at_margin(x, target, margin) & (p == 2),
+    samples=((_ROWS, [2, 0]), (_X, 1, 2, 0.7), (_ROWS, [0, 1], 1, 1.0, [0.5, 1.5, 2.0], "sum")),
+    edges=(([1.0, 0.0], 0), ([1.0, 0.0], 0, 2)),
+)
+
+
+@takes(x=TENSOR, target=POSITIONS, reduction=TEXT)
+def multilabel_margin_loss(x: Value, target: Positions, reduction: str = "mean") -> Any:
+    """Mean over the classes of max(0, 1 - x[label] + x[other]), summed over labels; the labels of a row end at the first -1."""
+    if len(x.shape) not in (1, 2) or target.shape != tuple(x.shape):
+        raise ShapeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(x.shape)}")
+    count = x.shape[-1]
+    if np.any((target < -1) | (target >= count)):
+        raise IndexOutOfRange("target out of range", hint=f"use classes below {count}, and -1 at the end")
+    rows = target.reshape(-1, count)
+    given = np.cumprod(rows >= 0, -1).astype(np.bool_)
+    is_label = np.zeros(rows.shape, np.bool_)
+    for row, labels, valid in zip(is_label, rows, given, strict=True):
+        row[labels[valid]] = True
+    values = reshape(x, rows.shape)
+    chosen = gather(values, -1, np.where(given, rows, 0))
+    gaps = clamp(1 - unsqueeze(chosen, 2) + unsqueeze(values, 1), 0.0)
+    loss = sum(where(given[:, :, np.newaxis] & ~is_label[:, np.newaxis, :], gaps, 0.0), (1, 2)) / count
+    return reduce_loss(loss if len(x.shape) == 2 else reshape(loss, ()), reduction)
+
+
+describe(
+    multilabel_margin_loss,
+    tensors=("x",),
+    methods=(),
+    formula="the number of labels within the margin of a class, over classes*n; minus that of classes at a label",
+    smooth="no x[label] - x[other] is 1",
+    convention=_HINGE,
+    kink=lambda x, target: _some_met(np.asarray(x), np.asarray(target)),
+    samples=((_ROWS, [[2, 0, -1], [1, -1, -1]]), (_X, [1, -1, 0], "sum")),
+    edges=(([1.0, 0.0], [0, -1]),),
+)
+
+
+def _some_met(x: Array, target: Array) -> Any:
+    return np.any(np.subtract.outer(x, x) == 1) if x.ndim == 1 else any(np.any(np.subtract.outer(row, row) == 1) for row in x)
+
+
+@takes(x=TENSOR, target=TENSOR, weight=optional(TENSOR), reduction=TEXT)
+def multilabel_soft_margin_loss(x: Value, target: Value, weight: Value | None = None, reduction: str = "mean") -> Any:
+    """Mean over the classes of the cross entropy of target and sigmoid(x)."""
+    loss = -(target * logsigmoid(x) + (1 - target) * logsigmoid(-x))
+    if weight is not None:
+        loss = loss * weight
+    return reduce_loss(mean(loss, -1) if loss.shape else loss, reduction)
+
+
+describe(
+    multilabel_soft_margin_loss,
+    tensors=("x", "target", "weight"),
+    methods=(),
+    formula="with respect to x: weight*(sigmoid(x) - target)/(classes*n)",
+    samples=((_ROWS, [[0.0, 1.0, 1.0], [1.0, 0.0, 0.3]]), (_X, [0.0, 1.0, 1.0], [0.5, 1.5, 2.0], "sum")),
+)
