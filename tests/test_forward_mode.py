@@ -11,7 +11,7 @@ import autodiff_cli as ad
 from autodiff_cli.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from autodiff_cli.autograd.functional import jacobian_vector
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
-from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
 
 assert ad.sin is not None  # declares the functions
 OPS = list({op.name: op for op in FUNCTIONS.values()}.values())
@@ -27,14 +27,14 @@ def _arguments(op: FunctionInfo, sample: tuple[Any, ...], dtype: str = "float64"
         else:
             data = np.array(value)
             floating = data.dtype.kind == "f"
-            arguments.append(Tensor(data.astype(dtype) if floating else data, requires_grad=floating))
+            arguments.append(new_tensor(data.astype(dtype) if floating else data, requires_grad=floating))
     return arguments
 
 
 def _vectors(inputs: list[Tensor]) -> list[Tensor]:
     """A direction for each input, without zeros."""
     rng = np.random.default_rng(7)
-    return [Tensor((rng.uniform(0.5, 1.5, x.shape) * rng.choice([-1, 1], x.shape)).astype(x.dtype)) for x in inputs]
+    return [new_tensor((rng.uniform(0.5, 1.5, x.shape) * rng.choice([-1, 1], x.shape)).astype(x._data.dtype)) for x in inputs]
 
 
 def _outputs(result: Any) -> list[Tensor]:

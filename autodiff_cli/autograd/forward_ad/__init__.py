@@ -1,9 +1,9 @@
 """Forward mode with dual numbers: PyTorch's ``torch.autograd.forward_ad``."""
 
-from autodiff_cli.autograd.forward_ad.levels import UnpackedDualTensor as UnpackedDualTensor
-from autodiff_cli.autograd.forward_ad.levels import _set_fwd_grad_enabled as _set_fwd_grad_enabled
-from autodiff_cli.autograd.forward_ad.levels import dual_level as dual_level
-from autodiff_cli.autograd.forward_ad.levels import enter_dual_level as enter_dual_level
-from autodiff_cli.autograd.forward_ad.levels import exit_dual_level as exit_dual_level
-from autodiff_cli.autograd.forward_ad.levels import make_dual as make_dual
-from autodiff_cli.autograd.forward_ad.levels import unpack_dual as unpack_dual
+from autodiff_cli.autograd.forward_ad.api import UnpackedDualTensor as UnpackedDualTensor
+from autodiff_cli.autograd.forward_ad.api import _set_fwd_grad_enabled as _set_fwd_grad_enabled
+from autodiff_cli.autograd.forward_ad.api import dual_level as dual_level
+from autodiff_cli.autograd.forward_ad.api import enter_dual_level as enter_dual_level
+from autodiff_cli.autograd.forward_ad.api import exit_dual_level as exit_dual_level
+from autodiff_cli.autograd.forward_ad.api import make_dual as make_dual
+from autodiff_cli.autograd.forward_ad.api import unpack_dual as unpack_dual

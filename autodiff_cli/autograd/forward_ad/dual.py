@@ -8,60 +8,22 @@ which computes the primal with the ordinary function, so that reverse mode recor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.forward_ad.level import Level, is_forward_enabled
 from autodiff_cli.autograd.forward_ad.reverse import gradients
-from autodiff_cli.autograd.forward_ad.rules import rule_of, several_tangents, zeros_of
-from autodiff_cli.autograd.modes import is_inference_mode_enabled
+from autodiff_cli.autograd.forward_ad.rules import RULES, Rule, rules_of, several_tangents, zeros_of
+from autodiff_cli.autograd.memory import view_of
+from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
-from autodiff_cli.autograd.primitives.primitive import Primitive, next_level
+from autodiff_cli.autograd.primitives.primitive import Primitive
+from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.printing import tensor_repr
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 
 _new = object.__new__
-
-
-class Level:
-    """One application of forward mode; a context manager, whose end turns its dual tensors into ordinary tensors.
-
-    Attributes:
-        number: the level of dispatch; levels that start later are higher.
-        is_open: whether the level has not ended.
-    """
-
-    __slots__ = ("is_open", "number")
-
-    def __init__(self) -> None:
-        self.number = next_level()
-        self.is_open = True
-
-    def __enter__(self) -> Level:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End the level."""
-        self.is_open = False
-
-
-_enabled: ContextVar[bool] = ContextVar("autodiff_forward_mode", default=True)
-
-
-def set_forward_enabled(mode: bool) -> bool:
-    """Set whether results have tangents, and return the previous setting."""
-    before = _enabled.get()
-    _enabled.set(mode)
-    return before
-
-
-def _is_enabled() -> bool:
-    return _enabled.get() and not is_inference_mode_enabled()
 
 
 class Dual(Tensor):
@@ -81,25 +43,20 @@ class Dual(Tensor):
     def applied(self, primitive: Primitive, args: Sequence[Any]) -> Any:
         """Return the result of a primitive for arguments with at least one dual tensor of the level of this tensor."""
         level = self._forward[1]
-        if primitive.of_sequence:
-            pairs = [_split(arg, level) for arg in args[0]]
-            primals: list[Any] = [[primal for primal, _ in pairs], *args[1:]]
-            tangents: list[Any] = [[tangent for _, tangent in pairs]]
-            active = any(tangent is not None for tangent in tangents[0])
-        else:
-            primals, tangents = list(args), [None] * len(args)
-            active = False
-            for i in range(primitive.arity):
-                if isinstance(args[i], Dual):
-                    primals[i], tangents[i] = _split(args[i], level)
-                    active = active or (tangents[i] is not None and i in primitive.differentiable_args)
+        rules = RULES.get(primitive) or rules_of(primitive)
+        if rules.on_arrays is not None and level.is_open:
+            quick = _applied_to_arrays(rules.on_arrays, primitive, args, level)
+            if quick is not None:
+                return quick
+        primals, tangents, active = _unpacked(primitive, args, level)
         out = primitive.function(*primals)
-        if not active or not _is_enabled():
+        if not active or not is_forward_enabled():
             return out
-        tangent = rule_of(primitive)(out, primals, tangents)
+        composed: Any = primitive.series
+        tangent = _split(composed(*args), level)[1] if rules.tangent is None else rules.tangent(out, primals, tangents)
         if tangent is None:
             return out
-        made = attach(out, tangent, level)
+        made = attach(out, tangent if tangent is not tangents[0] else tangent + 0.0, level)
         if out._extra is not None and out._extra.view is not None:
             _join_views(made, self, primals[0])
         return made
@@ -110,7 +67,7 @@ class Dual(Tensor):
         primal, tangent = _split(self, level)
         primals = [primal, *args[1:]]
         outs = operation.function(*primals)
-        if tangent is None or not _is_enabled():
+        if tangent is None or not is_forward_enabled():
             return list(outs)
         made = []
         for out, part in zip(outs, several_tangents(operation, outs, primals, tangent), strict=True):
@@ -172,6 +129,67 @@ for _name in ("_data", "_edge", "_extra", "_requires_grad"):
     setattr(Nested, _name, _delegated(_name))
 
 
+def _unpacked(primitive: Primitive, args: Sequence[Any], level: Level) -> tuple[list[Any], list[Any], bool]:
+    """Return the primals and the tangents of arguments, and whether a differentiable argument has a tangent."""
+    if primitive.of_sequence:
+        pairs = [_split(arg, level) for arg in args[0]]
+        tangents: list[Any] = [tangent for _, tangent in pairs]
+        return [[primal for primal, _ in pairs], *args[1:]], [tangents], any(tangent is not None for tangent in tangents)
+    primals, tangents = list(args), [None] * len(args)
+    for i in range(primitive.arity):
+        primals[i], tangents[i] = _split(args[i], level)
+    return primals, tangents, any(tangents[i] is not None for i in primitive.differentiable_args)
+
+
+def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], level: Level) -> Dual | None:
+    """Return the result of a primitive if reverse mode and other transformations are not involved, otherwise ``None``.
+
+    The result and its tangent are then computed with arrays.
+    """
+    values, tangents = list(args), [None] * len(args)
+    dtype = moving = None
+    for i in range(primitive.arity):
+        arg = args[i]
+        kind = type(arg)
+        if kind is Dual:
+            tangent, own, _ = arg._forward
+            if (
+                own is not level
+                or type(tangent) is not Tensor
+                or ((arg._requires_grad or tangent._requires_grad) and is_recording())
+            ):
+                return None
+            moving = tangents[i] = tangent._data
+        elif kind is not Tensor:
+            if kind is not float and kind is not int:
+                return None
+            continue
+        elif arg._requires_grad and is_recording():
+            return None
+        data = values[i] = arg._data
+        if data.dtype is not dtype:
+            if dtype is not None:
+                return None
+            dtype = data.dtype
+    if moving is None or not is_forward_enabled():
+        return None
+    try:
+        out = primitive.forward(*values)
+    except Exception:  # the ordinary function raises the error that users see
+        return None
+    if out.dtype is not dtype:
+        return None
+    found: Any = rule(out, values, tangents)
+    if found is moving and found.ndim:
+        found = found.copy()
+    made: Any = _new(Dual)
+    made._data = out
+    made._requires_grad = False
+    made._edge = made._extra = None
+    made._forward = (tensor_on(found), level, None)
+    return made  # type: ignore[no-any-return]
+
+
 def attach(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
     """Return the dual tensor of a primal and a tangent; a primal that is an ordinary tensor becomes the dual tensor."""
     if type(primal) is Tensor:
@@ -183,6 +201,14 @@ def attach(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
     return made
 
 
+def view(tensor: Tensor) -> Tensor:
+    """Return a view of all elements of a tensor."""
+    if type(tensor) is not Tensor or tensor._requires_grad:
+        return reshaped(tensor, tuple(tensor.shape))  # type: ignore[no-any-return]
+    made = tensor_on(shared_array(tensor)[...])
+    return view_of(made, tensor, reshaped, (made._data.shape,))
+
+
 def dual(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
     """Return a dual tensor, without a change of ``primal``."""
     return attach(alias(primal) if type(primal) is Tensor else primal, tangent, level)
@@ -191,7 +217,7 @@ def dual(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
 def split(tensor: Any, level: Level) -> tuple[Any, Tensor | None]:
     """Return the primal and the tangent of a tensor at a level; the tangent of any other value is ``None``."""
     primal, tangent = _split(tensor, level)
-    return primal, tangent if _enabled.get() else None
+    return primal, tangent if is_forward_enabled() else None
 
 
 def _split(tensor: Any, level: Level) -> tuple[Any, Tensor | None]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autodiff_cli.autograd.forward_ad.dual import Level, dual, split
+from autodiff_cli.autograd.forward_ad.dual import dual, split
+from autodiff_cli.autograd.forward_ad.level import Level
 from autodiff_cli.autograd.forward_ad.rules import zeros_of
 from autodiff_cli.autograd.tensor import Tensor
 

@@ -6,11 +6,13 @@ A primitive does not have a second rule for forward mode.  Depending on its decl
 - for a bilinear operation, a sum of two products, each with one tangent in place of its argument;
 - for an elementwise operation, the VJP rule applied to the tangent, because its Jacobian is diagonal;
 - for a reduction, the sum of the tangent weighted with the VJP rule of a cotangent of ones;
+- for a function composed of other operations in Taylor mode, the tangent of these operations (see ``dual``);
 - for any other operation, the transpose of the VJP rule: the rule is linear in the cotangent, so its own backward pass, started
   from the tangents, gives the product with the Jacobian.
 
-All rules are functions ``tangent(out, primals, tangents)``, which call public functions.  Therefore a tangent is recorded if
-reverse mode is active, and the primals may be instances of a transformation with a lower level.
+All rules are functions ``tangent(out, primals, tangents)``.  They call public functions, which accept arrays and tensors: for
+arrays, a tangent is computed without any overhead; for tensors, it is recorded if reverse mode is active, and the primals may be
+instances of a transformation with a lower level.
 """
 
 from __future__ import annotations
@@ -21,10 +23,12 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import enable_grad, is_recording
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive, VjpRule, argument_names
 from autodiff_cli.autograd.primitives.structural import cast, dimension, expanded, reshaped, sum_to, where
+from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 
@@ -32,23 +36,39 @@ Primals = Sequence[Any]
 """The arguments of a call, with each dual tensor replaced by its primal."""
 Tangents = Sequence[Any]
 """The tangent of each argument; ``None`` for a constant.  For an operation on a sequence, the first entry is a list."""
-Rule = Callable[[Tensor, Primals, Tangents], "Tensor | None"]
+Rule = Callable[[Value, Primals, Tangents], Any]
 """A function that returns the tangent of the result, or ``None`` if the result does not have a tangent."""
-Values = Callable[[str], Any]
-"""A function that returns the value of a parameter of a VJP rule."""
-
-_RULES: dict[Primitive, Rule] = {}
 
 
-def rule_of(primitive: Primitive) -> Rule:
+class Rules:
+    """The forward-mode rule of a primitive.
+
+    Attributes:
+        tangent: the rule; ``None`` for a function that is composed of other operations in Taylor mode.
+        on_arrays: the rule if it may be called with arrays.  The tangent of a view must share memory, so it needs tensors.
+    """
+
+    __slots__ = ("on_arrays", "tangent")
+
+    def __init__(self, primitive: Primitive) -> None:
+        self.tangent = _derived(primitive)
+        plain = not primitive.view and not primitive.of_sequence and primitive.series != "fixed"
+        self.on_arrays = self.tangent if plain and len(primitive.differentiable_args) in (1, primitive.arity) else None
+
+
+RULES: dict[Primitive, Rules] = {}
+"""The rules of the primitives that forward mode has met."""
+
+
+def rules_of(primitive: Primitive) -> Rules:
     """Return the forward-mode rule of a primitive, derived on first use."""
-    found = _RULES.get(primitive)
+    found = RULES.get(primitive)
     if found is None:
-        found = _RULES[primitive] = _derived(primitive)
+        found = RULES[primitive] = Rules(primitive)
     return found
 
 
-def _derived(primitive: Primitive) -> Rule:
+def _derived(primitive: Primitive) -> Rule | None:
     if primitive.series == "fixed":
         return _zero if primitive.differentiable_args else _none
     if primitive.of_sequence:
@@ -63,15 +83,15 @@ def _derived(primitive: Primitive) -> Rule:
         return _total(primitive)
     if primitive.arity == 1 and {"dim", "keepdim"} <= set(primitive.parameters):
         return _reduction(primitive)
-    return _transposed(primitive)
+    return None if callable(primitive.series) else _transposed(primitive)
 
 
-def _none(out: Tensor, primals: Primals, tangents: Tangents) -> Tensor | None:
+def _none(out: Value, primals: Primals, tangents: Tangents) -> Any:
     return None
 
 
-def _zero(out: Tensor, primals: Primals, tangents: Tangents) -> Tensor | None:
-    return zeros_of(out) if out.is_floating_point() else None
+def _zero(out: Value, primals: Primals, tangents: Tangents) -> Any:
+    return zeros_of(out) if array_of(out).dtype.kind == "f" else None
 
 
 def _linear(primitive: Primitive) -> Rule:
@@ -79,12 +99,12 @@ def _linear(primitive: Primitive) -> Rule:
     if len(differentiable) == 1:
         (only,) = differentiable
 
-        def of_one(out: Tensor, primals: Primals, tangents: Tangents) -> Tensor | None:
+        def of_one(out: Value, primals: Primals, tangents: Tangents) -> Any:
             return fitted(function(*primals[:only], tangents[only], *primals[only + 1 :]), out)
 
         return of_one
 
-    def of_several(out: Tensor, primals: Primals, tangents: Tangents) -> Tensor | None:
+    def of_several(out: Value, primals: Primals, tangents: Tangents) -> Any:
         args = list(primals)
         for i in differentiable:
             args[i] = 0.0 if tangents[i] is None else tangents[i]
@@ -94,11 +114,9 @@ def _linear(primitive: Primitive) -> Rule:
 
 
 def _joined(primitive: Primitive) -> Rule:
-    def rule(out: Tensor, primals: Primals, tangents: Tangents) -> Tensor | None:
-        parts = [
-            np.zeros(np.shape(getattr(x, "_data", x)), out._data.dtype) if t is None else t
-            for x, t in zip(primals[0], tangents[0], strict=True)
-        ]
+    def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
+        dtype = array_of(out).dtype
+        parts = [np.zeros(np.shape(array_of(x)), dtype) if t is None else t for x, t in zip(primals[0], tangents[0], strict=True)]
         return fitted(primitive.function(parts, *primals[1:]), out)
 
     return rule
@@ -107,7 +125,7 @@ def _joined(primitive: Primitive) -> Rule:
 def _bilinear(primitive: Primitive) -> Rule:
     function = primitive.function
 
-    def rule(out: Tensor, primals: Primals, tangents: Tangents) -> Tensor | None:
+    def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
         x, y, *statics = primals
         found: Any = None if tangents[0] is None else function(tangents[0], y, *statics)
         if tangents[1] is not None:
@@ -119,18 +137,20 @@ def _bilinear(primitive: Primitive) -> Rule:
 
 
 def _diagonal(primitive: Primitive) -> Rule:
-    vjps = _vjps(primitive)
-    selects = primitive.selects
+    vjps, selects = _vjps(primitive), primitive.selects
+    if len(vjps) == primitive.arity == 1 and not selects and all(isinstance(pick, int) for pick in vjps[0][2]):
+        return _diagonal_of_one(vjps[0][1], vjps[0][2])
 
-    def rule(out: Tensor, primals: Primals, tangents: Tangents) -> Tensor | None:
+    def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
+        given = (*primals, out)
         found: Any = None
         for i, vjp, picks in vjps:
             g = tangents[i]
             if g is None:
                 continue
-            if g._data.shape != out._data.shape:
-                g = expanded(g, out.shape)
-            values = [pick(primals, out) for pick in picks]
+            if g.shape != out.shape:
+                g = expanded(g, tuple(out.shape))
+            values = [pick(given) if callable(pick) else given[pick] for pick in picks]
             part = vjp(g, *values)
             if selects and not _is_finite(part):
                 part = where(vjp(ones_of(out), *values) == 0, 0.0, part)
@@ -140,17 +160,30 @@ def _diagonal(primitive: Primitive) -> Rule:
     return rule
 
 
-def _total(primitive: Primitive) -> Rule:
-    vjps, diagonal = _vjps(primitive), _diagonal(primitive)
+def _diagonal_of_one(vjp: VjpRule, picks: Sequence[Any]) -> Rule:
+    if picks == [-1]:
+        return lambda out, primals, tangents: fitted(vjp(tangents[0], out), out)
+    if picks == [0]:
+        return lambda out, primals, tangents: fitted(vjp(tangents[0], primals[0]), out)
 
-    def rule(out: Tensor, primals: Primals, tangents: Tangents) -> Tensor | None:
-        if out.shape == np.broadcast_shapes(*(np.shape(array_of(x)) for x in primals[: primitive.arity])):
+    def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
+        given = (*primals, out)
+        return fitted(vjp(tangents[0], *[given[pick] for pick in picks]), out)
+
+    return rule
+
+
+def _total(primitive: Primitive) -> Rule:
+    vjps, diagonal, arity = _vjps(primitive), _diagonal(primitive), primitive.arity
+
+    def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
+        if out.shape == np.broadcast_shapes(*(np.shape(array_of(x)) for x in primals[:arity])):
             return diagonal(out, primals, tangents)
+        given = (*primals, out)
         found: Any = None
         for i, vjp, picks in vjps:
             if tangents[i] is not None:
-                weights = vjp(ones_of(out), *[pick(primals, out) for pick in picks])
-                part = sum_to(weights * tangents[i], ())
+                part = sum_to(_weights(vjp, picks, given, out) * tangents[i], ())
                 found = part if found is None else found + part
         return fitted(found, out)
 
@@ -160,19 +193,18 @@ def _total(primitive: Primitive) -> Rule:
 def _reduction(primitive: Primitive) -> Rule:
     """Return the rule of a reduction of ``x`` along ``dim``: each element of ``x`` contributes to one element of the result."""
     ((_, vjp, picks),) = _vjps(primitive)
-    at = primitive.parameters.index("dim")
-    selects = primitive.selects
+    at, selects = primitive.parameters.index("dim"), primitive.selects
 
-    def rule(out: Tensor, primals: Primals, tangents: Tangents) -> Tensor | None:
-        x, t, dims = primals[0], tangents[0], primals[at]
-        weights = vjp(ones_of(out), *[pick(primals, out) for pick in picks])
-        products = weights * t
+    def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
+        x, dims = primals[0], primals[at]
+        weights = _weights(vjp, picks, (*primals, out), out)
+        products = weights * tangents[0]
         if selects and not _is_finite(products):
             products = where(weights == 0, 0.0, products)
         ndim = len(x.shape)
         reduced = range(ndim) if dims is None or dims == () else [dims] if isinstance(dims, int) else dims
         over = {dimension(d, ndim) for d in reduced} if ndim else set()
-        kept = tuple(1 if d in over else n for d, n in enumerate(x.shape))
+        kept = tuple([1 if d in over else n for d, n in enumerate(x.shape)])
         return fitted(reshaped(sum_to(products, kept), tuple(out.shape)), out)
 
     return rule
@@ -181,12 +213,14 @@ def _reduction(primitive: Primitive) -> Rule:
 def _transposed(primitive: Primitive) -> Rule:
     vjps = _vjps(primitive)
 
-    def rule(out: Tensor, primals: Primals, tangents: Tangents) -> Tensor | None:
-        chosen = [(vjp, picks, tangents[i]) for i, vjp, picks in vjps if tangents[i] is not None]
-        return transposed(
-            [out],
-            lambda cotangents: [(vjp(cotangents[0], *[pick(primals, out) for pick in picks]), t) for vjp, picks, t in chosen],
-        )[0]
+    def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
+        given = (*primals, out)
+        chosen = [
+            (vjp, [pick(given) if callable(pick) else given[pick] for pick in picks], tangents[i])
+            for i, vjp, picks in vjps
+            if tangents[i] is not None
+        ]
+        return transposed([out], lambda cotangents: [(vjp(cotangents[0], *values), t) for vjp, values, t in chosen])[0]
 
     return rule
 
@@ -205,9 +239,7 @@ def several_tangents(operation: MultiOutput, outs: Sequence[Tensor], primals: Pr
     return transposed(differentiable, pairs)
 
 
-def transposed(
-    outs: Sequence[Tensor | None], pairs: Callable[[list[Tensor | None]], list[tuple[Any, Tensor]]]
-) -> list[Tensor | None]:
+def transposed(outs: Sequence[Value | None], pairs: Callable[[list[Tensor | None]], Sequence[tuple[Any, Value]]]) -> list[Any]:
     """Return the tangents of results by the backward pass of the VJP rule, which is linear in the cotangents.
 
     Args:
@@ -216,7 +248,7 @@ def transposed(
     """
     recorded = bool(is_recording())
     with enable_grad():
-        cotangents = [None if out is None else zeros_of(out).requires_grad_() for out in outs]
+        cotangents = [None if out is None else as_tensor(zeros_of(out)).requires_grad_() for out in outs]
         found = pairs(cotangents)
     live = [(part, t) for part, t in found if isinstance(part, Tensor) and part.requires_grad]
     leaves = [c for c in cotangents if c is not None]
@@ -226,24 +258,27 @@ def transposed(
         grad(
             [part for part, _ in live],
             leaves,
-            [fitted(t, part) for part, t in live],
+            [as_tensor(fitted(t, part)) for part, t in live],
             retain_graph=recorded,
             create_graph=recorded,
             allow_unused=True,
         )
     )
-    tangents: list[Tensor | None] = []
+    tangents: list[Any] = []
     for out in outs:
         part = None if out is None else next(swept)
+        if part is not None and not isinstance(out, Tensor):
+            part = part._data
         tangents.append(None if out is None else zeros_of(out) if part is None else fitted(part, out))
     return tangents
 
 
-Pick = Callable[[Primals, Tensor], Any]
+Pick = int | Callable[[Sequence[Any]], Any]
+"""The position of a value of a VJP rule among the arguments and the result, or a function that computes it from these."""
 
 
 def _vjps(primitive: Primitive) -> list[tuple[int, VjpRule, list[Pick]]]:
-    """Return, for each differentiable argument, its position, its VJP rule and the functions that pick the values of the rule."""
+    """Return, for each differentiable argument, its position, its VJP rule and the values that the rule needs."""
     found = []
     for i in primitive.differentiable_args:
         vjp = primitive.vjps[primitive.parameters[i]]
@@ -254,14 +289,17 @@ def _vjps(primitive: Primitive) -> list[tuple[int, VjpRule, list[Pick]]]:
 
 def _pick(primitive: Primitive, name: str) -> Pick:
     if name == "out":
-        return lambda primals, out: out
+        return -1
     if name not in primitive.parameters:
         at = primitive.parameters.index(name.removesuffix("_shape"))
-        return lambda primals, out: np.shape(array_of(primals[at]))
+        return lambda given: np.shape(array_of(given[at]))
     at = primitive.parameters.index(name)
-    if at in primitive.differentiable_args:
-        return lambda primals, out: _number(primals[at])
-    return lambda primals, out: primals[at]
+    return (lambda given: _number(given[at])) if at in primitive.differentiable_args and primitive.arity > 1 else at
+
+
+def _weights(vjp: VjpRule, picks: Sequence[Pick], given: Sequence[Any], out: Value) -> Any:
+    """Return the derivatives of each element of a result, for a result whose elements depend on different elements."""
+    return vjp(ones_of(out), *[pick(given) if callable(pick) else given[pick] for pick in picks])
 
 
 def _number(value: Any) -> Any:
@@ -272,9 +310,11 @@ def _number(value: Any) -> Any:
     return value
 
 
-def _is_finite(tensor: Tensor) -> bool:
+def _is_finite(value: Value) -> bool:
     """Return whether all elements are known to be finite."""
-    return type(tensor) is Tensor and bool(np.isfinite(tensor._data).all())
+    if isinstance(value, Tensor):
+        return type(value) is Tensor and bool(np.isfinite(value._data).all())
+    return bool(np.isfinite(value).all())
 
 
 def array_of(value: Any) -> Any:
@@ -282,24 +322,37 @@ def array_of(value: Any) -> Any:
     return value._data if isinstance(value, Tensor) else value
 
 
-def ones_of(out: Tensor) -> Tensor:
-    """Return a tensor of ones with the shape and the type of ``out``."""
-    return tensor_on(np.ones(out._data.shape, out._data.dtype)[()])
+def as_tensor(value: Any) -> Tensor:
+    """Return a value as a tensor."""
+    return value if isinstance(value, Tensor) else tensor_on(np.asarray(value)[()])
 
 
-def zeros_of(out: Tensor) -> Tensor:
-    """Return a tensor of zeros with the shape and the type of ``out``."""
-    return tensor_on(np.zeros(out._data.shape, out._data.dtype)[()])
+def _filled(make: Callable[..., Array]) -> Callable[[Any], Any]:
+    def like(out: Value) -> Value:
+        data = array_of(out)
+        made = make(data.shape, data.dtype)[()]
+        return tensor_on(made) if isinstance(out, Tensor) else made
+
+    return like
 
 
-def fitted(tangent: Any, out: Tensor) -> Tensor:
-    """Return a tangent with the shape and the type of ``out``."""
-    if not isinstance(tangent, Tensor):
-        tangent = tensor_on(np.asarray(tangent)[()])
-    if tangent._data.dtype is not out._data.dtype:
-        tangent = cast(tangent, out._data.dtype)
-    if tangent._data.shape != out._data.shape:
-        shape = tuple(out.shape)
-        tangent = expanded(tangent, shape) if math.prod(tangent.shape) <= math.prod(shape) else sum_to(tangent, shape)
-    fit: Tensor = tangent
-    return fit
+ones_of: Callable[[Any], Any] = _filled(np.ones)
+"""Return ones with the shape and the type of a tensor or an array."""
+zeros_of: Callable[[Any], Any] = _filled(np.zeros)
+"""Return zeros with the shape and the type of a tensor or an array."""
+
+
+def fitted(tangent: Any, out: Value) -> Any:
+    """Return a tangent with the shape and the type of ``out``; for a tensor, it is a tensor."""
+    if isinstance(out, Tensor):
+        data = out._data
+        tangent = as_tensor(tangent)
+        moved = tangent._data
+    else:
+        data, moved = out, tangent
+    if moved.dtype is not data.dtype and moved.dtype != data.dtype:
+        tangent = cast(tangent, data.dtype)
+    if moved.shape != data.shape:
+        shape = tuple(data.shape)
+        tangent = expanded(tangent, shape) if math.prod(moved.shape) <= math.prod(shape) else sum_to(tangent, shape)
+    return tangent

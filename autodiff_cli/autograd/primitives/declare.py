@@ -88,6 +88,7 @@ class Declarations:
             series=series if differentiable else "fixed",
             elementwise=elementwise,
             selects=selects,
+            view=view,
             decomposition=decomposition,
         )
         nodes = NodeFactory(primitive, node or node_name(name), {} if recover is None else {"recover": staticmethod(recover)})

@@ -37,6 +37,7 @@ class Primitive:
         series: the rule of Taylor mode, see ``autograd.taylor_mode``.
         elementwise: whether each element of the result depends only on the input elements at the same position.
         selects: whether the operation selects some elements of its arguments and ignores the other elements.
+        view: whether the result shares the memory of the argument.
         decomposition: an expression of simpler operations, for export targets that lack the operation.
         arity: the number of tensor parameters.
         of_sequence: whether the first argument is a sequence of tensors.
@@ -57,6 +58,7 @@ class Primitive:
         "parameters",
         "selects",
         "series",
+        "view",
         "vjps",
     )
 
@@ -73,6 +75,7 @@ class Primitive:
         series: str | TensorFunction | None = None,
         elementwise: bool = False,
         selects: bool = False,
+        view: bool = False,
         decomposition: Decomposition | None = None,
     ) -> None:
         self.name = name
@@ -85,6 +88,7 @@ class Primitive:
         self.series = series
         self.elementwise = elementwise
         self.selects = selects
+        self.view = view
         self.decomposition = decomposition
         self.arity = len(vjps)
         self.of_sequence = parameters[0] == "tensors"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from autodiff_cli.autograd.forward_ad.dual import Level, attach, set_forward_enabled, settled, split
-from autodiff_cli.autograd.primitives.structural import reshaped
+from autodiff_cli.autograd.forward_ad.dual import attach, settled, split, view
+from autodiff_cli.autograd.forward_ad.level import Level, set_forward_enabled
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 
@@ -78,7 +78,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
             f"Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
         )
-    return attach(reshaped(tensor, tuple(tensor.shape)), tangent, current)
+    return attach(view(tensor), tangent, current)
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -100,7 +100,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if not _open or (level is not None and level < 0):
         return UnpackedDualTensor(tensor, None)
     primal, tangent = split(settled(tensor), _open[0])
-    return UnpackedDualTensor(reshaped(primal, tuple(primal.shape)), tangent)
+    return UnpackedDualTensor(view(primal), tangent)
 
 
 class dual_level:
