@@ -538,7 +538,7 @@ def test_hooks_of_nodes_must_give_what_fits_the_shape() -> None:
     y = x.exp()
     assert y.grad_fn is not None
     y.grad_fn.register_hook(lambda inputs, outputs: (ad.tensor(3.0),))
-    with pytest.raises(ShapeError, match=r"expected a gradient of shape \[2\], but got shape \[\]"):
+    with pytest.raises(ShapeError, match="has changed the size of value"):
         y.sum().backward()
 
 

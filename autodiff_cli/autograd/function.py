@@ -31,6 +31,7 @@ class FunctionNode(Node):
 
     _function: type[Function]
     needs_input_grad: tuple[bool, ...]
+    runs_undefined = True
 
     def __init__(self) -> None:
         self._saved = ()

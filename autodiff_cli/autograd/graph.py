@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import Literal
+from weakref import WeakKeyDictionary, WeakSet
 
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.memory import mark_changed
 from autodiff_cli.autograd.node import GradientEdge, Node, input_nodes, leaf_edge
+from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit, visited
+from autodiff_cli.autograd.reverse.engine import current_pass
 from autodiff_cli.autograd.saved.hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from autodiff_cli.autograd.saved.mutation import allow_mutation_on_saved_tensors
 from autodiff_cli.autograd.tensor import Tensor, root_of
@@ -35,7 +39,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         GraphError: if the tensor does not require grad.
     """
     if not tensor.requires_grad:
-        raise GraphError("It is not possible to get the gradient edge for a Tensor that does not require gradients.")
+        raise GraphError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     edge = tensor._edge or leaf_edge(tensor)
     if edge is None:
         raise GraphError("Expected gradient function to be set", hint="the tensor is a view that was created in no_grad mode")
@@ -71,7 +75,7 @@ def _listed(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
         raise ArgumentError("increment_version expect a Iterable[Tensor] as input") from None
 
 
-class _Handles:
+class _MultiHandle:
     """The handles of several hooks, which are removed together."""
 
     def __init__(self, handles: list[RemovableHandle]) -> None:
@@ -81,63 +85,80 @@ class _Handles:
         for handle in self._handles:
             handle.remove()
 
+    def __enter__(self) -> _MultiHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
 
 def register_multi_grad_hook(
-    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all"
-) -> _Handles:
-    """Register a hook that runs when the gradients of the given tensors are known.
+    tensors: Sequence[Tensor], fn: Callable[..., object], *, mode: Literal["all", "any"] = "all"
+) -> _MultiHandle:
+    """Register a hook that a backward pass calls once, when the gradients of the given tensors are known.
 
     Args:
-        tensors: the tensors, each of which must require grad.
-        fn: the hook; it takes the list of gradients in mode ``all``, and the first gradient in mode ``any``.
-        mode: ``all`` to wait for all gradients of a backward pass, ``any`` to call ``fn`` with the first gradient.
-    """
-    found: dict[int, Tensor] = {}
+        tensors: the tensors; in mode ``all``, each must require grad.
+        fn: the hook; it takes the list of gradients in mode ``all``, with ``None`` for a tensor that the pass does not reach, and
+            the first gradient in mode ``any``.
+        mode: ``all`` to wait for all gradients of the backward pass, ``any`` to call ``fn`` with the first gradient.
 
-    def hook(index: int) -> Callable[[Tensor], None]:
-        def call(gradient: Tensor) -> None:
-            found[index] = gradient
-            if mode == "any" and len(found) == 1:
+    Raises:
+        ArgumentError: if ``mode`` is neither.
+        GraphError: if a tensor does not require grad, in mode ``all``.
+    """
+    if mode not in ("all", "any"):
+        raise ArgumentError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "any":
+        called: WeakSet[BackwardPass] = WeakSet()
+
+        def call_first(gradient: Tensor | None) -> None:
+            running = _running()
+            if running not in called:
+                called.add(running)
                 fn(gradient)
-            if len(found) == len(tensors):
-                gradients = [found[i] for i in range(len(tensors))]
-                found.clear()
-                if mode == "all":
-                    fn(gradients)
 
-        return call
+        return _MultiHandle([tensor.register_hook(call_first) for tensor in tensors if tensor.requires_grad])
+    nodes = [get_gradient_edge(tensor).node for tensor in tensors]
+    found: WeakKeyDictionary[BackwardPass, _Gradients] = WeakKeyDictionary()
 
-    return _Handles([tensor.register_hook(hook(i)) for i, tensor in enumerate(tensors)])
+    def collect(i: int, gradient: Tensor | None) -> None:
+        running = _running()
+        if running not in found:
+            executed = running.executed()
+            found[running] = _Gradients([None] * len(nodes), sum(node in executed for node in nodes))
+        gradients = found[running]
+        gradients.values[i] = gradient
+        gradients.missing -= 1
+        if not gradients.missing:
+            fn(gradients.values)
+
+    return _MultiHandle([tensor.register_hook(partial(collect, i)) for i, tensor in enumerate(tensors)])
 
 
-class Visit(NamedTuple):
-    """A node that a backward pass ran.
+class _Gradients:
+    """The gradients that a multi-grad hook has received in one backward pass, and the number of those that are missing."""
 
-    Attributes:
-        node: the node.
-        gradients: the gradient of each output, ``None`` for an unused output.
-        parts: for each edge, the contribution to the gradient of the input, or ``None`` if it was not needed; a contribution
-            may still have the broadcast shape of the output.
-    """
+    def __init__(self, values: list[Tensor | None], missing: int) -> None:
+        self.values = values
+        self.missing = missing
 
-    node: Node
-    gradients: Sequence[Tensor | None]
-    parts: Sequence[Tensor | None]
+
+def _running() -> BackwardPass:
+    running = current_pass.get()
+    assert running is not None, "hooks run inside a backward pass"
+    return running
 
 
 @contextmanager
-def watching(output: Tensor) -> Iterator[list[Visit]]:
-    """Record the nodes that run in backward passes from ``output`` inside the ``with`` block, in execution order."""
+def watching() -> Iterator[list[Visit]]:
+    """Record the nodes that run in backward passes inside the ``with`` block, in execution order."""
     visits: list[Visit] = []
-
-    def watch(node: Node) -> RemovableHandle:
-        return node.register_hook(lambda parts, gradients: visits.append(Visit(node, gradients, parts)))
-
-    handles = _Handles([watch(node) for node in nodes_behind(output)])
+    before = visited.set(visits)
     try:
         yield visits
     finally:
-        handles.remove()
+        visited.reset(before)
 
 
 def nodes_behind(output: Tensor) -> list[Node]:

@@ -33,7 +33,7 @@ class NodeHooks:
     """The hooks of a node, allocated with the first hook.
 
     Attributes:
-        tensor: the hooks of output tensors, each with the number of the output.
+        tensor: the hooks of output tensors, by output number.
         before: the hooks that run before the node.
         after: the hooks that run after the node.
         retaining: the output tensors whose gradients are kept in ``.grad``, by output number.
@@ -42,7 +42,7 @@ class NodeHooks:
     __slots__ = ("after", "before", "retaining", "tensor")
 
     def __init__(self) -> None:
-        self.tensor: dict[int, tuple[int, Hook]] = {}
+        self.tensor: dict[int, dict[int, Hook]] = {}
         self.before: dict[int, Hook] = {}
         self.after: dict[int, Hook] = {}
         self.retaining: dict[int, weakref.ref[Tensor]] = {}
@@ -86,7 +86,7 @@ class Extra:
     def __init__(self) -> None:
         self.grad: Tensor | None = None
         self.accumulator: weakref.ref[AccumulateGrad] | None = None
-        self.hooks: dict[int, tuple[int, Hook]] = {}
+        self.hooks: dict[int, Hook] = {}
         self.after: dict[int, Hook] | None = None
         self.retains_grad = False
         self.base: Tensor | None = None
@@ -102,10 +102,10 @@ class RemovableHandle:
 
     _next_id = itertools.count().__next__
 
-    def __init__(self, hooks: dict[int, Any], entry: Hook | tuple[int, Hook]) -> None:
+    def __init__(self, hooks: dict[int, Hook], hook: Hook) -> None:
         self.id = self._next_id()
         self._hooks = hooks
-        hooks[self.id] = entry
+        hooks[self.id] = hook
 
     def remove(self) -> None:
         self._hooks.pop(self.id, None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,15 @@ import numpy as np
 from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, GradientEdge, leaf_edge
 from autodiff_cli.autograd.primitives.primitive import outermost
 from autodiff_cli.autograd.primitives.structural import stack
-from autodiff_cli.autograd.reverse.accumulate import accumulate, as_tensor
-from autodiff_cli.autograd.reverse.backward_pass import run_backward
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.printing import Size
+from autodiff_cli.autograd.reverse.accumulate import as_tensor
+from autodiff_cli.autograd.reverse.engine import run_backward
+from autodiff_cli.autograd.reverse.warn_once import warn_once
+from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 
-Inputs = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
+Differentiable = Tensor | GradientEdge
+Inputs = Differentiable | Sequence[Differentiable] | Mapping[Any, Differentiable]
 GradOutputs = Tensor | Sequence[Tensor | None] | None
 """The cotangents of the outputs, one for each output; ``None`` means 1, for a scalar output."""
 
@@ -24,46 +28,60 @@ UNUSED = (
     "The differentiated Tensor at index {} appears to not have been used in the graph. "
     "Set allow_unused=True if this is the desired behavior."
 )
+CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
+    "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
+    "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak."
+)
 
 
 def backward(
-    tensors: Tensor | Sequence[Tensor],
+    tensors: Differentiable | Sequence[Differentiable],
     grad_tensors: GradOutputs = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Tensor | Sequence[Tensor] | None = None,
+    grad_variables: GradOutputs = None,
+    inputs: Inputs | None = None,
 ) -> None:
     """Add the gradients of ``tensors`` to ``.grad`` of the leaves that they depend on, or only of ``inputs``.
 
     Args:
-        tensors: the tensors to differentiate.
+        tensors: the tensors or gradient edges to differentiate.
         grad_tensors: the initial gradient of each tensor; if left out, 1 for scalars.
         retain_graph: whether to keep the saved values for another backward pass; the default is ``create_graph``.
         create_graph: whether to record the backward pass, so that the gradients can be differentiated.
-        inputs: the only tensors whose ``.grad`` is filled; if left out, all leaves.
+        grad_variables: the deprecated name of ``grad_tensors``.
+        inputs: the only tensors whose ``.grad`` is filled; if left out, all leaves.  As in PyTorch, a tensor that is not a leaf
+            retains its gradient from then on.
 
     Raises:
         GraphError: if a tensor does not have a graph, or its graph was freed.
         ShapeError: if a gradient is missing, or its shape differs from the shape of its tensor.
     """
-    roots = _roots(_tensors(tensors), grad_tensors, create_graph)
-    keep = create_graph if retain_graph is None else retain_graph
-    if inputs is None:
-        run_backward(roots, keep, create_graph)
-        return
-    wanted = list({id(tensor): tensor for tensor in _tensors(inputs)}.values())
-    if not wanted:
-        raise GraphError("'inputs' argument to 'backward' cannot be empty.")
-    edges = [_gradient_edge(tensor, i) for i, tensor in enumerate(wanted)]
-    captured = run_backward(roots, keep, create_graph, edges)
-    for tensor, edge in zip(wanted, edges, strict=True):
-        if edge in captured:
-            accumulate(tensor, captured[edge], create_graph)
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise GraphError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
+                "`grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    wanted = None if inputs is None else _inputs(inputs, "backward")
+    roots = _roots(_outputs(tensors), grad_tensors, create_graph)
+    edges = None
+    if wanted is not None:
+        for tensor in wanted:
+            if isinstance(tensor, Tensor):
+                tensor.retain_grad()
+        edges = [_edge(tensor, i) for i, tensor in enumerate(wanted)]
+    if create_graph:
+        warn_once(CYCLE)
+    run_backward(roots, create_graph if retain_graph is None else retain_graph, create_graph, edges)
 
 
 def grad(
-    outputs: Tensor | Sequence[Tensor],
-    inputs: Inputs | Mapping[Any, Tensor],
+    outputs: Differentiable | Sequence[Differentiable],
+    inputs: Inputs,
     grad_outputs: GradOutputs = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -75,8 +93,9 @@ def grad(
     """Return the gradients of ``outputs`` with respect to ``inputs``, without accumulation into ``.grad``.
 
     Args:
-        outputs: the tensors to differentiate.
-        inputs: the tensors, leaves or not, to differentiate with respect to; a dictionary gives a dictionary of gradients.
+        outputs: the tensors or gradient edges to differentiate.
+        inputs: the tensors, leaves or not, or the gradient edges to differentiate with respect to; a dictionary gives a
+            dictionary of gradients.
         grad_outputs: the initial gradient of each output; if left out, 1 for scalars.
         retain_graph: whether to keep the saved values for another backward pass; the default is ``create_graph``.
         create_graph: whether to record the backward pass, so that the gradients can be differentiated.
@@ -92,116 +111,80 @@ def grad(
         GraphError: if an output does not have a graph, its graph was freed, or an input was not used.
         ShapeError: if a gradient is missing, or its shape differs from the shape of its output.
     """
-    if isinstance(inputs, Mapping):
-        options = (retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
-        found = grad(outputs, list(inputs.values()), grad_outputs, *options)
-        return dict(zip(inputs, found, strict=True))
-    wanted = [inputs] if isinstance(inputs, (Tensor, GradientEdge)) else list(inputs)
-    if not wanted:
-        raise GraphError("grad: 'inputs' cannot be empty.")
     if allow_unused is False and materialize_grads:
-        raise ArgumentError("Expected allow_unused to be True or not passed when materialize_grads=True")
-    if is_grads_batched:
-        return _batched(outputs, wanted, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
-    given = _tensors(outputs)
-    transformed = outermost((given, wanted, grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]))
-    if transformed is not None:
-        found = transformed.differentiated(given, wanted, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
-        return tuple(found)
-    roots = _roots(given, grad_outputs, create_graph)
-    edges = [_gradient_edge(tensor, i) for i, tensor in enumerate(wanted)]
-    captured = run_backward(roots, create_graph if retain_graph is None else retain_graph, create_graph, edges)
-    results: list[Tensor | None] = []
-    for i, edge in enumerate(edges):
-        if edge in captured:
-            value = captured[edge]
-            # Return a copy, because a broadcast gradient is read-only.
-            read_only = isinstance(value, np.ndarray) and not value.flags.writeable
-            results.append(as_tensor(value.copy() if read_only else value))
-        elif materialize_grads:
-            shape, dtype = edge[0].output_type(edge[1])
-            results.append(tensor_on(np.zeros(shape, dtype)[()]).requires_grad_(create_graph))
-        elif allow_unused:
-            results.append(None)
-        else:
-            raise GraphError(UNUSED.format(i), hint="pass the tensor that the output was computed from, not a copy of it")
-    return tuple(results)
-
-
-def _batched(
-    outputs: Tensor | Sequence[Tensor],
-    inputs: Sequence[Tensor | GradientEdge],
-    grad_outputs: GradOutputs,
-    retain_graph: bool | None,
-    create_graph: bool,
-    allow_unused: bool | None,
-    materialize: bool,
-) -> tuple[Tensor | None, ...]:
-    """Run one backward pass for each position along the first dimension of ``grad_outputs``, and stack the results."""
-    batches = [grad_outputs] if isinstance(grad_outputs, Tensor) else [batch for batch in grad_outputs or () if batch is not None]
-    lengths = {batch.shape[0] for batch in batches if batch.shape}
-    if len(lengths) != 1 or 0 in lengths:
-        raise ShapeError("is_grads_batched=True requires gradients whose first dimensions have the same nonzero length")
-    (count,) = lengths
-    for output, batch in zip(_tensors(outputs), batches, strict=True):
-        if batch.shape[1:] != output.shape:
-            raise ShapeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
-                f"sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
-                f"detected: grad_output[0] has a shape of {list(batch.shape)} and output[0] has a shape of {list(output.shape)}."
-            )
-    keep_last = create_graph if retain_graph is None else retain_graph
-    rows = []
-    for i in range(count):
-        keep = i < count - 1 or keep_last
-        rows.append(grad(outputs, inputs, [b[i] for b in batches], keep, create_graph, True, allow_unused, False, materialize))
-    return tuple(None if column[0] is None else stack(list(column)) for column in zip(*rows, strict=True))
-
-
-def _tensors(tensors: Tensor | Sequence[Tensor] | Mapping[Hashable, Tensor]) -> list[Tensor]:
-    if isinstance(tensors, Mapping):
-        return list(tensors.values())
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
-
-
-def _roots(tensors: list[Tensor], grad_outputs: GradOutputs, create_graph: bool) -> list[tuple[Edge, Cotangent]]:
-    if grad_outputs is None:
-        gradients: Sequence[Tensor | None] = [None] * len(tensors)
-    else:
-        gradients = grad_outputs if isinstance(grad_outputs, Sequence) else [grad_outputs]
-    if len(gradients) != len(tensors):
-        raise GraphError(f"got {len(tensors)} tensors and {len(gradients)} gradients")
-    roots = []
-    for i, (tensor, gradient) in enumerate(zip(tensors, gradients, strict=True)):
-        edge = (tensor._edge or leaf_edge(tensor)) if tensor._requires_grad else None
-        if edge is None:
-            raise GraphError(
-                f"element {i} of tensors {NO_GRAPH}",
-                hint="compute it from a tensor that requires grad, without no_grad or detach",
-            )
-        roots.append((edge, _root_cotangent(tensor, gradient, create_graph)))
-    return roots
-
-
-def _root_cotangent(tensor: Tensor, gradient: Tensor | None, create_graph: bool) -> Cotangent:
-    if gradient is None:
-        if tensor._data.size != 1:
-            raise ShapeError(
-                "grad can be implicitly created only for scalar outputs",
-                hint=f"pass a gradient of shape {list(tensor.shape)}, or sum the output first",
-            )
-        gradient = tensor_on(np.ones(tensor.shape, tensor.dtype)[()])
-    if not isinstance(gradient, Tensor):
-        raise DtypeError(f"gradients can be either Tensors or None, but got {type_name(gradient)}")
-    if gradient.shape != tensor.shape:
-        raise ShapeError(
-            f"Mismatch in shape: the gradient passed has a shape of {list(gradient.shape)} "
-            f"and the output has a shape of {list(tensor.shape)}."
+        raise ArgumentError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    return gradient if create_graph else gradient._data
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of "
+            "the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    starts, wanted = _outputs(outputs), _inputs(inputs, "grad")
+    gradients = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]
+    keep = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        rows = []
+        batches = _batches(starts, grad_outputs)
+        for k, row in enumerate(batches):
+            rows.append(grad(starts, wanted, row, keep or k < len(batches) - 1, create_graph, allow_unused=True))
+        found: list[Tensor | None] = [None if column[0] is None else stack(column) for column in zip(*rows, strict=True)]
+    elif (transformed := outermost((starts, wanted, gradients))) is not None:
+        options = (retain_graph, create_graph, allow_unused, materialize_grads)
+        found = list(transformed.differentiated(starts, wanted, grad_outputs, *options))
+        return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
+    else:
+        edges = [_edge(tensor, i) for i, tensor in enumerate(wanted)]
+        captured = run_backward(_roots(starts, grad_outputs, create_graph), keep, create_graph, edges, accumulates=False)
+        found = [_owned(captured[edge]) if edge in captured else None for edge in edges]
+    if any(gradient is None for gradient in found):
+        found = [
+            _unused(tensor, i, create_graph, materialize_grads, allow_unused) if gradient is None else gradient
+            for i, (tensor, gradient) in enumerate(zip(wanted, found, strict=True))
+        ]
+    return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
 
 
-def _gradient_edge(tensor: Tensor | GradientEdge, index: int) -> Edge:
+def _owned(value: Cotangent) -> Tensor:
+    """Return a captured cotangent as a tensor; a broadcast array is copied, because it is read-only."""
+    return as_tensor(value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value)
+
+
+def _unused(tensor: Differentiable, i: int, create_graph: bool, materialize: bool, allowed: bool | None) -> Tensor | None:
+    """Return the gradient of an input that the outputs do not depend on."""
+    if materialize:
+        if isinstance(tensor, GradientEdge):
+            raise GraphError("materialize_grads cannot be used when the given input is a GradientEdge")
+        return zeros_on(tensor.shape, tensor).requires_grad_(create_graph)
+    if not allowed:
+        raise GraphError(UNUSED.format(i), hint="pass the tensor that the output was computed from, not a copy of it")
+    return None
+
+
+def _outputs(outputs: Differentiable | Sequence[Differentiable]) -> list[Differentiable]:
+    return [outputs] if isinstance(outputs, (Tensor, GradientEdge)) else list(outputs)
+
+
+def _inputs(inputs: Inputs, caller: str) -> list[Differentiable]:
+    if isinstance(inputs, (Tensor, GradientEdge)):
+        return [inputs]
+    if isinstance(inputs, Mapping) and type(inputs) is not dict:
+        raise ArgumentError(
+            f"`inputs` argument to `{caller}()` must be a dict, not {type_name(inputs)}. Other Mapping types are not supported."
+        )
+    found = list(inputs.values() if isinstance(inputs, dict) else inputs)
+    if not found:
+        raise GraphError(f"`inputs` argument to `{caller}()` cannot be empty.")
+    for tensor in found:
+        if not isinstance(tensor, (Tensor, GradientEdge)):
+            raise GraphError(f"all inputs have to be Tensors or GradientEdges, but got {type_name(tensor)}")
+    return found
+
+
+def _edge(tensor: Differentiable, index: int) -> Edge:
+    """Return the edge of an input."""
     if isinstance(tensor, GradientEdge):
         return tensor.node, tensor.output_nr
     if not tensor._requires_grad:
@@ -212,12 +195,85 @@ def _gradient_edge(tensor: Tensor | GradientEdge, index: int) -> Edge:
     return tensor._edge or leaf_edge(tensor) or (AccumulateGrad(tensor), 0)
 
 
+def _roots(outputs: list[Differentiable], grad_outputs: GradOutputs, create_graph: bool) -> list[tuple[Edge, Cotangent]]:
+    """Return the edge of each output with its initial cotangent."""
+    if grad_outputs is None:
+        gradients: Sequence[Tensor | None] = (None,) * len(outputs)
+    else:
+        gradients = grad_outputs if isinstance(grad_outputs, (list, tuple)) else (grad_outputs,)
+    if len(gradients) < len(outputs):
+        raise GraphError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
+    roots = []
+    for i, output in enumerate(outputs):
+        if isinstance(output, Tensor):
+            found = (output._edge or leaf_edge(output)) if output._requires_grad else None
+            if found is None:
+                raise GraphError(
+                    f"element {i} of tensors {NO_GRAPH}",
+                    hint="compute it from a tensor that requires grad, without no_grad or detach",
+                )
+            edge = found
+        elif isinstance(output, GradientEdge):
+            edge = (output.node, output.output_nr)
+        else:
+            raise ArgumentError(f"all outputs have to be Tensors or GradientEdges, but got {type_name(output)}")
+        roots.append((edge, _root_cotangent(edge, gradients[i], i, create_graph)))
+    return roots
+
+
+def _root_cotangent(edge: Edge, gradient: Tensor | None, index: int, create_graph: bool) -> Cotangent:
+    shape, dtype = edge[0].output_type(edge[1])
+    if gradient is None:
+        if any(length != 1 for length in shape):
+            raise ShapeError(
+                "grad can be implicitly created only for scalar outputs",
+                hint=f"pass a gradient of shape {list(shape)}, or sum the output first",
+            )
+        one = np.ones(shape, dtype) if shape else dtype.type(1)
+        return tensor_on(one) if create_graph else one
+    if not isinstance(gradient, Tensor):
+        raise DtypeError(f"gradients can be either Tensors or None, but got {type_name(gradient)}")
+    if gradient.shape != shape:
+        raise ShapeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {Size(gradient.shape)} and output[{index}] has a shape of "
+            f"{Size(shape)}."
+        )
+    return gradient if create_graph else gradient._data
+
+
+def _batches(outputs: list[Differentiable], grad_outputs: GradOutputs) -> list[list[Tensor | None]]:
+    """Return the initial gradients of the outputs for each position along the first dimension of ``grad_outputs``.
+
+    Raises:
+        ShapeError: if the first dimensions differ, or the others are not those of the outputs.
+    """
+    batches = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or ())
+    for i, (output, batch) in enumerate(zip(outputs, batches, strict=False)):
+        if batch is None or not batch.shape:
+            continue
+        edge = output if isinstance(output, GradientEdge) else output._edge
+        shape = output.shape if isinstance(output, Tensor) else output.node.output_type(output.output_nr)[0]
+        if batch.shape[1:] != shape:
+            if isinstance(edge, GradientEdge):
+                raise GraphError("Batched grads are not supported with GradientEdge")
+            raise ShapeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
+                "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
+                f"detected: grad_output[{i}] has a shape of {Size(batch.shape[1:])} and output[{i}] has a shape of {Size(shape)}. "
+                "If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
+            )
+    lengths = {batch.shape[0] if batch.shape else 0 for batch in batches if batch is not None}
+    if len(lengths) != 1 or 0 in lengths:
+        raise ShapeError("is_grads_batched=True requires gradients whose first dimensions have the same nonzero length")
+    return [[None if batch is None else batch[k] for batch in batches] for k in range(*lengths)]
+
+
 def _backward_method(
     self: Tensor,
     gradient: Tensor | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Tensor | Sequence[Tensor] | None = None,
+    inputs: Inputs | None = None,
 ) -> None:
     """Add the gradient of this tensor to ``.grad`` of the leaves that it depends on.
 
@@ -231,7 +287,7 @@ def _backward_method(
         GraphError: if the tensor does not have a graph, or an earlier backward pass freed the graph.
         ShapeError: if ``gradient`` is missing, or its shape differs from the shape of this tensor.
     """
-    backward(self, gradient, retain_graph, create_graph, inputs)
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 _backward_method.__name__ = "backward"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array, DTypeLike, as_float, default_type, to_array
+from autodiff_cli.autograd.dtypes import Array, DTypeLike, default_type, to_array
 from autodiff_cli.autograd.hooks import Extra, RemovableHandle
 from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled, is_recording
 from autodiff_cli.autograd.printing import Size, TensorValues, tensor_repr
@@ -270,9 +270,9 @@ class Tensor(TensorValues):
         if not callable(hook):
             raise DtypeError(f"a hook must be a function, not {type_name(hook)}")
         if self._edge is None:
-            return RemovableHandle(self.extra().hooks, (0, hook))
+            return RemovableHandle(self.extra().hooks, hook)
         node, output = self._edge
-        return RemovableHandle(node.ensure_hooks().tensor, (output, hook))
+        return RemovableHandle(node.ensure_hooks().tensor.setdefault(output, {}), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Register ``hook(tensor)`` to run after a backward pass has added to ``.grad`` of this leaf."""
@@ -389,9 +389,3 @@ def shared_array(tensor: Tensor) -> Array:
         tensor._data = np.array(tensor._data)
     data: Array = tensor._data
     return data
-
-
-def Variable(data: ArrayLike | Tensor, requires_grad: bool = False) -> Tensor:
-    """Return a tensor; provided for compatibility with PyTorch's deprecated constructor of this name."""
-    data = tensor_on(as_float(data._data)) if isinstance(data, Tensor) and requires_grad else data
-    return new_tensor(data, requires_grad)

@@ -75,6 +75,8 @@ def spoken_warnings(quiet: bool) -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
+        # The memory of a program is freed when it ends.
+        warnings.filterwarnings("ignore", "Using backward\\(\\) with create_graph=True")
         warnings.showwarning = spoken  # type: ignore[assignment]
         yield
 

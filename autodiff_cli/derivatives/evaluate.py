@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -242,7 +243,9 @@ def _hook(evaluation: Evaluation, text: str) -> None:
         raise UsageError(f"expected a hook NAME=EXPR, but got '{text}'", hint='write a hook such as "y=2*grad"')
     tensor = evaluation.find(name.strip(), "hooks")
 
-    def hook(gradient: Tensor) -> Tensor:
+    def hook(gradient: Tensor | None) -> Tensor | None:
+        if gradient is None:
+            return None
         try:
             return evaluation.follow_up(formula, {"grad": gradient})
         except AutodiffError as error:
@@ -264,7 +267,9 @@ def _backward(
             for leaf in evaluation.variables.values():
                 leaf.grad = None if leaf.grad is None else leaf.grad * 0
         try:
-            evaluation.output.backward(evaluation.gradient, retain_graph or create_graph, create_graph, inputs)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the cycle that create_graph makes ends with the evaluation
+                evaluation.output.backward(evaluation.gradient, retain_graph or create_graph, create_graph, inputs)
         except AutodiffError as error:
             if turn and isinstance(error, GraphError):
                 error.hint = f"add {setting('retain_graph')} to run the backward pass more than once"

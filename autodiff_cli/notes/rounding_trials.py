@@ -64,7 +64,7 @@ class _RoundingEvaluator(Evaluator):
         moved = result * self._factor(seed, exact, result)
         if moved.requires_grad:  # the backward pass also rounds the cotangent
             back = self._factor(seed + 1, exact, result)
-            moved.register_hook(lambda gradient: gradient * back)
+            moved.register_hook(lambda gradient: None if gradient is None else gradient * back)
         return moved
 
     def _factor(self, seed: int, exact: NDArray[np.bool_] | bool, result: Tensor) -> Tensor:

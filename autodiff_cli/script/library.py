@@ -16,7 +16,8 @@ from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.registry import literal
 from autodiff_cli.autograd.reverse import anomaly
-from autodiff_cli.autograd.tensor import Tensor, Variable
+from autodiff_cli.autograd.reverse.engine import Variable
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError
 from autodiff_cli.evaluation.coercion import DTYPES as NAMES
 from autodiff_cli.evaluation.coercion import refused

@@ -5,75 +5,92 @@ is complete.  The pass therefore needs a heap of nodes, but neither a topologica
 
 The pass computes with plain arrays.  With ``create_graph``, the same VJP rules receive tensors and record their operations.
 The adjoints of broadcasting and of type conversion are applied in this module, for all rules.
+
+A node whose output does not get a gradient (its cotangent is ``None``) runs as well if a node above it runs: its hooks are called
+with ``None``, and a custom function may compute with zeros.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextvars import ContextVar
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import DType
-from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, Node, input_nodes
 from autodiff_cli.autograd.primitives.selection_masks import LazyMask, intersection, mask_contributions, summed
 from autodiff_cli.autograd.primitives.structural import cast, sum_to
-from autodiff_cli.autograd.reverse.accumulate import (
-    accumulate,
+from autodiff_cli.autograd.reverse.accumulate import accumulate, as_tensor
+from autodiff_cli.autograd.reverse.anomaly import (
+    explain_failure,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    running_node,
+)
+from autodiff_cli.autograd.reverse.run_hooks import (
     run_accumulated_hooks,
     run_leaf_hooks,
     run_posthooks,
     run_prehooks,
     run_tensor_hooks,
 )
-from autodiff_cli.autograd.reverse.anomaly import explain_failure, is_anomaly_check_nan_enabled, is_anomaly_enabled, running_node
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.postorder import postorder
 
 
-def run_backward(
-    roots: Sequence[tuple[Edge, Cotangent]], retain_graph: bool, create_graph: bool, targets: Sequence[Edge] | None = None
-) -> dict[Edge, Cotangent]:
-    """Run all nodes that can be reached from ``roots``.
+class Visit(NamedTuple):
+    """A node that a backward pass ran.
 
-    Args:
-        roots: the edges to start from, each with a cotangent.
-        retain_graph: whether to keep the saved values of the nodes.
-        create_graph: whether to record the pass; cotangents are then tensors.
-        targets: the edges whose cotangents are returned; ``None`` to add the cotangents of leaves to ``.grad``.
-
-    Returns:
-        The cotangent of each target that was reached.
+    Attributes:
+        node: the node.
+        gradients: the gradient of each output, ``None`` for an unused output.
+        parts: for each edge, the contribution to the gradient of the input, or ``None`` if it was not needed; a contribution
+            may still have the broadcast shape of the output.
     """
-    # NumPy's warnings are suppressed, because an infinite or nan derivative is a valid result.
-    with np.errstate(all="ignore"):
-        if not create_graph:
-            return BackwardPass(roots, retain_graph, False, targets).run(roots)
-        with set_grad_enabled(True):
-            return BackwardPass(roots, retain_graph, True, targets).run(roots)
+
+    node: Node
+    gradients: Sequence[Tensor | None]
+    parts: Sequence[Tensor | None]
+
+
+visited: ContextVar[list[Visit] | None] = ContextVar("autodiff_visited", default=None)
+"""The list to which backward passes append the nodes that they run; see ``graph.watching``."""
 
 
 class BackwardPass:
-    """The state of one backward pass; see ``run_backward`` for the arguments.
+    """The state of one backward pass.
+
+    Args:
+        roots: the nodes that the pass starts from.
+        retain_graph: whether to keep the saved values of the nodes.
+        create_graph: whether to record the pass; cotangents are then tensors.
+        inputs: the only edges whose cotangents are computed; ``None`` for all leaves.
+        accumulates: whether to add the cotangents of leaves to ``.grad``; otherwise the cotangents of ``inputs`` are captured.
 
     Attributes:
-        targets: the edges whose cotangents are returned, grouped by node.
-        needed: the nodes on a path to a target; ``None`` for all nodes.
+        needed: the nodes on a path to an input; ``None`` for all nodes.
+        targets: the edges whose cotangents are captured, grouped by node.
         captured: the cotangents of the targets that were reached.
         pending: the partially accumulated cotangents of the nodes that have not run yet.
         heap: the pending nodes that are not leaves, youngest first.
         leaves, leaves_with_hooks: the pending leaves without hooks and with hooks.
         pending_count: for each leaf, the number of edges from nodes that have not run yet; set at the first leaf with hooks.
         masks: for pending nodes, the elements of the cotangent that come from unselected branches.
+        callbacks: the functions to call after the pass.
+        depth: the number of backward passes inside which this pass runs.
     """
 
     __slots__ = (
+        "__weakref__",
+        "accumulates",
+        "callbacks",
         "captured",
         "create_graph",
-        "fills_leaves",
+        "depth",
         "heap",
         "leaves",
         "leaves_with_hooks",
@@ -82,34 +99,39 @@ class BackwardPass:
         "pending",
         "pending_count",
         "retain_graph",
+        "roots",
         "targets",
     )
 
     def __init__(
-        self,
-        roots: Sequence[tuple[Edge, Cotangent]],
-        retain_graph: bool,
-        create_graph: bool,
-        targets: Sequence[Edge] | None,
+        self, roots: Sequence[Node], retain_graph: bool, create_graph: bool, inputs: Sequence[Edge] | None, accumulates: bool
     ) -> None:
+        self.roots = roots
         self.retain_graph = retain_graph
         self.create_graph = create_graph
-        self.fills_leaves = targets is None
-        self.needed = None if targets is None else nodes_towards([edge[0] for edge, _ in roots], targets)
+        self.accumulates = accumulates
+        self.needed = None if inputs is None else nodes_towards(roots, inputs)
         self.targets: dict[Node, list[Edge]] = {}
-        for edge in targets or ():
-            self.targets.setdefault(edge[0], []).append(edge)
+        if inputs is not None and not accumulates:
+            for edge in inputs:
+                self.targets.setdefault(edge[0], []).append(edge)
         self.captured: dict[Edge, Cotangent] = {}
-        self.pending: dict[Node, Cotangent] = {}
+        self.pending: dict[Node, Cotangent | None] = {}
         self.heap: list[tuple[int, Node]] = []
         self.leaves: list[AccumulateGrad] = []
         self.leaves_with_hooks: list[AccumulateGrad] = []
         self.pending_count: dict[Node, int] | None = None
         self.masks: dict[Node, LazyMask] = {}
+        self.callbacks: list[Callable[[], object]] = []
+        self.depth = 0
 
-    def run(self, roots: Sequence[tuple[Edge, Cotangent]]) -> dict[Edge, Cotangent]:
-        """Run all nodes, then the leaves, and return the captured cotangents."""
-        for edge, cotangent in roots:
+    def run(self, cotangents: Iterable[tuple[Edge, Cotangent]]) -> dict[Edge, Cotangent]:
+        """Run all nodes, then the leaves, and return the captured cotangents.
+
+        Args:
+            cotangents: the edges to start from, each with a cotangent.
+        """
+        for edge, cotangent in cotangents:
             self.accumulate_cotangent(edge, cotangent)
         if is_anomaly_enabled():
             before = running_node.set(None)
@@ -124,19 +146,21 @@ class BackwardPass:
                 running_node.reset(before)
         else:
             self._run_nodes(anomaly=False)
-        for leaf in self.leaves_with_hooks[:]:  # leaves with an edge from a node that did not run
-            self.accumulate_leaf(leaf)
         # All other leaves are accumulated after the pass, so that an error in the pass does not change their .grad.
         for leaf in self.leaves:
-            if self.fills_leaves:
-                accumulate(leaf.variable, self.pending[leaf], self.create_graph)
+            cotangent = self.pending[leaf]
+            if cotangent is None:
+                continue
+            if self.accumulates:
+                accumulate(leaf.variable, cotangent, self.create_graph)
             else:
-                self.captured[(leaf, 0)] = self.pending[leaf]
+                self.captured[(leaf, 0)] = cotangent
         return self.captured
 
     def _run_nodes(self, anomaly: bool) -> None:
-        """Run the nodes that are not leaves, youngest first."""
+        """Run the nodes that are not leaves, youngest first, and the leaves with hooks."""
         heap, pending, needed, masks, create_graph = self.heap, self.pending, self.needed, self.masks, self.create_graph
+        targets, visits, retain_graph = self.targets, visited.get(), self.retain_graph
         accumulate_cotangent = self.accumulate_cotangent
         while heap:
             node = heappop(heap)[1]
@@ -144,33 +168,68 @@ class BackwardPass:
             if anomaly:
                 running_node.set(node)
             hooks = node._hooks
+            if targets and node in targets:
+                # As in PyTorch, the hooks of a tensor see its gradient before it is captured only if nothing below is needed.
+                inner = needed is not None and node in needed.inner
+                if hooks is not None and not inner:
+                    cotangent = run_tensor_hooks(node, hooks, cotangent, create_graph)
+                self._capture(node, cotangent)
+                if not inner:
+                    continue
             if hooks is not None:
                 cotangent = run_tensor_hooks(node, hooks, cotangent, create_graph)
-            if node in self.targets:
-                self._capture(node, cotangent)
-                if needed is not None and node not in needed.inner:
-                    continue
-            if hooks is not None and hooks.before:
-                cotangent = run_prehooks(node, hooks, cotangent, create_graph)
-            parts = node.apply_recorded(cotangent, needed) if create_graph else node.apply(cotangent, needed)
+                if hooks.before:
+                    cotangent = run_prehooks(node, hooks, cotangent, create_graph)
             new_masks = None
-            if node.selects or masks:
-                mask = masks.pop(node, None)
-                if node.selects or mask is not None:
-                    parts, new_masks = mask_contributions(node, cotangent, parts, mask, needed)
+            if cotangent is None:
+                parts = self._apply_undefined(node)
+            else:
+                parts = node.apply_recorded(cotangent, needed) if create_graph else node.apply(cotangent, needed)
+                if node.selects or masks:
+                    mask = masks.pop(node, None)
+                    if node.selects or mask is not None:
+                        parts, new_masks = mask_contributions(node, cotangent, parts, mask, needed)
+                if visits is not None:
+                    visits.append(_visit(node, cotangent, parts))
+            if hooks is not None and hooks.after:
+                parts = run_posthooks(node, _fitted(node, parts), cotangent, create_graph)
+            if not retain_graph:
+                node.release()
             if anomaly and is_anomaly_check_nan_enabled():
                 _check_nan(node, parts)
-            if not self.retain_graph:
-                node.release()
-            if hooks is not None and hooks.after:
-                parts = run_posthooks(hooks, parts, cotangent)
             for i, (next_edge, part) in enumerate(zip(node._edges, parts, strict=False)):
-                if part is not None and next_edge is not None:
+                if next_edge is not None:
+                    if part is None:
+                        self._reach(next_edge[0])
+                        continue
                     if masks or new_masks:
                         self._note_mask(next_edge[0], new_masks[i] if new_masks else None)
                     accumulate_cotangent(next_edge, part)
             if self.leaves_with_hooks:
                 self._run_complete_leaves(node)
+        for leaf in self.leaves_with_hooks[:]:
+            self.accumulate_leaf(leaf)
+
+    def _apply_undefined(self, node: Node) -> Sequence[Cotangent | None]:
+        """Run a node whose outputs do not have a gradient."""
+        if not node.runs_undefined:
+            return (None,) * len(node._edges)
+        grads = None if node._outputs == 1 else [None] * node._outputs
+        return node.apply_recorded(grads, self.needed) if self.create_graph else node.apply(grads, self.needed)
+
+    def _reach(self, target: Node) -> None:
+        """Schedule a node that an undefined gradient leads to."""
+        if target not in self.pending and (self.needed is None or target in self.needed):
+            self.pending[target] = None
+            self._schedule(target)
+
+    def _schedule(self, target: Any) -> None:
+        if target.sequence_nr:
+            heappush(self.heap, (-target.sequence_nr, target))
+            return
+        extra = target.variable._extra
+        with_hooks = extra.hooks or extra.after or target._hooks is not None
+        (self.leaves_with_hooks if with_hooks else self.leaves).append(target)
 
     def accumulate_cotangent(self, edge: Edge, part: Cotangent) -> None:
         """Add a contribution to the pending cotangent of the node that an edge leads to."""
@@ -184,15 +243,14 @@ class BackwardPass:
             part = fit(part, target._shape, target._dtype)
         pending = self.pending
         if target in pending:
-            pending[target] = pending[target] + part
+            before = pending[target]
+            pending[target] = part if before is None else before + part
             return
         pending[target] = part
         if target.sequence_nr:
             heappush(self.heap, (-target.sequence_nr, target))
         else:
-            extra = target.variable._extra
-            with_hooks = extra.hooks or extra.after or target._hooks is not None
-            (self.leaves_with_hooks if with_hooks else self.leaves).append(target)
+            self._schedule(target)
 
     def _accumulate_output(self, node: Node, output: int, part: Cotangent) -> None:
         """Add a contribution to the cotangent of one output of a node with several outputs.
@@ -202,23 +260,28 @@ class BackwardPass:
         shape, dtype = node.output_type(output)
         if part.shape != shape or (part._data if type(part) is Tensor else part).dtype is not dtype:
             part = fit(part, shape, dtype)
-        if node not in self.pending:
-            self.pending[node] = [None] * node._outputs
-            heappush(self.heap, (-node.sequence_nr, node))
+        self._reach(node)
         cotangents = self.pending[node]
+        if cotangents is None:
+            cotangents = self.pending[node] = [None] * node._outputs
         cotangents[output] = part if cotangents[output] is None else cotangents[output] + part
 
     def accumulate_leaf(self, leaf: AccumulateGrad) -> None:
         """Run the hooks of a leaf whose cotangent is complete, and add the cotangent to ``.grad`` or capture it."""
         self.leaves_with_hooks.remove(leaf)
-        cotangent = run_leaf_hooks(leaf, self.pending.pop(leaf), self.create_graph)
-        if not self.fills_leaves:
-            self.captured[(leaf, 0)] = cotangent
+        cotangent = run_leaf_hooks(leaf.variable, self.pending.pop(leaf), self.create_graph)
+        if not self.accumulates:
+            if cotangent is not None:
+                self.captured[(leaf, 0)] = cotangent
             return
-        if leaf._hooks is not None:
-            cotangent = run_prehooks(leaf, leaf._hooks, cotangent, self.create_graph)
-        accumulate(leaf.variable, cotangent, self.create_graph)
-        run_accumulated_hooks(leaf, cotangent)
+        hooks = leaf._hooks
+        if hooks is not None:
+            cotangent = run_prehooks(leaf, hooks, cotangent, self.create_graph)
+        if cotangent is not None:
+            accumulate(leaf.variable, cotangent, self.create_graph)
+        run_accumulated_hooks(leaf.variable)
+        if hooks is not None and hooks.after:
+            run_posthooks(leaf, (), cotangent, self.create_graph)
 
     def _run_complete_leaves(self, node: Node) -> None:
         """Accumulate the leaves with hooks whose cotangents became complete when ``node`` ran.
@@ -234,15 +297,19 @@ class BackwardPass:
         for leaf in [leaf for leaf in self.leaves_with_hooks if not self.pending_count.get(leaf)]:
             self.accumulate_leaf(leaf)
 
-    def _capture(self, node: Node, cotangent: Cotangent) -> None:
+    def _capture(self, node: Node, cotangent: Cotangent | None) -> None:
         for edge in self.targets[node]:
-            value = cotangent if node._outputs == 1 else cotangent[edge[1]]
+            value = cotangent if cotangent is None or node._outputs == 1 else cotangent[edge[1]]
             if value is not None:
                 self.captured[edge] = value
 
+    def executed(self) -> Collection[Node]:
+        """Return the nodes that the pass runs or captures."""
+        return set(postorder(self.roots, input_nodes)) if self.needed is None else self.needed
+
     def _note_mask(self, target: Node, mask: LazyMask | None) -> None:
         """Store the mask of a contribution; for several contributions, store the intersection of their masks."""
-        is_pending = target in self.pending
+        is_pending = self.pending.get(target) is not None
         if mask is None or target._outputs != 1 or target.sequence_nr == 0 or (is_pending and target not in self.masks):
             self.masks.pop(target, None)
             return
@@ -258,6 +325,20 @@ def _check_nan(node: Node, parts: Sequence[Cotangent | None]) -> None:
                 f"Function '{node.name()}' returned nan values in its {i}th output.",
                 hint="check the inputs of this operation, which is the first operation with a nan gradient",
             )
+
+
+def _visit(node: Node, cotangent: Cotangent, parts: Sequence[Cotangent | None]) -> Visit:
+    grads = [cotangent] if node._outputs == 1 else cotangent
+    return Visit(node, *([None if each is None else as_tensor(each) for each in values] for values in (grads, parts)))
+
+
+def _fitted(node: Node, parts: Sequence[Cotangent | None]) -> list[Cotangent | None]:
+    """Return the contributions of a node, one for each edge, in the shapes of the inputs."""
+    found: list[Cotangent | None] = []
+    for i, edge in enumerate(node._edges):
+        part = parts[i] if i < len(parts) else None
+        found.append(None if edge is None or part is None else fit(part, *edge[0].output_type(edge[1])))
+    return found
 
 
 def fit(part: Cotangent, shape: tuple[int, ...], dtype: DType) -> Cotangent:
