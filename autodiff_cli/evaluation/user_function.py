@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from autodiff_cli.autograd.function import Function, FunctionNode
+from autodiff_cli.autograd.custom.node import FunctionNode
+from autodiff_cli.autograd.function import Function
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, NoSeriesError, ParseError, ShapeError

@@ -1,0 +1,213 @@
+"""The node of a function with a custom VJP, which is also the context that its methods receive."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff_cli.autograd.hooks import node_observers
+from autodiff_cli.autograd.memory import refuse_inference
+from autodiff_cli.autograd.modes import inference_used, set_grad_enabled
+from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Edge, Node, SavedOutput, recorded, restore
+from autodiff_cli.autograd.reverse.accumulate import as_tensor
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.function import Function
+    from autodiff_cli.autograd.saved.packing import Packed, SavedTensor
+
+Output = Any
+"""One result of ``forward``: a tensor, or any other object, which ``apply`` returns unchanged."""
+
+
+class FunctionNode(Node):
+    """The node of a ``Function``; the methods of the function receive this node as ``ctx`` and may set attributes on it."""
+
+    __slots__ = ("__dict__",)
+
+    _function: type[Function]
+    _takes_tensors: tuple[bool, ...]
+    """Whether each argument of ``forward`` was a tensor."""
+    needs_input_grad: tuple[bool, ...]
+    runs_undefined = True
+
+    def __init__(self, function: type[Function]) -> None:
+        self._function = function
+        self._saved = ()
+        self._sealed = False
+        self._edges = ()
+        self._hooks = None
+        self._materialize = True
+        self._constant: tuple[Tensor, ...] = ()
+        self._dirty: tuple[Tensor, ...] = ()
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Save input tensors or output tensors of this function for ``backward``.
+
+        Raises:
+            DtypeError: if an argument is not a tensor; set other values as attributes.
+        """
+        for i, tensor in enumerate(tensors):
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise DtypeError(
+                    f"save_for_backward can only save variables, but argument {i} is of type {type_name(tensor)}",
+                    hint="store other values as attributes: ctx.name = value",
+                )
+        self._saved = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Mark outputs as not differentiable.
+
+        Raises:
+            DtypeError: if an argument is not a tensor.
+        """
+        for tensor in tensors:
+            if not isinstance(tensor, Tensor):
+                raise DtypeError(f"mark_non_differentiable only accepts variable arguments, but got {type_name(tensor)}")
+        self._constant = tensors
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Mark inputs that ``forward`` changed in place; each must be returned as an output.
+
+        Raises:
+            DtypeError: if an argument is not a tensor.
+        """
+        for i, tensor in enumerate(tensors):
+            if not isinstance(tensor, Tensor):
+                raise DtypeError(f"mark_dirty can only accept variables, but argument {i} is of type {type_name(tensor)}")
+        self._dirty = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Set whether ``backward`` receives zeros (the default) or ``None`` for an unused output."""
+        self._materialize = value
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """The tensors that ``save_for_backward`` saved.
+
+        Raises:
+            GraphError: if the graph was freed, or one of the tensors was changed in place.
+        """
+        if not self._sealed:
+            return tuple(self._saved)
+        self.check_saved()
+        saved = tuple(self._unpack(entry) for entry in self._saved)
+        if self._function.clear_saved_tensors_on_access:
+            self.release()
+        return saved
+
+    @property
+    def _forward_cls(self) -> type[Function]:
+        """The function that recorded this node."""
+        return self._function
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        """The tensors of ``saved_tensors`` as they are stored; each accepts hooks."""
+        from autodiff_cli.autograd.saved.packing import SavedTensor
+
+        if self._saved is None:
+            self.check_saved()
+        return tuple(SavedTensor(self, i) for i in range(len(self.saved_slots)))
+
+    def _unpack(self, entry: Tensor | SavedOutput | Packed | None) -> Tensor | None:
+        if isinstance(entry, Tensor):
+            if not entry._requires_grad:
+                return entry
+            edge = next((e for e in self._edges if e is not None and _leads_to(e, entry)), None)
+            return entry if edge is None else restore(entry, edge)
+        if entry is None or isinstance(entry, SavedOutput):
+            found: Tensor | None = recorded(self, entry, OUTPUT)
+            return found
+        return entry.unpack(self)
+
+    def saved_entries(self) -> Sequence[Any]:
+        entries: Sequence[Any] = self._saved
+        return entries
+
+    def seal(self, outputs: Sequence[Output]) -> None:
+        """Replace saved outputs by their arrays, which do not refer back to this node, and pack values if hooks are in effect."""
+        places = {id(value): None if value._edge is None else i for i, value in enumerate(outputs) if isinstance(value, Tensor)}
+        self._saved = tuple(
+            SavedOutput(entry._data, places[id(entry)]) if isinstance(entry, Tensor) and id(entry) in places else entry
+            for entry in self._saved
+        )
+        self._sealed = True
+        if inference_used[0]:
+            refuse_inference(self._saved)
+        self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
+        edges = [OUTPUT if isinstance(entry, SavedOutput) else NO_EDGE for entry in self._saved]
+        self.saved_slots = tuple((str(i), edge) for i, edge in enumerate(edges))
+        if node_observers:
+            from autodiff_cli.autograd.saved.packing import pack_saved
+
+            pack_saved(self)
+            self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
+
+    def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        with set_grad_enabled(False):
+            return [None if part is None else part._data for part in self._run(grad)]
+
+    def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        return self._run(grad)
+
+    def _run(self, grad: Cotangent) -> list[Tensor | None]:
+        grads = grad if self._outputs != 1 else [grad]
+        tensors = [None if each is None else as_tensor(each) for each in grads]
+        if self._materialize:
+            tensors = [self._zeros(i) if each is None else each for i, each in enumerate(tensors)]
+        rule = self._function._backward()
+        result = rule(self, tensors) if self._function.boxed_grads_call else rule(self, *tensors)
+        parts = list(result) if isinstance(result, tuple) else [result]
+        while len(parts) > len(self._edges) and parts[-1] is None:
+            parts.pop()
+        if len(parts) != len(self._edges):
+            raise GraphError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {len(self._edges)}, got {len(parts)})",
+                hint="return one gradient from backward for each argument of forward, or None for an argument without a gradient",
+            )
+        return [self._checked(i, part) for i, part in enumerate(parts)]
+
+    def _zeros(self, output: int) -> Tensor | None:
+        shape, dtype = self.output_type(output)
+        return None if shape is None else tensor_on(np.zeros(shape, dtype)[()])
+
+    def _checked(self, index: int, part: Tensor | None) -> Tensor | None:
+        if part is None:
+            return None
+        if not isinstance(part, Tensor):
+            raise DtypeError(
+                f"expected Variable or None (got {type_name(part)})",
+                hint=f"it is gradient {index} of {self.name()}, counted from 0",
+            )
+        if not self._takes_tensors[index]:
+            raise GraphError(
+                f"function {self.name()} returned a gradient different than None at position {index + 1}, but the corresponding "
+                "forward input was not a Variable"
+            )
+        edge = self._edges[index]
+        if edge is None:
+            return None
+        shape, _ = edge[0].output_type(edge[1])
+        if part.shape != shape and not _sums_to(part.shape, shape):
+            raise ShapeError(
+                f"Function {self.name()} returned an invalid gradient at index {index} - got {list(part.shape)} "
+                f"but expected shape compatible with {list(shape)}"
+            )
+        return part
+
+    def release(self) -> None:
+        if self._saved:
+            self._saved = None
+
+
+def _sums_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Return whether a gradient of shape ``shape`` can be summed to ``target``, the shape of a broadcast value."""
+    return len(shape) >= len(target) and all(n == m or m == 1 for n, m in zip(reversed(shape), reversed(target), strict=False))
+
+
+def _leads_to(edge: Edge, tensor: Tensor) -> bool:
+    return edge is tensor._edge or getattr(edge[0], "variable", None) is tensor

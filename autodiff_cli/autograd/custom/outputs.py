@@ -1,0 +1,133 @@
+"""The outputs of a call of a function with a custom VJP."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from autodiff_cli.autograd.custom.node import FunctionNode, Output
+from autodiff_cli.autograd.memory import View, mark_changed
+from autodiff_cli.autograd.modes import no_grad
+from autodiff_cli.autograd.primitives.rebase_history import rebase_history
+from autodiff_cli.autograd.primitives.structural import reshaped
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.errors import GraphError
+
+AS_IS = (
+    "An input that has been returned as-is as output is being saved for backward. This is not supported if you override "
+    "setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside the "
+    "forward function itself."
+)
+SEVERAL = (
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
+    "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
+    ".clone() for example) or make your Function only return one Tensor (potentially splitting it into two Functions: one doing "
+    "the inplace that returns a single Tensor and a second one that does the other operations). You can ask on the forum "
+    "https://discuss.pytorch.org/ if you need help to do this change."
+)
+
+
+class Outputs:
+    """The outputs of a call of a function, which become outputs of its node.
+
+    Args:
+        node: the node of the call.
+        args: the arguments of ``forward``.
+        outputs: the results of ``forward``.
+        recording: whether the call is recorded.
+        without_ctx: whether ``setup_context`` saved the values.
+    """
+
+    def __init__(self, node: FunctionNode, args: Sequence[Any], outputs: list[Output], recording: bool, without_ctx: bool) -> None:
+        self.node = node
+        self.args = args
+        self.outputs = outputs
+        self.recording = recording
+        self.saved_by_setup = node._saved if without_ctx else ()
+
+    def completed(self) -> list[Output]:
+        """Return the outputs with their histories, and check how ``forward`` used its inputs."""
+        node, outputs = self.node, self.outputs
+        for tensor in node._dirty:
+            mark_changed(tensor)
+        if self.recording:
+            node.describe_outputs([value if isinstance(value, Tensor) else None for value in outputs])
+        differentiable = [self._is_differentiable(value) for value in outputs]
+        for i, value in enumerate(outputs):
+            if isinstance(value, Tensor):
+                outputs[i] = self._with_history(value, i) if differentiable[i] else self._without_history(value)
+                view = _view_of(outputs[i])
+                if view is not None and not (_is_one_of(value, self.args) and _is_one_of(value, node._dirty)):
+                    view.created = "several" if differentiable.count(True) > 1 else "function"
+        for tensor in node._dirty:
+            if not _is_one_of(tensor, outputs):
+                raise GraphError(
+                    "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+                    "modified inplace must all be outputs of the Function."
+                )
+        if self.recording:
+            node.seal(outputs)
+        return outputs
+
+    def _is_differentiable(self, value: Output) -> bool:
+        return (
+            self.recording
+            and isinstance(value, Tensor)
+            and value._data.dtype.kind == "f"
+            and not _is_one_of(value, self.node._constant)
+        )
+
+    def _without_history(self, value: Tensor) -> Tensor:
+        is_input = _is_one_of(value, self.args)
+        if not value._requires_grad:
+            return self._alias(value) if is_input and not _is_one_of(value, self.node._dirty) else value
+        if is_input:
+            return value.detach()
+        return value.detach_() if _view_of(value) is None else value
+
+    def _with_history(self, value: Tensor, number: int) -> Tensor:
+        is_input = _is_one_of(value, self.args)
+        if _is_one_of(value, self.node._dirty):
+            self._check_dirty(value, is_input)
+            rebase_history(value, tensor_on(value._data, (self.node, number)))
+            return value
+        if is_input:
+            value = self._alias(value)
+        view = _view_of(value)
+        if view is not None:
+            view.inherits = view.stale = False
+        value._edge, value._requires_grad = (self.node, number), True
+        return value
+
+    def _alias(self, value: Tensor) -> Tensor:
+        """Return a view of an input that was returned unchanged."""
+        if any(value is saved for saved in self.saved_by_setup):
+            raise GraphError(AS_IS)
+        with no_grad():
+            alias: Tensor = reshaped(value, value.shape)
+        return alias
+
+    def _check_dirty(self, tensor: Tensor, is_input: bool) -> None:
+        view = _view_of(tensor)
+        if not is_input:
+            warnings.warn(
+                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
+                "passed to ctx.mark_dirty().",
+                UserWarning,
+                stacklevel=5,
+            )
+        if view is not None and tensor._requires_grad and view.source.is_leaf:
+            raise GraphError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        if tensor._requires_grad and tensor.is_leaf:
+            raise GraphError("a leaf Variable that requires grad has been used in an in-place operation.")
+        if view is not None and len(self.outputs) > 1:
+            raise GraphError(SEVERAL)
+
+
+def _view_of(value: Output) -> View | None:
+    return value._extra.view if isinstance(value, Tensor) and value._extra is not None else None
+
+
+def _is_one_of(value: Output, tensors: Sequence[Output]) -> bool:
+    return isinstance(value, Tensor) and any(value is other for other in tensors)
