@@ -73,7 +73,7 @@ def test_no_limits_lifts_the_limit_on_elements(monkeypatch: pytest.MonkeyPatch, 
         (
             "x = linspace(0, 1)",
             "linspace requires the argument 'steps'",
-            "it is linspace(start, end, steps, dtype=none, requires_grad=false)",
+            "it is linspace(start, end, steps, dtype=none, device=none, requires_grad=false)",
         ),
         ("x = tensor([1, [2]])", "tensor cannot be applied to a list whose rows differ in length", "it is tensor(data"),
         (

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import DType
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, KEYWORD_ALIASES, FunctionInfo
+from autodiff_cli.autograd.primitives.argument_kinds import KEYWORD_ALIASES
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ArgumentError, ShapeError, Span
 from autodiff_cli.evaluation.coercion import (

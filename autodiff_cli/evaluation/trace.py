@@ -61,6 +61,10 @@ def invoke(op: FunctionInfo, arguments: Sequence[Any], keywords: Mapping[str, An
     """Call a function, using the reflected form of an operator if the left operand is a number and the right one a tensor."""
     if op.reflected is not None and len(arguments) == 2 and type(arguments[1]) is Tensor and type(arguments[0]) is not Tensor:
         return op.reflected(arguments[1], arguments[0])
+    if keywords and not op.variadic and not op.spread:  # the parameters of PyTorch's functions have other names
+        named = [keywords[name] for name in op.parameters[len(arguments) :] if name in keywords]
+        if [*keywords] == list(op.parameters[len(arguments) : len(arguments) + len(named)]):
+            return op.function(*arguments, *named)
     return op.function(*arguments, **keywords)
 
 

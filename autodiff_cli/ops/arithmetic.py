@@ -16,9 +16,11 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
 from autodiff_cli.autograd.primitives.types import Number, Operand, Value
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.errors import GraphError
+from autodiff_cli.ops.casts import result_type, to
 from autodiff_cli.ops.comparison import where
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.elementary import log, reciprocal, round
+from autodiff_cli.ops.elementary import log, reciprocal, round, trunc
 
 __all__ = [
     "add",
@@ -115,14 +117,14 @@ def pos(x: Value) -> Any:
 
 describe(pos, operator="pos", aliases=("positive",), formula="1", samples=((1.5,),))
 
-div: TensorFunction = declare(
+_quotient: TensorFunction = declare(
     "div",
     operator.truediv,
     {"x": lambda g, y: g / y, "y": lambda g, x, y: -g * ((x / y) / y)},
     series="quotient",
     operator="truediv",
     # As in PyTorch, number / x is computed as number * reciprocal(x).
-    reflected=lambda self, other: reciprocal(self) * other if _is_number(other) else div(other, self),
+    reflected=lambda self, other: reciprocal(self) * other if _is_number(other) else _quotient(other, self),
     aliases=("divide", "true_divide"),
     summary="x / y",
     formula="1/y, -x/y**2",
@@ -132,8 +134,6 @@ div: TensorFunction = declare(
     samples=_PAIR,
     edges=((1.0, 0.0),),
 )
-true_divide = div
-
 floor_divide = declare(
     "floor_divide",
     np.floor_divide,
@@ -340,19 +340,20 @@ def _power_kink(x: Array, y: Array) -> Any:
     return (x == 0) & (y >= 0) & (y < 1)
 
 
-def pow(x: Operand, y: Operand) -> Any:
+def pow(input: Operand, exponent: Operand) -> Any:
     """x to the power y."""
-    if not isinstance(x, Tensor) and not isinstance(y, Tensor):
-        return x**y
-    if isinstance(x, Tensor) and x.dtype.kind == "b":
-        x = x.to(np.int64)
-    if _is_number(y):
-        return _power_constant(x, _weak(y))
-    return _power_of_number(y, x) if _is_number(x) else _power_tensor(x, y)
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        return input**exponent
+    if isinstance(input, Tensor) and (input._data if type(input) is Tensor else input).dtype.kind == "b":
+        input = to(input, np.int64)
+    if _is_number(exponent):
+        return _power_constant(input, _weak(exponent))
+    return _power_of_number(exponent, input) if _is_number(input) else _power_tensor(input, exponent)
 
 
 describe(
     pow,
+    parameters=("x", "y"),
     operator="pow",
     aliases=("power",),
     formula="y*x**(y - 1), x**y*log(x)",
@@ -370,8 +371,8 @@ describe(
 def _with_alpha(operation: TensorFunction) -> TensorFunction:
     """Return a version of ``operation`` with a keyword argument that scales the second operand, as in ``x.add(y, alpha=2)``."""
 
-    def scaled(x: Array, y: Array, *, alpha: Number = 1) -> Any:
-        return operation(x, y if alpha == 1 else y * alpha)
+    def scaled(input: Operand, other: Operand, *, alpha: Number = 1) -> Any:
+        return operation(input, other if alpha == 1 else other * alpha)
 
     scaled.__name__ = scaled.__qualname__ = operation.__name__
     scaled.__doc__ = operation.__doc__
@@ -381,6 +382,25 @@ def _with_alpha(operation: TensorFunction) -> TensorFunction:
 # The operators + and - do not take alpha, so they keep the functions without alpha, which are faster.
 add = Tensor.add = _with_alpha(add)  # type: ignore[attr-defined]
 sub = Tensor.sub = _with_alpha(sub)  # type: ignore[attr-defined]
+
+
+def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Any:
+    """x / y, or x / y rounded towards 0 ('trunc') or down ('floor')."""
+    if rounding_mode is None:
+        return _quotient(input, other)
+    if rounding_mode == "floor":
+        return floor_divide(input, other)
+    if rounding_mode != "trunc":
+        raise GraphError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
+            hint="leave it out for an exact quotient",
+        )
+    made = trunc(_quotient(input, other))
+    kind = result_type(input, other)
+    return made if kind.is_floating_point else to(made, kind)
+
+
+Tensor.div = true_divide = div  # type: ignore[attr-defined]
 
 
 @takes(x=TENSOR, tensor1=TENSOR, tensor2=TENSOR, value=NUMBER)

@@ -78,9 +78,9 @@ _flip: TensorFunction = declare(
 )
 
 
-def flip(x: Value, *dims: Wholes) -> Any:
+def flip(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
     """The elements in reverse order along the given dimensions."""
-    return _flip(x, whole_numbers("flip", "dims", dims))
+    return _flip(x, whole_numbers("flip", "dims", given or (dims,)))
 
 
 def fliplr(x: Value) -> Any:
@@ -235,9 +235,9 @@ def repeat(x: Value, *sizes: Wholes) -> Any:
     return _repeated(x, whole_numbers("repeat", "sizes", sizes))
 
 
-def tile(x: Value, *dims: Wholes) -> Any:
+def tile(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
     """x repeated along its last dimensions; missing repetition counts are 1."""
-    sizes = whole_numbers("tile", "dims", dims)
+    sizes = whole_numbers("tile", "dims", given or (dims,))
     return repeat(x, (*(1,) * (len(x.shape) - len(sizes)), *sizes))
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, takes
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSIONS, FLAG, NUMBER, optional, takes
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.registry import describe
-from autodiff_cli.autograd.primitives.structural import where
-from autodiff_cli.autograd.primitives.types import Operand, Value, array_of
+from autodiff_cli.autograd.primitives.structural import dimension, where
+from autodiff_cli.autograd.primitives.types import Dims, Operand, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.creation import zeros_like
@@ -113,8 +114,28 @@ def allclose(x: Value, y: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_n
 
 describe(equal, tensors=("x", "y"))
 describe(allclose, tensors=("x", "y"))
-all: TensorFunction = declare("all", np.all, {"x": None}, elementwise=False, summary="true if every element is nonzero")
-any: TensorFunction = declare("any", np.any, {"x": None}, elementwise=False, summary="true if any element is nonzero")
+
+
+def _over(truth: np.ufunc) -> Callable[..., Any]:
+    def forward(x: Array, dim: Dims, keepdim: bool) -> Any:
+        given = range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+        at = tuple(dimension(d, x.ndim) for d in given) if x.ndim else ()
+        return truth.reduce(np.asarray(x, np.bool_), axis=at, keepdims=keepdim)[()]
+
+    return forward
+
+
+_OVER: dict[str, Any] = {
+    "statics": {"dim": None, "keepdim": False},
+    "kinds": {"dim": optional(DIMENSIONS), "keepdim": FLAG},
+    "elementwise": False,
+}
+all: TensorFunction = declare(
+    "all", _over(np.logical_and), {"x": None}, summary="true if every element is nonzero, of x or along dim", **_OVER
+)
+any: TensorFunction = declare(
+    "any", _over(np.logical_or), {"x": None}, summary="true if any element is nonzero, of x or along dim", **_OVER
+)
 
 
 describe(

@@ -5,7 +5,8 @@ As in PyTorch, whole numbers select one element, slices select a range, and tens
 
 from __future__ import annotations
 
-import contextlib
+import warnings
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,20 @@ _alias = declare("alias", lambda x: x, {"x": lambda g: g}, series="linear", publ
 
 def getitem(x: Value, key: object) -> Any:
     """Return the elements at a key of whole numbers, slices, ``None`` (a new dimension), ``...``, masks and lists of positions."""
-    parts = tuple(_part(part) for part in (key if isinstance(key, tuple) else (key,)))
+    region, gathered = sliced(x, key)
+    if gathered:
+        return index_key(region, gathered)
+    return _alias(region) if region is x else region
+
+
+def sliced(x: Value, key: object) -> tuple[Any, Any]:
+    """Apply the whole numbers, slices and new dimensions of a key.
+
+    Returns:
+        The view of ``x``, and the masks and positions that are to be applied to the view, as a tuple with full slices.  As in
+        PyTorch, they are applied last.  Without masks and positions, the tuple is empty.
+    """
+    parts = tuple(_part(part) for part in _parts(key))
     whole = len(parts) == 1 and parts[0] is not ...
     result: Any = x
     gathered: list[Any] = []
@@ -35,7 +49,6 @@ def getitem(x: Value, key: object) -> Any:
     for part in _without_ellipsis(parts, x.shape):
         before = (slice(None),) * dim
         if isinstance(part, np.ndarray):
-            # As in PyTorch, lists of positions are applied last, to the result of indexing with the whole numbers and slices.
             gathered += [slice(None)] * (dim - gathered_up_to) + [part]
             dim += _dimensions_taken(part)
             gathered_up_to = dim
@@ -45,6 +58,8 @@ def getitem(x: Value, key: object) -> Any:
         elif isinstance(part, slice):
             if part.step is not None and part.step < 0:
                 raise ArgumentError("step must be greater than zero", hint=f"use flip(x, [{dim}]) to reverse the dimension")
+            if part.step == 0:
+                raise ArgumentError("slice step cannot be zero")
             # A full slice is skipped unless it is the whole key.
             if part != slice(None) or whole:
                 result = slice_key(result, (*before, part))
@@ -59,17 +74,36 @@ def getitem(x: Value, key: object) -> Any:
             result = select_key(result, (*before, part))
     if gathered:
         _check_gathered(result.shape, gathered)
-        return index_key(result, tuple(gathered))
-    return _alias(result) if result is x else result
+    return result, tuple(gathered)
+
+
+_MOST_PARTS = 32
+"""The length from which PyTorch always treats a list as positions."""
+
+
+def _parts(key: object) -> Sequence[object]:
+    """Return the parts of a key.  As in PyTorch, a short list with parts other than numbers is treated as a tuple."""
+    if isinstance(key, tuple):
+        return key
+    if isinstance(key, list) and len(key) < _MOST_PARTS:
+        for part in key:
+            if part is None or part is ... or isinstance(part, (list, tuple, slice, Tensor, np.ndarray)):
+                warnings.warn(
+                    "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of x[seq].",
+                    stacklevel=4,
+                )
+                return key
+    return (key,)
 
 
 def _part(part: object) -> Any:
     """Convert a part of an index to a whole number, a slice, ``None``, ``...`` or an array."""
     if part is None or part is ... or (isinstance(part, (slice, int)) and not isinstance(part, bool)):
         return part
+    is_tensor = isinstance(part, Tensor)
     if isinstance(part, Tensor):
         part = part._data
-    elif isinstance(part, (float, str)):
+    elif isinstance(part, (float, str, Set, Mapping)):
         raise IndexOutOfRange(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
             f"(got {type_name(part)})"
@@ -78,9 +112,11 @@ def _part(part: object) -> Any:
         array = np.asarray(part)
     except (ValueError, TypeError):
         raise IndexOutOfRange(f"an index must be a number, a slice or a tensor of positions, not {shown(part)}") from None
-    if not array.size and array.ndim and array.dtype.kind == "f":  # an empty list
+    if not array.size and array.ndim and array.dtype.kind == "f" and not is_tensor:  # an empty list
         array = array.astype(np.int64)
-    if array.dtype.kind not in "ib":
+    if array.dtype == np.uint8:  # a mask, as in PyTorch before it had booleans
+        array = array.astype(np.bool_)
+    if array.dtype.kind not in "ib" or (is_tensor and array.dtype.itemsize == 2) or array.dtype == np.int8:
         raise IndexOutOfRange("tensors used as indices must be long, int, byte or bool tensors")
     return int(array) if array.ndim == 0 and array.dtype.kind == "i" else array
 
@@ -96,27 +132,48 @@ def _without_ellipsis(parts: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
     """Replace ``...`` with full slices."""
     taken, ndim = sum(map(_dimensions_taken, parts)), len(shape)
     dots = [i for i, part in enumerate(parts) if part is ...]
-    if len(dots) > 1:
-        raise IndexOutOfRange("an index can only have a single ellipsis ('...')")
     if taken > ndim:
         raise IndexOutOfRange(
             f"too many indices for tensor of dimension {ndim}",
             hint=f"give one index for each dimension of the shape {list(shape)}, not {taken}",
         )
-    return (*parts[: dots[0]], *[slice(None)] * (ndim - taken), *parts[dots[0] + 1 :]) if dots else parts
+    return (
+        (*parts[: dots[0]], *[slice(None)] * (ndim - taken), *[part for part in parts[dots[0] + 1 :] if part is not ...])
+        if dots
+        else parts
+    )
 
 
 def _check_gathered(shape: Shape, key: list[Any]) -> None:
-    """Raise a ``LimitError`` if the result of an index would exceed the limit on elements."""
+    """Check masks and positions, and the number of elements that they select.
+
+    Raises:
+        IndexOutOfRange: if a position or the shape of a mask is wrong, or the shapes do not broadcast.
+        LimitError: if the result would exceed the limit on elements.
+    """
     rest, at, taken = [], 0, []
     for part in key:
         if isinstance(part, slice):
             rest.append(shape[at])
+        elif part.dtype.kind == "b":
+            for i in range(part.ndim):
+                if part.shape[i] != shape[at + i]:
+                    raise IndexOutOfRange(
+                        f"The shape of the mask {list(part.shape)} at index {i} does not match the shape of the indexed tensor "
+                        f"{list(shape)} at index {at + i}"
+                    )
+            taken.append((int(np.count_nonzero(part)),))
         else:
-            taken.append((int(np.count_nonzero(part)),) if part.dtype.kind == "b" else part.shape)
+            wrong = part[(part >= shape[at]) | (part < -shape[at])]
+            if wrong.size:
+                raise IndexOutOfRange(f"index {wrong[0]} is out of bounds for dimension {at} with size {shape[at]}")
+            taken.append(part.shape)
         at += _dimensions_taken(part)
-    with contextlib.suppress(ValueError):  # the later indexing reports shapes that do not broadcast
+    try:
         check_size((*np.broadcast_shapes(*taken), *rest, *shape[at:]))
+    except ValueError:
+        shapes = ", ".join(str(list(one)) for one in taken)
+        raise IndexOutOfRange(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
 
 
 Tensor.__getitem__ = getitem  # type: ignore[method-assign]

@@ -18,12 +18,12 @@ from autodiff_cli.autograd.modes import inference_used, is_recording
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.rebase_history import edge_from_source, rebase_history
 from autodiff_cli.autograd.primitives.structural import writable
-from autodiff_cli.autograd.primitives.types import Data, Operand
+from autodiff_cli.autograd.primitives.types import Data, Operand, Shape, Value
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.casts import can_cast
 from autodiff_cli.ops.creation import zeros_like
-from autodiff_cli.ops.indexing import getitem
+from autodiff_cli.ops.indexing import getitem, sliced
 from autodiff_cli.ops.positions import index_putted
 from autodiff_cli.ops.shape import reshape
 
@@ -139,7 +139,7 @@ def _write(tensor: Tensor, data: Array, overlap: str | None) -> None:
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
-    np.copyto(target, data, casting="same_kind")
+    np.copyto(target, data, casting="unsafe")  # ``change`` has compared the types
 
 
 def _install(name: str) -> None:
@@ -188,19 +188,32 @@ def copy_(self: Tensor, source: Tensor) -> Tensor:
 
 def setitem(self: Tensor, key: object, value: Data) -> None:
     """Assign ``tensor[key] = value`` through a view, or with ``index_put`` if the key contains masks or lists of positions."""
-    parts = key if isinstance(key, tuple) else (key,)
-    if all(isinstance(part, (int, slice, type(None), type(...))) and not isinstance(part, bool) for part in parts):
-        view = getitem(self, key)
-        if isinstance(value, Tensor) and value.ndim > view.ndim and set(value.shape[: value.ndim - view.ndim]) == {1}:
-            value = reshape(value, value.shape[value.ndim - view.ndim :])
-        change(view, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value))
+    region, gathered = sliced(self, key)
+    if gathered:
+        wanted = np.shape(np.broadcast_to(False, region.shape)[gathered])
+        made: Any = value if isinstance(value, Tensor) else np.asarray(value, region._data.dtype)
+        made = _without_leading_ones(made, len(wanted))
+        if not _broadcasts(made.shape, wanted):
+            raise ShapeError(
+                f"shape mismatch: value tensor of shape {list(made.shape)} cannot be broadcast to indexing result of shape "
+                f"{list(wanted)}"
+            )
+        change(region, lambda old: index_putted(old, made, gathered, False), "index_put_")
         return
-    parts = tuple(part._data if isinstance(part, Tensor) else part for part in parts)
-    change(
-        self,
-        lambda old: index_putted(old, value if isinstance(value, Tensor) else np.asarray(value, old._data.dtype), parts, False),
-        "index_put_",
-    )
+    view = getitem(self, key) if region is self else region
+    if isinstance(value, Tensor):
+        value = _without_leading_ones(value, view.ndim)
+    change(view, lambda old: _copied(old, value) if isinstance(value, Tensor) else _filled(old, value))
+
+
+def _broadcasts(shape: Shape, wanted: Shape) -> bool:
+    return len(shape) <= len(wanted) and all(n in (1, m) for n, m in zip(reversed(shape), reversed(wanted), strict=False))
+
+
+def _without_leading_ones(value: Value, ndim: int) -> Any:
+    """Return a tensor without leading dimensions of length 1 that are more than ``ndim``, which PyTorch ignores."""
+    extra = len(value.shape) - ndim
+    return reshape(value, value.shape[extra:]) if extra > 0 and set(value.shape[:extra]) == {1} else value
 
 
 for _name, _method in (("zero_", zero_), ("fill_", fill_), ("copy_", copy_), ("__setitem__", setitem)):

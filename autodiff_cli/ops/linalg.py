@@ -121,34 +121,40 @@ _squeeze_in_place = declare(
 )
 
 
-def matmul(x: Value, y: Value) -> Any:
+def matmul(input: Value, other: Value) -> Any:
     """Product of vectors, matrices, or batches of matrices."""
     try:
-        dims = (len(x.shape), len(y.shape))
+        dims = (len(input.shape), len(other.shape))
     except AttributeError:
-        x, y = TENSOR(x, "matmul", "x"), TENSOR(y, "matmul", "y")
-        dims = (len(x.shape), len(y.shape))
+        input, other = TENSOR(input, "matmul", "x"), TENSOR(other, "matmul", "y")
+        dims = (len(input.shape), len(other.shape))
     if 0 in dims:
         raise ShapeError(
             f"both arguments to matmul need to be at least 1D, but they are {dims[0]}D and {dims[1]}D",
             hint="use * to multiply by a number",
         )
     if dims == (1, 1):
-        return dot(x, y)
+        return dot(input, other)
     if dims == (2, 2):
-        return mm(x, y)
+        return mm(input, other)
     if dims == (2, 1):
-        return mv(x, y)
+        return mv(input, other)
     if dims == (1, 2):
-        return _squeeze_in_place(mm(unsqueeze(x, 0), y), 0)
+        return _squeeze_in_place(mm(unsqueeze(input, 0), other), 0)
     if dims[0] == 1:
-        return squeeze(bmm(unsqueeze(x, 0), y), -2)
+        return squeeze(bmm(unsqueeze(input, 0), other), -2)
     if dims[1] == 1:
-        return squeeze(bmm(x, unsqueeze(y, 1)), -1)
-    return bmm(x, y)
+        return squeeze(bmm(input, unsqueeze(other, 1)), -1)
+    return bmm(input, other)
 
 
-describe(matmul, operator="matmul", formula="g @ y.mT, x.mT @ g", samples=((_A, _B), (_A, _V), (_V, _A), (_V, _W), ([_A, _B], _V)))
+describe(
+    matmul,
+    parameters=("x", "y"),
+    operator="matmul",
+    formula="g @ y.mT, x.mT @ g",
+    samples=((_A, _B), (_A, _V), (_V, _A), (_V, _W), ([_A, _B], _V)),
+)
 
 
 @takes(x=TENSOR, y=TENSOR)

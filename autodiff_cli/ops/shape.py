@@ -74,9 +74,9 @@ def expand(x: Value, *shape: Wholes) -> Any:
 describe_spread(expand, samples=(([1.0, 2.0], [3, 2]),))
 
 
-def reshape(x: Value, *shape: Wholes) -> Any:
+def reshape(x: Value, *given: Wholes, shape: Wholes = ()) -> Any:
     """The elements of x in another shape; a length of -1 is inferred from the other lengths."""
-    return reshaped(x, whole_numbers("reshape", "shape", shape))
+    return reshaped(x, whole_numbers("reshape", "shape", given or (shape,)))
 
 
 def view(x: Value, *shape: Wholes) -> Any:
@@ -132,9 +132,9 @@ permuted: TensorFunction = declare(
 )
 
 
-def permute(x: Value, *dims: Wholes) -> Any:
+def permute(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
     """The dimensions of x in another order."""
-    return permuted(x, whole_numbers("permute", "dims", dims))
+    return permuted(x, whole_numbers("permute", "dims", given or (dims,)))
 
 
 describe_spread(permute, samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),))

@@ -16,6 +16,8 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 
+KEYWORD_ALIASES = {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "input": "x", "other": "y"}
+"""Aliases of keywords in NumPy and PyTorch, which are tried if a function does not have a parameter of the given name."""
 LEAST, MOST = -(2**63), 2**63 - 1
 """The range of int64, the widest signed integer type of NumPy."""
 EXACT = 2**53
@@ -244,11 +246,13 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         code = function.__code__
         checks = checks_of(code.co_varnames[: code.co_argcount], function.__defaults__ or (), kinds)
         first = checks[0][0] if checks else code.co_argcount
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
         @functools.wraps(function)
         def checked(*args: Argument, **kwargs: Argument) -> Any:
             values = converted(checked.__name__, checks, args) if len(args) > first else args
             if kwargs:
+                kwargs = {k if k in names else KEYWORD_ALIASES.get(k, k): v for k, v in kwargs.items()}
                 kwargs = {k: kinds[k](v, checked.__name__, k) if k in kinds else v for k, v in kwargs.items()}
             return function(*values, **kwargs)
 

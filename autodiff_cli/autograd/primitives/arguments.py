@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, promote
-from autodiff_cli.autograd.primitives.argument_kinds import LEAST, MOST, Argument, shown
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, KEYWORD_ALIASES, how_many
+from autodiff_cli.autograd.primitives.argument_kinds import KEYWORD_ALIASES, LEAST, MOST, Argument, shown
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, how_many
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
 
 _NONE = np.dtype(object)

@@ -78,22 +78,22 @@ def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     base: type[Node] = InputNode if saves_input else OutputNode if saves_output else BothNode if saves_both else LinearNode
     node_type: Any = None
 
-    def function(x: Argument) -> Any:
+    def function(input: Argument) -> Any:
         nonlocal node_type
-        if type(x) is not Tensor:
-            return dispatch(function, (x,)) if isinstance(x, Tensor) else forward(x)
-        values = x._data
+        if type(input) is not Tensor:
+            return dispatch(function, (input,)) if isinstance(input, Tensor) else forward(input)
+        values = input._data
         if values.dtype.kind != "f":
             return _of_integers(primitive, values)
         data = forward(values)
-        if not x._requires_grad or not is_recording():
+        if not input._requires_grad or not is_recording():
             return tensor_on(data)
         if node_type is None:
             node_type = nodes.subclass(base, vjp=staticmethod(vjp))
         made = _new(node_type)
-        made._saved = x if saves_input else data if saves_output else (x, data) if saves_both else None
+        made._saved = input if saves_input else data if saves_output else (input, data) if saves_both else None
         # An inlined copy of output_of, because this is the innermost loop of eager evaluation.
-        made._edges = (x._edge or leaf_edge(x),)
+        made._edges = (input._edge or leaf_edge(input),)
         made._shape = data.shape
         made._dtype = data.dtype
         made.sequence_nr = next_sequence_nr()
@@ -116,34 +116,37 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     first, second = 0 in primitive.differentiable_args, 1 in primitive.differentiable_args
     record = nodes.record_pair
 
-    def function(x: Argument, y: Argument) -> Any:
-        if type(x) is Tensor:
-            a = x._data
-            if type(y) is Tensor:
-                b = y._data
+    def function(input: Argument, other: Argument) -> Any:
+        if type(input) is Tensor:
+            a = input._data
+            if type(other) is Tensor:
+                b = other._data
                 if a.dtype is not b.dtype:
                     a, b = promote(a, b)
                     # VJP rules compute with numbers, not with booleans.
-                    x, y = tensor_on(a) if x._data.dtype.kind == "b" else x, tensor_on(b) if y._data.dtype.kind == "b" else y
-            elif isinstance(y, Tensor):
-                return dispatch(function, (x, y))
+                    if input._data.dtype.kind == "b":
+                        input = tensor_on(a)
+                    if other._data.dtype.kind == "b":
+                        other = tensor_on(b)
+            elif isinstance(other, Tensor):
+                return dispatch(function, (input, other))
             else:
-                b = y = plain(y, a)
-        elif isinstance(x, Tensor) or (isinstance(y, Tensor) and type(y) is not Tensor):
-            return dispatch(function, (x, y))
-        elif type(y) is Tensor:
-            b = y._data
-            a = x = plain(x, b)
+                b = other = plain(other, a)
+        elif isinstance(input, Tensor) or (isinstance(other, Tensor) and type(other) is not Tensor):
+            return dispatch(function, (input, other))
+        elif type(other) is Tensor:
+            b = other._data
+            a = input = plain(input, b)
         else:
-            return forward(x, y)
+            return forward(input, other)
         try:
             data = forward(a, b)
         except UNFIT as error:
             raise mismatch(name, error, (a, b)) from None
-        by_first = first and type(x) is Tensor and x._requires_grad
-        by_second = second and type(y) is Tensor and y._requires_grad
+        by_first = first and type(input) is Tensor and input._requires_grad
+        by_second = second and type(other) is Tensor and other._requires_grad
         if (by_first or by_second) and is_recording():
-            return record(x, y, data, by_first, by_second)
+            return record(input, other, data, by_first, by_second)
         return tensor_on(_in_torch_type(forward, data, (a, b), 2))
 
     return function

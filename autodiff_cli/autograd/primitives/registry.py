@@ -20,9 +20,6 @@ Predicate = Callable[..., Any]
 FUNCTIONS: OnDemand[FunctionInfo] = OnDemand()
 """The functions of the language by all their names; a lookup of a missing name imports the modules of less common functions."""
 
-KEYWORD_ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "x", "other": "y"}
-"""Aliases of keywords in NumPy and PyTorch, which are tried if a function does not have a parameter of the given name."""
-
 
 def how_many(least: int, most: int) -> str:
     """Return a count of arguments, such as ``1 argument`` or ``2 to 3 arguments``."""
