@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from autodiff_cli import nn as nn
     from autodiff_cli import optim as optim
     from autodiff_cli import special as special
+    from autodiff_cli import utils as utils
     from autodiff_cli.public_names import *  # noqa: F403
 else:
     from autodiff_cli.lazy import attach
 
-    __getattr__, __dir__ = attach(__name__, "autodiff_cli.public_names", ("autograd", "errors", "linalg", "nn", "optim", "special"))
+    __getattr__, __dir__ = attach(
+        __name__, "autodiff_cli.public_names", ("autograd", "errors", "linalg", "nn", "optim", "special", "utils")
+    )
 
 __version__ = "0.2.0"

@@ -33,7 +33,11 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     (r"optim", r"swa_utils", "averages of parameters are not part of autodiff: keep a copy and call lerp_ on it"),
     (r"optim", r"[A-Z]\w*", "autodiff has SGD, Adam and AdamW; minimize() and fit() find minima to full precision"),
     (r"utils", r"data", "data loaders are not part of autodiff: index a tensor with the numbers of randperm(n)"),
-    (r"", r"utils", "data loaders are not part of autodiff: index a tensor with the numbers of randperm(n)"),
+    (
+        r"utils\.checkpoint",
+        r".*[Ss]elective\w*|CheckpointPolicy",
+        "a policy for single operations is not part of autodiff: checkpoint a smaller function",
+    ),
     (r"", r"save|load", "pickled files are not part of autodiff: use numpy.save and numpy.load with tensor.numpy()"),
     (
         r"",

@@ -23,3 +23,13 @@ def shortened(text: str, most: int = 60, dots: str = " ... ") -> str:
         return text
     half = most - len(dots)
     return text[: half - half // 2].rstrip() + dots + text[len(text) - half // 2 :].lstrip()
+
+
+def bytes_text(count: int) -> str:
+    """Return ``8 B``, ``1.5 KiB``, ``20 MiB`` or ``3.2 GiB``."""
+    size, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{count} B" if unit == "B" else f"{size:.3g} {unit}" if size < 999.5 else f"{size:,.0f} {unit}"

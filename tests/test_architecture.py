@@ -21,6 +21,7 @@ FLOORS = {
     "ops": 2,
     "nn": 3,
     "optim": 3,
+    "utils": 3,
     "compiler": 3,
     "language": 4,
     "evaluation": 5,

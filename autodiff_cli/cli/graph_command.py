@@ -30,6 +30,7 @@ def _levels(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.command("graph", cls=ExpressionCommand)
 @options.evaluated_from
 @click.option("--backward", is_flag=True, help="Show the graph of the backward pass: grad_fn and next_functions.")
+@click.option("--saved", is_flag=True, help="Show what each node of the backward pass saves, and its memory; implies --backward.")
 @click.option("--of", metavar="NAME", help="Named step whose graph is shown; x.grad is the gradient of x.")
 @click.option(
     "--depth", callback=_levels, metavar="N|all", help="Number of levels below the output.  [default: as many as stay readable]"
@@ -46,6 +47,7 @@ def _levels(context: click.Context, parameter: click.Parameter, value: str | Non
 def command(
     given: options.Given,
     backward: bool,
+    saved: bool,
     of: str | None,
     depth: int | None,
     collapse: str | None,
@@ -64,10 +66,12 @@ def command(
     from autodiff_cli.graph.collapse import cut, readable
     from autodiff_cli.graph.size_limits import LIMITS, Limits
 
-    whole = _graph(given, of or "", backward)
+    whole = _graph(given, of or "", backward or saved, saved)
     graph = collapsed(whole, options.names(collapse) or ())
     graph = readable(graph, *LIMITS.get(out.style, Limits())) if depth is None else cut(graph, depth)
     graph.notes = whole.notes
+    if graph.memory is not None and out.style in ("svg", "png", "dot", "mermaid"):
+        graph.notes.append(note("saved", graph.memory.text))
     if graph.hidden and depth is None:
         way_out = (
             "use --depth all to show them, or --collapse to combine nodes" if out.style != "png" else "use --depth N to show more"
@@ -79,7 +83,8 @@ def command(
         from autodiff_cli.report.table import console
 
         ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
-        return out.drawn([tree_table(graph, out.precision, console().width, ascii_only)])
+        table = tree_table(graph, out.precision, console().width, ascii_only)
+        return out.drawn([table] if graph.memory is None else [table, f"\n{graph.memory.text}"])
 
     def plain() -> str:
         from autodiff_cli.graph.tree import plain_tree
@@ -110,7 +115,7 @@ def command(
     out.emit(graph, views=views)
 
 
-def _graph(given: options.Given, of: str, backward: bool) -> Graph:
+def _graph(given: options.Given, of: str, backward: bool, saved: bool) -> Graph:
     """Return the requested graph, with the notes of the evaluation."""
     from autodiff_cli.graph.forward import graph_of_text, graph_of_values
 
@@ -123,11 +128,11 @@ def _graph(given: options.Given, of: str, backward: bool) -> Graph:
     evaluation = given.evaluation()
     notes = evaluation.notes()
     if of.endswith(".grad"):
-        graph = backward_graph(evaluation, gradient_of(evaluation, of.removesuffix(".grad")))
+        graph = backward_graph(evaluation, gradient_of(evaluation, of.removesuffix(".grad")), saved)
     else:
         output = evaluation.find(of, "of") if of else evaluation.output
         if backward:
-            graph = backward_graph(evaluation, output)
+            graph = backward_graph(evaluation, output, saved)
             without = graph.nodes[-1].grad is None
         else:
             without = not run_backward(evaluation, output) and output.requires_grad

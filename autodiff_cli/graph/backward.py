@@ -18,6 +18,7 @@ from autodiff_cli.postorder import postorder
 from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:
+    from autodiff_cli.autograd.saved.memory import SavedMemory
     from autodiff_cli.graph.model import Value
 
 
@@ -59,10 +60,15 @@ def gradient_of(evaluation: Evaluation, name: str) -> Tensor:
     return found
 
 
-def backward_graph(evaluation: Evaluation, output: Tensor) -> Graph:
+def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) -> Graph:
     """Return the graph of a backward pass from a tensor, with the upstream gradient of each node.
 
     The graph does not contain gradients if the output has several elements and the evaluation does not have an initial gradient.
+
+    Args:
+        evaluation: the evaluated expression.
+        output: the tensor.
+        saved: whether to include the values that each node saves for the backward pass.
 
     Raises:
         GraphError: if the output does not depend on any variable.
@@ -78,6 +84,8 @@ def backward_graph(evaluation: Evaluation, output: Tensor) -> Graph:
     arrived: dict[Node, Value] = {}
     handles = [node.register_prehook(_keeping(arrived, node)) for node in nodes if not isinstance(node, AccumulateGrad)]
     names = _names(evaluation)
+    memory = _memory(evaluation) if saved else None
+    kept = {} if memory is None else {node: memory.of(node, names.get(node, ("", ""))[0]) for node in _as_drawn(root)}
     run_backward(evaluation, output)
     for handle in handles:
         handle.remove()
@@ -96,9 +104,30 @@ def backward_graph(evaluation: Evaluation, output: Tensor) -> Graph:
         made.append(
             GraphNode(kind, node.name(), name, text, inputs, grad=arrived.get(node), requires_grad=True, call=calls.get(node))
         )
+        made[-1].saved = kept.get(node)
     if made[-1].kind != "variable":
         made[-1].kind = "output"
-    return Graph(made, evaluation.expression, "backward", evaluated=True)
+    return Graph(made, evaluation.expression, "backward", evaluated=True, memory=memory)
+
+
+def _as_drawn(root: Node) -> list[Node]:
+    """Return the nodes behind a node in the order of the lines of a tree."""
+    found: dict[Node, None] = {}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found[node] = None
+            stack += reversed(_inputs(node))
+    return list(found)
+
+
+def _memory(evaluation: Evaluation) -> SavedMemory:
+    """Return the memory of saved values, before any node is counted."""
+    from autodiff_cli.autograd.saved.memory import SavedMemory
+
+    names = {id(tensor): name for tensor, name, _ in evaluation.evaluator.named()}
+    return SavedMemory(lambda tensor: names.get(id(tensor), ""), evaluation.leaves.values())
 
 
 def _inputs(node: Node) -> list[Node]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from autodiff_cli.errors import UsageError
 from autodiff_cli.graph.model import LEAVES, Graph, GraphNode
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.saved.memory import SavedValue
 from autodiff_cli.suggest import suggestion
 
 WAYS = ("functions", "names", "chains")
@@ -102,8 +106,10 @@ def _grouped(graph: Graph, group: Sequence[int], labels: dict[int, str]) -> Grap
     """Return a graph with one node for each group; the node has the name of the last member of the group."""
     inputs: dict[int, list[int | None]] = {}
     counts: dict[int, int] = {}
+    saved: dict[int, list[SavedValue]] = {}
     for i, node in enumerate(graph.nodes):
         head = group[i]
+        saved.setdefault(head, []).extend(node.saved or ())
         counts[head] = counts.get(head, 0) + node.count
         inputs.setdefault(head, []).extend(
             given if given is None else group[given] for given in node.inputs if given is None or group[given] != head
@@ -116,6 +122,7 @@ def _grouped(graph: Graph, group: Sequence[int], labels: dict[int, str]) -> Grap
         alone = counts[head] == node.count and head not in labels
         wanted = inputs[head] if alone else [i for i in dict.fromkeys(inputs[head]) if i is not None]
         new = replace(node, inputs=[None if i is None else at[i] for i in wanted], count=counts[head])
+        new.saved = None if graph.memory is None else saved[head]
         if not alone:
             new.label = labels.get(head, new.expression or new.label)
             new.expression = new.expression if node.call is None or head not in labels else new.label

@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.graph.model import Graph, GraphNode
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.numbers import human, shape_text
-from autodiff_cli.wording import shortened
+from autodiff_cli.wording import bytes_text, shortened
 
 if TYPE_CHECKING:
     from autodiff_cli.graph.model import Value
@@ -90,6 +90,10 @@ def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
         found.append(LabelLine(f"= {brief(node.value, precision)}", "value"))
     if node.grad is not None:
         found.append(LabelLine(f"grad {brief(node.grad, precision)}", "grad"))
+    for value in node.saved or ():
+        if value.text:
+            size = f", {bytes_text(value.bytes)}" if value.bytes and not value.again else ""
+            found.append(LabelLine(fitted(f"saves {value.text}{size}", WIDEST + len(size)), "detail"))
     return found
 
 

@@ -17,6 +17,8 @@ from autodiff_cli.evaluation.tensor_log import TensorLog
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from autodiff_cli.autograd.saved.memory import SavedMemory, SavedValue
+
     Value = NDArray[Any] | np.generic | float
 
 LEAVES = ("variable", "constant")
@@ -42,6 +44,7 @@ class GraphNode:
         requires_grad: whether a gradient flows through the node; ``None`` in a graph without values.
         count: the number of nodes that this node represents.
         call: the outermost user-function call that contains the node; ``None`` outside such calls.
+        saved: the values that the node saves for the backward pass; ``None`` if they were not requested.
     """
 
     kind: str
@@ -54,6 +57,7 @@ class GraphNode:
     requires_grad: bool | None = None
     count: int = 1
     call: Call | None = None
+    saved: list[SavedValue] | None = None
 
     @property
     def has_name(self) -> bool:
@@ -72,6 +76,7 @@ class Graph(CommandResult):
         evaluated: whether the nodes have values.
         hidden: the number of hidden nodes.
         notes: the notes on the graph.
+        memory: the memory of the saved values of all nodes; ``None`` if they were not requested.
     """
 
     command = "graph"
@@ -82,6 +87,7 @@ class Graph(CommandResult):
     evaluated: bool
     hidden: int = 0
     notes: list[dict[str, Any]] = field(default_factory=list)
+    memory: SavedMemory | None = None
 
     def edges(self) -> Iterator[tuple[int, int]]:
         """Yield every edge, in the order of the arguments, as the positions of an input and of the node that uses it."""
@@ -125,6 +131,7 @@ class Graph(CommandResult):
             "direction": self.direction,
             "nodes": self.records(),
             "edges": [{"from": a, "to": b} for a, b in self.edges()],
+            **({} if self.memory is None else {"saved": self.memory.to_dict()}),
             "hidden": self.hidden,
             "notes": self.notes,
         }
@@ -150,6 +157,8 @@ class Graph(CommandResult):
                     "requires_grad": node.requires_grad,
                     "grad": plain(node.grad),
                 }
+            if node.saved is not None:
+                record["saved"] = [value.to_dict() for value in node.saved]
             records.append(record)
         return records
 

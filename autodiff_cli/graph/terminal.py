@@ -20,6 +20,7 @@ from autodiff_cli.graph.tree import (
     headers,
     own_expression,
     reference_to,
+    saved_cells,
     tensor_of,
 )
 from autodiff_cli.report.table import empty_table
@@ -38,6 +39,8 @@ _STYLES = {
 _GAP = 3
 """The number of blanks between two columns of the table."""
 _NARROWEST_EXPRESSION = 12
+_SAVES = 4
+"""The position of the column of saved values."""
 
 
 class _Row(NamedTuple):
@@ -47,6 +50,8 @@ class _Row(NamedTuple):
     expression: str = ""
     value: str = ""
     grad: str = ""
+    saves: str = ""
+    memory: str = ""
     leaf: str = ""
     start: int = 0
 
@@ -58,22 +63,27 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
         graph: the graph.
         precision: the number of significant digits.
         columns: the width of the terminal.  Expressions are shortened to fit; on a narrow terminal only the names of leaves
-            are shown.
+            are shown, or of all tensors if the graph shows saved values.
         ascii_only: whether the terminal supports only ASCII characters.
     """
     rows = list(_rows(graph, precision, min(MOST_GUIDES, max(columns // 6, 4)), ascii_only))
     titles = headers(graph)
     widths = [max(len(title), *(cell_len(str(row[k])) for row in rows)) for k, title in enumerate(titles)]
-    used = [k for k in range(4) if k == 0 or any(row[k] for row in rows)]
+    used = [k for k in range(len(titles)) if k == 0 or any(row[k] for row in rows)]
     longest = min(WIDEST_EXPRESSION, columns - sum(widths[k] + _GAP for k in used if k != 1))
-    if longest < min(_NARROWEST_EXPRESSION, widths[1]) and 1 in used:
+    if longest < min(_NARROWEST_EXPRESSION, widths[1]) and graph.memory is not None:
+        rows = [row._replace(expression=row.expression.partition(" = ")[0]) for row in rows]  # saved values refer to these names
+        longest = WIDEST_EXPRESSION
+    elif longest < min(_NARROWEST_EXPRESSION, widths[1]) and 1 in used:
         used.remove(1)
         rows = [_with_leaf(row) if row.leaf else row for row in rows]
     table = empty_table()
     for k in used:
-        table.add_column(titles[k], justify="right" if k > 1 else "left", no_wrap=k < 2, overflow="ellipsis" if k < 2 else "fold")
+        left = k < 2 or k == _SAVES
+        table.add_column(titles[k], justify="left" if left else "right", no_wrap=k < 2, overflow="ellipsis" if k < 2 else "fold")
     for row in rows:
-        cells = (row.head, Text(fitted(row.expression, max(longest, 4)), "dim"), Text(row.value), Text(row.grad, "bold cyan"))
+        expression = Text(fitted(row.expression, max(longest, 4)), "dim")
+        cells = (row.head, expression, Text(row.value), Text(row.grad, "bold cyan"), Text(row.saves), Text(row.memory, "dim"))
         table.add_row(*(cells[k] for k in used))
     return table
 
@@ -93,7 +103,9 @@ def _rows(graph: Graph, precision: int, most_guides: int, ascii_only: bool) -> I
             yield _Row(head.append(f"{signs['up']} {reference_to(node, position)}", style))
             continue
         head.append(f"{signs[node.kind]} ", style)
-        named = node.kind not in (*LEAVES, "more") and (node.has_name or uses[position] > 1)
+        saves, memory = saved_cells(graph, node) or ("", "")
+        is_operand = node.has_name or uses[position] > 1 or graph.memory is not None
+        named = node.kind not in (*LEAVES, "more") and is_operand
         if named and not backward:
             head.append(reference_to(node, position), style).append(" = ", "dim")
         text = _title(node, precision)
@@ -103,6 +115,8 @@ def _rows(graph: Graph, precision: int, most_guides: int, ascii_only: bool) -> I
             tensor_of(node, position, named) if backward else own_expression(node),
             "" if known else brief(node.value, precision),
             "" if node.grad is None else brief(node.grad, precision),
+            saves,
+            memory,
             node.name if backward and node.kind == "variable" else "",
             len(head) - len(text),
         )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from autodiff_cli.graph.labels import fitted, literal
 from autodiff_cli.graph.model import LEAVES, Graph, GraphNode
 from autodiff_cli.report.numbers import exact_array
+from autodiff_cli.wording import bytes_text
 
 MOST_GUIDES = 30
 """The maximum number of guides before a line; a deeper line begins with the number of its level."""
@@ -76,16 +77,29 @@ def plain_tree(graph: Graph) -> str:
         numbers = [None if literal(node) and node.label else node.value, node.grad]
         expression = own_expression(node) if graph.direction == "forward" else tensor_of(node, position, True)
         shown = ["" if number is None else exact_array(number) for number in numbers]
-        rows.append([f"{guides}{text}", node.kind, fitted(expression, WIDEST_EXPRESSION), *shown])
-    used = [k for k in range(5) if k < 2 or any(row[k] for row in rows[1:])]
+        rows.append([f"{guides}{text}", node.kind, fitted(expression, WIDEST_EXPRESSION), *shown, *saved_cells(graph, node)])
+    rows = [row + [""] * (len(rows[0]) - len(row)) for row in rows]
+    used = [k for k in range(len(rows[0])) if k < 2 or any(row[k] for row in rows[1:])]
     table = [[row[k] for k in used] for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return "".join("  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() + "\n" for row in table)
+    text = "".join("  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() + "\n" for row in table)
+    return text if graph.memory is None else f"{text}{graph.memory.text}\n"
 
 
 def headers(graph: Graph) -> list[str]:
     """Return the headers of the columns."""
-    return ["node", "tensor" if graph.direction == "backward" else "expression", "value", "grad"]
+    titles = ["node", "tensor" if graph.direction == "backward" else "expression", "value", "grad"]
+    return titles if graph.memory is None else [*titles, "saves", "memory"]
+
+
+def saved_cells(graph: Graph, node: GraphNode) -> list[str]:
+    """Return the cells of the columns of saved values, which exist only if these values were requested."""
+    if graph.memory is None:
+        return []
+    from autodiff_cli.autograd.saved.memory import new_bytes, text_of
+
+    values = node.saved or []
+    return [text_of(values), bytes_text(new_bytes(values)) if any(value.bytes for value in values) else ""]
 
 
 def reference_to(node: GraphNode, position: int) -> str:

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from autodiff_cli.autograd.hooks import node_observers
-from autodiff_cli.autograd.memory import Changed
+from autodiff_cli.autograd.memory import Changed, next_sequence_nr
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.node import (
     FREED_HINT,
@@ -343,3 +343,29 @@ def check_hooks(caller: str, pack_hook: object, unpack_hook: object) -> None:
             f"{caller}(): incompatible function arguments: {type_name(pack_hook)} and {type_name(unpack_hook)}",
             hint="pass two functions: pack_hook(tensor), which returns any object, and unpack_hook(object), which returns a tensor",
         )
+
+
+class SavedInput:
+    """A tensor that is saved outside of a node, with the hooks in effect.
+
+    Args:
+        tensor: the tensor.
+    """
+
+    __slots__ = ("_entry", "_sequence_nr")
+
+    def __init__(self, tensor: Tensor) -> None:
+        hooks = hooks_in_effect()
+        self._entry: Tensor | Packed = tensor if hooks is None else Packed(tensor, hooks)
+        self._sequence_nr = next_sequence_nr()
+
+    def unpack(self) -> Tensor:
+        """Return the tensor.
+
+        Raises:
+            GraphError: if it was saved without hooks and changed in place since.
+        """
+        if isinstance(self._entry, Packed):
+            return self._entry.unpack(None)
+        check_version(self._entry, self._sequence_nr)
+        return self._entry

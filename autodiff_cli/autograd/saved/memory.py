@@ -1,0 +1,158 @@
+"""The memory of saved values: what each node saves for the backward pass, and how many bytes of memory this keeps in use.
+
+An array may be saved several times, by several nodes or as a view of another array.  Its memory is counted once, at the node
+that is asked first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.node import OUTPUT, Node
+from autodiff_cli.autograd.primitives.saved_names import saved_name
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.wording import bytes_text, plural
+
+_SIZES = ("sym_sizes", "sym_numel", "shapes")
+"""The ends of the names of sizes, which a text leaves out."""
+
+
+@dataclass(slots=True, eq=False)
+class SavedValue:
+    """One value that a node saves.
+
+    Attributes:
+        name: PyTorch's name of the value: ``self`` for ``node._saved_self``.
+        of: the name of the tensor that was saved; empty if it does not have a name.
+        shape, dtype: the shape and the type of a tensor; ``None`` for other values.
+        bytes: the number of bytes of the tensor; 0 for other values.
+        again: whether the memory of the tensor was counted before.
+        value: the value if it is not a tensor.
+    """
+
+    name: str
+    of: str = ""
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+    bytes: int = 0
+    again: bool = False
+    value: object = None
+
+    @property
+    def text(self) -> str:
+        """The value as text: ``self = x``; empty for sizes and indices, which take no memory and can be seen elsewhere."""
+        if self.shape is None:
+            shown = isinstance(self.value, (int, float, str)) and self.value is not False and not self.name.endswith(_SIZES)
+            return f"{self.name} = {self.value}" if shown else ""
+        what = self.of or (f"{list(self.shape)}" if self.shape else self.dtype)
+        return f"{self.name} = {what}{' (again)' if self.again else ''}"
+
+    def to_dict(self) -> dict[str, object]:
+        if self.shape is None:
+            plain = self.value if isinstance(self.value, (bool, int, float, str)) else str(self.value)
+            return {"name": self.name, "value": plain, "bytes": 0}
+        return {
+            "name": self.name,
+            "shape": list(self.shape),
+            "dtype": self.dtype,
+            "bytes": self.bytes,
+            "of": self.of or None,
+            "again": self.again,
+        }
+
+
+def text_of(values: Sequence[SavedValue]) -> str:
+    """Return the values as text, without sizes."""
+    return ", ".join(text for value in values if (text := value.text))
+
+
+def new_bytes(values: Sequence[SavedValue]) -> int:
+    """Return the number of bytes of the values, without memory that was counted before."""
+    return sum(value.bytes for value in values if not value.again)
+
+
+class SavedMemory:
+    """The saved values of a graph, and their memory.
+
+    Args:
+        name_of: a function that returns the name of a tensor, or an empty text.
+        variables: the tensors that exist without the graph.
+
+    Attributes:
+        tensors: the number of different tensors that were saved.
+        bytes: the number of bytes of the memory that they keep in use.
+        own: the part of this memory that belongs to the variables.
+    """
+
+    def __init__(self, name_of: Callable[[Tensor], str], variables: Iterable[Tensor]) -> None:
+        self._name_of = name_of
+        self._variables = {_owner(one._data)[0] for one in variables}
+        self._counted: dict[int, Any] = {}
+        self.tensors = self.bytes = self.own = 0
+
+    def of(self, node: Node, name: str) -> list[SavedValue]:
+        """Return the values that a node saves, and count them.
+
+        Args:
+            node: the node.
+            name: the name of its output.
+        """
+        if node._saved is None:
+            return []
+        found = []
+        for (slot, edge), entry in zip(node.saved_slots, node.saved_entries(), strict=True):
+            shown = saved_name(node.name(), slot) if not slot.isdecimal() else f"saved_tensors[{slot}]"
+            if entry is None:
+                continue
+            arrays = list(_arrays(shown, entry))
+            if not arrays:
+                found.append(SavedValue(shown, value=entry))
+            for label, array in arrays:
+                of = name if edge == OUTPUT else self._name_of(entry) if isinstance(entry, Tensor) else ""
+                found.append(self._counting(label, of, array))
+        return sorted(found, key=lambda value: (value.shape is None, value.name == "result", value.name != "self"))
+
+    def _counting(self, label: str, of: str, array: Array) -> SavedValue:
+        key, owner = _owner(array)
+        again = key in self._counted
+        made = SavedValue(label, of, np.shape(array), str(array.dtype), min(array.nbytes, owner.nbytes), again)
+        if not again:
+            self._counted[key] = owner
+            self.tensors += 1
+            self.bytes += made.bytes
+            self.own += made.bytes if key in self._variables else 0
+        return made
+
+    @property
+    def text(self) -> str:
+        """The sum as a sentence."""
+        if not self.tensors:
+            return "The graph saves no tensors for the backward pass."
+        text = f"The graph saves {plural(self.tensors, 'tensor')} for the backward pass: {bytes_text(self.bytes)}"
+        return f"{text}, {bytes_text(self.own)} of which the variables take anyway." if self.own else f"{text}."
+
+    def to_dict(self) -> dict[str, object]:
+        return {"tensors": self.tensors, "bytes": self.bytes, "variable_bytes": self.own}
+
+
+def _arrays(name: str, entry: Any) -> Iterator[tuple[str, Array]]:
+    """Yield the arrays of a saved value, each with a name: the value itself, or the parts of an index."""
+    if isinstance(entry, tuple):
+        for i, part in enumerate(entry):
+            yield from _arrays(f"{name}[{i}]", part)
+        return
+    array: Any = getattr(entry, "_data", entry)
+    if hasattr(array, "dtype"):
+        yield name, array
+
+
+def _owner(array: Any) -> tuple[int, Any]:
+    """Return the identity of the memory of an array, and the array that owns it."""
+    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
+        array = array.base
+    return id(array), array

@@ -1,0 +1,203 @@
+"""The computation of a checkpointed function a second time, when the backward pass needs its saved tensors.
+
+While the function runs for the first time, a hook replaces each tensor that a node saves by a ``Slot``.  The first slot that a
+backward pass unpacks starts the recomputation, in which another hook fills the slots in the same order.  Each backward pass
+recomputes the values that it needs, and a value is dropped as soon as it is unpacked.
+
+Checkpoints may be nested.  The innermost one saves a tensor, and its inputs are saved by the checkpoint around it, so that
+the recomputation of the inner function first recomputes the outer one.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+from autodiff_cli.autograd.modes import enable_grad, no_grad
+from autodiff_cli.autograd.reverse.engine import current_pass
+from autodiff_cli.autograd.saved.hooks import saved_tensors_hooks
+from autodiff_cli.autograd.saved.packing import SavedInput
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.errors import CheckpointError, GraphError
+
+Describe = Callable[[Tensor], object]
+"""A function that returns the properties of a tensor in which a recomputed tensor must be equal."""
+
+_DEBUG_HINT = "pass debug=True to checkpoint to see the operations of both runs"
+
+
+class GraphExecGroup:
+    """A ``with`` block whose backward passes share the recomputed values of checkpoints.
+
+    The passes must not need the same saved tensors, even with ``retain_graph``.
+    """
+
+    def __enter__(self) -> GraphExecGroup:
+        inside = _group.get()
+        if inside is not None:
+            raise GraphError(f"GraphExecGroup contexts cannot be nested. Already inside group {inside}")
+        _group.set(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _group.set(None)
+
+
+_group: ContextVar[GraphExecGroup | None] = ContextVar("autodiff_graph_exec_group", default=None)
+
+
+class _Moment:
+    """The access to saved values outside of a backward pass."""
+
+    __slots__ = ("__weakref__",)
+
+
+class _Recomputed(Exception):
+    """Raised inside the function when all values that are needed were recomputed."""
+
+
+class Slot:
+    """A saved tensor that is recomputed: its values, by the backward pass that needs them; ``None`` after it was unpacked."""
+
+    __slots__ = ("__weakref__", "values")
+
+    def __init__(self) -> None:
+        self.values: WeakKeyDictionary[Any, Tensor | None] = WeakKeyDictionary()
+
+
+class Region:
+    """One call of a checkpointed function.
+
+    Args:
+        recompute: a function that calls the checkpointed function again, in the state in which it was called first.
+        args: the positional arguments.
+        early_stop: whether the recomputation stops after the last value that is needed.
+        describe: the properties that are compared; ``None`` to compare only the number of saved tensors.
+        on_error: a function that is called with a ``CheckpointError`` before it is raised.
+    """
+
+    def __init__(
+        self,
+        recompute: Callable[..., object],
+        args: Sequence[object],
+        early_stop: bool,
+        describe: Describe | None,
+        on_error: Callable[[CheckpointError], None] | None = None,
+    ) -> None:
+        self._recompute = recompute
+        self._args = [SavedInput(arg) if isinstance(arg, Tensor) else arg for arg in args]
+        self._early_stop = early_stop
+        self._describe = describe
+        self._on_error = on_error
+        self._slots: list[weakref.ref[Slot]] = []
+        self._described: list[object] = []
+        self._done: WeakSet[Any] = WeakSet()
+        self._ended = False
+        self._lenient = False
+
+    def hooks(self) -> saved_tensors_hooks:
+        """Return the hooks for the first call of the function."""
+        return saved_tensors_hooks(self._pack, self._unpack)
+
+    def end(self) -> None:
+        """Note that the first call of the function has returned."""
+        self._ended = True
+
+    def _pack(self, tensor: Tensor) -> Slot:
+        slot = Slot()
+        self._slots.append(weakref.ref(slot))
+        if self._describe is not None:
+            with no_grad():
+                self._described.append(self._describe(tensor))
+        return slot
+
+    def _unpack(self, slot: Slot) -> Tensor:
+        running: Any = _group.get() or current_pass.get() or _Moment()
+        try:
+            if running not in self._done:
+                self._fill(running)
+            value = slot.values.get(running)
+            if value is None:
+                shared = (
+                    ""
+                    if _group.get() is None
+                    else (
+                        "Performing two backward calls that overlap (i.e. require the same saved activation in order to compute "
+                        "gradients) is not allowed while under the torch.utils.checkpoint.GraphExecGroup context. "
+                    )
+                )
+                raise CheckpointError(
+                    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. "
+                    f"{shared}If you are calling ctx.saved_tensors in backward, make sure to do so only once.",
+                    hint="assign ctx.saved_tensors to variables: x, y = ctx.saved_tensors",
+                )
+        except CheckpointError as error:
+            if self._on_error is not None:
+                self._on_error(error)
+            raise
+        slot.values[running] = None
+        return value
+
+    def _fill(self, running: object) -> None:
+        """Call the function again, and store the tensors that it saves in the slots."""
+        args = [arg.unpack() if isinstance(arg, SavedInput) else arg for arg in self._args]
+        count = 0
+
+        def pack(tensor: Tensor) -> Tensor:
+            nonlocal count
+            value = tensor_on(tensor._data) if tensor._requires_grad else tensor
+            count += 1
+            if count > len(self._slots):
+                if not self._ended:  # a backward pass inside the function, which will save more tensors after it
+                    self._lenient = True
+                    return value
+                raise CheckpointError(
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward "
+                    "pass.",
+                    hint=_DEBUG_HINT,
+                )
+            slot = self._slots[count - 1]()
+            if slot is not None:  # otherwise its node was freed
+                slot.values[running] = value
+            if self._early_stop and count == len(self._slots):
+                raise _Recomputed
+            return value
+
+        try:
+            with saved_tensors_hooks(pack, lambda packed: packed), enable_grad():
+                self._recompute(*args)
+        except _Recomputed:
+            pass
+        self._done.add(running)
+        self._check(running, count)
+
+    def _check(self, running: object, count: int) -> None:
+        """Check that the recomputed tensors match those of the first call."""
+        if self._lenient:
+            return
+        if count != len(self._slots):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {len(self._slots)}\n"
+                f"Number of tensors saved during recomputation: {count}.",
+                hint=_DEBUG_HINT,
+            )
+        if self._describe is None:
+            return
+        different = []
+        for i, reference in enumerate(self._slots):
+            slot = reference()
+            value = None if slot is None else slot.values.get(running)
+            if value is not None and self._describe(value) != self._described[i]:
+                different.append(
+                    f"tensor at position {i}:\nsaved metadata: {self._described[i]}\nrecomputed metadata: {self._describe(value)}"
+                )
+        if different:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
+                "forward pass.\n" + "\n".join(different),
+                hint=_DEBUG_HINT,
+            )
