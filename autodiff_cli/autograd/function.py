@@ -13,6 +13,7 @@ from autodiff_cli.autograd.custom.outputs import Outputs
 from autodiff_cli.autograd.modes import is_recording, no_grad
 from autodiff_cli.autograd.node import Cotangent, Node, leaf_edge
 from autodiff_cli.autograd.primitives.node_factory import output_of
+from autodiff_cli.autograd.primitives.primitive import outermost
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
 
@@ -72,6 +73,13 @@ class Function:
 
     vjp = backward
 
+    @staticmethod
+    def jvp(ctx: FunctionNode, *tangents: Any) -> Any:
+        """Return the tangent of each result, for the tangent of each argument of ``forward``; it is called in forward mode."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
     @classmethod
     def _backward(cls) -> Callable[..., Any]:
         if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
@@ -84,6 +92,14 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run ``forward``, and record a node whose class is named after the function, such as ``CubeBackward`` for ``Cube``."""
+        transformed = outermost((args,))
+        if transformed is not None and hasattr(transformed, "applied_function"):
+            return transformed.applied_function(cls, args, kwargs)
+        return cls.run(args, kwargs)[0]
+
+    @classmethod
+    def run(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, FunctionNode]:
+        """Run ``forward`` on ordinary tensors, and return the result and the node, which is ``ctx``."""
         if "_node" not in cls.__dict__:
             cls._node = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
         assert cls._node is not None
@@ -103,7 +119,7 @@ class Function:
                 result = cls.forward(node, *args, **kwargs)
         several = isinstance(result, tuple)
         outputs = Outputs(node, args, list(result) if several else [result], recording, without_ctx).completed()
-        return tuple(outputs) if several else outputs[0]
+        return tuple(outputs) if several else outputs[0], node
 
 
 def _in_order(

@@ -13,7 +13,7 @@ from autodiff_cli.autograd.modes import inference_used, set_grad_enabled
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Edge, Node, SavedOutput, recorded, restore
 from autodiff_cli.autograd.reverse.accumulate import as_tensor
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.function import Function
@@ -37,6 +37,8 @@ class FunctionNode(Node):
     def __init__(self, function: type[Function]) -> None:
         self._function = function
         self._saved = ()
+        self._saved_for_forward: tuple[Tensor | None, ...] = ()
+        self._in_jvp = False
         self._sealed = False
         self._edges = ()
         self._hooks = None
@@ -57,6 +59,19 @@ class FunctionNode(Node):
                     hint="store other values as attributes: ctx.name = value",
                 )
         self._saved = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Save tensors for ``jvp``, where they are ``ctx.saved_tensors``.
+
+        Raises:
+            ArgumentError: if an argument is not a tensor.
+        """
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise ArgumentError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+                )
+        self._saved_for_forward = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Mark outputs as not differentiable.
@@ -91,6 +106,8 @@ class FunctionNode(Node):
         Raises:
             GraphError: if the graph was freed, or one of the tensors was changed in place.
         """
+        if self._in_jvp:
+            return self._saved_for_forward
         if not self._sealed:
             return tuple(self._saved)
         self.check_saved()

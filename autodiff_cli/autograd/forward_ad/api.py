@@ -7,10 +7,11 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from autodiff_cli.autograd.forward_ad.custom import check_size
 from autodiff_cli.autograd.forward_ad.dual import attach, settled, split, view
-from autodiff_cli.autograd.forward_ad.level import Level, set_forward_enabled
+from autodiff_cli.autograd.forward_ad.level import Level, is_forward_enabled, set_forward_enabled
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, type_name
 
 _open: list[Level] = []
 """The current level; PyTorch supports only one."""
@@ -73,11 +74,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     if split(tangent, current)[1] is not None:
         raise GraphError("Setting a forward grad that itself has a forward gradient at the same level0 is not supported.")
-    if tuple(tangent.shape) != tuple(tensor.shape):
-        raise ShapeError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-            f"Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
-        )
+    check_size(tensor, tangent)
     return attach(view(tensor), tangent, current)
 
 
@@ -100,6 +97,8 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if not _open or (level is not None and level < 0):
         return UnpackedDualTensor(tensor, None)
     primal, tangent = split(settled(tensor), _open[0])
+    if not is_forward_enabled():
+        tangent = None
     return UnpackedDualTensor(view(primal), tangent)
 
 

@@ -1,0 +1,125 @@
+"""Custom functions in forward mode: ``Function.jvp``, and PyTorch's rules for its results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff_cli.autograd.forward_ad.level import set_forward_enabled
+from autodiff_cli.autograd.forward_ad.rules import zeros_of
+from autodiff_cli.autograd.tensor import Tensor, root_of
+from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.custom.node import FunctionNode
+    from autodiff_cli.autograd.function import Function
+
+DIFFERENT_SIZE = (
+    "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+    "Tensor is of size {} while the given forward gradient is of size {}."
+)
+
+
+def check_size(tensor: Tensor, tangent: Tensor) -> None:
+    """Check that a tangent has the shape of its tensor.
+
+    Raises:
+        ShapeError: if the shapes differ; the message is PyTorch's.
+    """
+    if tuple(tangent.shape) != tuple(tensor.shape):
+        raise ShapeError(DIFFERENT_SIZE.format(list(tensor.shape), list(tangent.shape)))
+
+
+def custom_tangents(
+    function: type[Function], node: FunctionNode, inputs: Sequence[Any], tangents: Sequence[Tensor | None], result: Any
+) -> list[Tensor | None]:
+    """Return the tangent of each result of a custom function.
+
+    Args:
+        function: the function, which was applied.
+        node: its node, which ``jvp`` receives as ``ctx``.
+        inputs: the primals of the arguments.
+        tangents: the tangents of the arguments; ``None`` for a constant.
+        result: the result of the function.
+    """
+    given = list(tangents)
+    if node._materialize:
+        given = [
+            zeros_of(x) if t is None and isinstance(x, Tensor) and x.is_floating_point() else t
+            for x, t in zip(inputs, tangents, strict=True)
+        ]
+    versions = [None if t is None else t._version for t in tangents]
+    node._in_jvp = True
+    before = set_forward_enabled(False)
+    try:
+        moved = function.jvp(node, *given)
+    finally:
+        set_forward_enabled(before)
+        node._in_jvp = False
+    outputs = result if isinstance(result, tuple) else (result,)
+    found = list(moved) if isinstance(moved, tuple) else [moved]
+    if len(found) != len(outputs):
+        raise GraphError(
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got {len(found)})",
+            hint="return one tangent from jvp for each result of forward",
+        )
+    for i, (output, tangent) in enumerate(zip(outputs, found, strict=True)):
+        if tangent is not None and not isinstance(tangent, Tensor):
+            raise DtypeError(f"expected Variable or None (got {type_name(tangent)}) for grad output {i}.")
+        constant = not isinstance(output, Tensor) or not output.is_floating_point() or _is_one_of(output, node._constant)
+        if constant and tangent is not None:
+            raise GraphError(
+                f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a "
+                "differentiable Tensor.You should return None at that position instead."
+            )
+        if tangent is not None:
+            check_size(output, tangent)
+            if _is_one_of(output, node._dirty):
+                _check_changed(output, tangent, inputs, tangents, versions)
+            else:
+                _check_view(output, tangent, inputs, tangents)
+    return found
+
+
+def _is_one_of(value: Any, tensors: Sequence[Any]) -> bool:
+    return any(value is other for other in tensors)
+
+
+def _check_changed(
+    output: Tensor, tangent: Tensor, inputs: Sequence[Any], tangents: Sequence[Tensor | None], versions: Sequence[int | None]
+) -> None:
+    """Check that ``jvp`` changed the tangent of an input in place, because ``forward`` changed the input in place."""
+    at = next((i for i, value in enumerate(inputs) if value is output), None)
+    if at is None or tangents[at] is None:
+        return
+    if tangent._version == versions[at]:
+        raise GraphError(
+            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an input "
+            "inplace, then the jvp function must modify the corresponding gradient inplace."
+        )
+    if tangent is not tangents[at]:
+        raise GraphError(
+            "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying an input "
+            "inplace, then the jvp function must modify the gradient inplace and return it as-is."
+        )
+
+
+def _check_view(output: Tensor, tangent: Tensor, inputs: Sequence[Any], tangents: Sequence[Tensor | None]) -> None:
+    """Check that ``jvp`` returned a view of the tangent of an input if ``forward`` returned a view of the input."""
+    for value, given in zip(inputs, tangents, strict=True):
+        if given is None or not isinstance(output._data, np.ndarray) or not _shares(value._data, output._data):
+            continue
+        if not tangent._is_view():
+            raise GraphError(
+                "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+            )
+        if root_of(tangent) is not root_of(given):
+            same = "a view of the same base as the given grad input" if given._is_view() else "a view of the given grad input"
+            raise GraphError(f"A custom Function is returning a view but the jvp is not returning {same}.")
+        return
+
+
+def _shares(data: Any, other: Any) -> bool:
+    return data is other or (isinstance(data, np.ndarray) and np.may_share_memory(data, other))
